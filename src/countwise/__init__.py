@@ -1,0 +1,93 @@
+"""Countwise: machine learning by counting, for tables as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from countwise import samples
+    from countwise.attributes import Count, Nominal, Numeric, Ordinal
+    from countwise.bags import Text
+    from countwise.conditionals import (
+        Auto,
+        Bernoulli,
+        Categorical,
+        Gaussian,
+        Kernel,
+        MEstimate,
+        Multinomial,
+        Poisson,
+        Ranges,
+    )
+    from countwise.errors import CountwiseError, CountwiseWarning
+    from countwise.modelfile import load, save
+    from countwise.models.naive_bayes import NaiveBayesClassifier
+    from countwise.schema import Schema
+    from countwise.sources.readers import read
+    from countwise.tallies import Counts, Moments, Values
+    from countwise.working import Working
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Auto",
+    "Bernoulli",
+    "Categorical",
+    "Count",
+    "Counts",
+    "CountwiseError",
+    "CountwiseWarning",
+    "Gaussian",
+    "Kernel",
+    "MEstimate",
+    "Moments",
+    "Multinomial",
+    "NaiveBayesClassifier",
+    "Nominal",
+    "Numeric",
+    "Ordinal",
+    "Poisson",
+    "Ranges",
+    "Schema",
+    "Text",
+    "Values",
+    "Working",
+    "__version__",
+    "load",
+    "read",
+    "samples",
+    "save",
+]
+
+# Names are imported when they are first asked for, so that the command line starts without scikit-learn.
+_HOMES = {
+    "countwise.attributes": ("Count", "Nominal", "Numeric", "Ordinal"),
+    "countwise.bags": ("Text",),
+    "countwise.conditionals": (
+        "Auto", "Bernoulli", "Categorical", "Gaussian", "Kernel", "MEstimate", "Multinomial", "Poisson", "Ranges",
+    ),
+    "countwise.errors": ("CountwiseError", "CountwiseWarning"),
+    "countwise.modelfile": ("load", "save"),
+    "countwise.models.naive_bayes": ("NaiveBayesClassifier",),
+    "countwise.schema": ("Schema",),
+    "countwise.sources.readers": ("read",),
+    "countwise.tallies": ("Counts", "Moments", "Values"),
+    "countwise.working": ("Working",),
+}  # fmt: skip
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name == "samples":
+        return importlib.import_module("countwise.samples")
+    if name not in _HOME:
+        raise AttributeError(f"module 'countwise' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

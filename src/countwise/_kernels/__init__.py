@@ -1,0 +1,95 @@
+"""The numeric kernels: compiled code where there is a compiler, NumPy otherwise.
+
+:mod:`countwise._kernels.reference` is the specification: every function is documented there, and the compiled
+module has the same functions with the same signatures. Which of the two is in use is said by ``LEVEL``.
+
+Environment variables
+---------------------
+COUNTWISE_KERNELS
+    ``reference`` uses the NumPy functions, without a warning.
+COUNTWISE_LEVEL
+    ``v2``, ``v3`` or ``v4``: the x86-64 level to use; never above what the processor has.
+COUNTWISE_THREADS
+    How many threads to use.
+"""
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from countwise._kernels import reference
+from countwise._kernels.threads import over_blocks, over_items, thread_count
+
+__all__ = [
+    "LEVEL",
+    "add_gaussian",
+    "add_lookup",
+    "add_poisson",
+    "argmax_rows",
+    "class_moments",
+    "count_codes",
+    "csr_add",
+    "csr_class_sums",
+    "encode_integers",
+    "factorize_objects",
+    "float_is_integral",
+    "gauss_expand",
+    "gauss_log_sums",
+    "gauss_log_sums_exact",
+    "gauss_loo_log_sums",
+    "integer_domain",
+    "normalize",
+    "over_blocks",
+    "over_items",
+    "thread_count",
+]
+
+
+
+def _choose() -> tuple[Any, str]:
+    """The module to take the kernels from, and its level."""
+    if os.environ.get("COUNTWISE_KERNELS", "") == "reference":
+        return reference, "reference"
+    try:
+        from countwise._kernels import _native
+    except ImportError as reason:
+        from countwise.errors import SlowKernelsWarning
+
+        warnings.warn(
+            f"the compiled kernels are absent ({reason}); NumPy versions are used, with the same results "
+            "but slower. Hint: install a C++ compiler and reinstall countwise, or set "
+            "COUNTWISE_KERNELS=reference to silence this.",
+            SlowKernelsWarning,
+            stacklevel=2,
+        )
+        return reference, "reference"
+    wanted = os.environ.get("COUNTWISE_LEVEL", "")
+    if wanted:
+        _native.set_level(wanted)
+    return _native, _native.get_level()
+
+
+if TYPE_CHECKING:
+    _chosen = reference
+    LEVEL = ""
+else:
+    _chosen, LEVEL = _choose()
+
+# Assigned one by one, so that type checkers and readers see every name.
+add_gaussian = _chosen.add_gaussian
+add_lookup = _chosen.add_lookup
+add_poisson = _chosen.add_poisson
+argmax_rows = _chosen.argmax_rows
+class_moments = _chosen.class_moments
+count_codes = _chosen.count_codes
+csr_add = _chosen.csr_add
+csr_class_sums = _chosen.csr_class_sums
+encode_integers = _chosen.encode_integers
+factorize_objects = _chosen.factorize_objects
+float_is_integral = _chosen.float_is_integral
+gauss_expand = _chosen.gauss_expand
+gauss_log_sums = _chosen.gauss_log_sums
+gauss_log_sums_exact = _chosen.gauss_log_sums_exact
+gauss_loo_log_sums = _chosen.gauss_loo_log_sums
+integer_domain = _chosen.integer_domain
+normalize = _chosen.normalize

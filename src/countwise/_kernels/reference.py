@@ -1,0 +1,619 @@
+"""The kernels in NumPy: their specification, and what runs where no compiler was found.
+
+Words used below
+----------------
+column
+    A 1-D array of any stride: float64, float32, bool, or an integer of any width. NaN is a missing cell.
+codes
+    A 1-D array of any stride: uint8, uint16 or uint32.
+out
+    A C-contiguous float64 array (rows, classes) that is added to in place.
+
+Shapes that disagree raise ValueError, types that are not listed TypeError.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+_BLOCK = 1 << 21  # cells of a temporary in the blocked sums: 16 MB
+
+
+# Columns
+
+
+def class_moments(
+    columns: Sequence[Array], codes: Array, weights: Floats | None, n_classes: int
+) -> tuple[Floats, Floats, Floats]:
+    """The weight, the mean and the sum of squared deviations of each column within each class.
+
+    Missing cells and rows whose code is `n_classes` or more are left out. An infinite cell shows as a mean or
+    a sum that is not finite; equal cells have a sum of exactly 0; a class without cells has 0, 0, 0.
+
+    Parameters
+    ----------
+    columns : sequence of column
+    codes : codes
+        The class of each row.
+    weights : float64 array or None
+        The weight of each row; None is 1 for all.
+    n_classes : int
+
+    Returns
+    -------
+    n, mean, m2 : float64 array (columns, classes)
+    """
+    rows = _check_codes(codes, "codes")
+    _check_columns(columns, rows)
+    w = np.ones(rows) if weights is None else _check_weights(weights, rows)
+    n, mean, m2 = (np.zeros((len(columns), n_classes)) for _ in range(3))
+    for j, column in enumerate(columns):
+        x = column.astype(np.float64)
+        kept = ~np.isnan(x) & (codes < n_classes) & (w != 0)
+        n[j], mean[j], m2[j] = _moments(x[kept], codes[kept].astype(np.intp), w[kept], n_classes)
+    return n, mean, m2
+
+
+def _moments(x: Floats, codes: Array, w: Floats, n_classes: int) -> tuple[Array, Array, Array]:
+    # Deviations from a value of the class itself: equal cells then have a deviation of exactly 0.
+    shift = np.zeros(n_classes)
+    shift[codes[::-1]] = x[::-1]
+    n = np.bincount(codes, w, n_classes)
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = np.bincount(codes, w * (x - shift[codes]), n_classes)
+        mean = shift + total / np.where(n > 0, n, 1)
+        m2 = np.bincount(codes, w * (x - mean[codes]) ** 2, n_classes)
+    return n, mean, m2
+
+
+def count_codes(column: Array, given: Array, weights: Array | None, n_values: int, n_given: int) -> Array:
+    """How often each code occurs together with each code of another column.
+
+    Parameters
+    ----------
+    column, given : codes
+        Rows in which either code is beyond its range are left out.
+    weights : array or None
+        The weight of each row: whole numbers or floats.
+    n_values, n_given : int
+        How many codes there are.
+
+    Returns
+    -------
+    array (n_given, n_values)
+        int64 if weights are None or of an integer (or bool) type, else float64.
+    """
+    rows = _check_codes(column, "column")
+    _check_rows("given", _check_codes(given, "given"), rows)
+    kept = (column < n_values) & (given < n_given)
+    key = given[kept].astype(np.intp) * n_values + column[kept]
+    if weights is None:
+        return np.bincount(key, minlength=n_given * n_values).astype(np.int64).reshape(n_given, n_values)
+    _check_rows("weights", weights.size, rows)
+    kind = np.float64 if weights.dtype.kind == "f" else np.int64
+    counts: Array = np.zeros(n_given * n_values, kind)
+    np.add.at(counts, key, weights[kept].astype(kind))
+    return counts.reshape(n_given, n_values)
+
+
+def add_lookup(columns: Sequence[Array], tables: Sequence[Floats], out: Floats) -> None:
+    """Add to each row the table entries of its codes: ``out[i] += sum of tables[j][columns[j][i]]``.
+
+    Parameters
+    ----------
+    columns : sequence of codes
+        A code beyond its table is a ValueError, after which what `out` holds is not defined.
+    tables : sequence of float64 array (values, classes)
+        Entries may be minus infinity.
+    out : float64 array (rows, classes)
+    """
+    rows, classes = _check_out(out)
+    if len(columns) != len(tables):
+        raise ValueError(f"there are {len(columns)} columns but {len(tables)} tables")
+    for j, (column, table) in enumerate(zip(columns, tables, strict=True)):
+        _check_rows(f"column {j}", _check_codes(column, f"column {j}"), rows)
+        if table.ndim != 2 or table.shape[1] != classes:
+            raise ValueError(f"table {j} has shape {table.shape}; it needs {classes} classes")
+        if rows and int(column.max()) >= len(table):
+            raise ValueError(f"column {j} holds code {column.max()}, but its table has {len(table)} values")
+        out += table[column]
+
+
+def add_gaussian(
+    columns: Sequence[Array], mean: Floats, inverse_sd: Floats, log_norm: Floats, out: Floats
+) -> None:
+    """Add log densities of normal distributions: ``log_norm - ((x - mean) * inverse_sd)**2 / 2``.
+
+    Parameters
+    ----------
+    columns : sequence of column
+        A missing cell adds exactly 0.
+    mean, inverse_sd, log_norm : float64 array (columns, classes)
+    out : float64 array (rows, classes)
+    """
+    rows, classes = _check_out(out)
+    _check_columns(columns, rows)
+    for name, table in (("mean", mean), ("inverse_sd", inverse_sd), ("log_norm", log_norm)):
+        _check_table(name, table, len(columns), classes)
+    for j, column in enumerate(columns):
+        x = column.astype(np.float64)[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            term = log_norm[j] - 0.5 * ((x - mean[j]) * inverse_sd[j]) ** 2
+        out += np.where(np.isnan(x), 0.0, term)
+
+
+def add_poisson(columns: Sequence[Array], rate: Floats, out: Floats) -> None:
+    """Add log probabilities of Poisson distributions: ``x log(rate) - rate - log(x!)``.
+
+    A missing cell adds exactly 0. A count of 0 at a rate of 0 adds 0; another count at a rate of 0,
+    a negative and an infinite one add minus infinity. ``x!`` of a count that is not whole is by the gamma
+    function.
+
+    Parameters
+    ----------
+    columns : sequence of column
+    rate : float64 array (columns, classes)
+    out : float64 array (rows, classes)
+    """
+    from scipy.special import gammaln, xlogy
+
+    rows, classes = _check_out(out)
+    _check_columns(columns, rows)
+    _check_table("rate", rate, len(columns), classes)
+    for j, column in enumerate(columns):
+        x = column.astype(np.float64)[:, None]
+        inside = np.where((x >= 0) & np.isfinite(x), x, 0.0)
+        with np.errstate(divide="ignore"):
+            term = xlogy(inside, rate[j]) - rate[j] - gammaln(inside + 1)
+        term = np.where((x < 0) | np.isinf(x), -np.inf, term)
+        out += np.where(np.isnan(x), 0.0, term)
+
+
+# Rows
+
+
+def normalize(out: Floats, kind: Literal["log", "proba"]) -> int:
+    """Turn rows of log joint probabilities into posteriors, in place.
+
+    Parameters
+    ----------
+    out : float64 array (rows, classes)
+        A row that is minus infinity everywhere, or has a plus infinity or a NaN, becomes NaN.
+    kind : {"log", "proba"}
+        Log posteriors or posteriors.
+
+    Returns
+    -------
+    int
+        How many rows became NaN.
+    """
+    rows, classes = _check_out(out)
+    if kind not in ("log", "proba"):
+        raise ValueError(f"kind is {kind!r}; it must be 'log' or 'proba'")
+    if classes == 0 or rows == 0:
+        return 0
+    top = out.max(axis=1, keepdims=True)
+    bad = ~np.isfinite(top[:, 0])
+    with np.errstate(invalid="ignore"):
+        out -= top
+    part = np.exp(out)
+    total = part.sum(axis=1, keepdims=True)
+    if kind == "log":
+        out -= np.log(total)
+    else:
+        np.divide(part, total, out=out)
+    out[bad] = np.nan
+    return int(bad.sum())
+
+
+def argmax_rows(out: Floats) -> NDArray[np.intp]:
+    """The column of each row's maximum: the first of equal ones, and 0 in a row with a NaN.
+
+    Parameters
+    ----------
+    out : float64 array (rows, classes)
+
+    Returns
+    -------
+    intp array (rows,)
+    """
+    _, classes = _check_out(out)
+    if classes == 0:
+        raise ValueError("out has no classes to choose from")
+    best: NDArray[np.intp] = out.argmax(axis=1)
+    best[np.isnan(out).any(axis=1)] = 0
+    return best
+
+
+# Sparse rows: the arrays of scipy.sparse's CSR. `indptr` may be a slice of a larger matrix's.
+
+
+def csr_class_sums(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    codes: Array,
+    weights: Floats | None,
+    n_classes: int,
+    n_columns: int,
+    present: bool,
+) -> Floats:
+    """The weighted sum of each column of a sparse table within each class.
+
+    Parameters
+    ----------
+    indptr, indices : int32 or int64 array
+    data : column
+        Stored NaN are left out.
+    codes : codes
+        The class of each row; rows whose code is `n_classes` or more are left out.
+    weights : float64 array or None
+    n_classes, n_columns : int
+    present : bool
+        Count the entries that are above 0 instead of adding them.
+
+    Returns
+    -------
+    float64 array (n_classes, n_columns)
+    """
+    rows = _check_codes(codes, "codes")
+    row, column, x = _entries(indptr, indices, data, rows, n_columns, present)
+    w = np.ones(rows) if weights is None else _check_weights(weights, rows)
+    kept = (codes < n_classes)[row]
+    row, column, x = row[kept], column[kept], x[kept]
+    key = codes[row].astype(np.intp) * n_columns + column
+    sums: Array = np.bincount(key, w[row] * x, n_classes * n_columns)
+    return sums.reshape(n_classes, n_columns)
+
+
+def csr_add(indptr: Array, indices: Array, data: Array, table: Floats, present: bool, out: Floats) -> None:
+    """Add to each row the table's rows times its entries: ``out[i] += sum of x * table[column]``.
+
+    Parameters
+    ----------
+    indptr, indices : int32 or int64 array
+    data : column
+        Stored zeros and NaN add exactly 0, also where the table is infinite.
+    table : float64 array (n_columns, classes)
+    present : bool
+        Take 1 for the entries above 0, and 0 for others.
+    out : float64 array (rows, classes)
+    """
+    rows, classes = _check_out(out)
+    if table.ndim != 2 or table.shape[1] != classes:
+        raise ValueError(f"table has shape {table.shape}; it needs {classes} classes")
+    row, column, x = _entries(indptr, indices, data, rows, len(table), present)
+    step = max(1, _BLOCK // max(classes, 1))
+    for start in range(0, len(row), step):
+        block = slice(start, start + step)
+        np.add.at(out, row[block], x[block, None] * table[column[block]])
+
+
+def _entries(
+    indptr: Array, indices: Array, data: Array, rows: int, n_columns: int, present: bool
+) -> tuple[Array, Array, Floats]:
+    """Row number, column number and value of the stored entries that count."""
+    if len(indptr) != rows + 1:
+        raise ValueError(f"indptr has {len(indptr)} entries; {rows} rows need {rows + 1}")
+    if np.any(np.diff(indptr) < 0) or indptr[0] < 0 or indptr[-1] > min(len(indices), len(data)):
+        raise ValueError("indptr must not descend, nor point outside indices and data")
+    stored = slice(int(indptr[0]), int(indptr[-1]))
+    row = np.repeat(np.arange(rows), np.diff(indptr))
+    column, x = indices[stored].astype(np.intp), data[stored].astype(np.float64)
+    if len(column) and (column.min() < 0 or column.max() >= n_columns):
+        raise ValueError(f"indices hold a column outside 0 to {n_columns - 1}")
+    kept = x > 0 if present else (x != 0) & ~np.isnan(x)
+    return row[kept], column[kept], np.ones(kept.sum()) if present else x[kept]
+
+
+# Whole numbers and objects to codes
+
+
+def float_is_integral(column: Array) -> bool:
+    """Whether every cell that is not missing is a whole number below 2**53 in magnitude.
+
+    Parameters
+    ----------
+    column : column
+        Integer columns are whole by their type.
+
+    Returns
+    -------
+    bool
+    """
+    _check_columns([column], len(column))
+    if column.dtype.kind != "f":
+        return True
+    x = column[~np.isnan(column)]
+    return bool(np.all((np.abs(x) < 2.0**53) & (np.floor(x) == x)))
+
+
+def integer_domain(column: Array, limit: int) -> NDArray[np.int64] | None:
+    """The distinct values of a column of whole numbers, ascending, if they lie close together.
+
+    Parameters
+    ----------
+    column : column
+        Missing cells are left out; a cell that is not whole is a ValueError.
+    limit : int
+        The span that is too much.
+
+    Returns
+    -------
+    int64 array or None
+        None if ``max - min >= limit``, or if a value is beyond int64.
+    """
+    if not float_is_integral(column):
+        raise ValueError("the column holds a number that is not whole, or is 2**53 or more")
+    x = column[~np.isnan(column)] if column.dtype.kind == "f" else column
+    if len(x) == 0:
+        return np.empty(0, np.int64)
+    low, high = int(x.min()), int(x.max())
+    if high - low >= limit or high >= 2**63:
+        return None
+    return np.unique(x).astype(np.int64)
+
+
+def encode_integers(column: Array, low: int, lookup: Array, missing: int, other: int) -> Array:
+    """Codes of whole numbers by a table: ``lookup[x - low]``.
+
+    Parameters
+    ----------
+    column : column
+    low : int
+        The number that the first entry of `lookup` stands for.
+    lookup : codes
+    missing, other : int
+        The codes of a missing cell, and of a number that is not whole or outside `lookup`.
+
+    Returns
+    -------
+    codes
+        Of the type of `lookup`.
+    """
+    _check_columns([column], len(column))
+    _check_codes(lookup, "lookup")
+    largest = np.iinfo(lookup.dtype).max
+    if not (0 <= missing <= largest and 0 <= other <= largest):
+        raise ValueError(f"missing and other must be from 0 to {largest}")
+    codes: Array = np.full(len(column), other, lookup.dtype)
+    if column.dtype.kind == "b":
+        column = column.astype(np.uint8)
+    if column.dtype.kind == "f":
+        column = column.astype(np.float64)
+        codes[np.isnan(column)] = missing
+    inside = (column >= low) & (column < low + len(lookup))
+    if column.dtype.kind == "f":
+        inside &= np.floor(column) == column
+    # The difference is within int64 even where the numbers themselves are uint64 and wrap around.
+    codes[inside] = lookup[column[inside].astype(np.int64) - low]
+    return codes
+
+
+def factorize_objects(column: NDArray[np.object_]) -> tuple[NDArray[np.uint32], list[Any]]:
+    """Codes of Python objects in the order in which they are first seen.
+
+    Objects are one value if they are equal and of one type (True is not 1); strings if they are equal;
+    and every float NaN is one value.
+
+    Parameters
+    ----------
+    column : object array
+        An object that cannot be hashed is a TypeError that names its row.
+
+    Returns
+    -------
+    codes : uint32 array
+    distinct : list
+        The first object of each value.
+    """
+    if column.dtype != object or column.ndim != 1:
+        raise TypeError(f"a 1-D object array is needed, not {column.dtype} in {column.ndim} dimensions")
+    seen: dict[Any, int] = {}
+    distinct: list[Any] = []
+    codes = np.empty(len(column), np.uint32)
+    for i, value in enumerate(column.tolist()):
+        try:
+            code = seen.setdefault(_identity(value), len(distinct))
+        except TypeError:
+            kind = type(value).__name__
+            raise TypeError(f"row {i} holds a {kind}, which cannot be a value: it is not hashable") from None
+        if code == len(distinct):
+            distinct.append(value)
+        codes[i] = code
+    return codes, distinct
+
+
+def _identity(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float | np.floating) and value != value:
+        return (float, None)
+    return (type(value), value)
+
+
+# Kernel density sums, in one dimension, with the Gaussian kernel
+
+
+def gauss_log_sums_exact(points: Floats, weights: Floats | None, h: float, queries: Floats) -> Floats:
+    """Log sums of Gaussian kernels: ``log(sum of w_i exp(-(q - x_i)**2 / (2 h**2)))`` for each query.
+
+    Parameters
+    ----------
+    points : float64 array
+        Ascending and finite.
+    weights : float64 array or None
+        None is 1 for all. Not negative.
+    h : float
+        The kernel's width, above 0.
+    queries : float64 array
+        NaN gives NaN.
+
+    Returns
+    -------
+    float64 array (queries,)
+        Accurate however far out; minus infinity if there is no point.
+    """
+    w = _check_points(points, weights, h)
+    step = max(1, _BLOCK // max(len(points), 1))
+    blocks = [_log_sums(points, w, h, queries[i : i + step]) for i in range(0, len(queries), step)]
+    return np.concatenate([np.empty(0), *blocks])
+
+
+def _log_sums(points: Floats, w: Floats, h: float, queries: Floats) -> Floats:
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        # Not divided by 2 h**2: that underflows where h is tiny.
+        terms = np.log(w) - 0.5 * ((queries[:, None] - points) / h) ** 2
+        top = terms.max(axis=1, initial=-np.inf)
+        shift = np.where(np.isneginf(top), 0.0, top)
+        return np.asarray(np.log(np.exp(terms - shift[:, None]).sum(axis=1)) + shift)
+
+
+def gauss_expand(
+    points: Floats,
+    weights: Floats | None,
+    h: float,
+    tolerance: float,  # noqa: ARG001  sums are exact here
+) -> tuple[NDArray[np.int64], Floats]:
+    """Local expansions of the kernel sum, for :func:`gauss_log_sums`: here always none, as sums are exact.
+
+    Parameters
+    ----------
+    points, weights, h
+        As in :func:`gauss_log_sums_exact`.
+    tolerance : float
+        The error allowed, relative to the largest sum.
+
+    Returns
+    -------
+    boxes : int64 array (B,)
+        The numbers of the boxes of the axis that have an expansion, ascending.
+    taylor : float64 array (B, order + 1)
+        Their coefficients, and in the last column the sum below which the expansion is not to be trusted.
+    """
+    _check_points(points, weights, h)
+    return np.empty(0, np.int64), np.empty((0, 17))
+
+
+def gauss_log_sums(
+    points: Floats,
+    weights: Floats | None,
+    h: float,
+    boxes: NDArray[np.int64],  # noqa: ARG001  sums are exact here
+    taylor: Floats,  # noqa: ARG001
+    tolerance: float,  # noqa: ARG001
+    queries: Floats,
+) -> Floats:
+    """The log sums of :func:`gauss_log_sums_exact`, by expansions where they are accurate enough.
+
+    Parameters
+    ----------
+    points, weights, h, queries
+        As in :func:`gauss_log_sums_exact`.
+    boxes, taylor
+        What :func:`gauss_expand` returned for the same points, weights, h and tolerance.
+    tolerance : float
+        The error allowed, relative to the largest sum; a log sum is never wrong by more than 1e-9.
+
+    Returns
+    -------
+    float64 array (queries,)
+    """
+    return gauss_log_sums_exact(points, weights, h, queries)
+
+
+def gauss_loo_log_sums(
+    points: Floats,
+    weights: Floats | None,
+    h: float,
+    boxes: NDArray[np.int64],  # noqa: ARG001  sums are exact here
+    taylor: Floats,  # noqa: ARG001
+    tolerance: float,  # noqa: ARG001
+) -> Floats:
+    """The log sum at each point without that point: without one unit of its weight, or all if it has less.
+
+    So a point of weight n equals n points of weight 1.
+
+    Parameters
+    ----------
+    points, weights, h
+        As in :func:`gauss_log_sums_exact`.
+    boxes, taylor, tolerance
+        As in :func:`gauss_log_sums`.
+
+    Returns
+    -------
+    float64 array (points,)
+        Minus infinity if nothing remains.
+    """
+    w = _check_points(points, weights, h)
+    rest = np.where(w >= 1, w - 1, 0.0)
+    sums = np.empty(len(points))
+    for i in range(len(points)):
+        others = w.copy()
+        others[i] = rest[i]
+        sums[i] = _log_sums(points, others, h, points[i : i + 1])[0]
+    return sums
+
+
+# Checks
+
+
+def _check_codes(codes: Array, name: str) -> int:
+    if codes.ndim != 1 or codes.dtype not in (np.uint8, np.uint16, np.uint32):
+        raise TypeError(f"{name}: codes are 1-D uint8, uint16 or uint32, not {codes.dtype} {codes.shape}")
+    return len(codes)
+
+
+def _check_columns(columns: Sequence[Array], rows: int) -> None:
+    for j, column in enumerate(columns):
+        if column.ndim != 1:
+            raise ValueError(f"column {j} has {column.ndim} dimensions; it needs 1")
+        if column.dtype.kind not in "fiub" or column.dtype.itemsize > 8 or column.dtype == np.float16:
+            raise TypeError(f"column {j} is {column.dtype}; it must be float32, float64, an integer or bool")
+        _check_rows(f"column {j}", len(column), rows)
+
+
+def _check_rows(name: str, found: int, rows: int) -> None:
+    if found != rows:
+        raise ValueError(f"{name} has {found} rows; {rows} are needed")
+
+
+def _check_weights(weights: Floats, rows: int) -> Floats:
+    if weights.dtype != np.float64 or weights.ndim != 1:
+        raise TypeError(f"weights are 1-D float64, not {weights.dtype}")
+    _check_rows("weights", len(weights), rows)
+    return weights
+
+
+def _check_out(out: Floats) -> tuple[int, int]:
+    if out.dtype != np.float64:
+        raise TypeError(f"out is {out.dtype}; it must be float64")
+    if out.ndim != 2 or not out.flags.c_contiguous:
+        raise ValueError(f"out must be C-contiguous (rows, classes), not of shape {out.shape}")
+    return out.shape[0], out.shape[1]
+
+
+def _check_table(name: str, table: Floats, columns: int, classes: int) -> None:
+    if table.shape != (columns, classes):
+        raise ValueError(f"{name} has shape {table.shape}; it needs {(columns, classes)}")
+
+
+def _check_points(points: Floats, weights: Floats | None, h: float) -> Floats:
+    if points.dtype != np.float64 or points.ndim != 1:
+        raise TypeError(f"points are 1-D float64, not {points.dtype}")
+    if not np.all(np.isfinite(points)) or np.any(np.diff(points) < 0):
+        raise ValueError("points must be finite and ascending")
+    if not (h > 0 and np.isfinite(h)):
+        raise ValueError(f"h is {h}; a width is finite and above 0")
+    if weights is None:
+        return np.ones(len(points))
+    w = _check_weights(weights, len(points))
+    if not np.all((w >= 0) & np.isfinite(w)):
+        raise ValueError("weights must be finite and not negative")
+    return w

@@ -1,0 +1,142 @@
+"""Threads over fixed blocks of rows.
+
+The kernels are single-threaded and release the interpreter's lock; parallelism is here and only here.
+A block's rows never depend on the number of threads, and results come back in block order,
+so that what is computed from them is equal to the last bit for any number of threads.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_here = threading.local()
+
+
+def thread_count() -> int:
+    """The number of threads to use: ``COUNTWISE_THREADS``, else the CPUs this process may run on.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Raises
+    ------
+    ValueError
+        If ``COUNTWISE_THREADS`` is set to something else than a whole number of at least 1.
+    """
+    wanted = os.environ.get("COUNTWISE_THREADS", "").strip()
+    if wanted:
+        if not wanted.isdecimal() or int(wanted) < 1:
+            raise ValueError(f"COUNTWISE_THREADS is {wanted!r}; it must be a whole number of at least 1.")
+        return int(wanted)
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def over_items(
+    items: Iterable[Item],
+    work: Callable[[Item], Result],
+    threads: int | None = None,
+    *,
+    done: Callable[[int], None] | None = None,
+) -> list[Result]:
+    """The results of ``work(item)`` for every item, in the items' order.
+
+    Parameters
+    ----------
+    items : iterable
+        What to work on; there is no order in which the work happens.
+    work : callable
+        Called with one item, possibly in another thread.
+    threads : int, optional
+        How many threads; :func:`thread_count` if not given. One item, one thread, or a call from within
+        another call's ``work`` runs in the calling thread.
+    done : callable, optional
+        Called in the calling thread with the number of leading items that are finished.
+
+    Returns
+    -------
+    list
+        One result an item. The first exception (in the items' order) is raised; what had not begun is
+        dropped.
+    """
+    waiting = list(items)
+    count = min(thread_count() if threads is None else threads, len(waiting))
+    if count <= 1 or getattr(_here, "working", False):
+        return _inline(waiting, work, done)
+    # Imported late: it brings logging with it, which costs more than all kernels' import.
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(count, thread_name_prefix="countwise", initializer=_enter)
+    try:
+        futures = [pool.submit(work, item) for item in waiting]
+        results = []
+        for number, future in enumerate(futures, start=1):
+            results.append(future.result())
+            if done is not None:
+                done(number)
+        return results
+    finally:
+        # Also the way out of Ctrl-C and of an exception in `work`: only what runs already is waited for.
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def over_blocks(
+    n_rows: int,
+    block: int,
+    work: Callable[[int, int], Result],
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Result]:
+    """The results of ``work(start, stop)`` over fixed blocks of rows, in the blocks' order.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of rows; none gives an empty list.
+    block : int
+        Rows in a block. It must not be made to depend on the number of threads: see the module's docstring.
+    work : callable
+        Called with the first row of a block and the one after its last, possibly in another thread.
+    threads : int, optional
+        How many threads; :func:`thread_count` if not given.
+    progress : callable, optional
+        Called in the calling thread with the number of rows done so far.
+
+    Returns
+    -------
+    list
+        One result a block.
+    """
+    if block < 1:
+        raise ValueError(f"a block has at least 1 row, not {block}")
+    spans = [(start, min(start + block, n_rows)) for start in range(0, n_rows, block)]
+    report = None if progress is None else _rows_of(spans, progress)
+    return over_items(spans, lambda span: work(*span), threads, done=report)
+
+
+def _rows_of(spans: Sequence[tuple[int, int]], progress: Callable[[int], None]) -> Callable[[int], None]:
+    return lambda number: progress(spans[number - 1][1])
+
+
+def _inline(
+    items: Sequence[Item], work: Callable[[Item], Result], done: Callable[[int], None] | None
+) -> list[Result]:
+    results = []
+    for number, item in enumerate(items, start=1):
+        results.append(work(item))
+        if done is not None:
+            done(number)
+    return results
+
+
+def _enter() -> None:
+    # A nested call would start a pool in every thread of a pool; it runs in line instead.
+    _here.working = True

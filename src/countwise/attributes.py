@@ -1,0 +1,397 @@
+"""What an attribute is: nominal, ordinal, numeric, a count, a text, or a block of counts.
+
+An attribute is plain data. It can *learn* its domain from a column, *encode* a
+column for the tallies, and *parse* what a person typed. Missing cells (None,
+NaN, NaT, NA) are recognized here and nowhere later:
+
+* numeric and count columns stay as they are, with NaN for missing;
+* nominal and ordinal columns become codes 0 .. K-1, with K for missing and
+  K + 1 for a value that the domain does not have.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.errors import SchemaError, TableError, UnseenValueError, did_you_mean, listed
+from countwise.frames import Coded, Column, is_missing, is_sparse
+
+__all__ = ["Attribute", "Count", "Nominal", "Numeric", "Ordinal"]
+
+_LOOKUP_LIMIT = 1 << 20  # integers spread wider than this are searched, not looked up
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What all attributes have: a name and a kind."""
+
+    name: str
+    kind: ClassVar[str] = "attribute"
+
+    def learn(self, column: Column) -> Attribute:
+        """The attribute with its domain widened to what the column holds."""
+        return self
+
+    def encode(self, column: Column, *, strict: bool = False) -> Any:
+        """The column as the tallies want it."""
+        raise NotImplementedError
+
+    def parse(self, text: str) -> Any:
+        """A value that a person typed."""
+        raise NotImplementedError
+
+    def join(self, other: Attribute) -> Attribute:
+        """The attribute that has both domains."""
+        if type(self) is not type(other):
+            raise SchemaError(f"{self.name!r} is {self.kind} in one part and {other.kind} in the other.")
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for the model file."""
+        return {"kind": self.kind, **dataclasses.asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Nominal(Attribute):
+    """An attribute with a finite set of unordered values.
+
+    Parameters
+    ----------
+    name : str
+        The attribute's name.
+    values : tuple, default=()
+        Its domain.
+    grows : bool, optional
+        Whether values met in training join the domain. By default they do when
+        no domain was declared; a declared domain is closed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Nominal
+    >>> wind = Nominal("wind").learn(np.array(["north", "east", None], dtype=object))
+    >>> wind.values
+    ('east', 'north')
+    >>> wind.encode(np.array(["north", None, "south"], dtype=object)).tolist()
+    [1, 2, 3]
+    """
+
+    values: tuple[Hashable, ...] = ()
+    grows: bool | None = None
+    kind: ClassVar[str] = "nominal"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(self.values))
+        if self.grows is None:
+            object.__setattr__(self, "grows", not self.values)
+        if len(set(self.values)) < len(self.values):
+            raise SchemaError(f"{self.name!r} lists a value twice: {listed(self.values)}.")
+
+    @property
+    def missing(self) -> int:
+        """The code of a missing cell."""
+        return len(self.values)
+
+    @property
+    def unseen(self) -> int:
+        """The code of a value outside the domain."""
+        return len(self.values) + 1
+
+    def learn(self, column: Column) -> Nominal:
+        """Add the values of a column to a domain that grows."""
+        if not self.grows:
+            return self
+        if isinstance(column, Coded) and column.declared and not self.values:
+            return dataclasses.replace(self, values=tuple(_plain(c) for c in column.categories))
+        found = distinct(column, self.name)
+        known = set(self.values)
+        new = [v for v in found if v not in known]
+        if not new:
+            return self
+        return dataclasses.replace(self, values=_sorted((*self.values, *new), self.name))
+
+    def join(self, other: Attribute) -> Nominal:
+        """The domain of both; a closed domain must already hold the other's values."""
+        Attribute.join(self, other)
+        assert isinstance(other, Nominal)  # noqa: S101 - join has just checked it
+        if self.values == other.values:
+            return self
+        new = [v for v in other.values if v not in set(self.values)]
+        if not new:
+            return self
+        if not self.grows:
+            raise UnseenValueError(
+                f"{self.name!r} is declared as {listed(self.values)}; the other part also has {listed(new)}."
+            )
+        return dataclasses.replace(self, values=_sorted((*self.values, *new), self.name))
+
+    def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
+        """Codes in the narrowest unsigned type; see the module for missing and unseen."""
+        codes = self._codes(column)
+        if strict and len(codes) and int(codes.max()) == self.unseen:
+            row = int(np.argmax(codes == self.unseen))
+            value = _plain(column.categories[column.codes[row]] if isinstance(column, Coded) else column[row])
+            raise UnseenValueError(
+                f"{self.name!r} is {value!r} in row {row}; its values are {listed(self.values)}.",
+                hint=did_you_mean(value, self.values) or "declare the value, or let the domain grow.",
+            )
+        return codes
+
+    def _codes(self, column: Column) -> NDArray[Any]:
+        if is_sparse(column):
+            raise SchemaError(f"{self.name!r} is a sparse block; it cannot be read as one nominal column.")
+        dtype = narrowest(len(self.values) + 2)
+        if not isinstance(column, Coded) and column.dtype.kind in "iufb":
+            if column.dtype.kind == "b":
+                column = column.view(np.uint8)
+            return self._codes_of_numbers(column, dtype)
+        coded = column if isinstance(column, Coded) else factorized(column)
+        index = {value: code for code, value in enumerate(self.values)}
+        lookup = [
+            self.missing if is_missing(c) else index.get(_plain(c), self.unseen) for c in coded.categories
+        ]
+        table = np.array([*lookup, self.missing], dtype=dtype)  # code -1 finds the last entry: missing
+        return table[coded.codes]
+
+    def _codes_of_numbers(self, column: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+        numbers = [v for v in self.values if isinstance(v, int | float)]
+        if len(numbers) < len(self.values) or not numbers:  # the domain is not of numbers
+            codes = np.full(len(column), self.unseen, dtype=dtype)
+            if column.dtype.kind == "f":
+                codes[np.isnan(column)] = self.missing
+            return codes
+        whole = all(v == int(v) for v in numbers)
+        low = int(min(numbers)) if whole else 0
+        if whole and max(numbers) - low < _LOOKUP_LIMIT:
+            lookup = np.full(int(max(numbers)) - low + 1, self.unseen, dtype=dtype)
+            lookup[[int(v) - low for v in numbers]] = np.arange(len(numbers), dtype=dtype)
+            return _kernels.encode_integers(column, low, lookup, self.missing, self.unseen)
+        return self._codes_by_search(column, dtype)
+
+    def _codes_by_search(self, column: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+        domain = np.array(self.values)
+        order = np.argsort(domain)
+        place = np.minimum(np.searchsorted(domain, column, sorter=order), len(domain) - 1)
+        codes = np.where(domain[order[place]] == column, order[place], self.unseen).astype(dtype)
+        if column.dtype.kind == "f":
+            codes[np.isnan(column)] = self.missing
+        return codes
+
+    def decode(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Values of codes; missing and unseen become None."""
+        kinds = {type(v) for v in self.values}
+        if kinds <= {bool} or kinds <= {int} or kinds <= {float} or kinds <= {str}:
+            domain = np.array(self.values)
+            if len(codes) == 0 or int(codes.max()) < len(self.values):
+                return domain[codes]
+        padded = np.empty(len(self.values) + 2, dtype=object)
+        padded[: len(self.values)] = self.values
+        return padded[codes]
+
+    def parse(self, text: str) -> Any:
+        """The value whose written form is `text`; the text itself if there is none."""
+        written = {str(value): value for value in self.values}
+        if text in written:
+            return written[text]
+        folded = {str(value).casefold(): value for value in self.values}
+        return folded.get(text.casefold(), text)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal(Nominal):
+    """A nominal attribute whose values have an order: the order in which they are listed.
+
+    Examples
+    --------
+    >>> from countwise import Ordinal
+    >>> Ordinal("temperature", ("Cool", "Mild", "Hot")).values
+    ('Cool', 'Mild', 'Hot')
+    """
+
+    kind: ClassVar[str] = "ordinal"
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric(Attribute):
+    """A number on a scale. NaN is missing; infinity is an error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Numeric
+    >>> Numeric("temp").encode(np.array([1, None, 2.5], dtype=object)).tolist()
+    [1.0, nan, 2.5]
+    """
+
+    kind: ClassVar[str] = "numeric"
+
+    def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
+        """The same numbers, without a copy where they already are numbers."""
+        if isinstance(column, Coded):
+            table = np.array(
+                [_number(c, self.name, "its categories") for c in column.categories] + [np.nan]
+            )
+            return table[column.codes]
+        if is_sparse(column):
+            raise SchemaError(f"{self.name!r} is a sparse block; it cannot be read as one number a row.")
+        if column.dtype.kind in "fiub":
+            return column
+        if column.dtype.kind in "mM":
+            return _seconds(column)
+        return _numbers(column, self.name)
+
+    def parse(self, text: str) -> float:
+        """A number that a person typed; `?` and nothing at all are missing."""
+        if text.strip() in ("", "?"):
+            return float("nan")
+        try:
+            return float(text)
+        except ValueError:
+            raise SchemaError(f"{self.name!r} is a number; {text!r} is not.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Numeric):
+    """A whole number from zero upwards: how many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Count
+    >>> Count("job_years").encode(np.array([3, 4])).tolist()
+    [3, 4]
+    """
+
+    kind: ClassVar[str] = "count"
+
+    def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
+        """The same numbers, after a look that they are counts."""
+        numbers = Numeric.encode(self, column)
+        with np.errstate(invalid="ignore"):
+            wrong = numbers < 0
+            if numbers.dtype.kind == "f" and not wrong.any():
+                wrong = (numbers != np.floor(numbers)) & ~np.isnan(numbers)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise SchemaError(
+                f"{self.name!r} is {numbers[row]} in row {row}; a count is a whole number from 0 upwards.",
+                hint=f"declare {self.name!r} as numeric.",
+            )
+        return numbers
+
+
+def narrowest(n: int) -> np.dtype[Any]:
+    """The narrowest unsigned type that holds the codes 0 .. n-1."""
+    return np.dtype(np.uint8 if n <= 1 << 8 else np.uint16 if n <= 1 << 16 else np.uint32)
+
+
+def factorized(column: NDArray[Any]) -> Coded:
+    """An array of objects, strings or dates as codes and categories in order of first sight."""
+    if column.dtype.kind in "mM":
+        column = np.array([None if np.isnat(v) else str(v) for v in column], dtype=object)
+    elif column.dtype.kind != "O":
+        column = column.astype(object)
+    codes, found = _kernels.factorize_objects(column)
+    return Coded(codes, found)
+
+
+def distinct(column: Column, name: str) -> list[Any]:
+    """The distinct values that are not missing, of one kind, in order."""
+    if is_sparse(column):
+        raise SchemaError(f"{name!r} is a sparse block; it has no single domain.")
+    if isinstance(column, Coded):
+        used = np.unique(column.codes) if not column.declared else range(len(column.categories))
+        return list(_sorted([_plain(column.categories[c]) for c in used if c >= 0 and not is_missing(column.categories[c])], name))
+    if column.dtype.kind == "b":
+        return [False, True]
+    if column.dtype.kind in "iuf":
+        return _distinct_numbers(column, name)
+    coded = factorized(column)
+    return list(_sorted([_plain(c) for c in coded.categories if not is_missing(c)], name, column))
+
+
+def _distinct_numbers(column: NDArray[Any], name: str) -> list[Any]:
+    whole = column.dtype.kind in "iu" or _kernels.float_is_integral(column)
+    if whole:
+        values = _kernels.integer_domain(column, _LOOKUP_LIMIT)
+        if values is not None:
+            return [int(v) for v in values]
+    found = np.unique(column)
+    if column.dtype.kind == "f":
+        found = found[~np.isnan(found)]
+        if np.isinf(found).any():
+            raise infinity(column, name)
+        return [int(v) if whole else float(v) for v in found]
+    return [int(v) for v in found]
+
+
+def infinity(column: NDArray[Any], name: str, first_row: int = 0) -> TableError:
+    """The error for a column that holds an infinity, naming the row."""
+    row = int(np.argmax(np.isinf(column))) + first_row
+    return TableError(
+        f"{name!r} contains infinity in row {row}. (Input X contains infinity; NaN would be a missing cell.)",
+        hint="replace it by NaN if the value is missing, or by a large number if it is meant.",
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as the Python value it stands for."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _sorted(values: Sequence[Any], name: str, column: NDArray[Any] | None = None) -> tuple[Any, ...]:
+    """Values of one kind in their natural order; two kinds in one column are an error."""
+    kinds = {bool: "bool", str: "str", int: "number", float: "number"}
+    met = {kinds.get(type(v), type(v).__name__): v for v in reversed(values)}
+    if len(met) > 1:
+        (kind_a, a), (kind_b, b) = sorted(met.items())[:2]
+        where = ""
+        if column is not None:
+            rows = [next(i for i, v in enumerate(column) if type(v) is type(x) and v == x) for x in (a, b)]
+            where = f" in rows {rows[0]} and {rows[1]}"
+        raise SchemaError(
+            f"Column {name!r} mixes kinds: {kind_a} ({a!r}) and {kind_b} ({b!r}){where}.",
+            hint="convert the column to one kind, for example with astype(str).",
+        )
+    try:
+        return tuple(sorted(values))
+    except TypeError:
+        return tuple(sorted(values, key=str))
+
+
+def _seconds(column: NDArray[Any]) -> NDArray[np.float64]:
+    """Dates and durations as seconds, NaT as NaN."""
+    unit = "timedelta64[us]" if column.dtype.kind == "m" else "datetime64[us]"
+    seconds = column.astype(unit).astype(np.int64) / 1e6
+    seconds[np.isnat(column)] = np.nan
+    return np.asarray(seconds)
+
+
+def _numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+    if column.dtype.kind == "O":
+        try:
+            fast = column.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            fast = None
+        if fast is not None and not any(isinstance(v, str) for v in column[:1]):
+            return np.asarray(fast)
+    return np.array([_number(v, name, f"row {row}") for row, v in enumerate(column)], dtype=np.float64)
+
+
+def _number(value: Any, name: str, where: str) -> float:
+    if is_missing(value):
+        return float("nan")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise SchemaError(
+            f"{name!r} is a numeric attribute; {value!r} in {where} is not a number.",
+            hint=f"mark missing cells with None or NaN, or declare types={{{name!r}: 'nominal'}}.",
+        ) from None

@@ -1,0 +1,178 @@
+"""Auto: let each column choose its own law, by leave-one-out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.attributes import Attribute, Count, Nominal, Numeric
+from countwise.conditionals.gaussian import Gaussian, GaussianDensity
+from countwise.conditionals.kernel import Kernel, KernelDensity
+from countwise.conditionals.poisson import Poisson, PoissonDensity
+from countwise.conditionals.ranges import Ranges, RangesDensity
+from countwise.conditionals.widths import TOLERANCE
+from countwise.errors import OptionError
+from countwise.tallies import Moments, Values
+
+__all__ = ["Auto", "leave_one_out_score"]
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """The law whose leave-one-out log P(class | this column alone) is best.
+
+    Densities and ranges are compared by what they say of the class, since a
+    density of numbers and a probability of ranges are not of one kind. Each row
+    is judged by all the others; the edges of ranges and the widths of kernels
+    stay those of all rows.
+
+    Parameters
+    ----------
+    candidates : tuple of conditionals, default=()
+        In order of preference at equal scores. By default Gaussian, ranges of equal
+        frequency and of equal width (10 each) and kernel; for counts Poisson first,
+        and each value on its own.
+    smoothing : optional
+        For the candidates; None takes the model's.
+
+    Examples
+    --------
+    >>> from countwise import samples, NaiveBayesClassifier
+    >>> rain = samples.load("rain")
+    >>> model = NaiveBayesClassifier("auto").fit(rain.X, rain.y)
+    >>> sorted(model.choices_["temp"])
+    ['gaussian', 'kernel (silverman)', 'ranges (equal_frequency, 10)', 'ranges (equal_width, 10)']
+    """
+
+    candidates: tuple[Any, ...] = ()
+    smoothing: Any = None
+    law: ClassVar[str] = "auto"
+
+    def blank(self, given: Nominal, of: Attribute) -> Values:
+        """The values themselves: every candidate can be made from them."""
+        if not isinstance(of, Numeric):
+            raise OptionError(f"{of.name!r} is {of.kind}; a choice of laws is for numeric attributes and counts.")
+        return Values(given, of)
+
+    def settle(self, tally: Values) -> Any:
+        """Score the candidates, settle the best."""
+        moments = tally.moments()
+        scores: dict[str, float] = {}
+        best: Any = None
+        for candidate in self.candidates or self._usual(tally.of):
+            density = settle_from_values(candidate, tally, moments)
+            score = leave_one_out_score(density, tally, moments)
+            scores[title(candidate)] = score
+            if best is None or score > scores[best[0]]:
+                best = (title(candidate), density)
+        best[1].choice = Choice(best[0], scores)
+        return best[1]
+
+    def _usual(self, of: Attribute) -> tuple[Any, ...]:
+        ranges = tuple(Ranges(rule, 10, self.smoothing) for rule in ("equal_frequency", "equal_width"))
+        usual = (Gaussian(), *ranges, Kernel())
+        if isinstance(of, Count):
+            return (Poisson(self.smoothing), *usual, Ranges("naive", 1, self.smoothing))
+        return usual
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which law was chosen, and what each scored (higher is better)."""
+
+    chosen: str
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+def title(candidate: Any) -> str:
+    """A candidate in a few words."""
+    if isinstance(candidate, Ranges):
+        return f"ranges ({candidate.rule}, {candidate.bins})" if candidate.rule != "naive" else "each value"
+    if isinstance(candidate, Kernel):
+        return f"kernel ({candidate.width})"
+    return str(candidate.law)
+
+
+def settle_from_values(candidate: Any, tally: Values, moments: Moments) -> Any:
+    """Settle a law of numbers from the values, whichever tally it would ask for."""
+    return candidate.settle(moments if isinstance(candidate, Gaussian | Poisson) else tally)
+
+
+def leave_one_out_score(density: Any, tally: Values, moments: Moments) -> float:
+    """The mean over the rows of log P(class | x), the row itself left out."""
+    n = moments.triple[0]
+    total, weight = 0.0, 0.0
+    for c, (values, weights) in enumerate(tally.filled):
+        if len(values) == 0:
+            continue
+        joint = np.zeros((len(values), len(n)))
+        density.add_log_prob(values, joint)
+        joint[:, c] = _own(density, tally, moments, c)
+        with np.errstate(divide="ignore"):
+            joint += np.log(n)
+            joint[:, c] += np.log(np.maximum(n[c] - np.minimum(weights, 1), 0)) - np.log(n[c])
+        _kernels.normalize(joint, "log")
+        # a row that no class could have made tells nothing: it scores as the least likely
+        own = np.nan_to_num(np.maximum(joint[:, c], -700.0), nan=-700.0)
+        total += float(np.dot(weights, own))
+        weight += float(weights.sum())
+    return total / weight if weight else 0.0
+
+
+def _own(density: Any, tally: Values, moments: Moments, c: int) -> NDArray[np.float64]:
+    """log f(x | c) at each value of class c, made from the other rows of the class."""
+    values, weights = tally.filled[c]
+    unit = np.minimum(weights, 1.0)
+    if isinstance(density, RangesDensity):
+        return _own_ranges(density, values, unit, c)
+    if isinstance(density, KernelDensity):
+        return _own_kernel(density, values, weights, c)
+    n, mean, m2 = (part[c] for part in moments.triple)
+    rest = n - unit
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean_left = np.where(rest > 0, mean + (mean - values) * unit / rest, moments.overall[1])
+        if isinstance(density, PoissonDensity):
+            return _own_poisson(values, np.maximum(mean_left, 1e-9))
+        m2_left = np.maximum(m2 - (values - mean) ** 2 * unit * n / np.maximum(rest, 1e-300), 0.0)
+        return _own_gaussian(density, values, rest, mean_left, m2_left, moments)
+
+
+def _own_gaussian(
+    density: GaussianDensity, values: Any, rest: Any, mean: Any, m2: Any, moments: Moments
+) -> NDArray[np.float64]:
+    total, _, overall_m2 = moments.overall
+    overall = overall_m2 / max(total - 1, 1)
+    if density.constant or overall <= 0:
+        return np.zeros(len(values))
+    variance = np.where(rest > 1, m2 / (rest - 1), overall)
+    variance = np.maximum(variance, 1e-9 * overall)
+    return np.asarray(-0.5 * (values - mean) ** 2 / variance - 0.5 * np.log(2 * np.pi * variance))
+
+
+def _own_poisson(values: NDArray[np.float64], rate: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.special import gammaln
+
+    return np.asarray(values * np.log(rate) - rate - gammaln(values + 1))
+
+
+def _own_ranges(density: RangesDensity, values: Any, unit: Any, c: int) -> NDArray[np.float64]:
+    codes = density.codes(values)
+    counts, pseudo = density.counts[c], density.pseudo
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (counts[codes] - unit + pseudo[codes]) / (counts.sum() - unit + pseudo.sum())
+        return np.asarray(np.log(np.maximum(np.nan_to_num(share), 0.0)))
+
+
+def _own_kernel(density: KernelDensity, values: Any, weights: Any, c: int) -> NDArray[np.float64]:
+    if density.constant:
+        return np.zeros(len(values))
+    h = float(density.widths[c])
+    _, kernel_weights, boxes, taylor, _ = density._expanded[c]  # noqa: SLF001 - the same expansion, not a second one
+    logs = _kernels.gauss_loo_log_sums(values, kernel_weights, h, boxes, taylor, TOLERANCE)
+    rest = weights.sum() - np.minimum(weights, 1)
+    with np.errstate(divide="ignore"):
+        return np.asarray(logs - np.log(rest * h) - 0.5 * np.log(2 * np.pi))

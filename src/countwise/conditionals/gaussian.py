@@ -1,0 +1,184 @@
+"""Gaussian: a numeric attribute as a normal law in each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.attributes import Attribute, Nominal, Numeric
+from countwise.conditionals._base import left_out
+from countwise.errors import OptionError
+from countwise.tallies import Moments
+from countwise.working.numbers import number
+from countwise.working.steps import Factor, Step
+
+__all__ = ["Gaussian", "GaussianDensity"]
+
+_HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """A mean and a deviation in each class.
+
+    .. math:: f(x | c) = exp(-(x - μ_c)² / 2σ_c²) / (σ_c √(2π))
+
+    Parameters
+    ----------
+    divisor : {"n-1", "n"}, default="n-1"
+        The variance is M2 / (n - 1), as lectures 000 and 004 have it, or M2 / n as 003 and scikit-learn.
+    floor : float, default=1e-9
+        The least variance, as a share of the variance of this column over all classes.
+
+    Examples
+    --------
+    >>> from countwise import samples, NaiveBayesClassifier
+    >>> rain = samples.load("rain")
+    >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
+    >>> print(model.table("temp"))
+    temp  mean     deviation  n
+    no    25.0333  6.43843    3
+    yes   19.4667  0.971253   3
+    """
+
+    divisor: str = "n-1"
+    floor: float = 1e-9
+    law: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        if self.divisor not in ("n", "n-1"):
+            raise OptionError(f"divisor must be 'n' or 'n-1', not {self.divisor!r}.")
+
+    def blank(self, given: Nominal, of: Attribute) -> Moments:
+        """Moments of the attribute in each class."""
+        if not isinstance(of, Numeric):
+            raise OptionError(f"{of.name!r} is {of.kind}; the Gaussian law is for numeric attributes.")
+        return Moments(given, of)
+
+    def settle(self, tally: Moments) -> GaussianDensity:
+        """Means and deviations, with a floor under the variance."""
+        n, mean, _ = tally.triple
+        total, overall_mean, overall_m2 = tally.overall
+        overall = overall_m2 / max(total - 1, 1) if self.divisor == "n-1" else overall_m2 / max(total, 1)
+        variance = tally.variance(self.divisor)
+        # too few values for a variance: the class takes that of the whole column, and the working says so
+        borrowed = ~(variance >= 0)
+        variance = np.where(borrowed, overall, np.maximum(variance, self.floor * overall))
+        mean = np.where(n > 0, mean, overall_mean)
+        return GaussianDensity(tally.of.name, mean, np.sqrt(variance), n, borrowed, self.divisor)
+
+
+class GaussianDensity:
+    """Normal laws, one a class.
+
+    Parameters
+    ----------
+    name : str
+        The attribute.
+    mean, sd, n : ndarray, shape (classes,)
+        Parameters, and how many values are behind them.
+    borrowed : ndarray of bool
+        Classes whose deviation is that of the whole column.
+    divisor : str
+        For the wording.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mean: NDArray[np.float64],
+        sd: NDArray[np.float64],
+        n: NDArray[np.float64],
+        borrowed: NDArray[np.bool_],
+        divisor: str = "n-1",
+    ) -> None:
+        self.name, self.mean, self.sd, self.n, self.borrowed = name, mean, sd, n, borrowed
+        self.n_classes = len(mean)
+        self.rule = f"Gaussian, σ over {'n - 1' if divisor == 'n-1' else 'n'}"
+        # a column without any spread says nothing about the class: it is left out
+        self.constant = not bool((sd > 0).any())
+        usable = np.where(sd > 0, sd, 1.0)
+        self.inverse_sd = np.zeros_like(sd) if self.constant else 1.0 / usable
+        self.log_norm = np.zeros_like(sd) if self.constant else -np.log(usable) - _HALF_LOG_2PI
+
+    def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
+        """Add log f(x | class)."""
+        self.add_many([self], [column], out)
+
+    @classmethod
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: NDArray[np.float64]) -> None:
+        """All Gaussian attributes in one pass."""
+        _kernels.add_gaussian(
+            list(columns),
+            np.array([d.mean for d in densities]),
+            np.array([d.inverse_sd for d in densities]),
+            np.array([d.log_norm for d in densities]),
+            out,
+        )
+
+    def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
+        """The density of each class at the value."""
+        x = float(column[0])
+        if np.isnan(x):
+            return left_out(name, shown or "?", "missing", self.rule)
+        if self.constant:
+            return left_out(name, shown, "constant", self.rule)
+        out = np.zeros((1, self.n_classes))
+        self.add_log_prob(column, out)
+        return [Step(name, shown, tuple(self._factor(x, c, out[0, c]) for c in range(self.n_classes)), "known", self._rule())]
+
+    def _rule(self) -> str:
+        return self.rule + (", σ of the whole column where a class has too few values" if self.borrowed.any() else "")
+
+    def _factor(self, x: float, c: int, log: float) -> Factor:
+        mean, sd = number(self.mean[c]), number(self.sd[c])
+        return Factor(
+            float(log),
+            f"φ({number(x)}; {mean}, {sd})",
+            rf"\varphi({number(x)};\,{mean},\,{sd})",
+            total=float(self.n[c]),
+        )
+
+    def grid(self) -> NDArray[np.float64]:
+        """Values from well below the lowest mean to well above the highest."""
+        low, high = (self.mean - 4 * self.sd).min(), (self.mean + 4 * self.sd).max()
+        return np.linspace(low, high, 801)
+
+    def label(self, column: NDArray[Any], row: int) -> str:
+        """The number."""
+        return number(float(column[row]))
+
+    def typical(self, c: int) -> tuple[float, str]:
+        """The mean."""
+        return float(self.mean[c]), f"± {number(self.sd[c])}"
+
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Normal numbers."""
+        return rng.normal(self.mean[c], self.sd[c], size)
+
+    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Means and deviations drawn from their posterior (normal, scaled inverse chi-square)."""
+        out = np.zeros((size, self.n_classes))
+        x = float(column[0])
+        if np.isnan(x) or self.constant:
+            return out
+        for c in range(self.n_classes):
+            free = max(self.n[c] - 1, 1.0)
+            sd = self.sd[c] * np.sqrt(free / rng.chisquare(free, size))
+            mean = rng.normal(self.mean[c], sd / np.sqrt(max(self.n[c], 1.0)))
+            out[:, c] = -0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI
+        return out
+
+    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+        """A row a class: mean and deviation."""
+        return {
+            self.name: [str(c) for c in classes],
+            "mean": [number(m) for m in self.mean],
+            "deviation": [number(s) for s in self.sd],
+            "n": [number(n) for n in self.n],
+        }

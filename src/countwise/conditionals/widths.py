@@ -1,0 +1,107 @@
+"""Widths of a kernel: rules of thumb, and the width that leave-one-out likelihood prefers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.errors import OptionError
+
+__all__ = ["TOLERANCE", "leave_one_out_likelihood", "width_of"]
+
+TOLERANCE = 1e-12  # error of a kernel sum, relative to its peak
+
+Multiset = tuple[NDArray[np.float64], NDArray[Any]]
+
+
+def width_of(rule: Any, values: NDArray[np.float64], weights: NDArray[Any]) -> float:
+    """The width that a rule gives for one class; 0 if the values have no spread.
+
+    Parameters
+    ----------
+    rule : float or {"silverman", "scott", "leave_one_out"}
+        A width, or how to find one.
+    values, weights : ndarray
+        Distinct values in ascending order, and their weights.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.conditionals.widths import width_of
+    >>> temp = np.array([18.4, 19.5, 19.7, 20.3, 23.5, 32.1])
+    >>> round(width_of("leave_one_out", temp, np.ones(6, int)), 4)
+    5.0777
+    """
+    if not isinstance(rule, str):
+        return float(rule)
+    n = float(weights.sum()) if len(weights) else 0.0
+    if n < 2 or len(values) < 2:
+        return 0.0
+    mean = float(np.average(values, weights=weights))
+    sd = float(np.sqrt(np.dot(weights, (values - mean) ** 2) / max(n - 1, 1e-300)))
+    if rule == "scott":
+        return sd * n**-0.2
+    quartile = _quartile_range(values, weights) / 1.349
+    silverman = 0.9 * (min(sd, quartile) if quartile > 0 else sd) * n**-0.2
+    if rule == "silverman":
+        return float(silverman)
+    if rule == "leave_one_out":
+        return _best_width(values, weights, float(silverman), float(values[-1] - values[0]))
+    raise OptionError(f"width={rule!r} is unknown.", hint="give a number, 'silverman', 'scott' or 'leave_one_out'.")
+
+
+def _quartile_range(values: NDArray[np.float64], weights: NDArray[Any]) -> float:
+    below = np.cumsum(weights, dtype=np.float64)
+    low, high = np.searchsorted(below, [0.25 * below[-1], 0.75 * below[-1]])
+    return float(values[min(high, len(values) - 1)] - values[low])
+
+
+def ones_as_none(weights: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Weights for a kernel: none at all if every one is 1."""
+    return None if (weights == 1).all() else weights.astype(np.float64)
+
+
+def leave_one_out_likelihood(values: NDArray[np.float64], weights: NDArray[Any], h: float) -> float:
+    """Sum over the rows of log f(x) where f is made from all the other rows (003)."""
+    kernel_weights = ones_as_none(weights)
+    boxes, taylor = _kernels.gauss_expand(values, kernel_weights, h, TOLERANCE)
+    logs = _kernels.gauss_loo_log_sums(values, kernel_weights, h, boxes, taylor, TOLERANCE)
+    n = float(weights.sum())
+    return float(np.dot(weights, logs - np.log((n - 1) * h) - 0.5 * np.log(2 * np.pi)))
+
+
+def _best_width(values: NDArray[np.float64], weights: NDArray[Any], start: float, extent: float) -> float:
+    """A coarse scan over widths, then golden section around the best."""
+    grid = np.geomspace(start / 20, max(4 * start, extent), 32)
+
+    def score(log_h: float) -> float:
+        return leave_one_out_likelihood(values, weights, float(np.exp(log_h)))
+
+    scores = [score(float(np.log(h))) for h in grid]
+    best = int(np.argmax(scores))
+    low, high = np.log(grid[max(best - 1, 0)]), np.log(grid[min(best + 1, len(grid) - 1)])
+    return float(np.exp(_golden(score, float(low), float(high))))
+
+
+def _golden(score: Callable[[float], float], low: float, high: float) -> float:
+    ratio = (5**0.5 - 1) / 2
+    a, b = high - ratio * (high - low), low + ratio * (high - low)
+    at_a, at_b = score(a), score(b)
+    while high - low > 1e-7:
+        if at_a >= at_b:
+            high, b, at_b = b, a, at_a
+            a = high - ratio * (high - low)
+            at_a = score(a)
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + ratio * (high - low)
+            at_b = score(b)
+    return (low + high) / 2

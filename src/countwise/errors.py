@@ -1,0 +1,134 @@
+"""Everything that Countwise raises or warns of.
+
+The tree::
+
+    CountwiseError (ValueError)
+      SchemaError        an attribute's declaration or a column's kind is wrong
+        UnseenValueError a value outside the domain of its attribute
+      TableError         the rows themselves: shape, infinity, weights, target
+      RowsRefused        the model needs rows and the source will not give them
+      ReadError          a file cannot be read as a table
+      ModelFileError     a model file is damaged, foreign or too new
+      OptionError        an argument has no meaning here
+
+    CountwiseWarning (UserWarning)
+      SlowKernelsWarning the compiled kernels are absent; results are the same
+      DataWarning        something in the table that the user will want to know
+
+Each message says what is wrong and where; `hint` says what would be right.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "CountwiseError",
+    "CountwiseWarning",
+    "DataWarning",
+    "ModelFileError",
+    "OptionError",
+    "ReadError",
+    "RowsRefused",
+    "SchemaError",
+    "SlowKernelsWarning",
+    "TableError",
+    "UnseenValueError",
+    "did_you_mean",
+    "listed",
+]
+
+
+class CountwiseError(ValueError):
+    """Base of all errors: a message, and a hint at the cure.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and where.
+    hint : str, optional
+        What would be right.
+
+    Examples
+    --------
+    >>> from countwise.errors import CountwiseError
+    >>> print(CountwiseError("'wind' is missing.", hint="add the column."))
+    'wind' is missing. Hint: add the column.
+    """
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message} Hint: {hint}")
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[type[CountwiseError], tuple[str, str | None]]:
+        return type(self), (self.message, self.hint)
+
+
+class SchemaError(CountwiseError):
+    """An attribute's declaration, or the kind of a column, is wrong."""
+
+
+class UnseenValueError(SchemaError):
+    """A value lies outside the declared domain of its attribute."""
+
+
+class TableError(CountwiseError):
+    """The rows are wrong: their shape, an infinity, the weights, the target."""
+
+
+class RowsRefused(CountwiseError):  # noqa: N818 - the design's word: a refusal with a way round it
+    """A model asks for rows and the source will not hand them over."""
+
+
+class ReadError(CountwiseError):
+    """A file cannot be read as a table."""
+
+
+class ModelFileError(CountwiseError):
+    """A model file is damaged, foreign, or from a newer version."""
+
+
+class OptionError(CountwiseError):
+    """An argument has no meaning here."""
+
+
+class CountwiseWarning(UserWarning):
+    """Base of all warnings."""
+
+
+class SlowKernelsWarning(CountwiseWarning):
+    """The compiled kernels are absent: the same results, more slowly."""
+
+
+class DataWarning(CountwiseWarning):
+    """Something in the table that the user will want to know of."""
+
+
+def did_you_mean(word: object, known: Iterable[object]) -> str | None:
+    """Suggest the nearest known word, or None.
+
+    Examples
+    --------
+    >>> from countwise.errors import did_you_mean
+    >>> did_you_mean("gausian", ["gaussian", "poisson"])
+    "did you mean 'gaussian'?"
+    """
+    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1)
+    return f"did you mean {near[0]!r}?" if near else None
+
+
+def listed(words: Iterable[object], most: int = 8) -> str:
+    """Write values as a person lists them: quoted, with the rest counted.
+
+    Examples
+    --------
+    >>> from countwise.errors import listed
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    all_words = [repr(w) if isinstance(w, str) else str(w) for w in words]
+    if len(all_words) <= most:
+        return ", ".join(all_words)
+    return ", ".join(all_words[:most]) + f" and {len(all_words) - most} more"

@@ -1,0 +1,402 @@
+"""The door: any table a user holds, as named columns.
+
+Every kind of eager table comes in here and nowhere else: NumPy arrays, SciPy
+sparse matrices, lists of dicts, mappings of columns, and whatever narwhals can
+read (pandas, Polars, PyArrow, Modin, cuDF). A column leaves as
+
+* a 1-D NumPy array (a view of the user's memory wherever that is possible),
+* `Coded`, when the owner already keeps it as codes and categories, or
+* a SciPy CSR matrix, for a whole block of counts.
+
+Nothing is decided here about what an attribute *is*: see `countwise.schema`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import SchemaError, TableError, listed
+
+__all__ = ["Coded", "Frame", "frame_of", "is_missing", "is_sparse", "series_of", "taken"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """A column that its owner keeps as codes into a list of categories.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (rows,)
+        Position in `categories`; -1 (or anything negative) is missing.
+    categories : sequence
+        The values, in the owner's order.
+    declared : bool
+        Whether the categories are a declared domain rather than what was found.
+    ordered : bool
+        Whether their order means something.
+    """
+
+    codes: NDArray[Any]
+    categories: Sequence[Any]
+    declared: bool = False
+    ordered: bool = False
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+Column = Any  # NDArray | Coded | CSR matrix: told apart by type where it matters
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """Named columns of one length.
+
+    Parameters
+    ----------
+    columns : dict of str to column
+        In the user's order.
+    n_rows : int
+        The length of each column.
+    named : bool
+        Whether the names are the user's (a frame) or made up here (an array).
+    """
+
+    columns: dict[str, Column]
+    n_rows: int
+    named: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return tuple(self.columns)
+
+    def without(self, name: str) -> Frame:
+        """The same frame less one column."""
+        return Frame({k: v for k, v in self.columns.items() if k != name}, self.n_rows, self.named)
+
+    def slice(self, start: int, stop: int) -> Frame:
+        """Rows start to stop, without copying dense columns."""
+        if start <= 0 and stop >= self.n_rows:
+            return self
+        cut: dict[str, Column] = {}
+        for name, column in self.columns.items():
+            if isinstance(column, Coded):
+                cut[name] = Coded(
+                    column.codes[start:stop], column.categories, column.declared, column.ordered
+                )
+            elif hasattr(column, "slice"):  # a bag of words
+                cut[name] = column.slice(start, stop)
+            else:
+                cut[name] = column[start:stop]
+        return Frame(cut, max(0, min(stop, self.n_rows) - start), self.named)
+
+    def take(self, rows: NDArray[Any]) -> Frame:
+        """Some rows, copied; `rows` is a mask or positions."""
+        cut: dict[str, Column] = {name: taken(column, rows) for name, column in self.columns.items()}
+        n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
+        return Frame(cut, n_rows, self.named)
+
+
+def taken(column: Column, rows: NDArray[Any]) -> Column:
+    """Some cells of a column."""
+    if isinstance(column, Coded):
+        return Coded(column.codes[rows], column.categories, column.declared, column.ordered)
+    return column[rows]
+
+
+def is_sparse(X: object) -> bool:
+    """Whether X is a SciPy sparse matrix or array, without importing SciPy."""
+    return type(X).__module__.startswith("scipy.sparse")
+
+
+def is_missing(value: object) -> bool:
+    """Whether a single cell is missing: None, NaN, NaT or NA.
+
+    Examples
+    --------
+    >>> from countwise.frames import is_missing
+    >>> is_missing(float("nan")), is_missing(None), is_missing("")
+    (True, True, False)
+    """
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return False
+    try:
+        return bool(value != value)  # noqa: PLR0124 - NaN and NaT are what differs from itself
+    except TypeError:
+        return True  # pandas.NA refuses to be a truth value
+
+
+def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
+    """Open any table the user holds.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame, mapping of columns or list of dicts
+        The table.
+    names : sequence of str, optional
+        Column names for an array that has none.
+
+    Returns
+    -------
+    Frame
+
+    Examples
+    --------
+    >>> from countwise.frames import frame_of
+    >>> frame_of([{"wind": "north", "temp": 32.1}, {"wind": "east"}]).names
+    ('wind', 'temp')
+    """
+    if isinstance(X, Frame):
+        return X
+    if isinstance(X, np.ndarray):
+        return _from_array(X, names)
+    if is_sparse(X):
+        return _from_sparse(X)
+    if isinstance(X, Mapping):
+        return _from_mapping(X)
+    if isinstance(X, str | bytes):
+        raise TableError("A table was expected, not a string.", hint="read a file with countwise.read(path).")
+    if isinstance(X, Iterable) and not hasattr(X, "__dataframe__") and not hasattr(X, "__array__"):
+        return _from_rows(list(X), names)
+    framed = _from_narwhals(X)
+    if framed is not None:
+        return framed
+    return _from_array(np.asarray(X), names)
+
+
+def series_of(y: Any) -> tuple[Column, str | None]:
+    """Open a single column: its values and its name, if it has one."""
+    if isinstance(y, np.ndarray):
+        return y, None
+    if isinstance(y, list | tuple):
+        return _array_of_objects(y), None
+    try:
+        import narwhals.stable.v2 as nw
+
+        series = nw.from_native(y, series_only=True)
+    except TypeError:
+        return np.asarray(y), None
+    return _series_column(series, str(series.name or "y")), series.name or None
+
+
+def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
+    if X.dtype.kind == "c":
+        raise TableError("Complex data not supported.", hint="give the real and imaginary parts as two columns.")
+    if X.ndim != 2:
+        raise TableError(
+            f"Expected 2D array, got {X.ndim}D array instead: rows and columns are needed.",
+            hint="Reshape your data with X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row.",
+        )
+    if X.dtype.names:
+        return _from_mapping({name: X[name] for name in X.dtype.names})
+    labels = tuple(names) if names is not None else tuple(f"x{j}" for j in range(X.shape[1]))
+    if X.dtype.kind not in "OUS":
+        X = _native_order(X)
+    return Frame({name: X[:, j] for j, name in enumerate(labels)}, X.shape[0], names is not None)
+
+
+def _native_order(X: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in a dtype that the kernels read: no half floats, no foreign byte order."""
+    if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
+        return X.astype(np.float64)
+    if X.dtype.kind in "mM":
+        return X
+    if not X.dtype.isnative or not X.flags.aligned:
+        return X.astype(X.dtype.newbyteorder("="))
+    return X
+
+
+def _from_sparse(X: Any) -> Frame:
+    if X.dtype.kind == "c":
+        raise TableError("Complex data not supported.", hint="give the real and imaginary parts as two columns.")
+    block = X.tocsr()
+    if not block.has_canonical_format:  # duplicates would be counted as two words
+        block = block.copy() if block is X else block
+        block.sum_duplicates()
+    return Frame({"x": block}, X.shape[0], named=False)
+
+
+def _from_mapping(X: Mapping[str, Any]) -> Frame:
+    columns: dict[str, Column] = {}
+    for name, values in X.items():
+        if is_sparse(values):
+            columns[str(name)] = values.tocsr()
+        elif isinstance(values, Coded):
+            columns[str(name)] = values
+        elif isinstance(values, np.ndarray):
+            columns[str(name)] = _native_order(values) if values.dtype.kind not in "OUS" else values
+        else:
+            columns[str(name)] = series_of(values)[0]
+    lengths = {n: c.shape[0] if is_sparse(c) else len(c) for n, c in columns.items()}
+    if len(set(lengths.values())) > 1:
+        first = next(iter(lengths))
+        other = next(n for n, length in lengths.items() if length != lengths[first])
+        raise TableError(
+            f"Columns differ in length: {first!r} has {lengths[first]}, {other!r} has {lengths[other]}."
+        )
+    return Frame(columns, next(iter(lengths.values()), 0), named=True)
+
+
+def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        keys = dict.fromkeys(str(key) for row in rows for key in row)
+        return Frame(
+            {key: _array_of_objects([row.get(key) for row in rows]) for key in keys}, len(rows), named=True
+        )
+    lengths = {len(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else -1 for row in rows}
+    if len(lengths) > 1:
+        raise TableError(f"Rows differ in length: {listed(sorted(lengths))} cells.")
+    if any(isinstance(cell, str) or cell is None for row in rows if isinstance(row, Sequence) for cell in row):
+        table = np.empty((len(rows), len(rows[0])), dtype=object)
+        for i, row in enumerate(rows):
+            table[i, :] = row
+        framed = _from_array(table, names)
+        tidy = {name: _array_of_objects(column.tolist()) for name, column in framed.columns.items()}
+        return Frame(tidy, framed.n_rows, framed.named)
+    return _from_array(np.asarray(rows), names)
+
+
+def _array_of_objects(values: Sequence[Any]) -> NDArray[Any]:
+    """A list as the narrowest array that loses nothing: numbers stay numbers, the rest are objects."""
+    kinds = {type(v) for v in values}
+    if kinds and kinds <= {int, float, bool} and not (bool in kinds and len(kinds) > 1):
+        try:
+            return np.asarray(values)
+        except OverflowError:
+            pass
+    if kinds <= {int, float, type(None)} and kinds - {type(None)}:
+        return np.array([np.nan if v is None else float(v) for v in values])
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def _from_narwhals(X: Any) -> Frame | None:
+    import narwhals.stable.v2 as nw
+
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except TypeError:
+        return None
+    except ValueError as error:  # duplicate names, in narwhals' words
+        _refuse_duplicates(list(getattr(X, "columns", ())))
+        raise TableError(str(error)) from error
+    names = [str(name) for name in frame.columns]
+    _refuse_duplicates(names)
+    native_names = list(getattr(X, "columns", names))
+    all_strings = all(isinstance(name, str) for name in native_names)
+    some_strings = any(isinstance(name, str) for name in native_names)
+    if some_strings and not all_strings:
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, "
+            f"but your input has {listed(sorted({type(n).__name__ for n in native_names}))} as column name types. "
+            "Hint: X.columns = X.columns.astype(str)."
+        )
+    if not all_strings:
+        names = [f"x{j}" for j in range(len(names))]
+    columns = {
+        name: _series_column(frame.get_column(native), name)
+        for name, native in zip(names, frame.columns, strict=True)
+    }
+    return Frame(columns, len(frame), named=all_strings)
+
+
+def _refuse_duplicates(names: Sequence[object]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if list(names).count(n) > 1)
+        raise SchemaError(f"Two columns are named {twice!r}.", hint="rename one of them.")
+
+
+def _series_column(series: Any, name: str) -> Column:
+    import narwhals.stable.v2 as nw
+
+    dtype = series.dtype
+    if dtype == nw.Categorical or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
+        return _categorical_column(series, ordered=dtype == nw.Enum)
+    if dtype == nw.String:
+        return _string_column(series)
+    if dtype == nw.Boolean:
+        values = series.to_numpy()
+        return values if values.dtype.kind == "b" else np.array([None if is_missing(v) else bool(v) for v in values], dtype=object)
+    if dtype.is_integer() or dtype.is_float():
+        if series.null_count():
+            series = series.cast(nw.Float32 if dtype == nw.Float32 else nw.Float64)
+        values = series.to_numpy()
+        if values.dtype.kind == "O":
+            values = np.array([np.nan if is_missing(v) else float(v) for v in values])
+        return _native_order(values)
+    if dtype.is_decimal():
+        return series.cast(nw.Float64).to_numpy()
+    if dtype.is_temporal():
+        return np.asarray(series.to_numpy())
+    values = np.asarray(series.to_numpy())
+    if values.dtype.kind == "c":
+        raise TableError(f"Complex data not supported: column {name!r}.")
+    return values
+
+
+def _categorical_column(series: Any, *, ordered: bool) -> Coded:
+    native = series.to_native()
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its kin
+        dtype = native.dtype
+        return Coded(
+            np.asarray(native.cat.codes), dtype.categories.tolist(), declared=True, ordered=bool(dtype.ordered)
+        )
+    if hasattr(native, "to_physical"):  # Polars: physical codes may point into a store shared by many columns
+        if ordered:
+            return Coded(_polars_codes(native), native.cat.get_categories().to_list(), declared=True, ordered=True)
+        import narwhals.stable.v2 as nw
+
+        return _string_column(series.cast(nw.String))
+    return _arrow_codes(native)
+
+
+def _string_column(series: Any) -> Column:
+    """Strings as codes, by the owner's own hash table where it is quick."""
+    native = series.to_native()
+    kind = type(native).__module__.partition(".")[0]
+    if kind == "polars":
+        found = native.drop_nulls().unique().sort()
+        if len(found) == 0:
+            return Coded(np.full(len(native), -1, dtype=np.int32), [])
+        import polars
+
+        return Coded(_polars_codes(native.cast(polars.Enum(found))), found.to_list())
+    if kind == "pyarrow" or (kind == "pandas" and "pyarrow" in str(getattr(native.dtype, "storage", native.dtype))):
+        return _arrow_codes(series.to_arrow())
+    return np.asarray(native.to_numpy(dtype=object)) if kind == "pandas" else np.asarray(series.to_list(), dtype=object)
+
+
+def _polars_codes(native: Any) -> NDArray[Any]:
+    physical = native.to_physical()
+    if physical.null_count():
+        return np.asarray(physical.cast(int).fill_null(-1).to_numpy())
+    return np.asarray(physical.to_numpy())
+
+
+def _arrow_codes(native: Any) -> Coded:
+    """Dictionary-encode an Arrow array; a declared dictionary keeps its order."""
+    import pyarrow
+    import pyarrow.types
+
+    whole = native.combine_chunks() if isinstance(native, pyarrow.ChunkedArray) else native
+    declared = pyarrow.types.is_dictionary(whole.type)
+    if not declared:
+        whole = whole.dictionary_encode()
+    codes = whole.indices
+    if codes.null_count:
+        codes = codes.cast(pyarrow.int64()).fill_null(-1)
+    return Coded(
+        codes.to_numpy(zero_copy_only=False),
+        whole.dictionary.to_pylist(),
+        declared=declared,
+        ordered=bool(declared and whole.type.ordered),
+    )

@@ -1,0 +1,5 @@
+"""Models, one a file."""
+
+from countwise.models.naive_bayes import NaiveBayesClassifier
+
+__all__ = ["NaiveBayesClassifier"]

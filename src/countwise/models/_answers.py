@@ -1,0 +1,256 @@
+"""What can be asked of a naive Bayes beside a prediction: why, how sure, what if, what is typical."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.bags import Text
+from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.frames import Coded, Frame, is_missing
+from countwise.models._changes import changes_of
+from countwise.table import Table
+from countwise.working import Grid, Step, Working
+from countwise.working.numbers import number
+
+__all__ = ["Answers"]
+
+
+class Answers:
+    """Explanations of a fitted naive Bayes; mixed into `NaiveBayesClassifier`."""
+
+    def explain(self, X: Any, *, row: int = 0, changes: bool = True, interval: float | None = 0.9) -> Working:
+        """The working behind the answer for one row.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+        row : int, default=0
+            Which row.
+        changes : bool, default=True
+            Whether to look for the smallest change that flips the answer.
+        interval : float or None, default=0.9
+            The credibility of the interval on P(class | row); None for none.
+
+        Returns
+        -------
+        Working
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> model = NaiveBayesClassifier(smoothing=0).fit(tennis.X, tennis.y)
+        >>> print(model.explain(tennis.X, row=2, interval=None))
+                                    play = No         play = Yes                   log-odds Yes : No
+        P(play)                     5/14 = 0.357143   9/14 = 0.642857              +0.588
+        P(outlook = Overcast | play)  0/5 = 0          4/9 = 0.444444
+        """
+        frame = self._open(X)  # type: ignore[attr-defined]
+        if not -frame.n_rows <= row < frame.n_rows:
+            raise TableError(f"There is no row {row}: the table has {frame.n_rows}.")
+        row %= frame.n_rows
+        one = frame.slice(row, row + 1)
+        table = self._table(one, 0, 1)  # type: ignore[attr-defined]
+        steps, notes = self._steps(table, one)
+        return self._working(table, steps, notes, one, changes, interval)
+
+    def _working(
+        self, table: Table, steps: list[Step], notes: list[str], one: Frame, changes: bool, interval: float | None
+    ) -> Working:
+        joint = np.zeros((1, len(self.classes_)))  # type: ignore[attr-defined]
+        self._add_terms(table, joint)  # type: ignore[attr-defined]
+        posterior = np.empty_like(joint)
+        if self._posterior(table, posterior, "proba"):  # type: ignore[attr-defined]
+            notes.append("Every product is 0, so the prior is given instead; smoothing=1 keeps products above 0.")
+        chosen = int(np.argmax(posterior[0]))
+        classes = tuple(self.classes_.tolist())  # type: ignore[attr-defined]
+        intervals = None if interval is None else self._interval(table, interval, 2000, 0)
+        return Working(
+            target=self.target_.name,  # type: ignore[attr-defined]
+            classes=classes,
+            prior=self._prior_step(),  # type: ignore[attr-defined]
+            steps=tuple(steps),
+            log_joint=tuple(joint[0].tolist()),
+            posterior=tuple(posterior[0].tolist()),
+            chosen=chosen,
+            notes=tuple(notes),
+            changes=tuple(changes_of(self, table, joint[0], chosen)) if changes else (),
+            interval=intervals,
+            level=interval or 0.9,
+            given={name: _shown(column) for name, column in one.columns.items()},
+        )
+
+    def _steps(self, table: Table, one: Frame) -> tuple[list[Step], list[str]]:
+        """The steps of each part: the terms of the prediction before they are summed."""
+        steps: list[Step] = []
+        notes: list[str] = []
+        for part in self.parts_:  # type: ignore[attr-defined]
+            shown = _shown(one.columns[part.columns[0]]) if part.how == "same" and part.columns else ""
+            density = self.densities_[part.key]  # type: ignore[attr-defined]
+            if part.how in ("positive", "missing"):
+                shown = density.label(table[part.key], 0)
+            steps += density.steps(part.key, table[part.key], shown)
+            if isinstance(part.of, Text) and shown and shown != "?":
+                unknown = part.of.unknown(shown)
+                if unknown:
+                    notes.append(f"{listed(unknown)} in {part.key!r}: never seen in training, left out.")
+        return steps, notes
+
+    def predict_interval(
+        self, X: Any, *, level: float = 0.9, draws: int = 2000, random_state: int = 0
+    ) -> NDArray[np.float64]:
+        """A credible interval on P(class | row), from the counts behind it.
+
+        Each parameter is drawn from what the counts leave open (Dirichlet for tables,
+        normal and chi-square for Gaussians, gamma for rates, the Bayesian bootstrap for
+        kernels), and the posterior recomputed.
+
+        Parameters
+        ----------
+        X : any table
+            The rows.
+        level : float, default=0.9
+            The credibility.
+        draws : int, default=2000
+            How many draws a row.
+        random_state : int, default=0
+            The seed.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes, 2)
+            Lower and upper ends.
+        """
+        if not 0 < level < 1:
+            raise OptionError(f"level must lie between 0 and 1, not {level!r}.")
+        frame = self._open(X)  # type: ignore[attr-defined]
+        ends = np.empty((frame.n_rows, len(self.classes_), 2))  # type: ignore[attr-defined]
+        for row in range(frame.n_rows):
+            table = self._table(frame.slice(row, row + 1), 0, 1)  # type: ignore[attr-defined]
+            ends[row] = self._interval(table, level, draws, random_state)
+        return ends
+
+    def _interval(self, table: Table, level: float, draws: int, seed: int) -> tuple[tuple[float, float], ...]:
+        rng = np.random.default_rng(seed)
+        counts = self.class_count_.astype(np.float64)  # type: ignore[attr-defined]
+        if self.prior in ("raw", "smoothed") if isinstance(self.prior, str) else False:  # type: ignore[attr-defined]
+            logs = np.log(np.maximum(rng.dirichlet(counts + 0.5, draws), 1e-300))
+        else:
+            logs = np.tile(self.log_prior_, (draws, 1))  # type: ignore[attr-defined]
+        for key, density in self.densities_.items():  # type: ignore[attr-defined]
+            logs = logs + density.draw_log_prob(table[key], draws, rng)
+        logs -= logs.max(axis=1, keepdims=True)
+        shares = np.exp(logs)
+        shares /= shares.sum(axis=1, keepdims=True)
+        low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return tuple((float(a), float(b)) for a, b in zip(low, high, strict=True))
+
+    def portrait(self, cls: Any, *, n: int = 0, random_state: int = 0) -> Any:
+        """The typical row of a class, or rows drawn from P(row | class).
+
+        Parameters
+        ----------
+        cls : object
+            The class.
+        n : int, default=0
+            0 for the typical row; else how many rows to draw.
+        random_state : int, default=0
+            The seed of the draw.
+
+        Returns
+        -------
+        Grid
+            For n = 0 the attribute, its typical value and a remark; else a column an attribute.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> rain = samples.load("rain")
+        >>> print(NaiveBayesClassifier().fit(rain.X, rain.y).portrait("no"))
+        attribute  typical  remark
+        wind       north    60% of them
+        temp       25.0333  ± 6.43843
+        """
+        self._check_fitted()  # type: ignore[attr-defined]
+        classes = self.classes_.tolist()  # type: ignore[attr-defined]
+        if cls not in classes:
+            raise OptionError(
+                f"There is no class {cls!r}.", hint=did_you_mean(cls, classes) or f"classes are {listed(classes)}."
+            )
+        c = classes.index(cls)
+        if n:
+            rng = np.random.default_rng(random_state)
+            drawn = {key: d.draw(c, n, rng) for key, d in self.densities_.items()}  # type: ignore[attr-defined]
+            return Grid({key: list(column) for key, column in drawn.items()})
+        typical = {key: d.typical(c) for key, d in self.densities_.items()}  # type: ignore[attr-defined]
+        return Grid(
+            {
+                "attribute": list(typical),
+                "typical": [number(v) if isinstance(v, float) else str(v) for v, _ in typical.values()],
+                "remark": [remark for _, remark in typical.values()],
+            }
+        )
+
+    def missing_report(self) -> Grid:
+        """Whether absence depends on the class, for each attribute with missing cells.
+
+        A chi-square test of missing against class. Where it is significant, absence is
+        evidence, and ``missing={name: "value"}`` uses it.
+
+        Returns
+        -------
+        Grid
+        """
+        from scipy.stats import chi2_contingency
+
+        self._check_fitted()  # type: ignore[attr-defined]
+        classes = self.classes_.tolist()  # type: ignore[attr-defined]
+        total = self.class_count_.astype(np.float64)  # type: ignore[attr-defined]
+        columns: dict[str, list[Any]] = {"attribute": [], "missing": []}
+        columns.update({f"missing in {c}": [] for c in classes}, **{"p-value": [], "absence is": []})
+        for part in self.parts_:  # type: ignore[attr-defined]
+            if part.how not in ("same",):
+                continue
+            gone = total - _present(self.tallies_[part.key])  # type: ignore[attr-defined]
+            if gone.sum() <= 0:
+                continue
+            table = np.stack([gone, total - gone])[:, total > 0]
+            testable = (table.sum(axis=1) > 0).all() and table.shape[1] > 1
+            p = float(chi2_contingency(table, correction=False)[1]) if testable else math.nan
+            columns["attribute"].append(part.key)
+            columns["missing"].append(number(float(gone.sum())))
+            for c, label in enumerate(classes):
+                columns[f"missing in {label}"].append(f"{gone[c] / total[c]:.1%}" if total[c] else "")
+            columns["p-value"].append(f"{p:.2g}")
+            columns["absence is"].append("evidence" if p < 0.01 else "noise")
+        return Grid(columns)
+
+
+def _present(tally: Any) -> NDArray[np.float64]:
+    """How many cells are there, in each class."""
+    if hasattr(tally, "axes"):
+        return np.asarray(tally.table.sum(axis=1), dtype=np.float64)
+    n = tally.triple[0] if hasattr(tally, "triple") else tally.filled[0] if hasattr(tally, "present") else tally.n
+    return np.asarray(n, dtype=np.float64)
+
+
+def _shown(column: Any) -> str:
+    """The single cell of a one-row column as a person would write it; nothing if it is missing."""
+    if isinstance(column, Coded):
+        code = int(column.codes[0])
+        return "" if code < 0 else str(column.categories[code])
+    if not isinstance(column, np.ndarray):
+        return ""
+    cell = column[0]
+    if is_missing(cell):
+        return ""
+    if isinstance(cell, float | np.floating):
+        return number(float(cell))
+    return str(cell)
+
+

@@ -1,0 +1,379 @@
+"""What every model learned by counting has in common.
+
+A new model writes `_parts`, `_settle` and `_add_terms`; fitting in one go or in
+pieces, merging, forgetting and predicting come from here. `tallies_` is the only
+learned state: everything else is derived from it and can be thrown away.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from countwise import _kernels, progress
+from countwise.attributes import Nominal, infinity
+from countwise.errors import DataWarning, TableError, listed
+from countwise.frames import Frame, frame_of
+from countwise.models._parts import Part, derive
+from countwise.schema import Schema
+from countwise.sources import Memory, open_rows
+from countwise.table import Table
+from countwise.tallies import Counts, Progress
+
+__all__ = ["TallyClassifier"]
+
+CLASS = "class"  # the key of the counts of the classes among the tallies
+PREDICT_BLOCK = 1 << 14  # rows whose posteriors stay in cache while the terms are added
+
+
+class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose learned state is its tallies."""
+
+    schema_: Schema
+    target_: Nominal
+    tallies_: dict[str, Any]
+    classes_: NDArray[Any]
+
+    # -- to be written by each model ----------------------------------------
+
+    def _kinds(self, frame: Frame) -> Schema:
+        """What each column is, before its domain is learned."""
+        raise NotImplementedError
+
+    def _parts(self, schema: Schema) -> list[Part]:
+        """What is to be tallied, and by which rule."""
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        """Derive all parameters from `tallies_`."""
+        raise NotImplementedError
+
+    def _add_terms(self, table: Table, out: NDArray[np.float64]) -> None:
+        """Add log P(class) and each term to out (rows, classes)."""
+        raise NotImplementedError
+
+    # -- learning ------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : any table, path, or iterator of frames
+            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
+        y : array-like or str
+            The class of each row, or the name of its column in X.
+        sample_weight : array-like or str, optional
+            A weight for each row; a weight of n equals n copies.
+
+        Returns
+        -------
+        self
+        """
+        self._forget_all()
+        return self._learn(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows; in any split the same as `fit` on all of them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like, optional
+            The classes that may come. They need not be given: new ones are added as they come.
+
+        Returns
+        -------
+        self
+        """
+        if classes is not None and not hasattr(self, "target_"):
+            self._expected = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
+        return self._learn(X, y, sample_weight)
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take rows back, as if they had never been there.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows that were given to `fit` or `partial_fit`.
+
+        Returns
+        -------
+        self
+        """
+        self._check_fitted()
+        for rows in open_rows(X, y, sample_weight):
+            frame = self.schema_.match(rows.frame)
+            target = Nominal(self.target_.name, self.target_.values, grows=False)
+            codes = target.encode(rows.target, strict=True)
+            table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
+            parts = self._parts(self.schema_)
+            filled = self._fill(parts, derive(table, parts))
+            self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
+            self.n_rows_ -= rows.frame.n_rows
+        if not self.tallies_[CLASS].table.sum() > 0:
+            raise TableError("Every row has been forgotten: nothing is left to learn from.")
+        self._settle()
+        return self
+
+    def __add__(self, other: object) -> Self:
+        """A model as if fitted on the rows of both."""
+        if type(other) is not type(self):
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()  # type: ignore[attr-defined]
+        if self.get_params(deep=False) != other.get_params(deep=False):  # type: ignore[attr-defined]
+            raise TableError("Models with different settings cannot be merged.")
+        merged: Self = clone(self)
+        merged._adopt(self)
+        merged._join(other.schema_, other.target_, other.tallies_)  # type: ignore[attr-defined]
+        merged.n_rows_ = self.n_rows_ + other.n_rows_  # type: ignore[attr-defined]
+        merged.n_left_out_ = self.n_left_out_ + other.n_left_out_  # type: ignore[attr-defined]
+        merged._settle()
+        return merged
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        empty = True
+        for rows in open_rows(X, y, sample_weight):
+            empty = False
+            self._learn_piece(rows)
+        if empty:
+            raise TableError("The table is empty: at least one row is needed.")
+        self._settle()
+        return self
+
+    def _learn_piece(self, rows: Memory) -> None:
+        first = not hasattr(self, "tallies_")
+        schema = self._kinds(rows.frame) if first else self.schema_
+        frame = rows.frame if first else schema.match(rows.frame)
+        schema = schema.learn(frame)
+        target = self._learn_target(rows, first)
+        parts = self._parts(schema)
+        blanks = {CLASS: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
+        source = Memory(frame, rows.target, rows.name, rows.weights)
+        filled = source.gather(schema, target, blanks, lambda table: derive(table, parts), self._progress())
+        if first:
+            self._remember_names(rows.frame)
+            self.schema_, self.target_, self.tallies_ = schema, target, filled
+            self.n_rows_, self.n_left_out_ = 0, 0
+        else:
+            self._join(schema, target, filled)
+        self.n_rows_ += frame.n_rows
+        self._note_left_out(rows)
+        self._note_identifiers(schema, frame.n_rows)
+
+    def _learn_target(self, rows: Memory, first: bool) -> Nominal:
+        target = Nominal(rows.name, grows=True) if first else self.target_
+        if first and getattr(self, "_expected", None):
+            target = Nominal(rows.name, tuple(sorted(self._expected)), grows=True)
+        if first:
+            self._label_type = rows.target.dtype if isinstance(rows.target, np.ndarray) else None
+        return target.learn(rows.target)
+
+    def _join(self, schema: Schema, target: Nominal, tallies: Mapping[str, Any]) -> None:
+        self.schema_ = self.schema_ | schema
+        self.target_ = self.target_.join(target)
+        self.tallies_ = {name: tally + tallies[name] for name, tally in self.tallies_.items()}
+
+    def _fill(self, parts: list[Part], table: Table) -> dict[str, Any]:
+        from countwise.tallies import fill_all
+
+        target = self.target_
+        blanks = {CLASS: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
+        return fill_all(blanks, table)
+
+    def _adopt(self, other: Self) -> None:
+        """Take over what another model of the same kind has learned."""
+        for name in ("schema_", "target_", "tallies_", "n_rows_", "n_left_out_", "n_features_in_", "_label_type"):
+            setattr(self, name, getattr(other, name))
+        if hasattr(other, "feature_names_in_"):
+            self.feature_names_in_ = other.feature_names_in_
+
+    def _forget_all(self) -> None:
+        for name in [n for n in vars(self) if n.endswith("_") or n.startswith("_")]:
+            delattr(self, name)
+
+    def _progress(self) -> Progress | None:
+        return progress.current()
+
+    # -- notes -----------------------------------------------------------------
+
+    def _remember_names(self, frame: Frame) -> None:
+        sizes = [c.shape[1] if getattr(c, "ndim", 1) == 2 else 1 for c in frame.columns.values()]
+        self.n_features_in_ = int(sum(sizes))
+        if frame.named:
+            self.feature_names_in_ = np.array(frame.names, dtype=object)
+
+    def _note_left_out(self, rows: Memory) -> None:
+        if rows.left_out:
+            self.n_left_out_ += rows.left_out
+            warnings.warn(
+                f"{rows.left_out} of {rows.frame.n_rows + rows.left_out} rows were left out: "
+                f"their target {rows.name!r} is missing.",
+                DataWarning,
+                stacklevel=5,
+            )
+
+    def _note_identifiers(self, schema: Schema, n_rows: int) -> None:
+        looks = [
+            a.name
+            for a in schema.attributes
+            if isinstance(a, Nominal) and a.grows and n_rows >= 100 and len(a.values) > 0.9 * n_rows
+        ]
+        if looks:
+            warnings.warn(
+                f"{listed(looks)} look{'s' * (len(looks) == 1)} like an identifier: nearly every row has its own value. "
+                "Hint: leave the column out, or declare it as text.",
+                DataWarning,
+                stacklevel=5,
+            )
+
+    def _check_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "tallies_")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "tallies_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = True
+        return tags
+
+    # -- predicting ------------------------------------------------------------
+
+    def _open(self, X: Any) -> Frame:
+        self._check_fitted()
+        frame = frame_of(X)
+        if frame.n_rows == 0:
+            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+        return self.schema_.opened(frame)
+
+    def _table(self, frame: Frame, start: int, stop: int) -> Table:
+        strict = getattr(self, "unseen", "ignore") == "error"
+        return derive(self.schema_.encode(frame.slice(start, stop), strict=strict), self.parts_)
+
+    def _joint(self, X: Any, finish: Any) -> list[Any]:
+        """Posteriors block by block: terms are added in cache, then `finish` takes the block."""
+        frame = self._open(X)
+
+        def work(start: int, stop: int) -> Any:
+            table = self._table(frame, start, stop)
+            return finish(table, start, stop)
+
+        return _kernels.over_blocks(frame.n_rows, PREDICT_BLOCK, work, progress=self._progress())
+
+    def _filled(self, X: Any, kind: str | None) -> NDArray[np.float64]:
+        frame = self._open(X)
+        out = np.empty((frame.n_rows, len(self.classes_)))
+
+        def finish(table: Table, start: int, stop: int) -> int:
+            return self._posterior(table, out[start:stop], kind)
+
+        bad = sum(self._joint(frame, finish))
+        self._explain_bad(frame, bad, warn=kind is not None)
+        return out
+
+    def _posterior(self, table: Table, out: NDArray[np.float64], kind: str | None) -> int:
+        """Fill out; returns how many rows no class could have made."""
+        out[:] = 0.0
+        self._add_terms(table, out)
+        if kind is None:
+            return int(np.count_nonzero(~np.isfinite(out).any(axis=1)))
+        bad = _kernels.normalize(out, kind)
+        if bad:
+            lost = np.isnan(out).any(axis=1)
+            out[lost] = self.log_prior_ if kind == "log" else np.exp(self.log_prior_)
+        return int(bad)
+
+    def _explain_bad(self, frame: Frame, bad: int, *, warn: bool = True) -> None:
+        """Say why rows had no posterior: an infinity is an error, a product of zeros is a warning."""
+        if not bad:
+            return
+        for name, column in frame.columns.items():
+            if isinstance(column, np.ndarray) and column.dtype.kind == "f" and np.isinf(column).any():
+                raise infinity(column, name)
+        if not warn:
+            return
+        warnings.warn(
+            f"In {bad} row{'s' * (bad > 1)} every class has probability 0: a value was never counted there. "
+            "The prior is given instead. Hint: smoothing=1 keeps every product above 0.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log P(class) + Σ log P(attribute | class).
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+        """
+        return self._filled(X, None)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log P(class | row).
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+        """
+        return self._filled(X, "log")
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """P(class | row).
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+        """
+        return self._filled(X, "proba")
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class; at a tie the first of `classes_`.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+
+        def finish(table: Table, start: int, stop: int) -> tuple[int, NDArray[Any]]:
+            out = np.empty((table.n_rows, len(self.classes_)))
+            bad = self._posterior(table, out, "log")
+            return bad, _kernels.argmax_rows(out)
+
+        frame = self._open(X)
+        pieces = self._joint(frame, finish)
+        self._explain_bad(frame, sum(bad for bad, _ in pieces))
+        return self.classes_[np.concatenate([codes for _, codes in pieces])]

@@ -1,0 +1,124 @@
+"""Parts: which columns a term of the model is made of, and how they are derived."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countwise.attributes import Attribute, Nominal, Numeric
+from countwise.bags import Bag, Block
+from countwise.conditionals import Bernoulli, Categorical, Multinomial
+from countwise.table import Table
+
+__all__ = ["Part", "derive", "parts_of", "presence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One term: an attribute and its law.
+
+    Parameters
+    ----------
+    of : Attribute
+        The attribute as the tally sees it; its name is the key of the tally.
+    rule : Conditional
+        Its law.
+    columns : tuple of str
+        The columns of the table that it is made of.
+    how : {"same", "positive", "block", "missing"}
+        As it is; whether a number is above 0; several counts as one block; whether the cell is missing.
+    cell : int or None
+        For "missing": the code of a missing cell in a column of codes.
+    """
+
+    of: Attribute
+    rule: Any
+    columns: tuple[str, ...]
+    how: str = "same"
+    cell: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The name of the tally and of the derived column."""
+        return self.of.name
+
+
+def parts_of(rules: Sequence[tuple[Attribute, Any]]) -> list[Part]:
+    """A part for each attribute; counts that share an urn become one block."""
+    parts: list[Part] = []
+    urns: dict[str, list[tuple[Attribute, Any]]] = {}
+    for attribute, rule in rules:
+        if isinstance(rule, Multinomial) and isinstance(attribute, Numeric):
+            if rule.block not in urns:
+                urns[rule.block] = []
+                parts.append(Part(Block(f"block {rule.block}".strip()), rule, (), "block"))
+            urns[rule.block].append((attribute, rule))
+        elif isinstance(rule, Bernoulli) and isinstance(attribute, Numeric):
+            two = Nominal(f"{attribute.name} > 0", (False, True))
+            parts.append(Part(two, Categorical(rule.smoothing), (attribute.name,), "positive"))
+        elif isinstance(rule, Bernoulli) and isinstance(attribute, Nominal):
+            parts.append(Part(attribute, Categorical(rule.smoothing), (attribute.name,)))
+        else:
+            parts.append(Part(attribute, rule, (attribute.name,)))
+    return [_filled_block(part, urns) if part.how == "block" else part for part in parts]
+
+
+def _filled_block(part: Part, urns: dict[str, list[tuple[Attribute, Any]]]) -> Part:
+    names = tuple(attribute.name for attribute, _ in urns[part.rule.block])
+    return Part(Block(part.of.name, names), part.rule, names, "block")
+
+
+def presence(attribute: Attribute, smoothing: Any) -> Part:
+    """The term for absence itself: whether the cell is missing."""
+    of = Nominal(f"{attribute.name} missing", (False, True))
+    cell = attribute.missing if isinstance(attribute, Nominal) else None
+    return Part(of, Categorical(smoothing), (attribute.name,), "missing", cell)
+
+
+def derive(table: Table, parts: Sequence[Part]) -> Table:
+    """The table with the columns that the parts are made of."""
+    fresh: dict[str, Any] = {}
+    for part in parts:
+        if part.how == "positive":
+            fresh[part.key] = _positive(table[part.columns[0]])
+        elif part.how == "missing":
+            fresh[part.key] = _absent(table[part.columns[0]], part)
+        elif part.how == "block":
+            fresh[part.key] = _block([table[name] for name in part.columns], table.n_rows)
+    return Table({**table.columns, **fresh}, table.n_rows, table.weights) if fresh else table
+
+
+def _positive(column: Any) -> Any:
+    with np.errstate(invalid="ignore"):
+        codes = (column > 0).astype(np.uint8)
+    if column.dtype.kind == "f":
+        codes[np.isnan(column)] = 2
+    return codes
+
+
+def _absent(column: Any, part: Part) -> Any:
+    if isinstance(column, Bag):
+        missing = column.missing
+        return np.zeros(len(column), dtype=np.uint8) if missing is None else missing.astype(np.uint8)
+    if part.cell is not None:
+        return (column == part.cell).astype(np.uint8)
+    if column.dtype.kind == "f":
+        return np.isnan(column).astype(np.uint8)
+    return np.zeros(len(column), dtype=np.uint8)
+
+
+def _block(columns: Sequence[Any], n_rows: int) -> Bag:
+    """Columns of counts as one bag; a missing cell is a word that tells nothing."""
+    from countwise.errors import TableError
+
+    dense = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
+    dense[np.isnan(dense)] = 0.0
+    if (dense < 0).any() or np.isinf(dense).any():
+        raise TableError("Negative values in data: the multinomial law is for counts from 0 upwards.")
+    rows, words = np.nonzero(dense)
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
+    return Bag(indptr, words.astype(np.int32), dense[rows, words], len(columns))

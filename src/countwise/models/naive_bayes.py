@@ -1,0 +1,272 @@
+"""Naive Bayes over mixed columns: each attribute with a law of its own, all in one model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.attributes import Attribute, Nominal, Numeric
+from countwise.bags import Text
+from countwise.conditionals import (
+    Bernoulli,
+    Categorical,
+    Multinomial,
+    conditional_from,
+    default_for,
+    smoothing_of,
+    suits,
+    with_defaults,
+)
+from countwise.conditionals._base import exact
+from countwise.conditionals.categorical import written
+from countwise.errors import OptionError, did_you_mean, listed
+from countwise.frames import Frame
+from countwise.models._answers import Answers
+from countwise.models._base import CLASS, TallyClassifier
+from countwise.models._parts import Part, parts_of, presence
+from countwise.schema import Schema
+from countwise.table import Table
+from countwise.working import Factor, Grid, Step
+
+__all__ = ["NaiveBayesClassifier"]
+
+
+class NaiveBayesClassifier(Answers, TallyClassifier):
+    """Naive Bayes for tables as they are: mixed columns, missing cells, answers with their working.
+
+    .. math:: P(c | x) ∝ P(c) ∏_a P(x_a | c)
+
+    Parameters
+    ----------
+    conditionals : str, conditional or mapping of column to either, optional
+        The law of each column: "categorical", "bernoulli", "multinomial", "gaussian",
+        "poisson", "kernel", "ranges", or "auto" (the law whose leave-one-out
+        log P(class | that column) is best). A single one is the law of every column that
+        it suits. By default nominal columns are categorical, numeric ones Gaussian,
+        counts Poisson, texts and sparse blocks multinomial.
+    smoothing : float, {"laplace", "global", "none"}, MEstimate or None, default=1
+        Against zero counts: Laplace with that ε; ε from global statistics num(w) / num;
+        an m-estimate; nothing.
+    prior : {"raw", "smoothed", "uniform"}, mapping or array-like, default="raw"
+        P(class): as counted, smoothed like the attributes, alike, or given.
+    types : mapping of column to kind, str or Schema, optional
+        "nominal", "ordinal", "numeric", "count", "text", "boolean", or an attribute. By
+        default dtypes tell.
+    categorical_features : array-like, optional
+        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    missing : {"ignore", "value"} or mapping of column to either, default="ignore"
+        A missing cell's factor is left out, or its absence is evidence. See `missing_report`.
+    unseen : {"ignore", "share", "error"}, default="ignore"
+        A value never met in training is left out, gets a share of the imagined counts,
+        or is an error.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes in order.
+    tallies_ : dict
+        All that was learned.
+    schema_ : Schema
+        What each column is.
+    conditionals_ : dict
+        The law of each column.
+    choices_ : dict
+        Under "auto": what each candidate scored.
+    class_prior_ : ndarray
+        P(class).
+
+    Examples
+    --------
+    >>> from countwise import NaiveBayesClassifier, samples
+    >>> weather = samples.load("weather")
+    >>> model = NaiveBayesClassifier(smoothing=0).fit(weather.X, weather.y)
+    >>> day = [{"outlook": "sunny", "temperature": 66, "humidity": 90, "windy": True}]
+    >>> model.predict(day).tolist(), model.predict_proba(day).round(4).tolist()
+    (['no'], [[0.7921, 0.2079]])
+    """
+
+    def __init__(
+        self,
+        conditionals: Any = None,
+        *,
+        smoothing: Any = 1.0,
+        prior: Any = "raw",
+        types: Any = None,
+        categorical_features: Any = None,
+        missing: Any = "ignore",
+        unseen: str = "ignore",
+    ) -> None:
+        self.conditionals = conditionals
+        self.smoothing = smoothing
+        self.prior = prior
+        self.types = types
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.unseen = unseen
+
+    # -- what is counted ----------------------------------------------------------
+
+    def _kinds(self, frame: Frame) -> Schema:
+        self._check_options(frame)
+        schema = Schema.kinds(frame, self.types, self.categorical_features)
+        declared = set(self.types) if isinstance(self.types, Mapping) else set()
+        if isinstance(self.types, str | Schema):
+            declared = set(frame.columns)
+        return Schema(a if a.name in declared else self._implied(a) for a in schema.attributes)
+
+    def _implied(self, attribute: Attribute) -> Attribute:
+        """A law that the user named for a column also says what the column is."""
+        named = isinstance(self.conditionals, Mapping) and attribute.name in self.conditionals
+        spec = self.conditionals[attribute.name] if named else self.conditionals
+        if spec is None or isinstance(spec, Mapping):
+            rule = conditional_from(spec) if named else None
+        else:
+            rule = conditional_from(spec)
+        if isinstance(rule, Categorical) and isinstance(attribute, Numeric):
+            return Nominal(attribute.name)
+        words = isinstance(rule, Multinomial | Bernoulli) and isinstance(attribute, Nominal)
+        if named and words and attribute.grows:
+            return Text(attribute.name)
+        return attribute
+
+    def _rule(self, attribute: Attribute) -> Any:
+        if isinstance(self.conditionals, Mapping) and attribute.name in self.conditionals:
+            rule = conditional_from(self.conditionals[attribute.name])
+        elif self.conditionals is None or isinstance(self.conditionals, Mapping):
+            rule = default_for(attribute)
+        else:
+            rule = conditional_from(self.conditionals)
+            rule = rule if suits(rule, attribute) else default_for(attribute)
+        return with_defaults(rule, self.smoothing, self.unseen)
+
+    def _parts(self, schema: Schema) -> list[Part]:
+        parts = parts_of([(a, self._rule(a)) for a in schema.attributes])
+        absent = [presence(a, self.smoothing) for a in schema.attributes if self._missing_is_value(a.name)]
+        return [*parts, *absent]
+
+    def _missing_is_value(self, name: str) -> bool:
+        option = self.missing.get(name, "ignore") if isinstance(self.missing, Mapping) else self.missing
+        return bool(option == "value")
+
+    def _check_options(self, frame: Frame) -> None:
+        smoothing_of(self.smoothing)
+        for option, name in ((self.conditionals, "conditionals"), (self.missing, "missing")):
+            for column in option if isinstance(option, Mapping) else ():
+                if column not in frame.columns:
+                    raise OptionError(
+                        f"{name} names {column!r}, which the table does not have.",
+                        hint=did_you_mean(column, frame.columns) or f"it has {listed(frame.columns)}.",
+                    )
+        words = self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]
+        for word in words:
+            if word not in ("ignore", "value"):
+                raise OptionError(f"missing={word!r} is unknown.", hint="give 'ignore' or 'value'.")
+        if self.unseen not in ("ignore", "share", "error"):
+            raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore', 'share' or 'error'.")
+
+    # -- what follows from the counts ----------------------------------------------
+
+    def _settle(self) -> None:
+        from countwise import _kernels
+
+        self.classes_ = self._labels()
+        self.parts_ = self._parts(self.schema_)
+        settled = _kernels.over_items(self.parts_, lambda part: part.rule.settle(self.tallies_[part.key]))
+        self.densities_ = {part.key: density for part, density in zip(self.parts_, settled, strict=True)}
+        self.conditionals_ = {part.key: part.rule for part in self.parts_}
+        self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if hasattr(d, "choice")}
+        self.class_prior_ = self._prior()
+        with np.errstate(divide="ignore"):
+            self.log_prior_ = np.log(self.class_prior_)
+        self._groups = [
+            (kind, [key for key, density in self.densities_.items() if type(density) is kind])
+            for kind in dict.fromkeys(type(density) for density in self.densities_.values())
+        ]
+
+    def _labels(self) -> NDArray[Any]:
+        dtype = getattr(self, "_label_type", None)
+        values = list(self.target_.values)
+        if dtype is not None and dtype.kind in "iufbO":
+            labels = np.empty(len(values), dtype=dtype)
+            labels[:] = values
+            return labels
+        return np.array(values)
+
+    @property
+    def class_count_(self) -> NDArray[Any]:
+        """Rows (or weight) of each class."""
+        counts: NDArray[Any] = self.tallies_[CLASS].table
+        return counts
+
+    def _prior(self) -> NDArray[np.float64]:
+        counts = self.class_count_.astype(np.float64)
+        k = len(counts)
+        if isinstance(self.prior, str):
+            if self.prior == "raw":
+                return counts / counts.sum()
+            if self.prior == "uniform":
+                return np.full(k, 1 / k)
+            if self.prior == "smoothed":
+                pseudo = smoothing_of(self.smoothing).pseudo(counts[None, :], self.target_.values)
+                return np.asarray((counts + pseudo) / (counts.sum() + pseudo.sum()))
+            raise OptionError(
+                f"prior={self.prior!r} is unknown.", hint="give 'raw', 'smoothed', 'uniform' or the probabilities."
+            )
+        given = [self.prior.get(v, 0.0) for v in self.target_.values] if isinstance(self.prior, Mapping) else self.prior
+        shares = np.asarray(given, dtype=np.float64)
+        if shares.shape != (k,) or (shares < 0).any() or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-8):
+            raise OptionError(f"prior must give {k} probabilities that add up to 1, one for each of {listed(self.classes_)}.")
+        return shares
+
+    def _prior_step(self) -> Step:
+        counts = self.class_count_
+        factors = []
+        for c, p in enumerate(self.class_prior_):
+            log = float(self.log_prior_[c])
+            text, latex, fraction = f"{p:.6g}", f"{p:.6g}", exact(p)
+            count, total = exact(counts[c]), exact(counts.sum())
+            if self.prior == "uniform":
+                fraction = exact(1) / len(counts)  # type: ignore[operator]
+                text = latex = f"1/{len(counts)}"
+            elif isinstance(self.prior, str) and count is not None and total is not None:
+                smoothing = smoothing_of(self.smoothing if self.prior == "smoothed" else 0)
+                added = smoothing.exact(counts[None, :], c, self.target_.values)
+                mass = smoothing.mass(counts[None, :])
+                if added is not None and mass is not None:
+                    text, latex = written(count, total, added, mass)
+                    fraction = (count + added) / (total + mass)
+            factors.append(Factor(log, text, latex, fraction, float(counts[c]), float(counts.sum())))
+        return Step(self.target_.name, "", tuple(factors), "known", "prior")
+
+    def _add_terms(self, table: Table, out: NDArray[np.float64]) -> None:
+        out += self.log_prior_
+        for kind, keys in self._groups:
+            kind.add_many([self.densities_[key] for key in keys], [table[key] for key in keys], out)
+
+    def table(self, name: str) -> Grid:
+        """The parameters of one attribute as a readable table.
+
+        Parameters
+        ----------
+        name : str
+            The attribute.
+
+        Returns
+        -------
+        Grid
+            Text, HTML, or a frame by its `to_frame`.
+        """
+        self._check_fitted()
+        if name == self.target_.name:
+            prior = self._prior_step()
+            cells = [f"{f.text} = {f_p:.6g}" for f, f_p in zip(prior.factors, self.class_prior_, strict=True)]
+            return Grid({name: [str(c) for c in self.classes_], "prior": cells})
+        if name not in self.densities_:
+            raise OptionError(
+                f"There is no attribute {name!r}.",
+                hint=did_you_mean(name, self.densities_) or f"there are {listed(self.densities_)}.",
+            )
+        return Grid(self.densities_[name].rows(self.classes_.tolist()))

@@ -1,0 +1,50 @@
+"""Rows in pieces: an iterator of frames, or files read piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from countwise.errors import TableError
+from countwise.sources.memory import Memory, memory
+
+__all__ = ["in_pieces", "is_chunked"]
+
+
+def is_chunked(X: Any) -> bool:
+    """Whether a table comes in pieces: a path, several paths, or an iterator."""
+    if isinstance(X, str | Path):
+        return True
+    if isinstance(X, list | tuple) and X and all(isinstance(part, Path) for part in X):
+        return True
+    return isinstance(X, Iterator)
+
+
+def in_pieces(X: Any, y: Any, sample_weight: Any) -> Iterator[Memory]:
+    """Each piece as rows in memory; the target is a column of every piece."""
+    if sample_weight is not None and not isinstance(sample_weight, str):
+        raise TableError(
+            "Weights of a table that comes in pieces must be one of its columns.",
+            hint="sample_weight='name of the column'.",
+        )
+    pieces = X
+    if not isinstance(X, Iterator):
+        from countwise.sources.readers import read_pieces
+
+        pieces = read_pieces(X)
+    for piece in pieces:
+        X_piece, y_piece = piece if isinstance(piece, tuple) else (piece, y)
+        yield weighted(X_piece, y_piece, sample_weight)
+
+
+def weighted(X: Any, y: Any, sample_weight: Any) -> Memory:
+    """Rows in memory whose weights may be a column of the table."""
+    if not isinstance(sample_weight, str):
+        return memory(X, y, sample_weight)
+    from countwise.frames import frame_of
+
+    frame = frame_of(X)
+    if sample_weight not in frame.columns:
+        raise TableError(f"The table has no column {sample_weight!r} for the weights.")
+    return memory(frame.without(sample_weight), y, frame.columns[sample_weight])

@@ -1,0 +1,193 @@
+"""Rows in memory: a frame, its target, and a weight for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.attributes import Nominal, factorized
+from countwise.errors import TableError, did_you_mean, listed
+from countwise.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, series_of, taken
+from countwise.schema import Schema
+from countwise.table import Table
+from countwise.tallies import Progress, fill_all
+
+__all__ = ["Memory", "memory", "weights_of"]
+
+Derive = Callable[[Table], Table]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Memory:
+    """A frame with a target for each row.
+
+    Parameters
+    ----------
+    frame : Frame
+        The attributes.
+    target : column
+        The class of each row; none is missing.
+    name : str
+        What the target is called.
+    weights : ndarray or None
+        A weight for each row; none is zero.
+    left_out : int
+        Rows whose target was missing.
+    """
+
+    frame: Frame
+    target: Column
+    name: str
+    weights: NDArray[Any] | None
+    left_out: int = 0
+
+    def table(self, schema: Schema, target: Nominal) -> Table:
+        """The rows encoded, target included."""
+        codes = target.encode(self.target, strict=True)
+        return schema.encode(self.frame, self.weights, strict=True).with_column(target.name, codes)
+
+    def gather(
+        self,
+        schema: Schema,
+        target: Nominal,
+        blanks: Mapping[str, Any],
+        derive: Derive,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Fill all requests at once."""
+        return fill_all(blanks, derive(self.table(schema, target)), progress)
+
+
+def memory(X: Any, y: Any, sample_weight: Any = None) -> Memory:
+    """Open a table and its target; rows without a target or without weight are left out."""
+    frame = frame_of(X)
+    if y is None:
+        raise TableError("This estimator requires y to be passed, but the target y is None.")
+    if isinstance(y, str):
+        if y not in frame.columns:
+            raise TableError(
+                f"The table has no column {y!r} for the target.",
+                hint=did_you_mean(y, frame.columns) or f"it has {listed(frame.columns)}.",
+            )
+        target, name, frame = frame.columns[y], y, frame.without(y)
+    else:
+        target, name = _target(y)
+        name = name if name is not None and name not in frame.columns else _free_name("class", frame)
+    _check_shape(frame, target)
+    weights = weights_of(sample_weight, frame.n_rows)
+    return _keep(frame, target, name, weights)
+
+
+def _free_name(name: str, frame: Frame) -> str:
+    while name in frame.columns:
+        name += "_"
+    return name
+
+
+def _target(y: Any) -> tuple[Column, str | None]:
+    if is_sparse(y):
+        raise TableError("The target y is a sparse matrix; one class a row is needed.", hint="y.toarray().ravel().")
+    target, name = series_of(y)
+    if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
+        import warnings
+
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; y.ravel() is used.",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        target = target.ravel()
+    if isinstance(target, np.ndarray) and target.ndim != 1:
+        raise TableError(f"y should be a 1d array, got an array of shape {target.shape} instead.")
+    return target, name
+
+
+def _check_shape(frame: Frame, target: Column) -> None:
+    if not frame.columns:
+        raise TableError(
+            f"Found array with 0 feature(s) (shape=({frame.n_rows}, 0)) while a minimum of 1 is required."
+        )
+    if frame.n_rows == 0:
+        raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+    if len(target) != frame.n_rows:
+        raise TableError(
+            f"Found input variables with inconsistent numbers of samples: {frame.n_rows} rows, {len(target)} targets."
+        )
+
+
+def weights_of(sample_weight: Any, n_rows: int) -> NDArray[Any] | None:
+    """Weights checked: one a row, finite, none negative, not all zero; whole weights as integers."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.ndim != 1:
+        raise TableError("Sample weights must be 1D array or scalar.")
+    if len(weights) != n_rows:
+        raise TableError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}: one weight a row.")
+    if weights.dtype.kind not in "iub":
+        weights = weights.astype(np.float64)
+        if not np.isfinite(weights).all():
+            row = int(np.argmin(np.isfinite(weights)))
+            raise TableError(f"The weight of row {row} is {weights[row]} (NaN or infinity).")
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise TableError(f"Negative values in data passed to `sample_weight`: row {row} has {weights[row]}.")
+    if n_rows and not weights.any():
+        raise TableError("All sample weights are zero: no row would count.")
+    if weights.dtype.kind != "f" or _kernels.float_is_integral(weights):
+        return weights.astype(np.int64)
+    return weights
+
+
+def _keep(frame: Frame, target: Column, name: str, weights: NDArray[Any] | None) -> Memory:
+    missing = _missing(target, name)
+    left_out = 0 if missing is None else int(np.count_nonzero(missing))
+    keep = None if missing is None else ~missing
+    if weights is not None and not weights.all():
+        keep = weights != 0 if keep is None else keep & (weights != 0)
+    if keep is None:
+        return Memory(frame, target, name, weights)
+    if not keep.any():
+        raise TableError(f"The target {name!r} is missing in every row that has a weight.")
+    return Memory(
+        frame.take(keep), taken(target, keep), name, None if weights is None else weights[keep], left_out
+    )
+
+
+def _missing(target: Column, name: str) -> NDArray[np.bool_] | None:
+    """Rows without a target, or None if there are none; a target that is no class is an error."""
+    if isinstance(target, Coded):
+        missing = target.codes < 0
+    elif target.dtype.kind == "f":
+        missing = _missing_numbers(target, name)
+    elif target.dtype.kind == "c":
+        raise TableError("Complex data not supported: the target is complex.")
+    elif target.dtype.kind in "OM":
+        coded = factorized(target)
+        lost = np.array([is_missing(value) for value in coded.categories])
+        missing = lost[coded.codes] if len(lost) else np.zeros(len(target), dtype=bool)
+    else:
+        return None
+    return missing if missing.any() else None
+
+
+def _missing_numbers(target: NDArray[Any], name: str) -> NDArray[np.bool_]:
+    if _kernels.float_is_integral(target):
+        return np.isnan(target)
+    if np.isinf(target).any():
+        row = int(np.argmax(np.isinf(target)))
+        raise TableError(f"Input y contains infinity: the target {name!r} is {target[row]} in row {row}.")
+    row = int(np.argmax(target != np.floor(target)))
+    raise TableError(
+        f"Unknown label type: continuous. The target {name!r} is {target[row]} in row {row}; classes are expected.",
+        hint="cut the target into ranges, or use a regressor.",
+    )

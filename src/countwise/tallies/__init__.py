@@ -1,0 +1,36 @@
+"""Tallies: what is counted, wherever the rows are.
+
+A tally is a commutative monoid with subtraction: a blank one is zero, `+`
+merges, `-` takes back, and a blank one is also the request for a filled one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from countwise.table import Table
+from countwise.tallies._base import BLOCK, Progress, Tally
+from countwise.tallies.counts import Counts
+from countwise.tallies.moments import Moments
+from countwise.tallies.values import Values
+from countwise.tallies.words import Words
+
+__all__ = ["BLOCK", "Counts", "Moments", "Progress", "Tally", "Values", "Words", "fill_all", "tally_from"]
+
+_KNOWN: dict[str, Any] = {"counts": Counts, "moments": Moments, "values": Values, "words": Words}
+
+
+def fill_all(blanks: Mapping[str, Any], table: Table, progress: Progress | None = None) -> dict[str, Any]:
+    """Fill all requests at once, so that those of one kind share a pass over the rows."""
+    filled: dict[str, Any] = {}
+    for kind in dict.fromkeys(type(blank) for blank in blanks.values()):
+        names = [name for name, blank in blanks.items() if type(blank) is kind]
+        tallies = kind.fill_many([blanks[name] for name in names], table, progress)
+        filled.update(zip(names, tallies, strict=True))
+    return {name: filled[name] for name in blanks}
+
+
+def tally_from(data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Any:
+    """A tally from plain data; only kinds listed here are ever made."""
+    return _KNOWN[str(data["tally"])].from_dict(data, attributes)

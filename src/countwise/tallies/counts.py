@@ -1,0 +1,123 @@
+"""Counts: how often each combination of values occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.attributes import Nominal
+from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative, spread
+from countwise.table import Table
+
+__all__ = ["Counts"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """Cells over nominal axes; each axis has one cell more than values, for the missing.
+
+    Parameters
+    ----------
+    axes : tuple of Nominal
+        For naive Bayes the class, then the attribute.
+    cells : ndarray or None
+        Shape (K1 + 1, K2 + 1, ...); whole numbers when the weights are. None: blank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Counts, Nominal
+    >>> from countwise.table import Table
+    >>> play, wind = Nominal("play", ("no", "yes")), Nominal("wind", ("weak", "strong"))
+    >>> rows = Table({"play": np.array([0, 1, 1], np.uint8), "wind": np.array([0, 0, 1], np.uint8)}, 3)
+    >>> Counts((play, wind)).fill(rows).table.tolist()
+    [[1, 0], [1, 1]]
+    """
+
+    axes: tuple[Nominal, ...]
+    cells: NDArray[Any] | None = None
+
+    @property
+    def filled(self) -> NDArray[Any]:
+        """The cells; zeros while blank."""
+        if self.cells is None:
+            return np.zeros([len(a.values) + 1 for a in self.axes], dtype=np.int64)
+        return self.cells
+
+    @property
+    def table(self) -> NDArray[Any]:
+        """The cells of values that are not missing on any axis."""
+        return self.filled[tuple(slice(0, -1) for _ in self.axes)]
+
+    @property
+    def absent(self) -> NDArray[Any]:
+        """Cells in which the last axis is missing and the others are not."""
+        return self.filled[(*(slice(0, -1) for _ in self.axes[:-1]), -1)]
+
+    def fill(self, table: Table) -> Self:
+        """Count the rows of a table."""
+        return self.fill_many([self], table)[0]
+
+    @classmethod
+    def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
+        """Count for many requests, a column at a time."""
+        return _kernels.over_items(list(blanks), lambda blank: blank._count(table))
+
+    def _count(self, table: Table) -> Self:
+        sizes = [len(a.values) + 1 for a in self.axes]
+        last = table[self.axes[-1].name]
+        given = _mixed_radix([table[a.name] for a in self.axes[:-1]], sizes[:-1], len(last))
+        cells = _kernels.count_codes(last, given, table.weights, sizes[-1], int(np.prod(sizes[:-1], dtype=np.int64)))
+        return replace(self, cells=cells.reshape(sizes))
+
+    def __add__(self, other: Self) -> Self:
+        return self._combine(other, np.add)
+
+    def __sub__(self, other: Self) -> Self:
+        result = self._combine(other, np.subtract)
+        refuse_negative(result.filled, f"a count of {' and '.join(repr(a.name) for a in self.axes)}")
+        return result
+
+    def _combine(self, other: Self, operation: Any) -> Self:
+        axes = tuple(joined(a, b) for a, b in zip(self.axes, other.axes, strict=True))
+        return replace(self, axes=axes, cells=operation(self.over(axes), other.over(axes)))
+
+    def over(self, axes: Sequence[Nominal]) -> NDArray[Any]:
+        """The cells laid out for wider domains."""
+        cells = self.filled
+        for i, (old, new) in enumerate(zip(self.axes, axes, strict=True)):
+            cells = spread(cells, i, old, new)
+        return cells
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for the model file."""
+        return {"tally": "counts", "axes": [a.name for a in self.axes], "cells": plain_numbers(self.filled)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
+        """The tally that `to_dict` wrote."""
+        axes = tuple(attributes[name] for name in data["axes"])
+        cells = np.array(data["cells"])
+        if cells.shape != tuple(len(a.values) + 1 for a in axes) or cells.dtype.kind not in "if":
+            raise ValueError(f"the counts of {axes[-1].name!r} do not fit their domain")
+        return cls(axes, cells)
+
+
+def _mixed_radix(columns: Sequence[NDArray[Any]], sizes: Sequence[int], n_rows: int) -> NDArray[Any]:
+    """One code for a combination of codes; a code outside any domain gives one outside all."""
+    if not columns:
+        return np.zeros(n_rows, dtype=np.uint8)
+    if len(columns) == 1:
+        return columns[0]
+    key = np.zeros(n_rows, dtype=np.int64)
+    valid = np.ones(n_rows, dtype=bool)
+    for column, size in zip(columns, sizes, strict=True):
+        key = key * size + column
+        valid &= column < size
+    key[~valid] = np.prod(sizes)
+    return key.astype(np.uint32)

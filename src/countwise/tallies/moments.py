@@ -1,0 +1,165 @@
+"""Moments: how many numbers, their mean, and the sum of squares about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.attributes import Nominal, Numeric, infinity
+from countwise.tallies._base import BLOCK, Progress, joined, plain_numbers, refuse_negative, spread
+from countwise.table import Table
+
+__all__ = ["Moments"]
+
+Triple = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """(n, mean, M2) of a numeric attribute in each class; merged by Chan's formula.
+
+    Parameters
+    ----------
+    given : Nominal
+        The class.
+    of : Numeric
+        The attribute.
+    n, mean, m2 : ndarray of float64, shape (classes,)
+        Sum of weights, mean, and sum of squared deviations from the mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Moments, Nominal, Numeric
+    >>> from countwise.table import Table
+    >>> rows = Table({"rain": np.array([0, 0, 1], np.uint8), "temp": np.array([1.0, 3.0, np.nan])}, 3)
+    >>> tally = Moments(Nominal("rain", ("no", "yes")), Numeric("temp")).fill(rows)
+    >>> tally.n.tolist(), tally.mean.tolist(), tally.m2.tolist()
+    ([2.0, 0.0], [2.0, 0.0], [2.0, 0.0])
+    """
+
+    given: Nominal
+    of: Numeric
+    n: NDArray[np.float64] | None = None
+    mean: NDArray[np.float64] | None = None
+    m2: NDArray[np.float64] | None = None
+
+    @property
+    def triple(self) -> Triple:
+        """The three arrays; zeros while blank."""
+        if self.n is None or self.mean is None or self.m2 is None:
+            zero = np.zeros(len(self.given.values))
+            return zero, zero, zero
+        return self.n, self.mean, self.m2
+
+    def fill(self, table: Table) -> Self:
+        """Gather the moments of the rows of a table."""
+        return self.fill_many([self], table)[0]
+
+    @classmethod
+    def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
+        """All columns of one class together, in blocks of rows merged in a fixed order."""
+        filled: dict[int, Self] = {}
+        for given in dict.fromkeys(blank.given for blank in blanks):
+            group = [(i, blank) for i, blank in enumerate(blanks) if blank.given == given]
+            columns = [table[blank.of.name] for _, blank in group]
+            n, mean, m2 = _gather(columns, table[given.name], table.weights, len(given.values), progress)
+            _refuse_infinity(mean, m2, [blank.of.name for _, blank in group], columns)
+            for row, (i, blank) in enumerate(group):
+                filled[i] = replace(blank, n=n[row], mean=mean[row], m2=m2[row])
+        return [filled[i] for i in range(len(blanks))]
+
+    def __add__(self, other: Self) -> Self:
+        given = joined(self.given, other.given)
+        n, mean, m2 = merge(self._over(given), other._over(given))
+        return replace(self, given=given, n=n, mean=mean, m2=m2)
+
+    def __sub__(self, other: Self) -> Self:
+        given = joined(self.given, other.given)
+        n, mean, m2 = unmerge(self._over(given), other._over(given))
+        refuse_negative(n, f"the number of values of {self.of.name!r}")
+        return replace(self, given=given, n=n, mean=mean, m2=m2)
+
+    def _over(self, given: Nominal) -> Triple:
+        n, mean, m2 = (spread(part, 0, self.given, given) for part in self.triple)
+        return n, mean, m2
+
+    def variance(self, divisor: str) -> NDArray[np.float64]:
+        """M2 over n or n - 1; NaN where there are too few values."""
+        n, _, m2 = self.triple
+        below = n if divisor == "n" else n - 1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(below > 0, m2 / below, np.nan)
+
+    @property
+    def overall(self) -> tuple[float, float, float]:
+        """(n, mean, M2) over all classes together."""
+        total = (np.zeros(1), np.zeros(1), np.zeros(1))
+        for n, mean, m2 in zip(*self.triple, strict=True):
+            total = merge(total, (np.array([n]), np.array([mean]), np.array([m2])))
+        return float(total[0][0]), float(total[1][0]), float(total[2][0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for the model file."""
+        n, mean, m2 = (plain_numbers(part) for part in self.triple)
+        return {"tally": "moments", "given": self.given.name, "of": self.of.name, "n": n, "mean": mean, "m2": m2}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
+        """The tally that `to_dict` wrote."""
+        given, of = attributes[data["given"]], attributes[data["of"]]
+        parts = [np.array(data[key], dtype=np.float64) for key in ("n", "mean", "m2")]
+        if any(part.shape != (len(given.values),) for part in parts):
+            raise ValueError(f"the moments of {of.name!r} do not fit the classes")
+        return cls(given, of, *parts)
+
+
+def merge(a: Triple, b: Triple) -> Triple:
+    """Chan's formula: the moments of two sets of rows together."""
+    n = a[0] + b[0]
+    share = np.divide(b[0], n, out=np.zeros_like(n), where=n > 0)
+    delta = b[1] - a[1]
+    # a side without rows must leave the other as it is, bit for bit
+    mean = np.where(a[0] == 0, b[1], np.where(b[0] == 0, a[1], a[1] + delta * share))
+    m2 = a[2] + b[2] + np.where((a[0] > 0) & (b[0] > 0), delta * delta * a[0] * share, 0.0)
+    return n, mean, m2
+
+
+def unmerge(whole: Triple, part: Triple) -> Triple:
+    """Chan's formula backwards: the moments of the rows that remain."""
+    n = whole[0] - part[0]
+    left = n > 0
+    ratio = np.divide(part[0], n, out=np.zeros_like(n), where=left)
+    mean = np.where(left, whole[1] + (whole[1] - part[1]) * ratio, 0.0)
+    delta = part[1] - mean
+    share = np.divide(part[0], whole[0], out=np.zeros_like(n), where=whole[0] > 0)
+    m2 = np.where(left, np.maximum(whole[2] - part[2] - delta * delta * n * share, 0.0), 0.0)
+    return n, mean, m2
+
+
+def _gather(
+    columns: list[NDArray[Any]], codes: NDArray[Any], weights: Any, n_classes: int, progress: Progress | None
+) -> Triple:
+    weights = None if weights is None else np.asarray(weights, dtype=np.float64)
+
+    def work(start: int, stop: int) -> Triple:
+        part = None if weights is None else weights[start:stop]
+        return _kernels.class_moments([c[start:stop] for c in columns], codes[start:stop], part, n_classes)
+
+    zero = np.zeros((len(columns), n_classes))
+    total: Triple = (zero, zero, zero)
+    for piece in _kernels.over_blocks(len(codes), BLOCK, work, progress=progress):
+        total = merge(total, piece)
+    return total
+
+
+def _refuse_infinity(mean: Any, m2: Any, names: Sequence[str], columns: Sequence[NDArray[Any]]) -> None:
+    bad = ~(np.isfinite(mean) & np.isfinite(m2)).all(axis=1)
+    for j in np.flatnonzero(bad):
+        if columns[j].dtype.kind == "f" and np.isinf(columns[j]).any():
+            raise infinity(columns[j], names[j])

@@ -1,0 +1,172 @@
+"""Values: the numbers themselves, sorted, with how often each occurs, in each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.attributes import Nominal, Numeric, infinity
+from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative
+from countwise.tallies.moments import Moments
+from countwise.table import Table
+
+__all__ = ["Values"]
+
+Multiset = tuple[NDArray[np.float64], NDArray[Any]]  # distinct values ascending, weight of each
+
+_NONE: Multiset = (np.empty(0), np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """The multiset of a numeric attribute's values in each class.
+
+    Parameters
+    ----------
+    given : Nominal
+        The class.
+    of : Numeric
+        The attribute.
+    sets : tuple of (values, weights) or None
+        For each class the distinct values in ascending order and their weights. None: blank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Nominal, Numeric, Values
+    >>> from countwise.table import Table
+    >>> rows = Table({"rain": np.array([0, 0, 1], np.uint8), "temp": np.array([3.0, 3.0, 1.0])}, 3)
+    >>> tally = Values(Nominal("rain", ("no", "yes")), Numeric("temp")).fill(rows)
+    >>> [(v.tolist(), w.tolist()) for v, w in tally.sets]
+    [([3.0], [2]), ([1.0], [1])]
+    """
+
+    given: Nominal
+    of: Numeric
+    sets: tuple[Multiset, ...] | None = None
+
+    @property
+    def filled(self) -> tuple[Multiset, ...]:
+        """The multisets; empty while blank."""
+        return self.sets if self.sets is not None else (_NONE,) * len(self.given.values)
+
+    @property
+    def n(self) -> NDArray[Any]:
+        """The weight of the values in each class."""
+        return np.array([weights.sum() for _, weights in self.filled])
+
+    def pooled(self) -> Multiset:
+        """All classes together."""
+        total = _NONE
+        for part in self.filled:
+            total = _combine(total, part, 1)
+        return total
+
+    def moments(self) -> Moments:
+        """The moments of the same values."""
+        parts = []
+        for values, weights in self.filled:
+            n = float(weights.sum())
+            mean = float(np.dot(values, weights) / n) if n > 0 else 0.0
+            # a second look at the mean takes out what rounding left in the first
+            mean += float(np.dot(values - mean, weights) / n) if n > 0 else 0.0
+            parts.append((n, mean, float(np.dot((values - mean) ** 2, weights))))
+        n_, mean_, m2_ = np.array(parts).T
+        return Moments(self.given, self.of, n_, mean_, m2_)
+
+    def fill(self, table: Table) -> Self:
+        """Sort the values of a table into their classes."""
+        codes, column = table[self.given.name], table[self.of.name]
+        if column.dtype.kind == "f" and not np.isfinite(np.nansum(column, dtype=np.float64)) and np.isinf(column).any():
+            raise infinity(column, self.of.name)
+        sets = []
+        for c in range(len(self.given.values)):
+            mine = codes == c
+            values = column[mine].astype(np.float64)
+            weights = None if table.weights is None else table.weights[mine]
+            sets.append(multiset(values, weights))
+        return replace(self, sets=tuple(sets))
+
+    @classmethod
+    def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
+        """Columns are independent of each other."""
+        return _kernels.over_items(list(blanks), lambda blank: blank.fill(table))
+
+    def __add__(self, other: Self) -> Self:
+        return self._combine(other, 1)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._combine(other, -1)
+
+    def _combine(self, other: Self, sign: int) -> Self:
+        given = joined(self.given, other.given)
+        sets = tuple(_combine(a, b, sign) for a, b in zip(self._over(given), other._over(given), strict=True))
+        for _, weights in sets:
+            refuse_negative(weights, f"the number of a value of {self.of.name!r}")
+        return replace(self, given=given, sets=sets)
+
+    def _over(self, given: Nominal) -> list[Multiset]:
+        mine = dict(zip(self.given.values, self.filled, strict=True))
+        return [mine.get(value, _NONE) for value in given.values]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for the model file."""
+        sets = [[plain_numbers(v), plain_numbers(w)] for v, w in self.filled]
+        return {"tally": "values", "given": self.given.name, "of": self.of.name, "sets": sets}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
+        """The tally that `to_dict` wrote."""
+        given, of = attributes[data["given"]], attributes[data["of"]]
+        sets = []
+        for values, weights in data["sets"]:
+            pair = np.array(values, dtype=np.float64), np.array(weights)
+            if pair[0].shape != pair[1].shape or (np.diff(pair[0]) <= 0).any():
+                raise ValueError(f"the values of {of.name!r} are not in order")
+            sets.append(pair if len(values) else _NONE)
+        if len(sets) != len(given.values):
+            raise ValueError(f"the values of {of.name!r} do not fit the classes")
+        return cls(given, of, tuple(sets))
+
+
+def multiset(values: NDArray[np.float64], weights: NDArray[Any] | None) -> Multiset:
+    """Distinct values in ascending order with their weights; NaN and weight 0 are left out."""
+    keep = ~np.isnan(values)
+    if weights is not None:
+        keep &= weights != 0
+        weights = weights[keep]
+    values = values[keep]
+    if len(values) == 0:
+        return _NONE
+    if weights is None:
+        ordered = np.sort(values)
+        return _squeezed(ordered, np.ones(len(ordered), dtype=np.int64))
+    order = np.argsort(values, kind="stable")
+    return _squeezed(values[order], weights[order])
+
+
+def _squeezed(ordered: NDArray[np.float64], weights: NDArray[Any]) -> Multiset:
+    """Equal neighbors joined; values that no weight is left of dropped."""
+    fresh = np.empty(len(ordered), dtype=bool)
+    if len(ordered) == 0:
+        return _NONE
+    fresh[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    if fresh.all():
+        return ordered, weights
+    starts = np.flatnonzero(fresh)
+    return ordered[starts], np.add.reduceat(weights, starts)
+
+
+def _combine(a: Multiset, b: Multiset, sign: int) -> Multiset:
+    values = np.concatenate([a[0], b[0]])
+    weights = np.concatenate([a[1], sign * b[1]])
+    order = np.argsort(values, kind="stable")
+    values, weights = _squeezed(values[order], weights[order])
+    left = weights != 0
+    return (values, weights) if left.all() else (values[left], weights[left])

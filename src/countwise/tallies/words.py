@@ -1,0 +1,129 @@
+"""Words: how often each word of a block stands in the rows of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.attributes import Nominal
+from countwise.bags import Block, Text
+from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative, spread
+from countwise.table import Table
+
+__all__ = ["Words"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Totals of a block of counts in each class.
+
+    Parameters
+    ----------
+    given : Nominal
+        The class.
+    of : Text or Block
+        The block, from one bag column or from the dense columns that `Block.words` names.
+    present : bool
+        Count the rows in which a word stands (Bernoulli) instead of how often it stands (multinomial).
+    n : ndarray, shape (classes,)
+        Rows whose block is not missing.
+    cells : ndarray, shape (classes, words)
+        The totals. None: blank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Nominal, Text
+    >>> from countwise.table import Table
+    >>> from countwise.tallies import Words
+    >>> mail = Text("mail", ("send", "us"))
+    >>> rows = Table({"spam": np.array([1, 0], np.uint8),
+    ...               "mail": mail.encode(np.array(["us us", "send us"], dtype=object))}, 2)
+    >>> Words(Nominal("spam", (False, True)), mail, present=False).fill(rows).cells.tolist()
+    [[1, 1], [0, 2]]
+    """
+
+    given: Nominal
+    of: Text | Block
+    present: bool
+    n: NDArray[Any] | None = None
+    cells: NDArray[Any] | None = None
+
+    @property
+    def filled(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Rows and totals; zeros while blank."""
+        if self.n is None or self.cells is None:
+            classes = len(self.given.values)
+            return np.zeros(classes, dtype=np.int64), np.zeros((classes, len(self.of.words)), dtype=np.int64)
+        return self.n, self.cells
+
+    def fill(self, table: Table) -> Self:
+        """Add up the rows of a table."""
+        codes, classes = table[self.given.name], len(self.given.values)
+        bag = table[self.of.name]
+        if bag.missing is not None:
+            codes = np.where(bag.missing, classes, codes).astype(codes.dtype)
+        zeros = np.zeros(len(codes), dtype=np.uint8)
+        n = _kernels.count_codes(codes, zeros, table.weights, classes, 1)[0]
+        weights = None if table.weights is None else np.asarray(table.weights, dtype=np.float64)
+        cells = _kernels.csr_class_sums(
+            bag.indptr, bag.indices, bag.data, codes, weights, classes, bag.n_words, self.present
+        )
+        whole = n.dtype.kind == "i" and (self.present or bag.data.dtype.kind in "iub" or _all_whole(cells))
+        return replace(self, n=n, cells=cells.astype(np.int64) if whole else cells)
+
+    @classmethod
+    def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
+        """Blocks are independent of each other."""
+        return [blank.fill(table) for blank in blanks]
+
+    def __add__(self, other: Self) -> Self:
+        return self._combine(other, np.add)
+
+    def __sub__(self, other: Self) -> Self:
+        result = self._combine(other, np.subtract)
+        for part in result.filled:
+            refuse_negative(part, f"a count of words of {self.of.name!r}")
+        return result
+
+    def _combine(self, other: Self, operation: Any) -> Self:
+        given, of = joined(self.given, other.given), joined(self.of, other.of)
+        (n1, cells1), (n2, cells2) = self._over(given, of), other._over(given, of)
+        return replace(self, given=given, of=of, n=operation(n1, n2), cells=operation(cells1, cells2))
+
+    def _over(self, given: Nominal, of: Text | Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        n, cells = self.filled
+        wide = spread(spread(cells, 0, self.given, given), 1, self.of, of)
+        return spread(n, 0, self.given, given), wide
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for the model file."""
+        n, cells = self.filled
+        return {
+            "tally": "words",
+            "given": self.given.name,
+            "of": self.of.name,
+            "present": self.present,
+            "n": plain_numbers(n),
+            "cells": plain_numbers(cells),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
+        """The tally that `to_dict` wrote."""
+        given, of = attributes[data["given"]], attributes[data["of"]]
+        n, cells = np.array(data["n"]), np.array(data["cells"])
+        if cells.shape != (len(given.values), len(of.words)) or n.shape != (len(given.values),):
+            raise ValueError(f"the words of {of.name!r} do not fit their vocabulary")
+        return cls(given, of, bool(data["present"]), n, cells)
+
+
+def _all_whole(cells: NDArray[Any]) -> bool:
+    return bool((cells == np.floor(cells)).all())
+
+

@@ -1,0 +1,83 @@
+"""The only place that rounds: numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+__all__ = ["fraction", "number", "percent", "probability", "signed"]
+
+_LONG = 10**9  # a fraction whose parts are larger than this is not one that a person checks
+
+
+def number(value: float) -> str:
+    """At most six figures, without idle zeros.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import number
+    >>> number(25.033333333), number(3.0), number(1e-7)
+    ('25.0333', '3', '1e-7')
+    """
+    return f"{value:.6g}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+
+
+def percent(p: float) -> str:
+    """A probability as a percentage that never claims certainty it does not have.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import percent
+    >>> percent(0.2046), percent(0.99999), percent(1.0), percent(0.0)
+    ('20.5 %', '> 99.9 %', '100 %', '0 %')
+    """
+    if math.isnan(p):
+        return "?"
+    if p in (0.0, 1.0):
+        return f"{100 * p:.0f} %"
+    if p < 0.0005:
+        return "< 0.1 %"
+    if p > 0.9995:
+        return "> 99.9 %"
+    return f"{100 * p:.1f} %"
+
+
+def probability(log: float) -> str:
+    """exp(log) in six figures, also where it is too small for a float.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import probability
+    >>> probability(-1.0), probability(-1e4), probability(-math.inf)
+    ('0.367879', '1.13549e-4343', '0')
+    """
+    if log == -math.inf:
+        return "0"
+    if -700 < log < 700:
+        return number(math.exp(log))
+    ten = log / math.log(10)
+    whole = math.floor(ten)
+    return f"{10 ** (ten - whole):.6g}e{whole}"
+
+
+def fraction(value: Fraction) -> str | None:
+    """A fraction as text, if a person could check it."""
+    if abs(value.numerator) > _LONG or value.denominator > _LONG:
+        return None
+    return str(value)
+
+
+def signed(value: float) -> str:
+    """A log-odds with its sign.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import signed
+    >>> signed(0.5), signed(-math.inf), signed(0.0)
+    ('+0.500', '-∞', '0')
+    """
+    if value == 0:
+        return "0"
+    if math.isinf(value):
+        return "+∞" if value > 0 else "-∞"
+    return f"{value:+.3f}"

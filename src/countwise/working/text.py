@@ -1,0 +1,93 @@
+"""A working as plain text, as a lecture writes it."""
+
+from __future__ import annotations
+
+from countwise.working.grid import Grid
+from countwise.working.numbers import fraction, percent, probability, signed
+from countwise.working.steps import Factor, Step
+from countwise.working.working import Working
+
+__all__ = ["columns", "factor_text", "folded", "render"]
+
+_MOST_CLASSES = 4
+_MOST_STEPS = 30
+
+
+def render(working: Working) -> str:
+    """The table of factors, the answer, and what stands beside it."""
+    shown = columns(working)
+    target = working.target
+    rows = [_row(f"P({target})", working.prior, working, shown)]
+    steps, rest = folded(working)
+    rows += [_row(f"P({step.event} | {target})", step, working, shown) for step in steps]
+    if rest:
+        odds = sum(step.log_odds(working.chosen, working.rival) for step in rest)
+        logs = [probability(sum(step.factors[c].log for step in rest)) for c in shown]
+        rows.append([f"{len(rest)} smaller factors", *logs, signed(odds)])
+    total = working.log_joint[working.chosen] - working.log_joint[working.rival]
+    rows.append(["product", *(_product(working, c) for c in shown), signed(total) if total == total else "?"])
+    rows.append(["share", *(_posterior(working, c) for c in shown), ""])
+    against = f"log-odds {working.answer} : {working.classes[working.rival]}"
+    head = ["", *(f"{target} = {working.classes[c]}" for c in shown), against]
+    grid = Grid({name: [row[j] for row in rows] for j, name in enumerate(head)})
+    return "\n".join([str(grid), "", *_verdict(working), *_beside(working)])
+
+
+def columns(working: Working) -> list[int]:
+    """The classes to show: all if they are few, else the likeliest, in their own order."""
+    order = sorted(range(len(working.classes)), key=lambda c: (c != working.chosen, -working.log_joint[c], c))
+    return sorted(order[:_MOST_CLASSES])
+
+
+def folded(working: Working, most: int = _MOST_STEPS) -> tuple[list[Step], list[Step]]:
+    """Steps to list one by one, and the quieter ones to add up when there are too many."""
+    used = list(working.used)
+    if len(used) <= most:
+        return used, []
+    loud = sorted(used, key=lambda s: -abs(s.log_odds(working.chosen, working.rival)))[: most - 1]
+    kept = {id(step) for step in loud}
+    return [s for s in used if id(s) in kept], [s for s in used if id(s) not in kept]
+
+
+def factor_text(factor: Factor) -> str:
+    """``2/9 = 0.222222``: how it was made, and what it is."""
+    value = probability(factor.log)
+    return value if factor.text == value else f"{factor.text} = {value}"
+
+
+def _row(label: str, step: Step, working: Working, shown: list[int]) -> list[str]:
+    odds = signed(step.log_odds(working.chosen, working.rival))
+    return [label, *(factor_text(step.factors[c]) for c in shown), odds]
+
+
+def _product(working: Working, c: int) -> str:
+    exact = working.exact_joint[c]
+    short = None if exact is None else fraction(exact)
+    value = probability(working.log_joint[c])
+    return value if short is None or short == value else f"{short} = {value}"
+
+
+def _posterior(working: Working, c: int) -> str:
+    exact = working.exact_posterior[c]
+    short = None if exact is None else fraction(exact)
+    value = percent(working.posterior[c])
+    return value if short is None else f"{short} = {value}"
+
+
+def _verdict(working: Working) -> list[str]:
+    p = working.posterior[working.chosen]
+    line = f"{working.target} = {working.answer}, with probability {percent(p)}"
+    if working.interval is not None:
+        low, high = working.interval[working.chosen]
+        line += f"; {100 * working.level:.0f} % credible from {percent(low)} to {percent(high)}"
+    return [line + "."]
+
+
+def _beside(working: Working) -> list[str]:
+    words = {"missing": "missing", "never seen": "never seen in training", "constant": "the same in all rows"}
+    lines = [f"Left out: {step.event} ({words[step.state]})." for step in working.left_out]
+    lines += [f"Note: {note}" for note in working.notes]
+    if working.changes:
+        lines.append("What would change the answer:")
+        lines += [f"  {change}." for change in working.changes]
+    return lines

@@ -1,0 +1,85 @@
+// What the Python binding and the per-level kernels share: plain data and a table of functions.
+//
+// The kernels are compiled once per instruction-set level. Nothing in their files may be an inline function or
+// a template of the standard library: the linker would keep one copy of it, perhaps the one with instructions
+// that this processor lacks. Hence pointers and sizes here, and the kernels' own small helpers.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace countwise {
+
+enum class Type : std::uint8_t { f64, f32, i64, i32, i16, i8, u64, u32, u16, u8, boolean };
+
+// A 1-D array: cell i is at data + i * stride bytes.
+struct Column {
+    const char* data;
+    std::ptrdiff_t stride;
+    Type type;
+};
+
+// The sparse rows of one matrix, as scipy.sparse's CSR has them.
+struct Csr {
+    Column indptr, indices, data;
+    std::size_t rows, columns;
+    bool present;  // 1 for an entry above 0 instead of its value
+};
+
+// Sorted points with weights (or a null pointer), and the kernel's width.
+struct Points {
+    const double* x;
+    const double* w;
+    std::size_t n;
+    double h;
+};
+
+// Local expansions in boxes of the axis. A row of taylor has `gauss_order` coefficients and the trust limit.
+struct Boxes {
+    const std::int64_t* number;
+    const double* taylor;
+    std::size_t count;
+};
+constexpr std::size_t gauss_order = 16;
+constexpr std::size_t gauss_row = gauss_order + 1;
+
+// An int return is 0 if all went well, or 1 + the number of the column that holds a code out of range.
+struct Kernels {
+    const char* name;
+
+    void (*class_moments)(const Column* columns, std::size_t n_columns, Column codes, const double* weights,
+                          std::size_t rows, std::size_t n_classes, double* n, double* mean, double* m2);
+    void (*count_codes)(Column column, Column given, std::size_t rows, std::size_t n_values,
+                        std::size_t n_given, std::int64_t* counts);
+    void (*count_codes_integer)(Column column, Column given, Column weights, std::size_t rows,
+                                std::size_t n_values, std::size_t n_given, std::int64_t* counts);
+    void (*count_codes_float)(Column column, Column given, Column weights, std::size_t rows,
+                              std::size_t n_values, std::size_t n_given, double* counts);
+    int (*add_lookup)(const Column* columns, std::size_t n_columns, const double* const* tables,
+                      const std::size_t* n_values, std::size_t rows, std::size_t classes, double* out);
+    void (*add_gaussian)(const Column* columns, std::size_t n_columns, const double* mean,
+                         const double* inverse_sd, const double* log_norm, std::size_t rows,
+                         std::size_t classes, double* out);
+    void (*add_poisson)(const Column* columns, std::size_t n_columns, const double* rate, std::size_t rows,
+                        std::size_t classes, double* out);
+    std::size_t (*normalize)(double* out, std::size_t rows, std::size_t classes, bool proba);
+    void (*argmax_rows)(const double* out, std::size_t rows, std::size_t classes, std::ptrdiff_t* best);
+    int (*csr_class_sums)(const Csr& matrix, Column codes, const double* weights, std::size_t n_classes,
+                          double* sums);
+    int (*csr_add)(const Csr& matrix, const double* table, std::size_t classes, double* out);
+    bool (*is_integral)(Column column, std::size_t rows);
+    // False if no cell is there; the extremes as uint64 for u64 columns, as int64 otherwise.
+    bool (*integer_range)(Column column, std::size_t rows, std::int64_t* low, std::int64_t* high);
+    void (*integer_marks)(Column column, std::size_t rows, std::int64_t low, std::uint8_t* marks);
+    std::size_t (*integer_values)(Column column, std::size_t rows, std::int64_t* values);
+    void (*encode_integers)(Column column, std::size_t rows, std::int64_t low, const void* lookup,
+                            std::size_t n_lookup, Type type, std::uint32_t missing, std::uint32_t other,
+                            void* codes);
+    void (*gauss_log_sums_exact)(const Points& points, const double* queries, std::size_t n, double* sums);
+    // Two calls: without room it returns how many boxes there will be.
+    std::size_t (*gauss_expand)(const Points& points, double tolerance, std::int64_t* boxes, double* taylor);
+    void (*gauss_log_sums)(const Points& points, const Boxes& boxes, const double* queries, std::size_t n,
+                           double* sums);
+    void (*gauss_loo_log_sums)(const Points& points, const Boxes& boxes, double* sums);
+};
+
+}  // namespace countwise

@@ -1,0 +1,166 @@
+// Log densities of numeric columns, added to the rows of every class.
+//
+// Vectors run over rows, so that 2 classes cost a fifth of 10 and a missing cell is looked at once for all
+// classes. Sums of up to four classes stay in registers while the columns pass.
+//
+// Every cell's term is computed by the same operations whether or not its neighbors are missing, so that
+// a row's result does not depend on the rows next to it.
+#include "levels.h"
+#include "tiles.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+namespace {
+
+// Parameters of one class of one column; x and aux are the column's cells.
+struct Gaussian {
+    const double *mean, *scale, *log_norm;  // (columns, classes); scale is inverse_sd * sqrt(1/2)
+
+    COUNTWISE_INLINE vd term(size_t at, vd x, vd, vi) const {
+        // The difference first: x * s - mean * s would cancel where the column sits far from 0.
+        const vd z = (x - splat(mean[at])) * splat(scale[at]);
+        return splat(log_norm[at]) - z * z;
+    }
+};
+
+template <bool ZeroRates>
+struct Poisson {
+    const double *log_rate, *rate;
+
+    COUNTWISE_INLINE vd term(size_t at, vd x, vd log_factorial, vi is_zero) const {
+        const vd product = x * splat(log_rate[at]);
+        const vd safe = ZeroRates ? only(~is_zero, product) : product;  // 0 log 0 = 0
+        return safe - (splat(rate[at]) + log_factorial);
+    }
+};
+
+struct Tile {
+    const double* x[group_columns];
+    const double* aux[group_columns];
+    size_t first, count;  // columns of the table
+};
+
+// Adds the terms of `Classes` classes, from class c on, for `Vectors` vectors of rows.
+template <size_t Classes, size_t Vectors, bool Gaps, bool Aux, class Law>
+COUNTWISE_INLINE void add_terms(const Law& law, const Tile& tile, size_t classes, size_t c, size_t r,
+                                double* sums) {
+    vd sum[Classes][Vectors];
+    for (size_t k = 0; k < Classes; ++k)
+        for (size_t v = 0; v < Vectors; ++v) sum[k][v] = load(sums + (c + k) * tile_rows + r + v * lanes);
+    for (size_t j = 0; j < tile.count; ++j) {
+        const size_t at = (tile.first + j) * classes + c;
+        for (size_t v = 0; v < Vectors; ++v) {
+            const vd x = load(tile.x[j] + r + v * lanes);
+            const vd aux = Aux ? load(tile.aux[j] + r + v * lanes) : splat(0.0);
+            const vi is_zero = Aux ? x == splat(0.0) : splat_bits(0);
+            const vi there = not_nan(x);
+            for (size_t k = 0; k < Classes; ++k) {
+                const vd term = law.term(at + k, x, aux, is_zero);
+                sum[k][v] += Gaps ? only(there, term) : term;
+            }
+        }
+    }
+    for (size_t k = 0; k < Classes; ++k)
+        for (size_t v = 0; v < Vectors; ++v) store(sums + (c + k) * tile_rows + r + v * lanes, sum[k][v]);
+}
+
+template <bool Gaps, bool Aux, class Law>
+void add_tile(const Law& law, const Tile& tile, size_t classes, double* sums) {
+    size_t c = 0;
+    for (; c + 4 <= classes; c += 4)
+        for (size_t r = 0; r < tile_rows; r += 2 * lanes)
+            add_terms<4, 2, Gaps, Aux>(law, tile, classes, c, r, sums);
+    if (c + 2 <= classes) {
+        for (size_t r = 0; r < tile_rows; r += 4 * lanes)
+            add_terms<2, 4, Gaps, Aux>(law, tile, classes, c, r, sums);
+        c += 2;
+    }
+    if (c < classes)
+        for (size_t r = 0; r < tile_rows; r += 4 * lanes)
+            add_terms<1, 4, Gaps, Aux>(law, tile, classes, c, r, sums);
+}
+
+constexpr size_t small_counts = 1024;
+
+struct Factorials {
+    double log[small_counts];
+    Factorials() {
+        // Exact products as long as they are exact, to be right where it is easiest to notice.
+        double product = 1.0;
+        for (size_t i = 0; i < small_counts; ++i) {
+            if (i > 0 && i <= 18) product *= static_cast<double>(i);
+            log[i] = i <= 18 ? std::log(product) : log_gamma(static_cast<double>(i) + 1.0);
+        }
+    }
+    static double log_gamma(double x) {
+#if defined(__GLIBC__) || defined(__APPLE__)
+        int sign;  // lgamma itself writes a global variable
+        return ::lgamma_r(x, &sign);
+#else
+        return std::lgamma(x);
+#endif
+    }
+};
+
+// log(x!) of each cell. A count below 0 or infinite becomes 0 with an infinite log factorial: impossible.
+void log_factorials(const double* x, double* clean, double* aux) {
+    static const Factorials table;
+    for (size_t r = 0; r < tile_rows; ++r) {
+        const double value = x[r];
+        const bool inside = value >= 0 && value < HUGE_VAL;
+        clean[r] = inside || value != value ? value : 0.0;
+        if (inside && value < small_counts && value == static_cast<double>(static_cast<uint32_t>(value)))
+            aux[r] = table.log[static_cast<uint32_t>(value)];
+        else if (inside) aux[r] = Factorials::log_gamma(value + 1.0);
+        else aux[r] = value != value ? 0.0 : HUGE_VAL;
+    }
+}
+
+template <bool Aux, class Law>
+void add_columns(const Law& law, const Column* columns, size_t n_columns, size_t rows, size_t classes,
+                 double* out) {
+    Scratch<double> cells(group_columns * tile_rows), aux(Aux ? group_columns * tile_rows : 0),
+        clean(Aux ? group_columns * tile_rows : 0), sums(classes * tile_rows);
+    Tile tile;
+    for (size_t start = 0; start < rows; start += tile_rows) {
+        const size_t n = smaller(tile_rows, rows - start);
+        std::memset(sums.get(), 0, classes * tile_rows * sizeof(double));
+        for (tile.first = 0; tile.first < n_columns; tile.first += group_columns) {
+            tile.count = smaller(group_columns, n_columns - tile.first);
+            tile_by_columns(columns + tile.first, tile.count, start, n, cells.get(), tile.x);
+            if constexpr (Aux)
+                for (size_t j = 0; j < tile.count; ++j) {
+                    log_factorials(tile.x[j], &clean[j * tile_rows], &aux[j * tile_rows]);
+                    tile.x[j] = &clean[j * tile_rows], tile.aux[j] = &aux[j * tile_rows];
+                }
+            if (any_nan(tile.x, tile.count)) add_tile<true, Aux>(law, tile, classes, sums.get());
+            else add_tile<false, Aux>(law, tile, classes, sums.get());
+        }
+        tile_to_rows<true>(sums.get(), classes, n, out + start * classes);
+    }
+}
+
+}  // namespace
+
+void add_gaussian(const Column* columns, size_t n_columns, const double* mean, const double* inverse_sd,
+                  const double* log_norm, size_t rows, size_t classes, double* out) {
+    Scratch<double> scale(n_columns * classes);
+    for (size_t i = 0; i < n_columns * classes; ++i) scale[i] = inverse_sd[i] * 0.70710678118654752440;
+    add_columns<false>(Gaussian{mean, scale.get(), log_norm}, columns, n_columns, rows, classes, out);
+}
+
+void add_poisson(const Column* columns, size_t n_columns, const double* rate, size_t rows, size_t classes,
+                 double* out) {
+    Scratch<double> log_rate(n_columns * classes);
+    bool zero_rates = false;
+    for (size_t i = 0; i < n_columns * classes; ++i) {
+        log_rate[i] = std::log(rate[i]);
+        zero_rates |= !(log_rate[i] - log_rate[i] == 0.0);
+    }
+    if (zero_rates)
+        add_columns<true>(Poisson<true>{log_rate.get(), rate}, columns, n_columns, rows, classes, out);
+    else
+        add_columns<true>(Poisson<false>{log_rate.get(), rate}, columns, n_columns, rows, classes, out);
+}
+
+}  // namespace countwise::COUNTWISE_LEVEL

@@ -1,0 +1,31 @@
+// The table of one level's kernels.
+#include "levels.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+extern const Kernels kernels;
+const Kernels kernels = {
+    COUNTWISE_LEVEL_NAME,
+    class_moments,
+    count_codes,
+    count_codes_integer,
+    count_codes_float,
+    add_lookup,
+    add_gaussian,
+    add_poisson,
+    normalize,
+    argmax_rows,
+    csr_class_sums,
+    csr_add,
+    is_integral,
+    integer_range,
+    integer_marks,
+    integer_values,
+    encode_integers,
+    gauss_log_sums_exact,
+    gauss_expand,
+    gauss_log_sums,
+    gauss_loo_log_sums,
+};
+
+}  // namespace countwise::COUNTWISE_LEVEL

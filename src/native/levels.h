@@ -1,0 +1,40 @@
+// The kernels of the level that is being compiled; what they do is said in countwise/_kernels/reference.py.
+#pragma once
+#include "abi.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+using std::int64_t;
+using std::ptrdiff_t;
+using std::size_t;
+using std::uint32_t;
+
+void class_moments(const Column* columns, size_t n_columns, Column codes, const double* weights, size_t rows,
+                   size_t n_classes, double* n, double* mean, double* m2);
+void count_codes(Column column, Column given, size_t rows, size_t n_values, size_t n_given, int64_t* counts);
+void count_codes_integer(Column column, Column given, Column weights, size_t rows, size_t n_values,
+                         size_t n_given, int64_t* counts);
+void count_codes_float(Column column, Column given, Column weights, size_t rows, size_t n_values,
+                       size_t n_given, double* counts);
+int add_lookup(const Column* columns, size_t n_columns, const double* const* tables, const size_t* n_values,
+               size_t rows, size_t classes, double* out);
+void add_gaussian(const Column* columns, size_t n_columns, const double* mean, const double* inverse_sd,
+                  const double* log_norm, size_t rows, size_t classes, double* out);
+void add_poisson(const Column* columns, size_t n_columns, const double* rate, size_t rows, size_t classes,
+                 double* out);
+size_t normalize(double* out, size_t rows, size_t classes, bool proba);
+void argmax_rows(const double* out, size_t rows, size_t classes, ptrdiff_t* best);
+int csr_class_sums(const Csr& matrix, Column codes, const double* weights, size_t n_classes, double* sums);
+int csr_add(const Csr& matrix, const double* table, size_t classes, double* out);
+bool is_integral(Column column, size_t rows);
+bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high);
+void integer_marks(Column column, size_t rows, int64_t low, std::uint8_t* marks);
+size_t integer_values(Column column, size_t rows, int64_t* values);
+void encode_integers(Column column, size_t rows, int64_t low, const void* lookup, size_t n_lookup, Type type,
+                     uint32_t missing, uint32_t other, void* codes);
+void gauss_log_sums_exact(const Points& points, const double* queries, size_t n, double* sums);
+size_t gauss_expand(const Points& points, double tolerance, int64_t* boxes, double* taylor);
+void gauss_log_sums(const Points& points, const Boxes& boxes, const double* queries, size_t n, double* sums);
+void gauss_loo_log_sums(const Points& points, const Boxes& boxes, double* sums);
+
+}  // namespace countwise::COUNTWISE_LEVEL
