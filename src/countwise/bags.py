@@ -96,7 +96,7 @@ class Block(Attribute):
             raise SchemaError(f"{self.name!r} was a sparse matrix in training; this is not one.")
         if column.shape[1] != len(self.words):
             raise TableError(
-                f"X has {column.shape[1]} features, but {len(self.words)} features were expected as input."
+                f"X has {column.shape[1]} features, but countwise is expecting {len(self.words)} features as input."
             )
         if column.data.size and not np.isfinite(column.data.min() + column.data.max()):
             where = "NaN" if np.isnan(column.data).any() else "infinity"

@@ -164,12 +164,26 @@ class Schema(Mapping[str, Attribute]):
         return Frame({name: frame.columns[name] for name in self}, frame.n_rows, named=True)
 
     def _match_by_place(self, frame: Frame) -> Frame:
+        frame = self._dense_or_sparse(frame)
         if len(frame.columns) != len(self):
             raise TableError(
-                f"X has {len(frame.columns)} features, but {len(self)} features were expected as input.",
+                f"X has {len(frame.columns)} features, but countwise is expecting {len(self)} features as input.",
                 hint=f"the columns are {listed(self)}.",
             )
         return Frame(dict(zip(self, frame.columns.values(), strict=True)), frame.n_rows, named=False)
+
+    def _dense_or_sparse(self, frame: Frame) -> Frame:
+        """A matrix in the form, dense or sparse, in which the schema met it."""
+        block = self.attributes[0] if len(self) == 1 else None
+        columns = list(frame.columns.values())
+        if isinstance(block, Block) and len(columns) == len(block.words) and not is_sparse(columns[0]):
+            from scipy.sparse import csr_array
+
+            return Frame({block.name: csr_array(np.stack(columns, axis=1))}, frame.n_rows, named=False)
+        if len(columns) == 1 and is_sparse(columns[0]) and not isinstance(block, Block):
+            dense = columns[0].toarray()
+            return Frame({f"x{j}": dense[:, j] for j in range(dense.shape[1])}, frame.n_rows, named=False)
+        return frame
 
     def encode(self, X: Any, weights: Any = None, *, strict: bool = False) -> Table:
         """Encode a table; strict refuses values outside a declared domain.

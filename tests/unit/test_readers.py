@@ -103,6 +103,7 @@ def test_the_words_for_missing_can_be_chosen_and_may_look_like_numbers(write):
     assert plain(frame["a"]) == ["nan", 1.0, 2.0]
     assert frame["b"].tolist() == ["x", None, "NA"]
     assert read(path, missing=[])["b"].tolist() == ["x", " -999", "NA"]
+    assert read(path, missing="NA")["b"].tolist() == ["x", " -999", None]
 
 
 def test_nan_is_a_number_even_if_it_is_not_a_word_for_missing(write):

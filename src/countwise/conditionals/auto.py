@@ -174,5 +174,6 @@ def _own_kernel(density: KernelDensity, values: Any, weights: Any, c: int) -> ND
     _, kernel_weights, boxes, taylor, _ = density._expanded[c]  # noqa: SLF001 - the same expansion, not a second one
     logs = _kernels.gauss_loo_log_sums(values, kernel_weights, h, boxes, taylor, TOLERANCE)
     rest = weights.sum() - np.minimum(weights, 1)
-    with np.errstate(divide="ignore"):
-        return np.asarray(logs - np.log(rest * h) - 0.5 * np.log(2 * np.pi))
+    if not (rest > 0).all():  # a single row: nothing is left to make a density of
+        return np.full(len(values), -np.inf)
+    return np.asarray(logs - np.log(rest * h) - 0.5 * np.log(2 * np.pi))

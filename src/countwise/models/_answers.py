@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from countwise.bags import Text
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Frame, is_missing
+from countwise.measures import chi_square
 from countwise.models._changes import changes_of
 from countwise.table import Table
 from countwise.working import Grid, Step, Working
@@ -206,8 +206,6 @@ class Answers:
         -------
         Grid
         """
-        from scipy.stats import chi2_contingency
-
         self._check_fitted()  # type: ignore[attr-defined]
         classes = self.classes_.tolist()  # type: ignore[attr-defined]
         total = self.class_count_.astype(np.float64)  # type: ignore[attr-defined]
@@ -219,9 +217,7 @@ class Answers:
             gone = total - _present(self.tallies_[part.key])  # type: ignore[attr-defined]
             if gone.sum() <= 0:
                 continue
-            table = np.stack([gone, total - gone])[:, total > 0]
-            testable = (table.sum(axis=1) > 0).all() and table.shape[1] > 1
-            p = float(chi2_contingency(table, correction=False)[1]) if testable else math.nan
+            p = chi_square(np.stack([gone, total - gone]))[2]
             columns["attribute"].append(part.key)
             columns["missing"].append(number(float(gone.sum())))
             for c, label in enumerate(classes):

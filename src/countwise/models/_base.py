@@ -27,7 +27,7 @@ from countwise.tallies import Counts, Progress
 
 __all__ = ["TallyClassifier"]
 
-CLASS = "class"  # the key of the counts of the classes among the tallies
+CLASS = "(class)"  # the key of the counts of the classes among the tallies
 PREDICT_BLOCK = 1 << 14  # rows whose posteriors stay in cache while the terms are added
 
 
@@ -197,7 +197,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = other.feature_names_in_
 
     def _forget_all(self) -> None:
-        for name in [n for n in vars(self) if n.endswith("_") or n.startswith("_")]:
+        own = ("_expected", "_groups", "_label_type")
+        for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
             delattr(self, name)
 
     def _progress(self) -> Progress | None:

@@ -23,9 +23,13 @@ _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)$",
 _VALUE = re.compile(rf"\s*(?:({_QUOTED})|([^,]*?))\s*(,|$)", re.DOTALL)
 _WORD = re.compile(rf"\s*(?:({_QUOTED})|(\S+))()", re.DOTALL)
 _CELL = re.compile(r"\s*(\d+)\s+(.*)", re.DOTALL)
-_COMMENT = re.compile(rf"({_QUOTED})|(?:(?<=[\s,}}])|^)%")
+# A quotation mark quotes only where a value may begin: the one in "it's" does not.
+_STRING = rf"((?:(?<=[\s,{{}}])|^)(?:{_QUOTED}))"
+_COMMENT = re.compile(_STRING + r"|(?:(?<=[\s,}])|^)%", re.DOTALL)
+_COMMA = re.compile(_STRING + "|,", re.DOTALL)
+_BRACE = re.compile(_STRING + r"|\}", re.DOTALL)
 _WEIGHT = re.compile(r"(.*?)[\s,]*\{([^{}'\"]*)\}$", re.DOTALL)
-_SPARSE = re.compile(rf"\{{((?:{_QUOTED}|[^'\"}}])*)\}}(?:[\s,]*\{{([^{{}}'\"]*)\}})?$", re.DOTALL)
+_AFTER_SPARSE = re.compile(r"(?:[\s,]*\{([^{}'\"]*)\})?$")
 _RANGE = re.compile(r"(?:\[[^\]]*\])?$")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|NaN|-?(?:inf|Inf|Infinity)")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -267,8 +271,8 @@ class _Reader:
             if not text or text[0] == "%":
                 continue
             if "," in text and _PLAIN.isdisjoint(text):  # nearly every row: nothing to unquote
-                cells: Sequence[Cell] = [None if c == "?" else c for c in map(str.strip, text.split(","))]
-                row = _Row(self.line, cells)
+                cells: list[Cell] = [None if c == "?" else c for c in map(str.strip, text.split(","))]
+                row = _Row(line, self._cells(text, width) if "" in cells else cells)
             else:
                 row = self._careful(self._uncommented(text), width)
             if not isinstance(row.cells, dict) and len(row.cells) != width:
@@ -288,12 +292,12 @@ class _Reader:
     def _careful(self, text: str, width: int) -> _Row:
         """A row that may be sparse, weighted or quoted."""
         if text.startswith("{"):
-            match = _SPARSE.match(text)
-            if not match:
-                raise self.wrong(
-                    "a sparse row without its closing brace.", "write {index value, index value}."
-                )
-            return _Row(self.line, self._sparse(match[1], width), self._weight(match[2]))
+            end = next((found.start() for found in _BRACE.finditer(text) if found[1] is None), len(text))
+            match = _AFTER_SPARSE.match(text, end + 1)
+            if end == len(text) or not match:
+                message = "a sparse row without its closing brace."
+                raise self.wrong(message, "write {index value, index value}.")
+            return _Row(self.line, self._sparse(text[1:end], width), self._weight(match[1]))
         match = _WEIGHT.match(text) if text.endswith("}") else None
         if match:
             return _Row(self.line, self._cells(match[1], width), self._weight(match[2]))
@@ -326,7 +330,7 @@ class _Reader:
     def _parts(self, text: str) -> list[str]:
         """Cut at the commas that are not within quotes, leaving the parts as they are."""
         parts, start = [], 0
-        for match in re.finditer(rf"({_QUOTED})|,", text):
+        for match in _COMMA.finditer(text):
             if match[1] is None:
                 parts.append(text[start : match.start()])
                 start = match.end()

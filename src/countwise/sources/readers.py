@@ -130,7 +130,7 @@ def read(
     >>> frame["rain"]
     array(['no', 'yes'], dtype=object)
     """
-    options = _Options(header, separator, quote, names, frozenset(missing), encoding, weight_column)
+    options = _Options(header, separator, quote, names, _words(missing), encoding, weight_column)
     block = _BLOCK if pieces is None else pieces
     return next(_frames([_checked(Path(path))], sys.maxsize, block, options))
 
@@ -173,7 +173,7 @@ def read_pieces(
     ...     [piece["temp"] for piece in read_pieces(path, rows=2)]
     [array([32.1, 18. ]), array([19.])]
     """
-    options = _Options(header, separator, quote, names, frozenset(missing), encoding, weight_column)
+    options = _Options(header, separator, quote, names, _words(missing), encoding, weight_column)
     return _frames(_resolved(paths), rows, min(rows, _BLOCK), options)
 
 
@@ -212,6 +212,11 @@ def attribute_hints(path: _PATH, *, encoding: str | None = None) -> dict[str, tu
 
 
 # ------------------------------------------------------------------ which files, and how
+
+
+def _words(missing: Iterable[str]) -> frozenset[str]:
+    """The words for missing; a single one may stand by itself."""
+    return frozenset(word.strip(" \t") for word in ([missing] if isinstance(missing, str) else missing))
 
 
 def _resolved(paths: _PATH | Iterable[_PATH]) -> list[Path]:

@@ -1,0 +1,57 @@
+# make demo   set everything up and show a worked answer
+# make test   the same with the test dependencies, then all tests
+# make lint   style, types and the direction of imports
+# make bench  the benchmarks, against the peers that are installed
+
+PYTHON ?= python3
+VENV   ?= .venv
+PIP    := $(VENV)/bin/python -m pip --disable-pip-version-check -q
+SOURCES := $(shell find src -type f -not -name '*.so' -not -path '*/__pycache__/*') pyproject.toml CMakeLists.txt README.md
+STAMPS := $(VENV)/.stamps
+
+.PHONY: demo test lint bench clean
+
+demo: $(STAMPS)/installed
+	@$(VENV)/bin/countwise demo
+
+test: $(STAMPS)/tests
+	@echo "Running the tests ..."
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope $(ARGS)
+
+lint: $(STAMPS)/lint
+	@echo "Looking at style, types and imports ..."
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
+
+bench: $(STAMPS)/bench
+	@$(VENV)/bin/python benchmarks/run.py $(ARGS)
+
+$(VENV)/bin/python:
+	@echo "Making a virtual environment in $(VENV) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/installed: $(VENV)/bin/python $(SOURCES)
+	@echo "Installing countwise (its kernels are compiled if there is a C++ compiler) ..."
+	@$(PIP) install .
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/tests: $(STAMPS)/installed
+	@echo "Installing what the tests need ..."
+	@$(PIP) install '.[test]'
+	@touch $@
+
+$(STAMPS)/lint: $(STAMPS)/installed
+	@echo "Installing what linting needs ..."
+	@$(PIP) install '.[lint]'
+	@touch $@
+
+$(STAMPS)/bench: $(STAMPS)/tests
+	@echo "Installing the peers ..."
+	@$(PIP) install '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo.model.json

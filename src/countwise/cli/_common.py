@@ -1,0 +1,121 @@
+"""What several commands share: reading files and options, and a progress bar."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from countwise.errors import OptionError, SchemaError, did_you_mean, listed
+
+__all__ = ["echo_json", "pairs", "progress_bar", "row_from", "types_from"]
+
+
+def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
+    """``a=b,c=d`` as a mapping; values with commas can be quoted, or given in options of their own."""
+    found: dict[str, str] = {}
+    for text in texts:
+        for part in next(csv.reader([text], skipinitialspace=True), []):
+            name, equals, value = part.partition("=")
+            if not equals:
+                raise click.UsageError(f"{option} needs name=value, not {part!r}.")
+            found[name.strip()] = value.strip()
+    return found
+
+
+def types_from(path: str, declared: Mapping[str, str], target: str) -> dict[str, Any]:
+    """Kinds that the user declares, and domains that the file itself declares."""
+    from countwise.attributes import Nominal
+    from countwise.sources.readers import attribute_hints
+
+    types: dict[str, Any] = {}
+    for name, (kind, values) in attribute_hints(path).items():
+        if name != target and kind == "nominal" and values:
+            types[name] = Nominal(name, tuple(values))
+        elif name != target and kind == "text":
+            types[name] = "text"
+    types.update(declared)
+    return types
+
+
+def row_from(schema: Any, settings: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One row from what a person typed; attributes that are not named are missing."""
+    row: dict[str, Any] = dict.fromkeys(schema)
+    for name, text in settings.items():
+        known = {n.casefold(): n for n in schema}
+        if name.casefold() not in known:
+            raise OptionError(
+                f"The model has no attribute {name!r}.",
+                hint=did_you_mean(name, schema) or f"it has {listed(schema)}.",
+            )
+        attribute = schema[known[name.casefold()]]
+        if getattr(attribute, "kind", "") == "block":
+            raise SchemaError(f"{attribute.name!r} is a block of counts and cannot be typed.")
+        row[attribute.name] = None if text in ("", "?") else attribute.parse(text)
+    return [row]
+
+
+@contextmanager
+def progress_bar(title: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A bar on the terminal for work that takes more than a second; silence otherwise."""
+    from countwise.progress import reporting
+
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    started, bar, state = time.monotonic(), None, {"bar": bar, "base": 0, "last": 0}
+
+    def listen(done: int) -> None:
+        if done < state["last"]:  # the next piece has begun
+            state["base"] += state["last"]
+        state["last"] = done
+        if state["bar"] is None and time.monotonic() - started > 1.0:
+            state["bar"] = _bar(title, total)
+        if state["bar"] is not None:
+            state["bar"][0].update(state["bar"][1], completed=state["base"] + done)
+
+    try:
+        with reporting(listen):
+            yield listen
+    finally:
+        if state["bar"] is not None:
+            state["bar"][0].stop()
+
+
+def _bar(title: str, total: int | None) -> tuple[Any, Any]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rows"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    bar.start()
+    return bar, bar.add_task(title, total=total)
+
+
+def echo_json(value: Any) -> None:
+    """Plain data for other programs."""
+    import json
+
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def existing(path: str) -> Path:
+    """A file that must be there."""
+    from countwise.errors import ReadError
+
+    if not Path(path).exists():
+        raise ReadError(f"There is no file {path}.")
+    return Path(path)

@@ -1,0 +1,111 @@
+"""countwise look: what a table holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("look")
+@click.argument("file")
+@click.option("-y", "--target", default=None, metavar="COLUMN", help="The column to be told.")
+@click.option("--types", "types", multiple=True, metavar="COLUMN=KIND", help="nominal, ordinal, numeric, count, text or boolean.")
+@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+def command(file: str, target: str | None, types: tuple[str, ...], as_json: bool) -> None:
+    """Say what FILE holds: kinds, values, gaps, classes, and what to watch for.
+
+    \b
+    countwise look credit.csv -y Status
+    """
+    from countwise.cli._common import echo_json, existing, pairs, types_from
+    from countwise.errors import ReadError, did_you_mean, listed
+    from countwise.frames import frame_of
+    from countwise.schema import Schema
+    from countwise.sources.readers import read
+
+    existing(file)
+    frame = frame_of(read(file))
+    if target is not None and target not in frame.columns:
+        hint = did_you_mean(target, frame.columns) or f"it has {listed(frame.columns)}."
+        raise ReadError(f"{file} has no column {target!r}.", hint=hint)
+    declared = types_from(file, pairs(types, "--types"), target or "")
+    schema = Schema.infer(frame, {k: v for k, v in declared.items() if k in frame.columns} or None)
+    table = schema.encode(frame)
+    described = [_described(a, table[a.name], frame.n_rows) for a in schema.attributes]
+    told = None if target is None or frame.n_rows == 0 else _target(frame, target, declared)
+    if as_json:
+        echo_json({"rows": frame.n_rows, "attributes": described, **(told or {})})
+        return
+    _print(file, frame.n_rows, described, target, told)
+
+
+def _described(attribute: Any, column: Any, n_rows: int) -> dict[str, Any]:
+    import numpy as np
+
+    from countwise.attributes import Nominal, Numeric
+    from countwise.working.numbers import number
+
+    entry: dict[str, Any] = {"attribute": attribute.name, "kind": attribute.kind}
+    if isinstance(attribute, Nominal):
+        counts = np.bincount(column, minlength=len(attribute.values) + 1)
+        order = np.argsort(-counts[:-1], kind="stable")[:4] if attribute.values else []
+        entry |= {"values": len(attribute.values), "missing": int(counts[len(attribute.values)])}
+        entry["most"] = ", ".join(f"{attribute.values[v]} {counts[v]}" for v in order)
+        entry["watch"] = "an identifier?" if n_rows >= 100 and len(attribute.values) > 0.9 * n_rows else ""
+        entry["watch"] = "one value only" if len(attribute.values) == 1 else entry["watch"]
+    elif isinstance(attribute, Numeric):
+        x = np.asarray(column, dtype=np.float64)
+        there = x[~np.isnan(x)]
+        entry |= {"values": len(np.unique(there)), "missing": int(len(x) - len(there))}
+        entry["most"] = (
+            f"{number(there.min())} to {number(there.max())}, mean {number(there.mean())}, sd {number(there.std(ddof=1) if len(there) > 1 else 0.0)}"
+            if len(there)
+            else ""
+        )
+        entry["watch"] = "infinity" if np.isinf(there).any() else "one value only" if entry["values"] == 1 else ""
+    else:
+        missing = 0 if column.missing is None else int(column.missing.sum())
+        entry |= {"values": len(attribute.words), "missing": missing, "most": "words", "watch": ""}
+    if entry["missing"] == n_rows and n_rows:
+        entry["watch"] = "nothing but gaps"
+    return entry
+
+
+def _target(frame: Any, target: str, declared: dict[str, Any]) -> dict[str, Any]:
+    import warnings
+
+    from countwise.errors import DataWarning
+    from countwise.models.naive_bayes import NaiveBayesClassifier
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the table above says the same
+        types = {k: v for k, v in declared.items() if k in frame.columns and k != target}
+        model = NaiveBayesClassifier(types=types or None).fit(frame, target)
+    return {
+        "classes": {str(c): float(n) for c, n in zip(model.classes_, model.class_count_, strict=True)},
+        "left_out": model.n_left_out_,
+        "absence": dict(model.missing_report()),
+    }
+
+
+def _print(file: str, n_rows: int, described: list[dict[str, Any]], target: str | None, told: Any) -> None:
+    from countwise.working import Grid
+
+    click.echo(f"{file}: {n_rows} rows, {len(described)} columns\n")
+    click.echo(str(Grid({key: [entry[key] for entry in described] for key in described[0]})) if described else "")
+    if told is None:
+        return
+    total = sum(told["classes"].values())
+    click.echo(f"\n{target}, the target:")
+    for label, n in told["classes"].items():
+        click.echo(f"  {label}: {n:g} ({n / total:.1%})")
+    click.echo(f"  Always saying the commonest would be right in {max(told['classes'].values()) / total:.1%}.")
+    if told["left_out"]:
+        click.echo(f"  {told['left_out']} rows have no {target} and would be left out.")
+    absence = told["absence"]
+    if absence["attribute"]:
+        click.echo("\nDoes absence depend on the class?")
+        click.echo(str(Grid(absence)))

@@ -1,0 +1,52 @@
+"""countwise predict: classify the rows of a file."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("predict")
+@click.argument("model")
+@click.argument("file")
+@click.option("-o", "--output", default="-", metavar="CSV", help="Where to write; standard output by default.")
+@click.option("--proba/--no-proba", default=True, show_default=True, help="Write the probability of each class too.")
+def command(model: str, file: str, output: str, proba: bool) -> None:
+    """Classify the rows of FILE by MODEL, as CSV.
+
+    \b
+    countwise predict weather.json days.csv
+    """
+    from countwise.cli._common import existing, progress_bar
+    from countwise.modelfile import load
+    from countwise.sources.readers import read_pieces
+
+    fitted = load(model)
+    existing(file)
+    target = sys.stdout if output == "-" else open(output, "w", newline="", encoding="utf-8")  # noqa: SIM115 - closed below
+    try:
+        writer = csv.writer(target, lineterminator="\n")
+        writer.writerow([fitted.target_.name, *([f"P({c})" for c in fitted.classes_] if proba else [])])
+        with progress_bar(f"Reading {file}"):
+            for piece in read_pieces(file):
+                _write(fitted, piece, writer, proba)
+        target.flush()
+    finally:
+        if target is not sys.stdout:
+            target.close()
+
+
+def _write(model: Any, piece: Any, writer: Any, proba: bool) -> None:
+    if len(next(iter(piece.values()), ())) == 0:
+        return
+    if not proba:
+        writer.writerows([label] for label in model.predict(piece))
+        return
+    shares = model.predict_proba(piece)
+    labels = model.classes_[shares.argmax(axis=1)]
+    writer.writerows([label, *(f"{p:.6g}" for p in row)] for label, row in zip(labels, shares.tolist(), strict=True))

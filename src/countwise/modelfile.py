@@ -1,0 +1,292 @@
+"""Model files: plain JSON, checked before anything is built, written whole or not at all.
+
+A file holds the format's version, the kind of model, its settings, the schema and
+the tallies. Kinds are found in a fixed table; nothing in a file is ever looked up as
+a class or function name, and nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countwise.attributes import Attribute
+from countwise.bags import Block
+from countwise.conditionals import MEstimate, conditional_from, conditional_to_dict
+from countwise.conditionals._base import Smoothing
+from countwise.errors import ModelFileError
+from countwise.schema import Schema, attribute_from
+from countwise.tallies import tally_from
+
+__all__ = ["load", "save"]
+
+FORMAT = 1
+_MAX_BYTES = 1 << 31
+_MAX_DEPTH = 24
+_MAX_DIGITS = 400
+_LEFTOVER = ".countwise-partial"
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file.
+
+    The file appears whole or not at all: it is written beside its place, synced, and
+    renamed. Leftovers of a save that was killed are removed by the next.
+
+    Parameters
+    ----------
+    model : NaiveBayesClassifier
+        A fitted model.
+    path : str or path
+        Where to.
+
+    Examples
+    --------
+    >>> import countwise, os, tempfile
+    >>> rain = countwise.samples.load("rain")
+    >>> path = os.path.join(tempfile.mkdtemp(), "rain.json")
+    >>> countwise.save(countwise.NaiveBayesClassifier().fit(rain.frame, "rain"), path)
+    >>> countwise.load(path).predict([{"wind": "north", "temp": 22.8}]).tolist()
+    ['no']
+    """
+    content = _content(model)
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    whole = f'{{"countwise":{FORMAT},"sha256":"{_digest(body)}","model":{body}}}\n'
+    _write_whole(Path(path), whole.encode())
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    NaiveBayesClassifier
+        The fitted model.
+    """
+    place = Path(path)
+    try:
+        size = place.stat().st_size
+        if size > _MAX_BYTES:
+            raise ModelFileError(f"{place} is too large for a model file ({size} bytes).")
+        raw = place.read_bytes()
+    except FileNotFoundError:
+        raise ModelFileError(f"There is no file {place}.", hint="train one: countwise train FILE -y TARGET.") from None
+    except OSError as error:
+        raise ModelFileError(f"{place} cannot be read: {error.strerror}.") from None
+    content = _checked(raw, place)
+    try:
+        return _build(content)
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise ModelFileError(f"{place} is not a sound model file: {type(error).__name__}: {error}.") from None
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def _content(model: Any) -> dict[str, Any]:
+    model._check_fitted()
+    return {
+        "kind": type(model).__name__,
+        "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "schema": model.schema_.to_dict(),
+        "target": model.target_.to_dict(),
+        "labels": None if model._label_type is None else model._label_type.str,
+        "rows": int(model.n_rows_),
+        "left_out": int(model.n_left_out_),
+        "named": hasattr(model, "feature_names_in_"),
+        "features": int(model.n_features_in_),
+        "tallies": {name: tally.to_dict() for name, tally in model.tallies_.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A setting as plain data; laws, attributes and m-estimates are marked as what they are."""
+    if isinstance(value, Schema):
+        return {"@": "schema", "of": value.to_dict()}
+    if isinstance(value, Attribute):
+        return {"@": "attribute", "of": value.to_dict()}
+    if isinstance(value, MEstimate):
+        return {"@": "m-estimate", "m": value.m, "p": _plain(value.p)}
+    if isinstance(value, Smoothing):
+        return {"@": "smoothing", "epsilon": value.epsilon, "estimate": _plain(value.estimate)}
+    if hasattr(value, "law"):
+        settings = {key: _plain(v) for key, v in conditional_to_dict(value).items()}
+        return {"@": "law", "of": settings}
+    if isinstance(value, Mapping):
+        return {"@": "mapping", "of": [[_plain(k), _plain(v)] for k, v in value.items()]}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _revived(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_revived(v) for v in value]
+    if not isinstance(value, Mapping):
+        return value
+    kind = value.get("@")
+    if kind == "schema":
+        return Schema.from_dict(value["of"])
+    if kind == "attribute":
+        return attribute_from(value["of"])
+    if kind == "m-estimate":
+        return MEstimate(value["m"], _revived(value["p"]))
+    if kind == "smoothing":
+        return Smoothing(value["epsilon"], _revived(value["estimate"]))
+    if kind == "law":
+        return conditional_from({key: _revived(v) for key, v in value["of"].items()})
+    if kind == "mapping":
+        return {_revived(k): _revived(v) for k, v in value["of"]}
+    return {key: _revived(v) for key, v in value.items()}
+
+
+def _checked(raw: bytes, place: Path) -> dict[str, Any]:
+    """The content of a file whose size, depth, digits, version and checksum are in order."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise ModelFileError(f"{place} is not a model file: it is not text.") from None
+    _limit_depth(text, place)
+    try:
+        document = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{place} is not a model file, or damaged: {error}.") from None
+    if not isinstance(document, dict) or "countwise" not in document:
+        raise ModelFileError(f"{place} is not a Countwise model file.")
+    if document["countwise"] != FORMAT:
+        raise ModelFileError(
+            f"{place} has format {document['countwise']!r}; this version reads format {FORMAT}.",
+            hint="use the version of Countwise that wrote it, or train again.",
+        )
+    head = f'{{"countwise":{FORMAT},"sha256":"{document.get("sha256")}","model":'
+    if not text.startswith(head) or _digest(text[len(head) :].rstrip("\n")[:-1]) != document.get("sha256"):
+        raise ModelFileError(f"{place} has been changed or damaged: its checksum does not fit.")
+    content: dict[str, Any] = document["model"]
+    return content
+
+
+def _limit_depth(text: str, place: Path) -> None:
+    depth, deepest, inside, escaped = 0, 0, False, False
+    for letter in text if len(text) < 1 << 16 else _brackets(text):
+        if inside:
+            inside = escaped or letter != '"'
+            escaped = letter == "\\" and not escaped
+        elif letter == '"':
+            inside = True
+        elif letter in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter in "]}":
+            depth -= 1
+    if deepest > _MAX_DEPTH:
+        raise ModelFileError(f"{place} is nested {deepest} deep; a model file is not.")
+
+
+def _brackets(text: str) -> str:
+    """Only the letters that tell depth, for long files."""
+    import re
+
+    return "".join(re.findall(r'\\.|["\[\]{}]', text))
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError("a number has too many digits")
+    return int(digits)
+
+
+def _number(digits: str) -> float:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError("a number has too many digits")
+    return float(digits)
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"{word} is not a number here")
+
+
+def _kinds() -> dict[str, Any]:
+    from countwise.models.naive_bayes import NaiveBayesClassifier
+
+    return {"NaiveBayesClassifier": NaiveBayesClassifier}
+
+
+def _build(content: Mapping[str, Any]) -> Any:
+    kinds = _kinds()
+    if content["kind"] not in kinds:
+        raise ModelFileError(f"This version has no model {content['kind']!r}.")
+    model = kinds[content["kind"]](**{name: _revived(v) for name, v in content["settings"].items()})
+    model.schema_ = Schema.from_dict(content["schema"])
+    model.target_ = attribute_from(content["target"])
+    model._label_type = None if content["labels"] is None else np.dtype(str(content["labels"]))
+    model.n_rows_, model.n_left_out_ = int(content["rows"]), int(content["left_out"])
+    model.n_features_in_ = int(content["features"])
+    if content["named"]:
+        model.feature_names_in_ = np.array(list(model.schema_), dtype=object)
+    attributes: dict[str, Any] = {a.name: a for a in model.schema_.attributes}
+    attributes[model.target_.name] = model.target_
+    for part in model._parts(model.schema_):
+        if isinstance(part.of, Block) or part.key not in attributes:
+            attributes[part.key] = part.of
+    model.tallies_ = {name: tally_from(data, attributes) for name, data in content["tallies"].items()}
+    model._settle()
+    return model
+
+
+def _write_whole(place: Path, data: bytes) -> None:
+    folder = place.parent
+    try:
+        for leftover in folder.glob(f".{place.name}.*{_LEFTOVER}"):
+            leftover.unlink(missing_ok=True)
+        handle, partial = tempfile.mkstemp(prefix=f".{place.name}.", suffix=_LEFTOVER, dir=folder)
+    except OSError as error:
+        raise ModelFileError(f"{place} cannot be written: {error.strerror}.") from None
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(partial, 0o666 & ~_umask())
+        os.replace(partial, place)
+    except OSError as error:
+        raise ModelFileError(f"{place} cannot be written: {error.strerror}.") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+    _sync_folder(folder)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself last, where folders can be synced."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
