@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from countwise.errors import CountwiseError, CountwiseWarning
     from countwise.modelfile import load, save
-    from countwise.models.naive_bayes import NaiveBayesClassifier
+    from countwise.models.estimators import NaiveBayesClassifier
     from countwise.schema import Schema
     from countwise.sources.readers import read
     from countwise.tallies import Counts, Moments, Values
@@ -68,7 +68,7 @@ _HOMES = {
     ),
     "countwise.errors": ("CountwiseError", "CountwiseWarning"),
     "countwise.modelfile": ("load", "save"),
-    "countwise.models.naive_bayes": ("NaiveBayesClassifier",),
+    "countwise.models.estimators": ("NaiveBayesClassifier",),
     "countwise.schema": ("Schema",),
     "countwise.sources.readers": ("read",),
     "countwise.tallies": ("Counts", "Moments", "Values"),

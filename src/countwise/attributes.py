@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -161,19 +162,15 @@ class Nominal(Attribute):
         return table[coded.codes]
 
     def _codes_of_numbers(self, column: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-        numbers = [v for v in self.values if isinstance(v, int | float)]
-        if len(numbers) < len(self.values) or not numbers:  # the domain is not of numbers
-            codes = np.full(len(column), self.unseen, dtype=dtype)
-            if column.dtype.kind == "f":
-                codes[np.isnan(column)] = self.missing
-            return codes
-        whole = all(v == int(v) for v in numbers)
-        low = int(min(numbers)) if whole else 0
-        if whole and max(numbers) - low < _LOOKUP_LIMIT:
-            lookup = np.full(int(max(numbers)) - low + 1, self.unseen, dtype=dtype)
-            lookup[[int(v) - low for v in numbers]] = np.arange(len(numbers), dtype=dtype)
+        kind, low, lookup = number_lookup(self.values)
+        if kind == "lookup":
             return _kernels.encode_integers(column, low, lookup, self.missing, self.unseen)
-        return self._codes_by_search(column, dtype)
+        if kind == "search":
+            return self._codes_by_search(column, dtype)
+        codes = np.full(len(column), self.unseen, dtype=dtype)  # the domain is not of numbers
+        if column.dtype.kind == "f":
+            codes[np.isnan(column)] = self.missing
+        return codes
 
     def _codes_by_search(self, column: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         domain = np.array(self.values)
@@ -287,6 +284,19 @@ class Count(Numeric):
         return numbers
 
 
+@lru_cache(maxsize=1 << 14)
+def number_lookup(values: tuple[Any, ...]) -> tuple[str, int, NDArray[Any] | None]:
+    """How to find the codes of numbers: by a table from the least value on, by search, or not at all."""
+    if not values or not all(isinstance(v, int | float) for v in values):
+        return "none", 0, None
+    low, high = min(values), max(values)
+    if not all(v == int(v) for v in values) or high - low >= _LOOKUP_LIMIT:
+        return "search", 0, None
+    lookup = np.full(int(high - low) + 1, len(values) + 1, dtype=narrowest(len(values) + 2))
+    lookup[[int(v - low) for v in values]] = np.arange(len(values), dtype=lookup.dtype)
+    return "lookup", int(low), lookup
+
+
 def narrowest(n: int) -> np.dtype[Any]:
     """The narrowest unsigned type that holds the codes 0 .. n-1."""
     return np.dtype(np.uint8 if n <= 1 << 8 else np.uint16 if n <= 1 << 16 else np.uint32)
@@ -307,8 +317,12 @@ def distinct(column: Column, name: str) -> list[Any]:
     if is_sparse(column):
         raise SchemaError(f"{name!r} is a sparse block; it has no single domain.")
     if isinstance(column, Coded):
-        used = np.unique(column.codes) if not column.declared else range(len(column.categories))
-        return list(_sorted([_plain(column.categories[c]) for c in used if c >= 0 and not is_missing(column.categories[c])], name))
+        used: Any = range(len(column.categories))
+        if not column.declared:
+            used = _kernels.integer_domain(column.codes, len(column.categories) + 2)
+        return list(
+            _sorted([_plain(column.categories[c]) for c in used if c >= 0 and not is_missing(column.categories[c])], name)
+        )
     if column.dtype.kind == "b":
         return [False, True]
     if column.dtype.kind in "iuf":

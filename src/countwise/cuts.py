@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import OptionError, did_you_mean, listed
+from countwise.tallies import all_ones
 
 __all__ = ["RULES", "cut", "equal_frequency", "equal_width", "naive"]
 
@@ -61,11 +62,17 @@ def equal_frequency(values: NDArray[np.float64], weights: NDArray[Any], bins: in
     """
     if len(values) < 2:
         return np.empty(0)
-    below = np.cumsum(weights, dtype=np.float64)
-    target = below[-1] * np.arange(1, bins) / bins
+    total = float(weights.sum())
+    target = total * np.arange(1, bins) / bins
     # a target within rounding of a running total falls between two values: the edge lies midway
-    place = np.searchsorted(below, target * (1 - 1e-12))
-    between = np.isclose(below[place], target, rtol=1e-12, atol=0)
+    if all_ones(weights):
+        place = np.ceil(target * (1 - 1e-12)).astype(np.int64) - 1
+        running = place + 1.0
+    else:
+        below = np.cumsum(weights, dtype=np.float64)
+        place = np.searchsorted(below, target * (1 - 1e-12))
+        running = below[place]
+    between = np.isclose(running, target, rtol=1e-12, atol=0)
     above = np.minimum(place + 1, len(values) - 1)
     edges = np.where(between, (values[place] + values[above]) / 2, values[place])
     edges = np.unique(edges)

@@ -63,13 +63,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     _write_whole(Path(path), whole.encode())
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
     """Read a model that `save` wrote.
 
     Parameters
     ----------
     path : str or path
         The file.
+    plain : bool, default=False
+        Whether to do without scikit-learn's face, and without importing it.
 
     Returns
     -------
@@ -88,7 +90,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{place} cannot be read: {error.strerror}.") from None
     content = _checked(raw, place)
     try:
-        return _build(content)
+        return _build(content, plain)
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
@@ -102,7 +104,7 @@ def _digest(body: str) -> str:
 def _content(model: Any) -> dict[str, Any]:
     model._check_fitted()
     return {
-        "kind": type(model).__name__,
+        "kind": type(model).__name__.removesuffix("Classifier"),
         "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
         "schema": model.schema_.to_dict(),
         "target": model.target_.to_dict(),
@@ -225,14 +227,19 @@ def _refuse(word: str) -> float:
     raise ValueError(f"{word} is not a number here")
 
 
-def _kinds() -> dict[str, Any]:
-    from countwise.models.naive_bayes import NaiveBayesClassifier
+def _kinds(plain: bool) -> dict[str, Any]:
+    """The models that a file may hold; no other name is ever looked up."""
+    if plain:
+        from countwise.models.naive_bayes import NaiveBayes
 
-    return {"NaiveBayesClassifier": NaiveBayesClassifier}
+        return {"NaiveBayes": NaiveBayes}
+    from countwise.models.estimators import NaiveBayesClassifier
+
+    return {"NaiveBayes": NaiveBayesClassifier}
 
 
-def _build(content: Mapping[str, Any]) -> Any:
-    kinds = _kinds()
+def _build(content: Mapping[str, Any], plain: bool) -> Any:
+    kinds = _kinds(plain)
     if content["kind"] not in kinds:
         raise ModelFileError(f"This version has no model {content['kind']!r}.")
     model = kinds[content["kind"]](**{name: _revived(v) for name, v in content["settings"].items()})

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from countwise import _kernels
-from countwise.attributes import Attribute, Count, Nominal, Numeric, Ordinal, narrowest
+from countwise.attributes import Attribute, Count, Nominal, Numeric, Ordinal, factorized, narrowest
 from countwise.bags import Block, Text
 from countwise.errors import SchemaError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse
@@ -148,6 +148,15 @@ class Schema(Mapping[str, Attribute]):
             return a.learn(found.get(a.name, frame.columns[a.name]))
 
         return Schema(_kernels.over_items(list(self.attributes), one))
+
+    def coded(self, frame: Frame) -> Frame:
+        """The frame with columns of objects as codes, so that learning and encoding need look at each object once."""
+        objects = {
+            a.name: factorized(frame.columns[a.name])
+            for a in self.attributes
+            if isinstance(a, Nominal) and getattr(getattr(frame.columns[a.name], "dtype", None), "kind", "") in "OUS"
+        }
+        return Frame({**frame.columns, **objects}, frame.n_rows, frame.named) if objects else frame
 
     def match(self, frame: Frame) -> Frame:
         """The frame's columns in the schema's order; extra columns are left out."""

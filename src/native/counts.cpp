@@ -117,14 +117,19 @@ void count_codes_float(Column column, Column given, Column weights, size_t rows,
 
 namespace {
 
-// The codes of a tile of rows for a group of columns, by columns. Returns 0, or 1 + a column out of range.
-size_t lookup_codes(const Column* columns, size_t count, const size_t* n_values, size_t start, size_t n,
-                    uint32_t* codes) {
+// Codes times `width` of a tile of rows for a group of columns, by columns; 0 in the rows up to a full tile.
+// Returns 0, or 1 + a column with a code out of range.
+size_t lookup_places(const Column* columns, size_t count, const size_t* n_values, size_t start, size_t n,
+                     uint32_t width, uint32_t* places) {
     for (size_t j = 0; j < count; ++j) {
-        uint32_t* to = codes + j * tile_rows;
+        uint32_t* to = places + j * tile_rows;
+        for (size_t r = n; r < tile_rows; ++r) to[r] = 0;
         convert_codes(columns[j], start, n, to);
         uint32_t most = 0;
-        for (size_t r = 0; r < n; ++r) most = larger(most, to[r]);
+        for (size_t r = 0; r < tile_rows; ++r) {
+            most = larger(most, to[r]);
+            to[r] *= width;
+        }
         if (most >= n_values[j]) return j + 1;
     }
     return 0;
@@ -151,30 +156,40 @@ struct Padded {
     }
 };
 
-// Adds one row's entries of `Vectors` vectors of classes; `sums` is the row's, of whole vectors.
-template <size_t Vectors>
-COUNTWISE_INLINE void add_row(const Padded& padded, const double* const* table, const uint32_t* codes,
-                              size_t count, size_t from, double* sums) {
-    vd sum[Vectors];
-    for (size_t v = 0; v < Vectors; ++v) sum[v] = load(sums + from + v * lanes);
-    for (size_t j = 0; j < count; ++j) {
-        const double* entry = table[j] + size_t{codes[j * tile_rows]} * padded.width + from;
-        for (size_t v = 0; v < Vectors; ++v) sum[v] += load(entry + v * lanes);
-    }
-    for (size_t v = 0; v < Vectors; ++v) store(sums + from + v * lanes, sum[v]);
+// Adds the entries of `Rows` rows, `Vectors` vectors of classes each; `sums` has rows of whole vectors.
+template <size_t Vectors, size_t Rows>
+COUNTWISE_INLINE void add_rows(const double* const* table, const uint32_t* places, size_t count, size_t width,
+                               double* sums) {
+    vd sum[Rows][Vectors];
+    for (size_t r = 0; r < Rows; ++r)
+        for (size_t v = 0; v < Vectors; ++v) sum[r][v] = load(sums + r * width + v * lanes);
+    for (size_t j = 0; j < count; ++j)
+        for (size_t r = 0; r < Rows; ++r) {
+            const double* entry = table[j] + places[j * tile_rows + r];
+            for (size_t v = 0; v < Vectors; ++v) sum[r][v] += load(entry + v * lanes);
+        }
+    for (size_t r = 0; r < Rows; ++r)
+        for (size_t v = 0; v < Vectors; ++v) store(sums + r * width + v * lanes, sum[r][v]);
 }
 
-void add_tile(const Padded& padded, const double* const* table, const uint32_t* codes, size_t count, size_t n,
-              double* sums) {
+// All rows of a tile; what is beyond the last row of the data has code 0 and is not used.
+template <size_t Vectors, size_t Rows>
+void add_all_rows(const double* const* table, const uint32_t* places, size_t count, size_t width, size_t n,
+                  double* sums) {
+    for (size_t r = 0; r < n; r += Rows)
+        add_rows<Vectors, Rows>(table, places + r, count, width, sums + r * width);
+}
+
+// Up to four vectors of classes at a time.
+void add_tile(const Padded& padded, size_t first, const uint32_t* places, size_t count, size_t n, double* sums) {
+    const double* table[group_columns];
     for (size_t v = 0; v < padded.vectors;) {
-        const size_t now = smaller<size_t>(padded.vectors - v, 4), from = v * lanes;
-        for (size_t r = 0; r < n; ++r) {
-            double* row = sums + r * padded.width;
-            if (now == 1) add_row<1>(padded, table, codes + r, count, from, row);
-            else if (now == 2) add_row<2>(padded, table, codes + r, count, from, row);
-            else if (now == 3) add_row<3>(padded, table, codes + r, count, from, row);
-            else add_row<4>(padded, table, codes + r, count, from, row);
-        }
+        const size_t now = smaller<size_t>(padded.vectors - v, 4), from = v * lanes, width = padded.width;
+        for (size_t j = 0; j < count; ++j) table[j] = padded.table[first + j] + from;
+        if (now == 1) add_all_rows<1, 8>(table, places, count, width, n, sums + from);
+        else if (now == 2) add_all_rows<2, 4>(table, places, count, width, n, sums + from);
+        else if (now == 3) add_all_rows<3, 4>(table, places, count, width, n, sums + from);
+        else add_all_rows<4, 2>(table, places, count, width, n, sums + from);
         v += now;
     }
 }
@@ -186,9 +201,9 @@ int add_lookup_unpadded(const Column* columns, size_t n_columns, const double* c
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
         for (size_t j = 0; j < n_columns; ++j) {
-            if (lookup_codes(columns + j, 1, n_values + j, start, n, codes)) return static_cast<int>(j + 1);
+            if (lookup_places(columns + j, 1, n_values + j, start, n, 1, codes)) return static_cast<int>(j + 1);
             for (size_t r = 0; r < n; ++r) {
-                const double* entry = tables[j] + codes[r] * classes;
+                const double* entry = tables[j] + size_t{codes[r]} * classes;
                 double* to = out + (start + r) * classes;
                 for (size_t c = 0; c < classes; ++c) to[c] += entry[c];
             }
@@ -203,22 +218,24 @@ int add_lookup(const Column* columns, size_t n_columns, const double* const* tab
                size_t rows, size_t classes, double* out) {
     size_t total = 0;
     for (size_t j = 0; j < n_columns; ++j) total += n_values[j];
-    if (total > 256 + rows * n_columns / 4)
+    if (total > 256 + rows * n_columns / 4 || total * (classes + lanes) >= UINT32_MAX)
         return add_lookup_unpadded(columns, n_columns, tables, n_values, rows, classes, out);
     const Padded padded(tables, n_values, n_columns, classes, total);
-    Scratch<uint32_t> codes(group_columns * tile_rows);
-    Scratch<double> sums(tile_rows * padded.width);
+    const size_t width = padded.width;
+    Scratch<uint32_t> places(group_columns * tile_rows);
+    Scratch<double> sums(tile_rows * width);
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
-        std::memset(sums.get(), 0, n * padded.width * sizeof(double));
+        std::memset(sums.get(), 0, tile_rows * width * sizeof(double));
         for (size_t first = 0; first < n_columns; first += group_columns) {
             const size_t count = smaller(group_columns, n_columns - first);
-            const size_t bad = lookup_codes(columns + first, count, n_values + first, start, n, codes.get());
+            const size_t bad = lookup_places(columns + first, count, n_values + first, start, n,
+                                             static_cast<uint32_t>(width), places.get());
             if (bad) return static_cast<int>(first + bad);
-            add_tile(padded, &padded.table[first], codes.get(), count, n, sums.get());
+            add_tile(padded, first, places.get(), count, n, sums.get());
         }
         for (size_t r = 0; r < n; ++r)
-            for (size_t c = 0; c < classes; ++c) out[(start + r) * classes + c] += sums[r * padded.width + c];
+            for (size_t c = 0; c < classes; ++c) out[(start + r) * classes + c] += sums[r * width + c];
     }
     return 0;
 }

@@ -66,29 +66,39 @@ COUNTWISE_INLINE void add_terms(const Law& law, const Tile& tile, size_t classes
 }
 
 template <bool Gaps, bool Aux, class Law>
-void add_tile(const Law& law, const Tile& tile, size_t classes, double* sums) {
+void add_tile(const Law& law, const Tile& tile, size_t classes, double* sums, Ahead& ahead) {
     size_t c = 0;
     for (; c + 4 <= classes; c += 4)
-        for (size_t r = 0; r < tile_rows; r += 2 * lanes)
+        for (size_t r = 0; r < tile_rows; r += 2 * lanes) {
+            ahead.some();
             add_terms<4, 2, Gaps, Aux>(law, tile, classes, c, r, sums);
+        }
     if (c + 2 <= classes) {
-        for (size_t r = 0; r < tile_rows; r += 4 * lanes)
+        for (size_t r = 0; r < tile_rows; r += 4 * lanes) {
+            ahead.some();
             add_terms<2, 4, Gaps, Aux>(law, tile, classes, c, r, sums);
+        }
         c += 2;
     }
     if (c < classes)
-        for (size_t r = 0; r < tile_rows; r += 4 * lanes)
+        for (size_t r = 0; r < tile_rows; r += 4 * lanes) {
+            ahead.some();
             add_terms<1, 4, Gaps, Aux>(law, tile, classes, c, r, sums);
+        }
+}
+
+size_t calls_of_ahead(size_t classes) {
+    return classes / 4 * (tile_rows / (2 * lanes)) + (classes % 4 + 1) / 2 * (tile_rows / (4 * lanes));
 }
 
 constexpr size_t small_counts = 1024;
 
 struct Factorials {
-    double log[small_counts];
+    double log[2 * small_counts];  // twice, so that every index from a few bits is inside
     Factorials() {
         // Exact products as long as they are exact, to be right where it is easiest to notice.
         double product = 1.0;
-        for (size_t i = 0; i < small_counts; ++i) {
+        for (size_t i = 0; i < 2 * small_counts; ++i) {
             if (i > 0 && i <= 18) product *= static_cast<double>(i);
             log[i] = i <= 18 ? std::log(product) : log_gamma(static_cast<double>(i) + 1.0);
         }
@@ -103,17 +113,46 @@ struct Factorials {
     }
 };
 
-// log(x!) of each cell. A count below 0 or infinite becomes 0 with an infinite log factorial: impossible.
-void log_factorials(const double* x, double* clean, double* aux) {
+const Factorials& factorials() {
     static const Factorials table;
+    return table;
+}
+
+// log(x!) of small whole numbers, by the table; false if there are other numbers too.
+bool small_factorials(const double* x, double* aux) {
+    int64_t whole[tile_rows];
+    vi other = splat_bits(0);
+    for (size_t r = 0; r < tile_rows; r += lanes) {
+        const vd value = load(x + r);
+        const vi small = (value >= splat(0.0)) & (value < splat(small_counts));
+        const vd safe = only(small, value), rounded = safe + splat(round_magic);
+        other = other | (rounded - splat(round_magic) != safe) | (not_nan(value) & ~small);
+        store(whole + r, bits(rounded) & splat_bits(2 * small_counts - 1));
+    }
+    const double* table = factorials().log;
+    for (size_t r = 0; r < tile_rows; ++r) aux[r] = table[whole[r]];
+    return !any(other);
+}
+
+// log(x!) of any number. A count below 0 or infinite becomes 0 with an infinite log factorial: impossible.
+void any_factorials(const double* x, double* clean, double* aux) {
     for (size_t r = 0; r < tile_rows; ++r) {
         const double value = x[r];
         const bool inside = value >= 0 && value < HUGE_VAL;
         clean[r] = inside || value != value ? value : 0.0;
         if (inside && value < small_counts && value == static_cast<double>(static_cast<uint32_t>(value)))
-            aux[r] = table.log[static_cast<uint32_t>(value)];
+            aux[r] = factorials().log[static_cast<uint32_t>(value)];
         else if (inside) aux[r] = Factorials::log_gamma(value + 1.0);
         else aux[r] = value != value ? 0.0 : HUGE_VAL;
+    }
+}
+
+void add_factorials(Tile& tile, double* clean, double* aux) {
+    for (size_t j = 0; j < tile.count; ++j, clean += tile_rows, aux += tile_rows) {
+        tile.aux[j] = aux;
+        if (small_factorials(tile.x[j], aux)) continue;
+        any_factorials(tile.x[j], clean, aux);
+        tile.x[j] = clean;
     }
 }
 
@@ -129,13 +168,20 @@ void add_columns(const Law& law, const Column* columns, size_t n_columns, size_t
         for (tile.first = 0; tile.first < n_columns; tile.first += group_columns) {
             tile.count = smaller(group_columns, n_columns - tile.first);
             tile_by_columns(columns + tile.first, tile.count, start, n, cells.get(), tile.x);
-            if constexpr (Aux)
-                for (size_t j = 0; j < tile.count; ++j) {
-                    log_factorials(tile.x[j], &clean[j * tile_rows], &aux[j * tile_rows]);
-                    tile.x[j] = &clean[j * tile_rows], tile.aux[j] = &aux[j * tile_rows];
-                }
-            if (any_nan(tile.x, tile.count)) add_tile<true, Aux>(law, tile, classes, sums.get());
-            else add_tile<false, Aux>(law, tile, classes, sums.get());
+            if constexpr (Aux) add_factorials(tile, clean.get(), aux.get());
+            Ahead ahead;
+            const size_t next = tile.first + tile.count;
+            if (next < n_columns) {
+                ahead.add(columns + next, smaller(group_columns, n_columns - next), start, n);
+            } else {
+                ahead.add(out + start * classes, n * classes);
+                if (start + n < rows)
+                    ahead.add(columns, smaller(group_columns, n_columns), start + n,
+                              smaller(tile_rows, rows - start - n));
+            }
+            ahead.spread(calls_of_ahead(classes));
+            if (any_nan(tile.x, tile.count)) add_tile<true, Aux>(law, tile, classes, sums.get(), ahead);
+            else add_tile<false, Aux>(law, tile, classes, sums.get(), ahead);
         }
         tile_to_rows<true>(sums.get(), classes, n, out + start * classes);
     }

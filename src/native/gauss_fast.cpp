@@ -229,7 +229,11 @@ struct Expander {
 // Finds the row of a box's number.
 class Index {
 public:
-    explicit Index(const Boxes& boxes) : boxes_(boxes), mask_(size_for(boxes.count) - 1), slot_(mask_ + 1) {
+    explicit Index(const Boxes& boxes)
+        : boxes_(boxes),
+          first_(boxes.count ? static_cast<uint64_t>(boxes.number[0]) : 0),
+          mask_(size_for(boxes.count) - 1),
+          slot_(mask_ + 1) {
         for (size_t i = 0; i <= mask_; ++i) slot_[i] = nobody;
         for (size_t row = 0; row < boxes.count; ++row) {
             size_t at = hash(boxes.number[row]);
@@ -249,13 +253,14 @@ private:
         while (size < 2 * count + 2) size *= 2;
         return size;
     }
-    // Neighbors stay neighbors: numbers that come in runs do not collide.
+    // Neighbors stay neighbors, so that numbers that come in one run do not collide.
     COUNTWISE_INLINE size_t hash(int64_t number) const {
-        const uint64_t k = static_cast<uint64_t>(number);
+        const uint64_t k = static_cast<uint64_t>(number) - first_;
         return static_cast<size_t>(k + (k >> 20) * 0x9e3779b1u) & mask_;
     }
 
     const Boxes& boxes_;
+    uint64_t first_;
     size_t mask_;
     Scratch<size_t> slot_;
 };

@@ -10,8 +10,6 @@ constexpr size_t part_rows = 512;
 constexpr double exact_limit = 9007199254740992.0;     // 2**53
 constexpr double int64_limit = 9223372036854775808.0;  // 2**63
 
-bool is_float(Type type) { return type == Type::f64 || type == Type::f32; }
-
 // The whole numbers of a part of a column, and which of its cells are missing.
 // A u64 above int64 wraps around; floats must be whole.
 struct Part {

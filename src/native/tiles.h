@@ -51,12 +51,26 @@ inline void convert_codes(Column column, size_t start, size_t n, uint32_t* to) {
     }
 }
 
-inline size_t width_of(Type type) { return type == Type::f64 ? 8 : type == Type::f32 ? 4 : 0; }
+inline bool is_float(Type type) { return type == Type::f64 || type == Type::f32; }
 
-// How many columns from here on are neighbors in one row-major matrix of floats: 1 if this one is alone.
+inline size_t width_of(Type type) {
+    switch (type) {
+        case Type::f64:
+        case Type::i64:
+        case Type::u64: return 8;
+        case Type::f32:
+        case Type::i32:
+        case Type::u32: return 4;
+        case Type::i16:
+        case Type::u16: return 2;
+        default: return 1;
+    }
+}
+
+// How many columns from here on are neighbors in one row-major matrix: 1 if this one is alone.
 inline size_t neighbors(const Column* columns, size_t n_columns) {
     const size_t width = width_of(columns[0].type);
-    if (width == 0 || columns[0].stride == static_cast<ptrdiff_t>(width)) return 1;
+    if (columns[0].stride == static_cast<ptrdiff_t>(width)) return 1;
     size_t n = 1;
     while (n < n_columns && columns[n].type == columns[0].type && columns[n].stride == columns[0].stride &&
            columns[n].data == columns[0].data + n * width)
@@ -97,7 +111,7 @@ inline void tile_by_columns(const Column* columns, size_t count, size_t start, s
         const size_t run = neighbors(columns + j, count - j);
         double* to = tile + j * tile_rows;
         for (size_t k = 0; k < run; ++k) x[j + k] = to + k * tile_rows;
-        if (run >= 4) {
+        if (run >= 4 && is_float(columns[j].type)) {
             if (columns[j].type == Type::f64) transpose_rows<double>(columns + j, run, start, n, to);
             else transpose_rows<float>(columns + j, run, start, n, to);
         } else {
@@ -116,6 +130,63 @@ inline void tile_by_columns(const Column* columns, size_t count, size_t start, s
         j += run;
     }
 }
+
+// Fetches memory that is needed next, a little at a time, while something else is computed: the processor's
+// own prefetching does not look from one tile to the next.
+class Ahead {
+public:
+    // Rows start .. start + n of the columns.
+    void add(const Column* columns, size_t count, size_t start, size_t n) {
+        for (size_t j = 0; j < count;) {
+            const size_t run = neighbors(columns + j, count - j);
+            const ptrdiff_t stride = columns[j].stride;
+            const ptrdiff_t bytes = static_cast<ptrdiff_t>(run * width_of(columns[j].type));
+            const char* at = columns[j].data + static_cast<ptrdiff_t>(start) * stride;
+            if (stride >= 0 && stride <= bytes + 2 * line) {
+                add(at, line, (static_cast<ptrdiff_t>(n) * stride + line - 1) / line, false);
+            } else {
+                for (ptrdiff_t b = 0; b < bytes; b += line) add(at + b, stride, static_cast<ptrdiff_t>(n), false);
+            }
+            j += run;
+        }
+    }
+    // Memory that is to be changed.
+    void add(double* from, size_t n) {
+        add(reinterpret_cast<const char*>(from), line, (static_cast<ptrdiff_t>(n * 8) + line - 1) / line, true);
+    }
+    // To be called before the first of `calls` calls of some().
+    void spread(size_t calls) { share_ = lines_ / larger<size_t>(calls, 1) + 1; }
+
+    COUNTWISE_INLINE void some() {
+        for (size_t i = 0; i < share_ && now_ < count_; ++i) {
+            Region& region = regions_[now_];
+#ifdef COUNTWISE_VECTORS
+            if (region.write) __builtin_prefetch(region.at, 1);
+            else __builtin_prefetch(region.at, 0);
+#endif
+            region.at += region.step;
+            now_ += --region.left == 0;
+        }
+    }
+
+private:
+    struct Region {
+        const char* at;
+        ptrdiff_t step, left;
+        bool write;
+    };
+    static constexpr ptrdiff_t line = 64;
+    static constexpr size_t most = 2 * group_columns;
+
+    void add(const char* at, ptrdiff_t step, ptrdiff_t lines, bool write) {
+        if (count_ == most || lines == 0) return;
+        regions_[count_++] = {at, step, lines, write};
+        lines_ += static_cast<size_t>(lines);
+    }
+
+    Region regions_[most];
+    size_t count_ = 0, now_ = 0, lines_ = 0, share_ = 1;
+};
 
 inline bool any_nan(const double* const* x, size_t count) {
     vi missing = splat_bits(0);

@@ -547,10 +547,10 @@ def test_reading_text_imports_no_table_library(write):
 
 
 def test_a_column_of_all_different_texts_is_not_kept_in_memory(write):
-    from countwise.sources import readers
+    from countwise.sources import csv_types
 
-    column = readers._Column(frozenset())
+    column = csv_types.CsvColumn(frozenset())
     column.look(["x"])
-    for start in range(0, 3 * readers._MEMO_LIMIT, 50_000):
+    for start in range(0, 3 * csv_types.MEMO_LIMIT, 50_000):
         column.convert([f"text {i}" for i in range(start, start + 50_000)])
-    assert len(column.memo) <= readers._MEMO_LIMIT + 50_000
+    assert len(column.memo) <= csv_types.MEMO_LIMIT + 50_000

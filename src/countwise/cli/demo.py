@@ -16,19 +16,19 @@ def command(output: str) -> None:
     started = time.perf_counter()
     from countwise import _kernels, samples
     from countwise.modelfile import save
-    from countwise.models.naive_bayes import NaiveBayesClassifier
+    from countwise.models.naive_bayes import NaiveBayes
 
     penguins = samples.load("penguins")
     gaps = sum(sum(v is None or v != v for v in column) for column in penguins.frame.values())
     click.echo(f"{penguins.description}")
     click.echo(f"{len(penguins.y)} rows, {len(penguins.X)} attributes, {gaps} missing cells.\n")
-    model = NaiveBayesClassifier().fit(penguins.frame, penguins.target)
+    model = NaiveBayes().fit(penguins.frame, penguins.target)
     save(model, output)
     click.echo("A bird whose sex was not recorded and whose flipper was not measured:\n")
     bird = [{"island": "Dream", "bill_length_mm": 45.2, "bill_depth_mm": 17.8, "flipper_length_mm": None,
              "body_mass_g": 3950, "sex": None, "year": 2009}]  # fmt: skip
     click.echo(model.explain(bird).text())
-    right = model.score(penguins.X, penguins.y)
+    right = (model.predict(penguins.X) == penguins.y).mean()
     click.echo(f"\nIt tells {right:.1%} of the rows it learned from. The model is in {output}:")
     click.echo(f"  countwise show {output}")
     click.echo(f"  countwise explain {output} --set island=Dream,bill_length_mm=45.2,body_mass_g=3950")

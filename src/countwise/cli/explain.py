@@ -33,7 +33,7 @@ def command(
         raise click.UsageError("--interval lies between 0 and 1.")
     if bool(settings) == (file is not None):
         raise click.UsageError("Give the row by --set NAME=VALUE, or a FILE with --row N.")
-    fitted = load(model)
+    fitted = load(model, plain=True)
     rows = row_from(fitted.schema_, pairs(settings, "--set")) if settings else _row(file, row or 0)
     working = fitted.explain(rows, changes=changes, interval=interval or None)
     if form == "json":

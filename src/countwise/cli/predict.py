@@ -26,27 +26,29 @@ def command(model: str, file: str, output: str, proba: bool) -> None:
     from countwise.modelfile import load
     from countwise.sources.readers import read_pieces
 
-    fitted = load(model)
+    fitted = load(model, plain=True)
     existing(file)
     target = sys.stdout if output == "-" else open(output, "w", newline="", encoding="utf-8")  # noqa: SIM115 - closed below
     try:
         writer = csv.writer(target, lineterminator="\n")
-        writer.writerow([fitted.target_.name, *([f"P({c})" for c in fitted.classes_] if proba else [])])
+        head = [fitted.target_.name, *([f"P({c})" for c in fitted.classes_] if proba else [])]
         with progress_bar(f"Reading {file}"):
-            for piece in read_pieces(file):
-                _write(fitted, piece, writer, proba)
+            for number, piece in enumerate(read_pieces(file)):
+                lines = _lines(fitted, piece, proba)  # before the head: a bad file leaves no half an answer
+                if number == 0:
+                    writer.writerow(head)
+                writer.writerows(lines)
         target.flush()
     finally:
         if target is not sys.stdout:
             target.close()
 
 
-def _write(model: Any, piece: Any, writer: Any, proba: bool) -> None:
+def _lines(model: Any, piece: Any, proba: bool) -> list[list[Any]]:
     if len(next(iter(piece.values()), ())) == 0:
-        return
+        return []
     if not proba:
-        writer.writerows([label] for label in model.predict(piece))
-        return
+        return [[label] for label in model.predict(piece)]
     shares = model.predict_proba(piece)
     labels = model.classes_[shares.argmax(axis=1)]
-    writer.writerows([label, *(f"{p:.6g}" for p in row)] for label, row in zip(labels, shares.tolist(), strict=True))
+    return [[label, *(f"{p:.6g}" for p in row)] for label, row in zip(labels, shares.tolist(), strict=True)]

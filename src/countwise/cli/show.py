@@ -21,7 +21,7 @@ def command(model: str, attribute: str | None, as_json: bool) -> None:
     from countwise.cli._common import echo_json
     from countwise.modelfile import load
 
-    fitted = load(model)
+    fitted = load(model, plain=True)
     names = [attribute] if attribute else [fitted.target_.name, *fitted.densities_]
     tables = {name: fitted.table(name) for name in names[:200]}
     if as_json:

@@ -40,10 +40,10 @@ def command(
     """
     from countwise.cli._common import existing, pairs, progress_bar, types_from
     from countwise.modelfile import save
-    from countwise.models.naive_bayes import NaiveBayesClassifier
+    from countwise.models.naive_bayes import NaiveBayes
 
     existing(file)
-    model = NaiveBayesClassifier(
+    model = NaiveBayes(
         _laws(laws),
         smoothing=_smoothing(smoothing),
         prior=prior,

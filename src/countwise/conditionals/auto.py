@@ -20,6 +20,11 @@ from countwise.tallies import Moments, Values
 
 __all__ = ["Auto", "leave_one_out_score"]
 
+Overall = tuple[float, float, float]  # n, mean and M2 over all classes
+
+_BLOCK = 1 << 14  # rows that stay in cache while they are judged
+_LEAST = -700.0  # the log-probability of what a law calls impossible: a finite price for being wrong
+
 
 @dataclass(frozen=True, slots=True)
 class Auto:
@@ -60,7 +65,7 @@ class Auto:
 
     def settle(self, tally: Values) -> Any:
         """Score the candidates, settle the best."""
-        moments = tally.moments()
+        moments = tally.moments
         scores: dict[str, float] = {}
         best: Any = None
         for candidate in self.candidates or self._usual(tally.of):
@@ -104,52 +109,75 @@ def settle_from_values(candidate: Any, tally: Values, moments: Moments) -> Any:
 
 def leave_one_out_score(density: Any, tally: Values, moments: Moments) -> float:
     """The mean over the rows of log P(class | x), the row itself left out."""
-    n = moments.triple[0]
-    total, weight = 0.0, 0.0
+    whole = all(weights.dtype.kind == "i" for _, weights in tally.filled)
+    if whole and isinstance(density, RangesDensity):
+        return _score_of_ranges(density)
+    n, overall = moments.triple[0], moments.overall
+    total = 0.0
     for c, (values, weights) in enumerate(tally.filled):
-        if len(values) == 0:
-            continue
-        joint = np.zeros((len(values), len(n)))
+        left_out = _own_kernel(density, values, weights, c) if isinstance(density, KernelDensity) else None
+        for start in range(0, len(values), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            unit = 1.0 if whole else np.minimum(weights[part], 1.0)  # what one row weighs
+            own = _own(density, values[part], moments, overall, c, unit) if left_out is None else left_out[part]
+            total += _block_score(density, values[part], weights[part], own, n, c, unit)
+    return total / float(n.sum()) if n.sum() else 0.0
+
+
+def _block_score(density: Any, values: Any, weights: Any, own: Any, n: Any, c: int, unit: Any) -> float:
+    """The sum over some rows of class c of weight times log P(c | x)."""
+    with np.errstate(divide="ignore"):
+        joint = np.tile(np.log(n), (len(values), 1))
         density.add_log_prob(values, joint)
-        joint[:, c] = _own(density, tally, moments, c)
-        with np.errstate(divide="ignore"):
-            joint += np.log(n)
-            joint[:, c] += np.log(np.maximum(n[c] - np.minimum(weights, 1), 0)) - np.log(n[c])
-        _kernels.normalize(joint, "log")
-        # a row that no class could have made tells nothing: it scores as the least likely
-        own = np.nan_to_num(np.maximum(joint[:, c], -700.0), nan=-700.0)
-        total += float(np.dot(weights, own))
-        weight += float(weights.sum())
-    return total / weight if weight else 0.0
+        joint[:, c] = own + np.log(np.maximum(n[c] - unit, 0))
+    impossible = _kernels.normalize(joint, "log")
+    scores = joint[:, c]
+    # a row that no class could have made tells nothing: it scores as the least likely
+    scores = np.nan_to_num(scores, nan=_LEAST) if impossible else scores
+    return float((np.maximum(scores, _LEAST) * weights).sum())
 
 
-def _own(density: Any, tally: Values, moments: Moments, c: int) -> NDArray[np.float64]:
-    """log f(x | c) at each value of class c, made from the other rows of the class."""
-    values, weights = tally.filled[c]
-    unit = np.minimum(weights, 1.0)
+def _score_of_ranges(density: RangesDensity) -> float:
+    """The same for ranges, where all rows of a class in one range score alike."""
+    counts, pseudo = density.counts.astype(np.float64), density.pseudo
+    n = counts.sum(axis=1)
+    total = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        prior = np.log(n)
+        for c in range(len(n)):
+            joint = np.ascontiguousarray(np.log(density.prob.T) + prior)  # (ranges, classes)
+            own = np.log((counts[c] - 1 + pseudo) / (n[c] - 1 + pseudo.sum())) + np.log(n[c] - 1)
+            joint[:, c] = np.nan_to_num(own, nan=-np.inf, neginf=-np.inf)
+            _kernels.normalize(joint, "log")
+            scores = np.maximum(np.nan_to_num(joint[:, c], nan=_LEAST, neginf=_LEAST), _LEAST)
+            total += float((counts[c] * scores).sum())
+    return total / float(n.sum()) if n.sum() else 0.0
+
+
+def _own(
+    density: Any, values: NDArray[np.float64], moments: Moments, overall: Overall, c: int, unit: Any
+) -> NDArray[np.float64]:
+    """log f(x | c) at values of class c, made from the other rows of the class."""
     if isinstance(density, RangesDensity):
         return _own_ranges(density, values, unit, c)
-    if isinstance(density, KernelDensity):
-        return _own_kernel(density, values, weights, c)
     n, mean, m2 = (part[c] for part in moments.triple)
     rest = n - unit
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean_left = np.where(rest > 0, mean + (mean - values) * unit / rest, moments.overall[1])
+        mean_left = np.where(rest > 0, mean + (mean - values) * (unit / rest), overall[1])
         if isinstance(density, PoissonDensity):
             return _own_poisson(values, np.maximum(mean_left, 1e-9))
-        m2_left = np.maximum(m2 - (values - mean) ** 2 * unit * n / np.maximum(rest, 1e-300), 0.0)
-        return _own_gaussian(density, values, rest, mean_left, m2_left, moments)
+        m2_left = np.maximum(m2 - (values - mean) ** 2 * (unit * n / np.maximum(rest, 1e-300)), 0.0)
+        return _own_gaussian(density, values, rest, mean_left, m2_left, overall)
 
 
 def _own_gaussian(
-    density: GaussianDensity, values: Any, rest: Any, mean: Any, m2: Any, moments: Moments
+    density: GaussianDensity, values: Any, rest: Any, mean: Any, m2: Any, overall: Overall
 ) -> NDArray[np.float64]:
-    total, _, overall_m2 = moments.overall
-    overall = overall_m2 / max(total - 1, 1)
-    if density.constant or overall <= 0:
+    spread = overall[2] / max(overall[0] - 1, 1)
+    if density.constant or spread <= 0:
         return np.zeros(len(values))
-    variance = np.where(rest > 1, m2 / (rest - 1), overall)
-    variance = np.maximum(variance, 1e-9 * overall)
+    variance = np.where(rest > 1, m2 / (rest - 1), spread)
+    variance = np.maximum(variance, 1e-9 * spread)
     return np.asarray(-0.5 * (values - mean) ** 2 / variance - 0.5 * np.log(2 * np.pi * variance))
 
 
@@ -173,7 +201,7 @@ def _own_kernel(density: KernelDensity, values: Any, weights: Any, c: int) -> ND
     h = float(density.widths[c])
     _, kernel_weights, boxes, taylor, _ = density._expanded[c]  # noqa: SLF001 - the same expansion, not a second one
     logs = _kernels.gauss_loo_log_sums(values, kernel_weights, h, boxes, taylor, TOLERANCE)
-    rest = weights.sum() - np.minimum(weights, 1)
-    if not (rest > 0).all():  # a single row: nothing is left to make a density of
+    rest = weights.sum() - (1.0 if weights.dtype.kind == "i" else np.minimum(weights, 1.0))
+    if not np.all(rest > 0):  # a single row: nothing is left to make a density of
         return np.full(len(values), -np.inf)
     return np.asarray(logs - np.log(rest * h) - 0.5 * np.log(2 * np.pi))

@@ -67,7 +67,7 @@ class Kernel:
 
     def settle(self, tally: Values) -> KernelDensity:
         """Choose the widths."""
-        pooled = tally.pooled()
+        pooled = tally.pooled
         spare = width_of(self.width, *pooled)
         sets, widths = [], []
         for values, weights in tally.filled:
@@ -181,9 +181,9 @@ class KernelDensity:
             values, weights = self.sets[c]
             log_mean = float(self.log_density(column, c)[0])
             bumps = np.exp(-0.5 * ((x - values) / self.widths[c]) ** 2)
-            total = float(np.dot(weights, bumps))
+            total = float((weights * bumps).sum())
             # as many rows as would give the same relative spread stand behind this density
-            behind = total**2 / max(float(np.dot(weights, bumps**2)), 1e-300) if total > 0 else 1.0
+            behind = total**2 / max(float((weights * bumps**2).sum()), 1e-300) if total > 0 else 1.0
             out[:, c] = log_mean + np.log(rng.gamma(behind, 1 / behind, size))
         return out
 

@@ -15,7 +15,7 @@ from countwise.conditionals._base import smoothing_of
 from countwise.conditionals.categorical import CategoricalDensity
 from countwise.cuts import RULES, cut
 from countwise.errors import OptionError, did_you_mean, listed
-from countwise.tallies import Values
+from countwise.tallies import Values, all_ones
 from countwise.working.numbers import number
 from countwise.working.steps import Step
 
@@ -67,11 +67,15 @@ class Ranges:
 
     def settle(self, tally: Values) -> RangesDensity:
         """Cut and count."""
-        edges = cut(self.rule, *tally.pooled(), self.bins)
+        edges = cut(self.rule, *tally.pooled, self.bins)
         whole = all(weights.dtype.kind == "i" for _, weights in tally.filled)
         counts = np.zeros((len(tally.filled), len(edges) + 1), dtype=np.int64 if whole else np.float64)
         for c, (values, weights) in enumerate(tally.filled):
-            np.add.at(counts[c], np.searchsorted(edges, values), weights)
+            ends = np.concatenate([[0], np.searchsorted(values, edges, side="right"), [len(values)]])
+            if all_ones(weights):
+                counts[c] = np.diff(ends)
+            else:
+                counts[c] = np.diff(np.concatenate([[0], np.cumsum(weights)])[ends])
         return RangesDensity(tally.of.name, edges, counts, self)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.errors import OptionError
+from countwise.tallies import all_ones
 
 __all__ = ["TOLERANCE", "leave_one_out_likelihood", "width_of"]
 
@@ -45,8 +46,8 @@ def width_of(rule: Any, values: NDArray[np.float64], weights: NDArray[Any]) -> f
     n = float(weights.sum()) if len(weights) else 0.0
     if n < 2 or len(values) < 2:
         return 0.0
-    mean = float(np.average(values, weights=weights))
-    sd = float(np.sqrt(np.dot(weights, (values - mean) ** 2) / max(n - 1, 1e-300)))
+    away = values - np.average(values, weights=None if all_ones(weights) else weights)
+    sd = float(np.sqrt((away * away if all_ones(weights) else weights * away * away).sum() / max(n - 1, 1e-300)))
     if rule == "scott":
         return sd * n**-0.2
     quartile = _quartile_range(values, weights) / 1.349
@@ -59,14 +60,17 @@ def width_of(rule: Any, values: NDArray[np.float64], weights: NDArray[Any]) -> f
 
 
 def _quartile_range(values: NDArray[np.float64], weights: NDArray[Any]) -> float:
-    below = np.cumsum(weights, dtype=np.float64)
-    low, high = np.searchsorted(below, [0.25 * below[-1], 0.75 * below[-1]])
+    n = weights.sum()
+    if all_ones(weights):
+        low, high = int(np.ceil(0.25 * n)) - 1, int(np.ceil(0.75 * n)) - 1
+    else:
+        low, high = np.searchsorted(np.cumsum(weights, dtype=np.float64), [0.25 * n, 0.75 * n])
     return float(values[min(high, len(values) - 1)] - values[low])
 
 
 def ones_as_none(weights: NDArray[Any]) -> NDArray[np.float64] | None:
     """Weights for a kernel: none at all if every one is 1."""
-    return None if (weights == 1).all() else weights.astype(np.float64)
+    return None if all_ones(weights) else weights.astype(np.float64)
 
 
 def leave_one_out_likelihood(values: NDArray[np.float64], weights: NDArray[Any], h: float) -> float:
@@ -75,7 +79,7 @@ def leave_one_out_likelihood(values: NDArray[np.float64], weights: NDArray[Any],
     boxes, taylor = _kernels.gauss_expand(values, kernel_weights, h, TOLERANCE)
     logs = _kernels.gauss_loo_log_sums(values, kernel_weights, h, boxes, taylor, TOLERANCE)
     n = float(weights.sum())
-    return float(np.dot(weights, logs - np.log((n - 1) * h) - 0.5 * np.log(2 * np.pi)))
+    return float((weights * (logs - np.log((n - 1) * h) - 0.5 * np.log(2 * np.pi))).sum())
 
 
 def _best_width(values: NDArray[np.float64], weights: NDArray[Any], start: float, extent: float) -> float:

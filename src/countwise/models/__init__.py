@@ -1,5 +1,1 @@
-"""Models, one a file."""
-
-from countwise.models.naive_bayes import NaiveBayesClassifier
-
-__all__ = ["NaiveBayesClassifier"]
+"""Models, one a file; `estimators` gives them scikit-learn's face."""

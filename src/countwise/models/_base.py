@@ -3,17 +3,21 @@
 A new model writes `_parts`, `_settle` and `_add_terms`; fitting in one go or in
 pieces, merging, forgetting and predicting come from here. `tallies_` is the only
 learned state: everything else is derived from it and can be thrown away.
+
+Models are written without scikit-learn, so that the command line need not wait for
+it; `countwise.models.estimators` gives each of them scikit-learn's face.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from countwise import _kernels, progress
 from countwise.attributes import Nominal, infinity
@@ -25,13 +29,13 @@ from countwise.sources import Memory, open_rows
 from countwise.table import Table
 from countwise.tallies import Counts, Progress
 
-__all__ = ["TallyClassifier"]
+__all__ = ["CLASS", "TallyClassifier"]
 
 CLASS = "(class)"  # the key of the counts of the classes among the tallies
 PREDICT_BLOCK = 1 << 14  # rows whose posteriors stay in cache while the terms are added
 
 
-class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier:
     """A classifier whose learned state is its tallies."""
 
     schema_: Schema
@@ -131,7 +135,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         other._check_fitted()  # type: ignore[attr-defined]
         if self.get_params(deep=False) != other.get_params(deep=False):  # type: ignore[attr-defined]
             raise TableError("Models with different settings cannot be merged.")
-        merged: Self = clone(self)
+        merged = type(self)(**self.get_params(deep=False))
         merged._adopt(self)
         merged._join(other.schema_, other.target_, other.tallies_)  # type: ignore[attr-defined]
         merged.n_rows_ = self.n_rows_ + other.n_rows_  # type: ignore[attr-defined]
@@ -152,12 +156,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learn_piece(self, rows: Memory) -> None:
         first = not hasattr(self, "tallies_")
         schema = self._kinds(rows.frame) if first else self.schema_
-        frame = rows.frame if first else schema.match(rows.frame)
+        frame = schema.coded(rows.frame if first else schema.match(rows.frame))
         schema = schema.learn(frame)
         target = self._learn_target(rows, first)
         parts = self._parts(schema)
         blanks = {CLASS: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
-        source = Memory(frame, rows.target, rows.name, rows.weights)
+        source = replace(rows, frame=frame)
         filled = source.gather(schema, target, blanks, lambda table: derive(table, parts), self._progress())
         if first:
             self._remember_names(rows.frame)
@@ -174,7 +178,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if first and getattr(self, "_expected", None):
             target = Nominal(rows.name, tuple(sorted(self._expected)), grows=True)
         if first:
-            self._label_type = rows.target.dtype if isinstance(rows.target, np.ndarray) else None
+            self._label_type = rows.label_type
         return target.learn(rows.target)
 
     def _join(self, schema: Schema, target: Nominal, tallies: Mapping[str, Any]) -> None:
@@ -236,21 +240,17 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=5,
             )
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name."""
+        return {name: getattr(self, name) for name in list(signature(type(self).__init__).parameters)[1:]}
+
     def _check_fitted(self) -> None:
-        from sklearn.utils.validation import check_is_fitted
+        if not hasattr(self, "tallies_"):
+            from sklearn.exceptions import NotFittedError
 
-        check_is_fitted(self, "tallies_")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "tallies_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.sparse = True
-        return tags
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
+            )
 
     # -- predicting ------------------------------------------------------------
 

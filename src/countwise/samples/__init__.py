@@ -13,8 +13,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from countwise.errors import ReadError, did_you_mean, listed
-from countwise.sources.arff import objects
-from countwise.sources.readers import Frame, read
+from countwise.sources.columns import objects
+from countwise.sources.readers import Columns, read
 
 __all__ = ["Sample", "load", "names"]
 
@@ -47,14 +47,14 @@ class Sample:
     """
 
     name: str
-    frame: Frame = field(repr=False)
+    frame: Columns = field(repr=False)
     target: str
     description: str
     source: str
     license: str
 
     @property
-    def X(self) -> Frame:  # noqa: N802 - scikit-learn's name for the table
+    def X(self) -> Columns:  # noqa: N802 - scikit-learn's name for the table
         """The columns without the target."""
         return {name: column for name, column in self.frame.items() if name != self.target}
 
@@ -74,10 +74,10 @@ class _Entry:
     source: str
     license: str = "a table of facts from public lecture notes"
     options: dict[str, Any] = field(default_factory=dict)
-    mend: Callable[[Frame], Frame] | None = None
+    mend: Callable[[Columns], Columns] | None = None
 
 
-def _windy_as_truth(frame: Frame) -> Frame:
+def _windy_as_truth(frame: Columns) -> Columns:
     """ARFF has no booleans, only the words TRUE and FALSE."""
     return frame | {"windy": objects([word == "TRUE" for word in frame["windy"]])}
 

@@ -5,7 +5,6 @@ The functions take the lines of a file, so that unpacking and decoding stay with
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,29 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import ReadError, did_you_mean, listed
+from countwise.sources.arff_cells import QUOTED, STRING, Cell, cells_of, parts_of, uncommented, unquoted
+from countwise.sources.arff_dates import date_parser
+from countwise.sources.columns import objects
 
-__all__ = ["Attribute", "Piece", "has_weights", "hints", "objects", "pieces"]
+__all__ = ["Attribute", "Piece", "has_weights", "hints", "pieces"]
 
-_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)$", re.IGNORECASE | re.DOTALL)
-_VALUE = re.compile(rf"\s*(?:({_QUOTED})|([^,]*?))\s*(,|$)", re.DOTALL)
-_WORD = re.compile(rf"\s*(?:({_QUOTED})|(\S+))()", re.DOTALL)
+_ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)$", re.IGNORECASE | re.DOTALL)
 _CELL = re.compile(r"\s*(\d+)\s+(.*)", re.DOTALL)
-# A quotation mark quotes only where a value may begin: the one in "it's" does not.
-_STRING = rf"((?:(?<=[\s,{{}}])|^)(?:{_QUOTED}))"
-_COMMENT = re.compile(_STRING + r"|(?:(?<=[\s,}])|^)%", re.DOTALL)
-_COMMA = re.compile(_STRING + "|,", re.DOTALL)
-_BRACE = re.compile(_STRING + r"|\}", re.DOTALL)
+_BRACE = re.compile(STRING + r"|\}", re.DOTALL)
 _WEIGHT = re.compile(r"(.*?)[\s,]*\{([^{}'\"]*)\}$", re.DOTALL)
 _AFTER_SPARSE = re.compile(r"(?:[\s,]*\{([^{}'\"]*)\})?$")
 _RANGE = re.compile(r"(?:\[[^\]]*\])?$")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|NaN|-?(?:inf|Inf|Infinity)")
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_ESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
 _PLAIN = frozenset("'\"%{}")
 _DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
-
-Cell = str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +196,7 @@ class _Reader:
         found: dict[str, Attribute] = {}
         for line, raw in self.lines:
             self.line = line
-            text = self._uncommented(raw)
+            text = uncommented(raw)
             word = text.split(maxsplit=1)[0].lower() if text else ""
             if word == "@attribute":
                 attribute = self._attribute(text)
@@ -227,7 +218,7 @@ class _Reader:
         match = _ATTRIBUTE.match(text)
         if not match:
             raise self.wrong("an attribute needs a name and a type.", "write @attribute name numeric.")
-        name, rest = _unquoted(match[1]), match[2].strip()
+        name, rest = unquoted(match[1]), match[2].strip()
         if rest.startswith("{"):
             return self._nominal(name, rest)
         word, _, rest = rest.partition(" ") if " " in rest else rest.partition("\t")
@@ -238,7 +229,7 @@ class _Reader:
         if kind == "string" and not rest:
             return Attribute(name, "text")
         if kind == "date":
-            pattern = _unquoted(rest) if rest else _DEFAULT_DATE
+            pattern = unquoted(rest) if rest else _DEFAULT_DATE
             self._dates(pattern)  # complain here, not at the first row
             return Attribute(name, "date", pattern)
         if kind == "relational":
@@ -255,7 +246,9 @@ class _Reader:
                 f"the values of {name!r} do not end with a brace.", "write {a, b, c} in one line."
             )
         inner = text[1:-1].strip()
-        values = [value if value is not None else "?" for value in self._cells(inner, 0)] if inner else []
+        values = (
+            [value if value is not None else "?" for value in cells_of(inner, 0, self.wrong)] if inner else []
+        )
         twice = next((value for i, value in enumerate(values) if value in values[:i]), None)
         if twice is not None:
             raise self.wrong(f"{name!r} declares the value {twice!r} twice.", "leave one out.")
@@ -272,9 +265,9 @@ class _Reader:
                 continue
             if "," in text and _PLAIN.isdisjoint(text):  # nearly every row: nothing to unquote
                 cells: list[Cell] = [None if c == "?" else c for c in map(str.strip, text.split(","))]
-                row = _Row(line, self._cells(text, width) if "" in cells else cells)
+                row = _Row(line, cells_of(text, width, self.wrong) if "" in cells else cells)
             else:
-                row = self._careful(self._uncommented(text), width)
+                row = self._careful(uncommented(text), width)
             if not isinstance(row.cells, dict) and len(row.cells) != width:
                 message = f"{len(row.cells)} values, where {width} attributes are declared."
                 raise self.wrong(message, "quote values that contain a comma or a space.")
@@ -284,7 +277,7 @@ class _Reader:
         """Whether a row has a weight; only rows that end with a brace are looked at."""
         for line, raw in self.lines:
             self.line = line
-            text = self._uncommented(raw)
+            text = uncommented(raw)
             if text.endswith("}") and self._careful(text, len(self.attributes)).weight is not None:
                 return True
         return False
@@ -300,8 +293,8 @@ class _Reader:
             return _Row(self.line, self._sparse(text[1:end], width), self._weight(match[1]))
         match = _WEIGHT.match(text) if text.endswith("}") else None
         if match:
-            return _Row(self.line, self._cells(match[1], width), self._weight(match[2]))
-        return _Row(self.line, self._cells(text, width))
+            return _Row(self.line, cells_of(match[1], width, self.wrong), self._weight(match[2]))
+        return _Row(self.line, cells_of(text, width, self.wrong))
 
     def _weight(self, text: str | None) -> float | None:
         if text is None:
@@ -314,7 +307,7 @@ class _Reader:
 
     def _sparse(self, text: str, width: int) -> dict[int, Cell]:
         cells: dict[int, Cell] = {}
-        for part in self._parts(text) if text.strip() else ():
+        for part in parts_of(text) if text.strip() else ():
             match = _CELL.match(part)
             if not match or int(match[1]) >= width:
                 message = f"{part.strip()!r} is not an index below {width} and a value."
@@ -324,45 +317,8 @@ class _Reader:
             index, value = int(match[1]), match[2].strip()
             if index in cells:
                 raise self.wrong(f"the index {index} occurs twice.", "give each attribute one value.")
-            cells[index] = None if value == "?" else _unquoted(value)
+            cells[index] = None if value == "?" else unquoted(value)
         return cells
-
-    def _parts(self, text: str) -> list[str]:
-        """Cut at the commas that are not within quotes, leaving the parts as they are."""
-        parts, start = [], 0
-        for match in _COMMA.finditer(text):
-            if match[1] is None:
-                parts.append(text[start : match.start()])
-                start = match.end()
-        return [*parts, text[start:]]
-
-    def _cells(self, text: str, width: int) -> list[Cell]:
-        """Values between commas; a row of several attributes without a comma is cut at white space."""
-        pattern = _VALUE
-        if width != 1 and len(self._parts(text)) == 1:
-            pattern = _WORD
-        cells: list[Cell] = []
-        at = 0
-        while True:
-            match = pattern.match(text, at)
-            if match is None or (match[1] is None and match[2][:1] in ("'", '"')):
-                raise self.wrong("a quote is not closed, or text follows it.", "write 'it\\'s' for it's.")
-            if match[1] is None and not match[2]:
-                raise self.wrong("a value is empty.", "write ? for a missing value, '' for an empty one.")
-            plain = None if match[2] == "?" else match[2]
-            cells.append(plain if match[1] is None else _unquoted(match[1]))
-            at = match.end()
-            if match[3] == "," and at == len(text):
-                raise self.wrong("the row ends with a comma.", "write ? for a missing value.")
-            if match[3] == "" and not text[at:].strip():
-                return cells
-
-    def _uncommented(self, text: str) -> str:
-        """The line without a comment: a percent sign begins one where a word may begin, outside quotes."""
-        for match in _COMMENT.finditer(text) if "%" in text else ():
-            if match[1] is None:
-                return text[: match.start()].strip()
-        return text.strip()
 
     # ---------------------------------------------------------------- columns
 
@@ -420,124 +376,7 @@ class _Reader:
 
     def _dates(self, pattern: str) -> Callable[[str], float | None]:
         try:
-            return _date_parser(pattern)
+            return date_parser(pattern)
         except ValueError as error:
             hint = "known are yyyy MM dd HH hh mm ss SSS a E Z X z and text in single quotes."
             raise self.wrong(f"the date format {pattern!r} has {error}.", hint) from None
-
-
-def objects(values: Sequence[Any]) -> NDArray[Any]:
-    """An object array that holds the values as they are.
-
-    Parameters
-    ----------
-    values : sequence
-        Anything; ``numpy.array`` would try to make sense of it.
-
-    Returns
-    -------
-    ndarray of object
-        One element per value.
-
-    Examples
-    --------
-    >>> from countwise.sources.arff import objects
-    >>> objects(["a", None])
-    array(['a', None], dtype=object)
-    """
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
-
-
-def _unquoted(text: str) -> str:
-    """The text without its quotes, if it has any, and with the escapes within them resolved."""
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text[1:-1])
-    return text
-
-
-# ------------------------------------------------------------------ dates
-
-_MONTHS = [name.lower() for name in calendar.month_abbr]
-_FIELDS = {
-    "y": "year",
-    "M": "month",
-    "d": "day",
-    "H": "hour",
-    "h": "hour12",
-    "m": "minute",
-    "s": "second",
-} | {
-    "S": "milli",
-    "a": "half",
-    "E": "weekday",
-    **dict.fromkeys("ZXz", "zone"),
-}
-_ZONE = r"Z|UTC|GMT|[+-]\d\d(?::?\d\d)?"
-
-
-def _date_parser(pattern: str) -> Callable[[str], float | None]:
-    """A function from a date to seconds since 1970, or to None if the text does not fit Java's pattern."""
-    parts = re.findall(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z'])", pattern)
-    expression = ""
-    for i, (literal, run, letter, other) in enumerate(parts):
-        if letter:
-            following = parts[i + 1][2] if i + 1 < len(parts) else ""
-            part = _date_field(letter, len(run), following in "yMdHhmsS" and following != "")
-            if f"(?P<{_FIELDS[letter]}>" in expression:
-                raise ValueError(f"two parts for the {_FIELDS[letter]}")
-            expression += part
-        else:
-            expression += re.escape(other or literal.replace("''", "'") or "'")
-    regex = re.compile(expression, re.IGNORECASE | re.ASCII)
-
-    def parse(text: str) -> float | None:
-        match = regex.fullmatch(text)
-        return _seconds(match.groupdict()) if match else None
-
-    return parse
-
-
-def _date_field(letter: str, count: int, exact: bool) -> str:
-    """The regular expression of one field; digits are counted only if more digits follow at once."""
-    if letter not in _FIELDS:
-        raise ValueError(f"the unknown part {letter * count!r}")
-    if letter in "ZXz":
-        body = _ZONE
-    elif letter == "a":
-        body = "AM|PM"
-    elif letter == "E" or (letter == "M" and count > 2):
-        body = r"[A-Za-z]+"
-    elif exact:
-        body = rf"\d{{{count}}}"
-    else:
-        body = {"y": r"\d{4}" if count > 2 else r"\d{2,4}", "S": r"\d{1,3}"}.get(letter, r"\d{1,2}")
-    return f"(?P<{_FIELDS[letter]}>{body})"
-
-
-def _seconds(parts: dict[str, str | None]) -> float | None:
-    get = {name: text for name, text in parts.items() if text is not None}
-    month = get.get("month", "1").lower()
-    year = int(get.get("year", "1970"))
-    if len(get.get("year", "1970")) == 2:  # POSIX's century, where Java's would move with the calendar
-        year += 1900 if year >= 69 else 2000
-    named = _MONTHS.index(month[:3]) if month[:3] in _MONTHS else 0
-    number = int(month) if month.isdigit() else named
-    day, minute, second = int(get.get("day", "1")), int(get.get("minute", "0")), int(get.get("second", "0"))
-    hour = int(get.get("hour", "0"))
-    if "hour12" in get:
-        hour = int(get["hour12"]) % 12 + (12 if get.get("half", "AM").upper() == "PM" else 0)
-    if not (1 <= number <= 12 and year >= 1 and hour < 24 and minute < 60 and second < 60):
-        return None
-    if not 1 <= day <= calendar.monthrange(year, number)[1]:
-        return None
-    whole = calendar.timegm((year, number, day, hour, minute, second))
-    return whole + int(get.get("milli", "0")) / 1000 - _offset(get.get("zone", "Z"))
-
-
-def _offset(zone: str) -> int:
-    if zone[0] not in "+-":
-        return 0
-    digits = zone[1:].replace(":", "").ljust(4, "0")
-    return (-1 if zone[0] == "-" else 1) * (int(digits[:2]) * 3600 + int(digits[2:]) * 60)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class Memory:
         A weight for each row; none is zero.
     left_out : int
         Rows whose target was missing.
+    label_type : dtype or None
+        In which dtype the user keeps the target.
     """
 
     frame: Frame
@@ -45,6 +47,7 @@ class Memory:
     name: str
     weights: NDArray[Any] | None
     left_out: int = 0
+    label_type: np.dtype[Any] | None = None
 
     def table(self, schema: Schema, target: Nominal) -> Table:
         """The rows encoded, target included."""
@@ -79,8 +82,11 @@ def memory(X: Any, y: Any, sample_weight: Any = None) -> Memory:
         target, name = _target(y)
         name = name if name is not None and name not in frame.columns else _free_name("class", frame)
     _check_shape(frame, target)
+    label_type = target.dtype if isinstance(target, np.ndarray) else None
+    if isinstance(target, np.ndarray) and target.dtype.kind in "OUSM":
+        target = factorized(target)  # once, for all who ask for codes
     weights = weights_of(sample_weight, frame.n_rows)
-    return _keep(frame, target, name, weights)
+    return replace(_keep(frame, target, name, weights), label_type=label_type)
 
 
 def _free_name(name: str, frame: Frame) -> str:
@@ -166,18 +172,19 @@ def _keep(frame: Frame, target: Column, name: str, weights: NDArray[Any] | None)
 def _missing(target: Column, name: str) -> NDArray[np.bool_] | None:
     """Rows without a target, or None if there are none; a target that is no class is an error."""
     if isinstance(target, Coded):
-        missing = target.codes < 0
+        lost = np.array([*(is_missing(value) for value in target.categories), True])
+        missing = lost[target.codes] if lost[:-1].any() or _some_negative(target) else np.zeros(0, dtype=bool)
     elif target.dtype.kind == "f":
         missing = _missing_numbers(target, name)
     elif target.dtype.kind == "c":
         raise TableError("Complex data not supported: the target is complex.")
-    elif target.dtype.kind in "OM":
-        coded = factorized(target)
-        lost = np.array([is_missing(value) for value in coded.categories])
-        missing = lost[coded.codes] if len(lost) else np.zeros(len(target), dtype=bool)
     else:
         return None
     return missing if missing.any() else None
+
+
+def _some_negative(target: Coded) -> bool:
+    return target.codes.dtype.kind == "i" and len(target.codes) > 0 and int(target.codes.min()) < 0
 
 
 def _missing_numbers(target: NDArray[Any], name: str) -> NDArray[np.bool_]:

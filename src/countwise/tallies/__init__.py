@@ -13,10 +13,10 @@ from countwise.table import Table
 from countwise.tallies._base import BLOCK, Progress, Tally
 from countwise.tallies.counts import Counts
 from countwise.tallies.moments import Moments
-from countwise.tallies.values import Values
+from countwise.tallies.values import Values, all_ones
 from countwise.tallies.words import Words
 
-__all__ = ["BLOCK", "Counts", "Moments", "Progress", "Tally", "Values", "Words", "fill_all", "tally_from"]
+__all__ = ["BLOCK", "Counts", "Moments", "Progress", "Tally", "Values", "Words", "all_ones", "fill_all", "tally_from"]
 
 _KNOWN: dict[str, Any] = {"counts": Counts, "moments": Moments, "values": Values, "words": Words}
 

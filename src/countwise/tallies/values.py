@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -15,14 +16,14 @@ from countwise.tallies._base import Progress, joined, plain_numbers, refuse_nega
 from countwise.tallies.moments import Moments
 from countwise.table import Table
 
-__all__ = ["Values"]
+__all__ = ["Values", "all_ones"]
 
 Multiset = tuple[NDArray[np.float64], NDArray[Any]]  # distinct values ascending, weight of each
 
 _NONE: Multiset = (np.empty(0), np.empty(0, dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # no slots: what is derived from the values is kept once it is known
 class Values:
     """The multiset of a numeric attribute's values in each class.
 
@@ -60,6 +61,7 @@ class Values:
         """The weight of the values in each class."""
         return np.array([weights.sum() for _, weights in self.filled])
 
+    @cached_property
     def pooled(self) -> Multiset:
         """All classes together."""
         total = _NONE
@@ -67,29 +69,23 @@ class Values:
             total = _combine(total, part, 1)
         return total
 
+    @cached_property
     def moments(self) -> Moments:
         """The moments of the same values."""
-        parts = []
-        for values, weights in self.filled:
-            n = float(weights.sum())
-            mean = float(np.dot(values, weights) / n) if n > 0 else 0.0
-            # a second look at the mean takes out what rounding left in the first
-            mean += float(np.dot(values - mean, weights) / n) if n > 0 else 0.0
-            parts.append((n, mean, float(np.dot((values - mean) ** 2, weights))))
-        n_, mean_, m2_ = np.array(parts).T
-        return Moments(self.given, self.of, n_, mean_, m2_)
+        n, mean, m2 = np.array([_moments(*part) for part in self.filled]).reshape(-1, 3).T
+        return Moments(self.given, self.of, n, mean, m2)
 
     def fill(self, table: Table) -> Self:
         """Sort the values of a table into their classes."""
         codes, column = table[self.given.name], table[self.of.name]
-        if column.dtype.kind == "f" and not np.isfinite(np.nansum(column, dtype=np.float64)) and np.isinf(column).any():
-            raise infinity(column, self.of.name)
         sets = []
         for c in range(len(self.given.values)):
             mine = codes == c
-            values = column[mine].astype(np.float64)
+            values = column[mine].astype(np.float64, copy=False)
             weights = None if table.weights is None else table.weights[mine]
             sets.append(multiset(values, weights))
+            if len(sets[-1][0]) and not np.isfinite(sets[-1][0][[0, -1]]).all():
+                raise infinity(column, self.of.name)
         return replace(self, sets=tuple(sets))
 
     @classmethod
@@ -136,18 +132,52 @@ class Values:
 
 def multiset(values: NDArray[np.float64], weights: NDArray[Any] | None) -> Multiset:
     """Distinct values in ascending order with their weights; NaN and weight 0 are left out."""
-    keep = ~np.isnan(values)
-    if weights is not None:
-        keep &= weights != 0
-        weights = weights[keep]
-    values = values[keep]
-    if len(values) == 0:
-        return _NONE
     if weights is None:
-        ordered = np.sort(values)
-        return _squeezed(ordered, np.ones(len(ordered), dtype=np.int64))
+        ordered = np.sort(values)  # NaN comes last
+        return _counted(ordered[: len(ordered) - int(np.count_nonzero(np.isnan(ordered)))])
+    keep = ~np.isnan(values) & (weights != 0)
+    values, weights = values[keep], weights[keep]
     order = np.argsort(values, kind="stable")
     return _squeezed(values[order], weights[order])
+
+
+def ones(n: int) -> NDArray[np.int64]:
+    """n weights of 1 that take no memory."""
+    return np.broadcast_to(np.int64(1), n)
+
+
+def all_ones(weights: NDArray[Any]) -> bool:
+    """Whether every weight is 1."""
+    return weights.strides == (0,) or bool((weights == 1).all())
+
+
+def _counted(ordered: NDArray[np.float64]) -> Multiset:
+    """Distinct values of an ordered array, and how often each occurs."""
+    if len(ordered) == 0:
+        return _NONE
+    fresh = np.empty(len(ordered), dtype=bool)
+    fresh[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    if fresh.all():
+        return ordered, ones(len(ordered))
+    starts = np.flatnonzero(fresh)
+    return ordered[starts], np.diff(starts, append=len(ordered))
+
+
+def _moments(values: NDArray[np.float64], weights: NDArray[Any]) -> tuple[float, float, float]:
+    """(n, mean, M2) in two passes; the second takes out what rounding left in the mean.
+
+    Sums, not dot products: BLAS would start threads of its own beside ours.
+    """
+    n = float(weights.sum())
+    if n <= 0:
+        return 0.0, 0.0, 0.0
+    each = None if all_ones(weights) else weights.astype(np.float64)
+    mean = float(values.mean() if each is None else (values * each).sum() / n)
+    away = values - mean
+    shift = float(away.mean() if each is None else (away * each).sum() / n)
+    away -= shift
+    return n, mean + shift, float((away * away if each is None else away * away * each).sum())
 
 
 def _squeezed(ordered: NDArray[np.float64], weights: NDArray[Any]) -> Multiset:
@@ -164,7 +194,12 @@ def _squeezed(ordered: NDArray[np.float64], weights: NDArray[Any]) -> Multiset:
 
 
 def _combine(a: Multiset, b: Multiset, sign: int) -> Multiset:
+    if sign > 0 and (len(a[0]) == 0 or len(b[0]) == 0):
+        return b if len(a[0]) == 0 else a
     values = np.concatenate([a[0], b[0]])
+    if sign > 0 and all_ones(a[1]) and all_ones(b[1]):
+        values.sort()
+        return _counted(values)
     weights = np.concatenate([a[1], sign * b[1]])
     order = np.argsort(values, kind="stable")
     values, weights = _squeezed(values[order], weights[order])

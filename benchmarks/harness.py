@@ -1,0 +1,87 @@
+"""Time ours and a peer in one run: interleaved, best of several, as ratios."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Row:
+    """One comparison. A ratio above 1 means that ours is faster."""
+
+    case: str
+    ours: float
+    peer: float
+    against: str
+    target: float | None = None
+    note: str = ""
+
+    @property
+    def ratio(self) -> float:
+        return self.peer / self.ours
+
+    @property
+    def verdict(self) -> str:
+        if self.target is None:
+            return ""
+        return "met" if self.ratio >= self.target else "MISSED"
+
+
+@dataclass
+class Report:
+    rows: list[Row] = field(default_factory=list)
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        target = "" if row.target is None else f">= {row.target:g}x"
+        print(
+            f"{row.case:<58} {1e3 * row.ours:>9.1f} {1e3 * row.peer:>10.1f} {row.ratio:>9.1f}x  "
+            f"{target:<9} {row.verdict:<7} {row.against}{'; ' + row.note if row.note else ''}",
+            flush=True,
+        )
+
+
+def head() -> None:
+    print(f"{'case':<58} {'ours ms':>9} {'peer ms':>10} {'ratio':>10}  {'target':<9} {'':<7} peer")
+
+
+def timed(work: Callable[[], Any]) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def versus(ours: Callable[[], Any], peer: Callable[[], Any], repeats: int = 5, peer_repeats: int | None = None) -> tuple[float, float]:
+    """Best of several, the two taking turns, so that a noisy moment hits both."""
+    best_ours, best_peer = float("inf"), float("inf")
+    turns = peer_repeats or repeats
+    for turn in range(repeats):
+        best_ours = min(best_ours, timed(ours))
+        if turn < turns:
+            best_peer = min(best_peer, timed(peer))
+    return best_ours, best_peer
+
+
+def peak_beyond(work: Callable[[], Any]) -> int:
+    """Bytes of resident memory that `work` needs at its peak, beyond what is there before (Linux)."""
+    gc.collect()
+    with open("/proc/self/clear_refs", "w") as handle:
+        handle.write("5")
+    before = _status("VmRSS")
+    keep = work()
+    peak = _status("VmHWM")
+    del keep
+    return max(0, peak - before)
+
+
+def _status(key: str) -> int:
+    with open("/proc/self/status") as handle:
+        for line in handle:
+            if line.startswith(key):
+                return 1024 * int(line.split()[1])
+    raise RuntimeError(key)

@@ -1,0 +1,27 @@
+"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cold]"""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+import cold_start
+import numpy
+import sklearn
+from harness import Report, head
+from naive_bayes import CASES
+
+from countwise import __version__, _kernels
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:] or [*CASES, "cold"]
+    print(f"countwise {__version__} ({_kernels.LEVEL}, {_kernels.thread_count()} threads), scikit-learn {sklearn.__version__}, NumPy {numpy.__version__}, Python {platform.python_version()}")
+    report = Report()
+    head()
+    for name in wanted:
+        if name == "cold":
+            cold_start.run()
+        else:
+            CASES[name](report)
+    missed = [row.case for row in report.rows if row.verdict == "MISSED"]
+    print(f"{len(report.rows)} comparisons, {len(missed)} below target{': ' + '; '.join(missed) if missed else ''}")

@@ -1,0 +1,77 @@
+"""Pieces of a table as plain dicts of arrays: made, joined, cut and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import ReadError, listed
+
+__all__ = ["Columns", "objects", "regrouped", "same_columns"]
+
+Columns: TypeAlias = dict[str, NDArray[Any]]
+
+
+def objects(values: Sequence[Any]) -> NDArray[Any]:
+    """An object array that holds the values as they are.
+
+    Parameters
+    ----------
+    values : sequence
+        Anything; ``numpy.array`` would try to make sense of it.
+
+    Returns
+    -------
+    ndarray of object
+        One element per value.
+
+    Examples
+    --------
+    >>> from countwise.sources.columns import objects
+    >>> objects(["a", None])
+    array(['a', None], dtype=object)
+    """
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def regrouped(blocks: Iterator[Columns], rows: int) -> Iterator[Columns]:
+    """Join small pieces, the first of which may be empty, into pieces of so many rows."""
+    held = [next(blocks)]
+    count = _length(held[0])
+    some = False
+    for block in blocks:
+        held.append(block)
+        count += _length(block)
+        while count >= rows:
+            joined = _joined(held)
+            yield {name: column[:rows] for name, column in joined.items()}
+            held, some = [{name: column[rows:] for name, column in joined.items()}], True
+            count -= rows
+    if count or not some:
+        yield _joined(held)
+
+
+def _length(piece: Columns) -> int:
+    return len(next(iter(piece.values())))
+
+
+def _joined(pieces: list[Columns]) -> Columns:
+    """The pieces below each other; empty ones do not decide about types."""
+    filled = [piece for piece in pieces if _length(piece)] or pieces[:1]
+    return {name: np.concatenate([piece[name] for piece in filled]) for name in filled[0]}
+
+
+def same_columns(first: Sequence[str], names: Sequence[str], paths: tuple[Path, Path]) -> None:
+    """Refuse files that do not have the same columns; their order may differ."""
+    odd = sorted(set(first) ^ set(names))
+    if odd:
+        raise ReadError(
+            f"{paths[0].name!r} and {paths[1].name!r} differ in their columns: only one has {listed(odd)}.",
+            hint="read files with different columns apart.",
+        )

@@ -1,0 +1,200 @@
+"""The command line as a person meets it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+
+from countwise import samples
+
+
+def run(*args: str, cwd=None, check: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", "from countwise.cli import main; main()", *args],
+        capture_output=True, text=True, cwd=cwd, encoding="utf-8", timeout=120,
+    )  # fmt: skip
+    assert done.returncode == check, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("cli")
+    for name in ("tennis", "weather", "mail", "loan", "credit", "penguins"):
+        run("samples", name, "-o", str(place / f"{name}.csv"))
+    return place
+
+
+def trained(folder, name: str, target: str, *options: str) -> str:
+    model = folder / f"{name}{abs(hash(options))}.json"
+    run("train", str(folder / f"{name}.csv"), "-y", target, "-o", str(model), *options)
+    return str(model)
+
+
+def explained(model: str, *options: str) -> dict:
+    return json.loads(run("explain", model, "--format", "json", "--interval", "0", *options).stdout)
+
+
+def shares(working: dict) -> dict[str, float]:
+    return dict(zip(map(str, working["classes"]), working["posterior"], strict=True))
+
+
+def test_g7_by_the_command_line(folder):
+    model = trained(folder, "tennis", "play", "--smoothing", "0")
+    working = explained(model, "--set", "outlook=Sunny,temperature=Cool,humidity=High,wind=Strong")
+    assert working["answer"] == "No"
+    assert working["exact_joint"] == ["18/875", "1/189"]
+    assert working["exact_posterior"] == ["486/611", "125/611"]
+
+
+def test_g8_by_the_command_line_an_attribute_not_named_is_missing(folder):
+    model = trained(folder, "tennis", "play", "--smoothing", "0")
+    working = explained(model, "--set", "temperature=Cool,humidity=High,wind=Strong")
+    assert working["exact_joint"] == ["6/175", "1/42"]
+    assert working["exact_posterior"] == ["36/61", "25/61"]
+
+
+def test_g15_by_the_command_line(folder):
+    model = trained(folder, "weather", "play", "--smoothing", "0")
+    working = explained(model, "--set", "outlook=sunny,temperature=66,humidity=90,windy=TRUE")
+    assert shares(working)["yes"] == pytest.approx(0.20790207382140563, rel=1e-9)
+
+
+def test_g18_by_the_command_line(folder):
+    model = trained(folder, "mail", "label", "--smoothing", "0", "--law", "text=bernoulli")
+    working = explained(model, "--set", "text=review us now")
+    assert working["exact_posterior"] == ["9/73", "64/73"]
+    assert any("now" in note for note in working["notes"])
+
+
+def test_g22_by_the_command_line(folder):
+    laws = ("--law", "job_years=categorical")
+    model = trained(folder, "loan", "default", "--smoothing", "0", *laws)
+    working = explained(model, "--set", "home_owner=No,marital=Married,job_years=3")
+    assert [Fraction(x) for x in working["exact_joint"]] == [Fraction(16, 245), Fraction(1, 45)]
+    assert working["exact_posterior"][0] == "144/193"
+
+
+def test_predict_writes_one_line_a_row_with_probabilities(folder):
+    model = trained(folder, "weather", "play")
+    rows = list(csv.DictReader(io.StringIO(run("predict", model, str(folder / "weather.csv")).stdout)))
+    assert len(rows) == 14
+    assert all(abs(float(r["P(no)"]) + float(r["P(yes)"]) - 1) < 1e-5 for r in rows)
+    assert {r["play"] for r in rows} <= {"yes", "no"}
+
+
+def test_predict_needs_no_target_column_and_minds_no_order_of_columns(folder):
+    model = trained(folder, "weather", "play")
+    lines = (folder / "weather.csv").read_text().splitlines()
+    table = list(csv.reader(lines))
+    keep = [table[0].index(name) for name in ("windy", "humidity", "outlook", "temperature")]
+    other = folder / "other.csv"
+    other.write_text("\n".join(",".join(row[k] for k in keep) for row in table) + "\n")
+    whole = run("predict", model, str(folder / "weather.csv")).stdout
+    assert run("predict", model, str(other)).stdout == whole
+
+
+def test_explain_a_row_of_a_file(folder):
+    model = trained(folder, "weather", "play")
+    text = run("explain", model, str(folder / "weather.csv"), "--row", "2").stdout
+    assert "P(outlook = overcast | play)" in text
+    assert run("explain", model, str(folder / "weather.csv"), "--row", "99", check=1).stderr.startswith("Error: ")
+
+
+@pytest.mark.parametrize(("form", "sign"), [("latex", r"\begin{align*}"), ("html", "<table>"), ("text", "share")])
+def test_explain_in_every_form(folder, form, sign):
+    model = trained(folder, "weather", "play")
+    assert sign in run("explain", model, "--set", "outlook=sunny", "--format", form).stdout
+
+
+def test_show_prints_the_tables_and_takes_an_attribute(folder):
+    model = trained(folder, "weather", "play", "--smoothing", "0")
+    assert "0/5 = 0" in run("show", model).stdout
+    one = run("show", model, "outlook").stdout
+    assert "overcast" in one
+    assert "temperature" not in one
+    assert json.loads(run("show", model, "--json").stdout)["outlook"]["outlook"] == ["overcast", "rainy", "sunny"]
+
+
+def test_look_says_what_is_there_and_whether_absence_is_evidence(folder):
+    text = run("look", str(folder / "credit.csv"), "-y", "Status").stdout
+    assert "4454 rows, 14 columns" in text
+    assert [line for line in text.splitlines() if line.startswith("Income") and "evidence" in line]
+    assert json.loads(run("look", str(folder / "credit.csv"), "-y", "Status", "--json").stdout)["rows"] == 4454
+
+
+def test_train_with_auto_and_absence_as_evidence(folder):
+    model = trained(folder, "credit", "Status", "--law", "auto", "--missing", "Income")
+    assert "chosen by leave-one-out" in run("show", model).stdout
+    steps = explained(model, "--set", "Age=30")["steps"]
+    assert any(step["attribute"] == "Income missing" for step in steps)
+
+
+def test_samples_are_listed():
+    out = run("samples").stdout
+    assert all(name in out for name in samples.names())
+
+
+def test_demo_shows_a_working_and_writes_a_model(tmp_path):
+    out = run("demo", cwd=tmp_path).stdout
+    assert "with probability" in out
+    assert "Left out: sex" in out
+    assert (tmp_path / "demo.model.json").exists()
+
+
+def test_bad_data_is_one_line_with_a_hint_and_exit_1(folder):
+    model = trained(folder, "weather", "play")
+    for args in (
+        ["train", str(folder / "weather.csv"), "-y", "pla"],
+        ["train", str(folder / "none.csv"), "-y", "play"],
+        ["explain", model, "--set", "outlok=sunny"],
+        ["explain", model, "--set", "temperature=warm"],
+        ["predict", model, str(folder / "tennis.csv")],
+        ["show", str(folder / "weather.csv")],
+        ["show", model, "colour"],
+        ["train", str(folder / "weather.csv"), "-y", "play", "--law", "temperature=gausian"],
+        ["train", str(folder / "weather.csv"), "-y", "play", "--types", "temperature=nomnal"],
+        ["samples", "tenis"],
+    ):
+        done = run(*args, check=1)
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith("Error: ")
+        assert "Traceback" not in done.stderr
+
+
+def test_wrong_usage_is_exit_2():
+    for args in (["trian"], ["train"], ["explain", "m.json"], ["train", "f.csv", "-y", "a", "--prior", "odd"]):
+        assert "Error" in run(*args, check=2).stderr
+
+
+def test_a_ragged_file_names_its_line(tmp_path):
+    (tmp_path / "bad.csv").write_text("a,b,y\n1,2,x\n1,2\n")
+    message = run("train", str(tmp_path / "bad.csv"), "-y", "y", check=1).stderr
+    assert "Line 3" in message
+
+
+def test_help_imports_neither_numpy_nor_scikit_learn():
+    code = (
+        "import sys\nfrom countwise.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print('HEAVY', [m for m in ('numpy', 'sklearn', 'scipy', 'rich', 'pandas') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout
+    assert "HEAVY []" in out
+
+
+def test_explain_of_a_saved_model_imports_neither_scikit_learn_nor_a_frame_library(folder):
+    model = trained(folder, "weather", "play")
+    code = (
+        "import sys\nfrom countwise.cli import main\n"
+        f"try:\n    main(['explain', {model!r}, '--set', 'outlook=sunny'])\nexcept SystemExit:\n    pass\n"
+        "print('HEAVY', [m for m in ('pandas', 'polars', 'pyarrow', 'narwhals', 'sklearn', 'scipy') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout
+    assert "HEAVY []" in out
