@@ -65,11 +65,14 @@ class Frame:
         The length of each column.
     named : bool
         Whether the names are the user's (a frame) or made up here (an array).
+    partial : bool
+        Whether a column that is not there is one of missing cells (rows given as dicts).
     """
 
     columns: dict[str, Column]
     n_rows: int
     named: bool
+    partial: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,7 +81,7 @@ class Frame:
 
     def without(self, name: str) -> Frame:
         """The same frame less one column."""
-        return Frame({k: v for k, v in self.columns.items() if k != name}, self.n_rows, self.named)
+        return Frame({k: v for k, v in self.columns.items() if k != name}, self.n_rows, self.named, self.partial)
 
     def slice(self, start: int, stop: int) -> Frame:
         """Rows start to stop, without copying dense columns."""
@@ -249,7 +252,7 @@ def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
     if rows and all(isinstance(row, Mapping) for row in rows):
         keys = dict.fromkeys(str(key) for row in rows for key in row)
         return Frame(
-            {key: _array_of_objects([row.get(key) for row in rows]) for key in keys}, len(rows), named=True
+            {key: _array_of_objects([row.get(key) for row in rows]) for key in keys}, len(rows), named=True, partial=True
         )
     lengths = {len(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else -1 for row in rows}
     if len(lengths) > 1:

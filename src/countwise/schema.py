@@ -152,9 +152,10 @@ class Schema(Mapping[str, Attribute]):
     def coded(self, frame: Frame) -> Frame:
         """The frame with columns of objects as codes, so that learning and encoding need look at each object once."""
         objects = {
-            a.name: factorized(frame.columns[a.name])
+            a.name: factorized(column)
             for a in self.attributes
-            if isinstance(a, Nominal) and getattr(getattr(frame.columns[a.name], "dtype", None), "kind", "") in "OUS"
+            if isinstance(a, Nominal) and isinstance(column := frame.columns[a.name], np.ndarray)
+            if column.dtype.kind in "OUS"
         }
         return Frame({**frame.columns, **objects}, frame.n_rows, frame.named) if objects else frame
 
@@ -163,6 +164,8 @@ class Schema(Mapping[str, Attribute]):
         if not frame.named:
             return self._match_by_place(frame)
         lost = [name for name in self if name not in frame.columns]
+        if lost and frame.partial:
+            return self._completed(frame, lost)
         if lost:
             raise TableError(
                 f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
@@ -171,6 +174,15 @@ class Schema(Mapping[str, Attribute]):
         if len(lost) == 0 and tuple(self) == frame.names:
             return frame
         return Frame({name: frame.columns[name] for name in self}, frame.n_rows, named=True)
+
+    def _completed(self, frame: Frame, lost: list[str]) -> Frame:
+        """Rows given as dicts with the keys that they lack as missing cells; a misspelled key is an error."""
+        for odd in frame.columns:
+            hint = did_you_mean(odd, lost) if odd not in self else None
+            if hint is not None:
+                raise TableError(f"There is no attribute {odd!r}.", hint=hint)
+        gaps = np.full(frame.n_rows, None, dtype=object)
+        return Frame({name: frame.columns.get(name, gaps) for name in self}, frame.n_rows, named=True)
 
     def _match_by_place(self, frame: Frame) -> Frame:
         frame = self._dense_or_sparse(frame)

@@ -44,11 +44,20 @@ class Answers:
         --------
         >>> from countwise import NaiveBayesClassifier, samples
         >>> tennis = samples.load("tennis")
-        >>> model = NaiveBayesClassifier(smoothing=0).fit(tennis.X, tennis.y)
+        >>> model = NaiveBayesClassifier(smoothing=0).fit(tennis.frame, tennis.target)
         >>> print(model.explain(tennis.X, row=2, interval=None))
-                                    play = No         play = Yes                   log-odds Yes : No
-        P(play)                     5/14 = 0.357143   9/14 = 0.642857              +0.588
-        P(outlook = Overcast | play)  0/5 = 0          4/9 = 0.444444
+                                      play = No        play = Yes         log-odds Yes : No
+        P(play)                       5/14 = 0.357143  9/14 = 0.642857    +0.588
+        P(outlook = Overcast | play)  0/5 = 0          4/9 = 0.444444     +∞
+        P(temperature = Hot | play)   2/5 = 0.4        2/9 = 0.222222     -0.588
+        P(humidity = High | play)     4/5 = 0.8        3/9 = 0.333333     -0.875
+        P(wind = Weak | play)         2/5 = 0.4        6/9 = 0.666667     +0.511
+        product                       0                8/567 = 0.0141093  +∞
+        share                         0 %              100 %
+        <BLANKLINE>
+        play = Yes, with probability 100 %.
+        What would change the answer:
+          outlook = Rain would make it No (63.3 %).
         """
         frame = self._open(X)  # type: ignore[attr-defined]
         if not -frame.n_rows <= row < frame.n_rows:
@@ -79,7 +88,7 @@ class Answers:
             posterior=tuple(posterior[0].tolist()),
             chosen=chosen,
             notes=tuple(notes),
-            changes=tuple(changes_of(self, table, joint[0], chosen)) if changes else (),
+            changes=tuple(changes_of(self, table, chosen)) if changes else (),
             interval=intervals,
             level=interval or 0.9,
             given={name: _shown(column) for name, column in one.columns.items()},

@@ -1,7 +1,8 @@
-"""What would change the answer: the fewest attributes to change, and the least change of each."""
+"""What would change the answer: the fewest attributes to change, and the least change of the last of them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,71 +14,76 @@ from countwise.working import Change
 __all__ = ["changes_of"]
 
 _MOST = 3  # how many changes to report
+_MOST_ATTRIBUTES = 5  # a change of more attributes than this is another row, not a change
+_ZERO = -1e6  # stands for log 0, so that differences stay numbers
 
 
-def changes_of(model: Any, table: Table, joint: NDArray[np.float64], chosen: int) -> list[Change]:
-    """For each rival class the fewest changes that make it the answer, the fewest of all first.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Option:
+    """An attribute that can be changed: values to try, nearest first, and what each adds to the joint."""
 
-    Log-probabilities add up, so the fewest changes for a rival are found by taking the
-    attributes in the order of what they can gain for it: no search is needed, and the
-    number is exact over the values tried (every value of a nominal attribute, a grid of
-    a numeric one).
+    name: str
+    density: Any
+    grid: Any
+    order: NDArray[Any]
+    gains: NDArray[np.float64]  # (values, classes)
+
+
+def changes_of(model: Any, table: Table, chosen: int) -> list[Change]:
+    """For each rival class the fewest changes after which the answer is no longer `chosen`, the fewest first.
+
+    Log-probabilities add up, so against one rival the fewest changes are found by taking
+    attributes in the order of what they can gain: no search is needed, and the number is
+    exact over the values tried (every value of a nominal attribute, a grid of a numeric one).
     """
-    options = _options(model, table)
-    found = []
-    for rival in range(len(joint)):
-        if rival != chosen:
-            change = _towards(model, options, joint, rival)
-            if change is not None:
-                found.append(change)
-    found.sort(key=lambda change: (len(change.values), -change.posterior))
-    return found[:_MOST]
+    start, options = _options(model, table)
+    found: dict[tuple[Any, ...], Change] = {}
+    for rival in range(len(start)):
+        change = _away(model, options, start, chosen, rival) if rival != chosen else None
+        if change is not None:
+            found.setdefault((change.to, *change.values.items()), change)
+    ranked = sorted(found.values(), key=lambda change: (len(change.values), -change.posterior))
+    return ranked[:_MOST]
 
 
-def _options(model: Any, table: Table) -> list[tuple[str, Any, Any, NDArray[np.float64]]]:
-    """(name, density, values to try, what each changes in the joint) for every attribute that can be changed."""
-    options = []
+def _options(model: Any, table: Table) -> tuple[NDArray[np.float64], list[_Option]]:
+    """The joint as it is, each log 0 as a number, and what can be changed in it."""
+    start, options = np.maximum(model.log_prior_, _ZERO), []
     for part in model.parts_:
         density = model.densities_[part.key]
+        now = np.zeros((1, len(model.classes_)))
+        density.add_log_prob(table[part.key], now)
+        now = np.maximum(now[0], _ZERO)
+        start = start + now
         grid = density.grid() if part.how == "same" else None
         if grid is None or getattr(density, "constant", False) or len(grid) == 0:
             continue
-        now = np.zeros((1, len(model.classes_)))
-        density.add_log_prob(table[part.key], now)
         then = np.zeros((len(grid), len(model.classes_)))
         density.add_log_prob(grid, then)
-        with np.errstate(invalid="ignore"):
-            options.append((part.key, density, _nearest_first(grid, table[part.key]), then - now))
-    return options
+        gains = np.maximum(then, _ZERO) - now
+        options.append(_Option(part.key, density, grid, _nearest_first(grid, table[part.key]), gains))
+    return start, options
 
 
-def _nearest_first(grid: Any, column: Any) -> Any:
-    """The values to try, with the order in which they are near the present one."""
+def _nearest_first(grid: Any, column: Any) -> NDArray[Any]:
     if grid.dtype.kind == "f" and not np.isnan(float(column[0])):
-        return grid, np.argsort(np.abs(grid - float(column[0])), kind="stable")
-    return grid, np.arange(len(grid))
+        return np.argsort(np.abs(grid - float(column[0])), kind="stable")
+    return np.arange(len(grid))
 
 
-def _towards(model: Any, options: list[Any], joint: NDArray[np.float64], rival: int) -> Change | None:
-    gains = []
-    for name, density, (grid, order), delta in options:
-        # a change must make the rival beat every other class, so its gain is over the best of them
-        others = np.delete(delta, rival, axis=1).max(axis=1)
-        gain = np.nan_to_num(delta[:, rival] - others, nan=-np.inf)
-        gains.append((float(gain.max()), name, density, grid, order, delta))
-    gains.sort(key=lambda g: (-g[0], g[1]))
-    now, values = joint.copy(), {}
-    for best, name, density, grid, order, delta in gains:
-        if not best > 0 or len(values) >= 5:
-            break
-        with np.errstate(invalid="ignore"):
-            after = now + delta
-            wins = np.argmax(np.nan_to_num(after, nan=-np.inf), axis=1) == rival
-        enough = [i for i in order if wins[i]]
-        pick = enough[0] if enough else int(np.argmax(np.nan_to_num(delta[:, rival] - np.delete(delta, rival, axis=1).max(axis=1), nan=-np.inf)))
-        now, values[name] = after[pick], density.label(grid, pick)
-        if enough:
-            return Change(model.classes_.tolist()[rival], values, _share(now, rival))
+def _away(model: Any, options: list[_Option], start: Any, chosen: int, rival: int) -> Change | None:
+    """The fewest changes by which the rival overtakes the answer."""
+    ranked = sorted(options, key=lambda o: (-float((o.gains[:, rival] - o.gains[:, chosen]).max()), o.name))
+    now, values = start, {}
+    for option in ranked[:_MOST_ATTRIBUTES]:
+        after = now + option.gains
+        flips = np.argmax(after, axis=1) != chosen
+        enough = option.order[flips[option.order]]
+        pick = int(enough[0]) if len(enough) else int(np.argmax(option.gains[:, rival] - option.gains[:, chosen]))
+        now, values[option.name] = after[pick], option.density.label(option.grid, pick)
+        if len(enough):
+            winner = int(np.argmax(now))
+            return Change(model.classes_.tolist()[winner], values, _share(now, winner))
     return None
 
 

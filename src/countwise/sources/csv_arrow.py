@@ -31,7 +31,7 @@ from countwise.sources.text_files import opened
 __all__ = ["UnfitError", "blocks", "convert", "look", "suits"]
 
 SMALLEST = 1 << 22  # bytes of a file below which importing pyarrow takes longer than it saves
-BLOCK = 1 << 20  # bytes of text at a time
+BLOCK = 1 << 22  # bytes of text at a time
 _LONGEST = 16  # blocks that one row may fill before the csv module has to see to it
 _NUMBER_BYTES = b"0123456789+-.eE"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from html import escape
 
 from countwise.working.numbers import fraction, percent, probability, signed
@@ -42,7 +43,7 @@ def render(working: Working) -> str:
         rows.append(_cells(f"{len(rest)} smaller factors", logs, working, shown, _bar(odds, scale)))
     total = working.log_joint[working.chosen] - working.log_joint[working.rival]
     rows.append(_cells("product", [_with(working.exact_joint[c], probability(working.log_joint[c])) for c in shown], working, shown, signed(total), "sum"))
-    rows.append(_cells("share", [_with(working.exact_posterior[c], percent(working.posterior[c])) for c in shown], working, shown, ""))
+    rows.append(_cells("share", [_with(working.exact_posterior[c], working.share(c)) for c in shown], working, shown, ""))
     against = f"speaks for {working.answer} against {working.classes[working.rival]}"
     head = "".join(f"<th{_won(c, working)}>{escape(f'{working.target} = {working.classes[c]}')}</th>" for c in shown)
     table = f"<table><thead><tr><th></th>{head}<th>{escape(against)}</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
@@ -53,8 +54,8 @@ def _won(c: int, working: Working) -> str:
     return ' class="won"' if c == working.chosen else ""
 
 
-def _with(exact: object, value: str) -> str:
-    short = fraction(exact) if exact is not None else None  # type: ignore[arg-type]
+def _with(exact: Fraction | None, value: str) -> str:
+    short = None if exact is None or exact.denominator == 1 else fraction(exact)
     return value if short is None else f"{short} = {value}"
 
 
@@ -77,7 +78,7 @@ def _bar(odds: float, scale: float) -> str:
 
 
 def _verdict(working: Working) -> str:
-    p = percent(working.posterior[working.chosen])
+    p = working.share(working.chosen)
     line = f"<b>{escape(f'{working.target} = {working.answer}')}</b>, with probability <b>{p}</b>"
     if working.interval is not None:
         low, high = working.interval[working.chosen]

@@ -22,18 +22,18 @@ def number(value: float) -> str:
     return f"{value:.6g}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
 
 
-def percent(p: float) -> str:
+def percent(p: float, *, certain: bool = False) -> str:
     """A probability as a percentage that never claims certainty it does not have.
 
     Examples
     --------
     >>> from countwise.working.numbers import percent
-    >>> percent(0.2046), percent(0.99999), percent(1.0), percent(0.0)
-    ('20.5 %', '> 99.9 %', '100 %', '0 %')
+    >>> percent(0.2046), percent(0.99999), percent(1.0), percent(1.0, certain=True)
+    ('20.5 %', '> 99.9 %', '> 99.9 %', '100 %')
     """
     if math.isnan(p):
         return "?"
-    if p in (0.0, 1.0):
+    if certain:
         return f"{100 * p:.0f} %"
     if p < 0.0005:
         return "< 0.1 %"
@@ -49,7 +49,7 @@ def probability(log: float) -> str:
     --------
     >>> from countwise.working.numbers import probability
     >>> probability(-1.0), probability(-1e4), probability(-math.inf)
-    ('0.367879', '1.13549e-4343', '0')
+    ('0.367879', '1.13548e-4343', '0')
     """
     if log == -math.inf:
         return "0"

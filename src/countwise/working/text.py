@@ -69,14 +69,12 @@ def _product(working: Working, c: int) -> str:
 
 def _posterior(working: Working, c: int) -> str:
     exact = working.exact_posterior[c]
-    short = None if exact is None else fraction(exact)
-    value = percent(working.posterior[c])
-    return value if short is None else f"{short} = {value}"
+    short = None if exact is None or exact.denominator == 1 else fraction(exact)
+    return working.share(c) if short is None else f"{short} = {working.share(c)}"
 
 
 def _verdict(working: Working) -> list[str]:
-    p = working.posterior[working.chosen]
-    line = f"{working.target} = {working.answer}, with probability {percent(p)}"
+    line = f"{working.target} = {working.answer}, with probability {working.share(working.chosen)}"
     if working.interval is not None:
         low, high = working.interval[working.chosen]
         line += f"; {100 * working.level:.0f} % credible from {percent(low)} to {percent(high)}"

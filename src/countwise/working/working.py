@@ -34,7 +34,7 @@ class Change:
         from countwise.working.numbers import percent
 
         changes = " and ".join(f"{name} = {value}" for name, value in self.values.items())
-        return f"{changes} would make it {self.to} ({percent(self.posterior)})"
+        return f"{changes} would make it {self.to} ({percent(self.posterior, certain=self.posterior == 1)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,14 @@ class Working:
         if len(known) < len(joint) or total == 0:
             return (None,) * len(joint)
         return tuple(j / total for j in known)
+
+    def share(self, c: int) -> str:
+        """P(class | row) as a percentage; certain only where a product is exactly 0."""
+        from countwise.working.numbers import percent
+
+        others = [log for k, log in enumerate(self.log_joint) if k != c]
+        alone = all(log == -math.inf for log in others)
+        return percent(self.posterior[c], certain=self.log_joint[c] == -math.inf or alone)
 
     def log_odds(self) -> dict[str, float]:
         """What each part speaks for the answer against its nearest rival, in natural logarithms."""
