@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from harness import Report, Row, peak_beyond, timed, versus
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import log_loss
@@ -12,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
 from countwise import NaiveBayesClassifier
+from harness import Report, Row, peak_beyond, timed, versus
 
 MILLION = 1_000_000
 
@@ -85,7 +85,7 @@ def mixed_table(n: int, seed: int):
         "city": rng.choice(np.array([f"city {k}" for k in range(60)], dtype=object), n),
         "plan": np.where(rng.random(n) < 0.4 + 0.2 * y, "gold", "basic").astype(object),
     }
-    for name, column in table.items():
+    for column in table.values():
         gone = rng.random(n) < 0.05
         column[gone] = np.nan if column.dtype.kind == "f" else None
     return pd.DataFrame(table), np.where(y, "yes", "no").astype(object)

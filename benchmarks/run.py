@@ -5,13 +5,13 @@ from __future__ import annotations
 import platform
 import sys
 
-import cold_start
 import numpy
 import sklearn
+
+import cold_start
+from countwise import __version__, _kernels
 from harness import Report, head
 from naive_bayes import CASES
-
-from countwise import __version__, _kernels
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or [*CASES, "cold"]

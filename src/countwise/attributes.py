@@ -155,15 +155,13 @@ class Nominal(Attribute):
             return self._codes_of_numbers(column, dtype)
         coded = column if isinstance(column, Coded) else factorized(column)
         index = {value: code for code, value in enumerate(self.values)}
-        lookup = [
-            self.missing if is_missing(c) else index.get(_plain(c), self.unseen) for c in coded.categories
-        ]
+        lookup = [self.missing if is_missing(c) else index.get(_plain(c), self.unseen) for c in coded.categories]
         table = np.array([*lookup, self.missing], dtype=dtype)  # code -1 finds the last entry: missing
         return table[coded.codes]
 
     def _codes_of_numbers(self, column: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         kind, low, lookup = number_lookup(self.values)
-        if kind == "lookup":
+        if kind == "lookup" and lookup is not None:
             return _kernels.encode_integers(column, low, lookup, self.missing, self.unseen)
         if kind == "search":
             return self._codes_by_search(column, dtype)
@@ -232,9 +230,7 @@ class Numeric(Attribute):
     def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
         """The same numbers, without a copy where they already are numbers."""
         if isinstance(column, Coded):
-            table = np.array(
-                [_number(c, self.name, "its categories") for c in column.categories] + [np.nan]
-            )
+            table = np.array([_number(c, self.name, "its categories") for c in column.categories] + [np.nan])
             return table[column.codes]
         if is_sparse(column):
             raise SchemaError(f"{self.name!r} is a sparse block; it cannot be read as one number a row.")
@@ -321,7 +317,10 @@ def distinct(column: Column, name: str) -> list[Any]:
         if not column.declared:
             used = _kernels.integer_domain(column.codes, len(column.categories) + 2)
         return list(
-            _sorted([_plain(column.categories[c]) for c in used if c >= 0 and not is_missing(column.categories[c])], name)
+            _sorted(
+                [_plain(column.categories[c]) for c in used if c >= 0 and not is_missing(column.categories[c])],
+                name,
+            )
         )
     if column.dtype.kind == "b":
         return [False, True]

@@ -90,7 +90,8 @@ def cut(rule: str, values: NDArray[np.float64], weights: NDArray[Any], bins: int
     """The inner edges by a named rule."""
     if rule not in RULES:
         raise OptionError(
-            f"{rule!r} is not a rule for ranges.", hint=did_you_mean(rule, RULES) or f"rules are {listed(RULES)}."
+            f"{rule!r} is not a rule for ranges.",
+            hint=did_you_mean(rule, RULES) or f"rules are {listed(RULES)}.",
         )
     if bins < 1:
         raise OptionError(f"bins must be 1 or more, not {bins}.")

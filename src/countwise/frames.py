@@ -90,9 +90,7 @@ class Frame:
         cut: dict[str, Column] = {}
         for name, column in self.columns.items():
             if isinstance(column, Coded):
-                cut[name] = Coded(
-                    column.codes[start:stop], column.categories, column.declared, column.ordered
-                )
+                cut[name] = Coded(column.codes[start:stop], column.categories, column.declared, column.ordered)
             elif hasattr(column, "slice"):  # a bag of words
                 cut[name] = column.slice(start, stop)
             else:
@@ -132,7 +130,7 @@ def is_missing(value: object) -> bool:
     if isinstance(value, str):
         return False
     try:
-        return bool(value != value)  # noqa: PLR0124 - NaN and NaT are what differs from itself
+        return bool(value != value)
     except TypeError:
         return True  # pandas.NA refuses to be a truth value
 
@@ -242,9 +240,7 @@ def _from_mapping(X: Mapping[str, Any]) -> Frame:
     if len(set(lengths.values())) > 1:
         first = next(iter(lengths))
         other = next(n for n, length in lengths.items() if length != lengths[first])
-        raise TableError(
-            f"Columns differ in length: {first!r} has {lengths[first]}, {other!r} has {lengths[other]}."
-        )
+        raise TableError(f"Columns differ in length: {first!r} has {lengths[first]}, {other!r} has {lengths[other]}.")
     return Frame(columns, next(iter(lengths.values()), 0), named=True)
 
 
@@ -252,9 +248,14 @@ def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
     if rows and all(isinstance(row, Mapping) for row in rows):
         keys = dict.fromkeys(str(key) for row in rows for key in row)
         return Frame(
-            {key: _array_of_objects([row.get(key) for row in rows]) for key in keys}, len(rows), named=True, partial=True
+            {key: _array_of_objects([row.get(key) for row in rows]) for key in keys},
+            len(rows),
+            named=True,
+            partial=True,
         )
-    lengths = {len(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else -1 for row in rows}
+    lengths = {
+        len(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else -1 for row in rows
+    }
     if len(lengths) > 1:
         raise TableError(f"Rows differ in length: {listed(sorted(lengths))} cells.")
     if any(isinstance(cell, str) or cell is None for row in rows if isinstance(row, Sequence) for cell in row):
@@ -328,7 +329,11 @@ def _series_column(series: Any, name: str) -> Column:
         return _string_column(series)
     if dtype == nw.Boolean:
         values = series.to_numpy()
-        return values if values.dtype.kind == "b" else np.array([None if is_missing(v) else bool(v) for v in values], dtype=object)
+        return (
+            values
+            if values.dtype.kind == "b"
+            else np.array([None if is_missing(v) else bool(v) for v in values], dtype=object)
+        )
     if dtype.is_integer() or dtype.is_float():
         if series.null_count():
             series = series.cast(nw.Float32 if dtype == nw.Float32 else nw.Float64)
@@ -351,7 +356,10 @@ def _categorical_column(series: Any, *, ordered: bool) -> Coded:
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its kin
         dtype = native.dtype
         return Coded(
-            np.asarray(native.cat.codes), dtype.categories.tolist(), declared=True, ordered=bool(dtype.ordered)
+            np.asarray(native.cat.codes),
+            dtype.categories.tolist(),
+            declared=True,
+            ordered=bool(dtype.ordered),
         )
     if hasattr(native, "to_physical"):  # Polars: physical codes may point into a store shared by many columns
         if ordered:
@@ -375,7 +383,9 @@ def _string_column(series: Any) -> Column:
         return Coded(_polars_codes(native.cast(polars.Enum(found))), found.to_list())
     if kind == "pyarrow" or (kind == "pandas" and "pyarrow" in str(getattr(native.dtype, "storage", native.dtype))):
         return _arrow_codes(series.to_arrow())
-    return np.asarray(native.to_numpy(dtype=object)) if kind == "pandas" else np.asarray(series.to_list(), dtype=object)
+    return (
+        np.asarray(native.to_numpy(dtype=object)) if kind == "pandas" else np.asarray(series.to_list(), dtype=object)
+    )
 
 
 def _polars_codes(native: Any) -> NDArray[Any]:

@@ -85,7 +85,9 @@ def load(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
             raise ModelFileError(f"{place} is too large for a model file ({size} bytes).")
         raw = place.read_bytes()
     except FileNotFoundError:
-        raise ModelFileError(f"There is no file {place}.", hint="train one: countwise train FILE -y TARGET.") from None
+        raise ModelFileError(
+            f"There is no file {place}.", hint="train one: countwise train FILE -y TARGET."
+        ) from None
     except OSError as error:
         raise ModelFileError(f"{place} cannot be read: {error.strerror}.") from None
     content = _checked(raw, place)

@@ -30,7 +30,13 @@ _KINDS: dict[str, type[Attribute]] = {
     "block": Block,
 }
 ENCODE_BLOCK = 4096  # rows of an interleaved matrix that stay in cache while each of its columns is read
-_WORDS = {"categorical": "nominal", "category": "nominal", "number": "numeric", "float": "numeric", "int": "numeric"}
+_WORDS = {
+    "categorical": "nominal",
+    "category": "nominal",
+    "number": "numeric",
+    "float": "numeric",
+    "int": "numeric",
+}
 
 
 class Schema(Mapping[str, Attribute]):
@@ -224,7 +230,9 @@ class Schema(Mapping[str, Attribute]):
         """
         frame = self.match(frame_of(X))
         columns: dict[str, Any] = {}
-        interleaved = [a for a in self.attributes if isinstance(a, Nominal) and _is_interleaved(frame.columns[a.name])]
+        interleaved = [
+            a for a in self.attributes if isinstance(a, Nominal) and _is_interleaved(frame.columns[a.name])
+        ]
         if frame.n_rows > ENCODE_BLOCK and interleaved:
             columns = encode_in_blocks(interleaved, frame, strict=strict)
         rest = [a for a in self.attributes if a.name not in columns]
@@ -251,7 +259,8 @@ class Schema(Mapping[str, Attribute]):
 def attribute_from(entry: Mapping[str, Any]) -> Attribute:
     """An attribute from plain data: a kind that is known, and its fields."""
     fields = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items() if k != "kind"}
-    return _KINDS[str(entry["kind"])](**fields)
+    kind: Any = _KINDS[str(entry["kind"])]
+    return kind(**fields)
 
 
 def _declared(frame: Frame, types: Any) -> dict[str, Attribute]:
@@ -366,9 +375,7 @@ def distinct_in_blocks(columns: Mapping[str, Any], n_rows: int) -> dict[str, Any
         return [small_domain(column[start:stop]) for column in columns.values()]
 
     pieces = _kernels.over_blocks(n_rows, ENCODE_BLOCK, work)
-    return {
-        name: np.unique(np.concatenate([piece[j] for piece in pieces])) for j, name in enumerate(columns)
-    }
+    return {name: np.unique(np.concatenate([piece[j] for piece in pieces])) for j, name in enumerate(columns)}
 
 
 def small_domain(column: Any) -> Any:
@@ -384,9 +391,7 @@ def small_domain(column: Any) -> Any:
 
 def encode_in_blocks(attributes: Sequence[Any], frame: Frame, *, strict: bool) -> dict[str, Any]:
     """Codes of the columns of one matrix, written block by block."""
-    columns = {
-        a.name: np.empty(frame.n_rows, dtype=narrowest(len(a.values) + 2)) for a in attributes
-    }
+    columns = {a.name: np.empty(frame.n_rows, dtype=narrowest(len(a.values) + 2)) for a in attributes}
 
     def work(start: int, stop: int) -> None:
         for a in attributes:

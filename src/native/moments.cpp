@@ -1,8 +1,11 @@
 // Weight, mean and squared deviations of columns within classes, in one pass.
 //
-// Vectors run over columns: a row adds to the sums of its class. Each block of rows has its own sums of the
-// differences from a shift (the mean so far, or the first value) and is merged by Chan's formula, so that no
-// raw sum of squares is ever formed. Missing cells are masked, at the same cost whether there are any or not.
+// Each block of rows has its own sums of the differences from a shift (the mean so far, or the first value) and
+// is merged by Chan's formula, so that no raw sum of squares is ever formed. Missing cells are masked, at the
+// same cost whether there are any or not.
+//
+// Row-major tables: vectors run over columns, and a row adds to the sums of its class. Columns that lie apart,
+// with few classes: vectors run over rows, once for each class, under a mask.
 #include "levels.h"
 #include "tiles.h"
 
@@ -11,6 +14,23 @@ namespace countwise::COUNTWISE_LEVEL {
 namespace {
 
 constexpr size_t most_vectors = group_columns / lanes;
+
+// A block's sums of w d, w d d and w, where d is the difference from the shift, merged into n, mean and m2.
+void merge(double shift, double sum, double squares, double count, double& n, double& mean, double& m2) {
+    if (!(count > 0)) return;
+    const double block_mean = shift + sum / count, spread = squares - sum * (sum / count);
+    const double block_m2 = spread < 0 ? 0.0 : spread;
+    if (n == 0) {
+        n = count, mean = block_mean, m2 = block_m2;
+        return;
+    }
+    const double all = n + count, delta = block_mean - mean, share = count / all;
+    mean += delta * share;
+    m2 += block_m2 + delta * delta * (n * share);
+    n = all;
+}
+
+// Row-major
 
 // The sums of one block for a group of columns. Class `n_classes` takes the rows that do not count.
 struct Sums {
@@ -66,18 +86,7 @@ void end_block(const Sums& s, bool weighted, double* n, double* mean, double* m2
                 count += weighted ? *counter
                                   : static_cast<double>(cell<int64_t>(reinterpret_cast<const char*>(counter)));
             }
-            if (!(count > 0)) continue;
-            const double block_mean = s.shift[c * s.width + at] + sum / count;
-            const double spread = squares - sum * (sum / count);
-            const double block_m2 = spread < 0 ? 0.0 : spread;
-            const double all = n[to] + count, delta = block_mean - mean[to];
-            if (n[to] == 0) {
-                mean[to] = block_mean, m2[to] = block_m2;
-            } else {
-                mean[to] += delta * (count / all);
-                m2[to] += block_m2 + delta * delta * (n[to] * (count / all));
-            }
-            n[to] = all;
+            merge(s.shift[c * s.width + at], sum, squares, count, n[to], mean[to], m2[to]);
         }
 }
 
@@ -131,12 +140,16 @@ void add_rows(Sums& s, const char* first, ptrdiff_t stride, size_t n, const uint
     else add_rows<false, T>(s, first, stride, n, codes, w);
 }
 
+bool is_row_major(const Column* columns, size_t count) {
+    return count >= lanes && is_float(columns->type) && neighbors(columns, count) == count;
+}
+
 // One group of columns, and where its rows come from.
 class Group {
 public:
     Group(const Column* columns, size_t count, size_t n_classes)
         : columns_(columns),
-          direct_(count >= lanes && neighbors(columns, count) == count),
+          direct_(is_row_major(columns, count)),
           sums_(count, n_classes, !direct_),
           by_columns_(direct_ ? 0 : group_columns * tile_rows),
           by_rows_(direct_ ? 0 : sums_.width * tile_rows) {}
@@ -189,12 +202,130 @@ void tile_codes(Column codes, const double* w, size_t start, size_t n, size_t n_
         for (size_t r = 0; r < n; ++r) to[r] = w[start + r] == 0.0 ? nobody : to[r];
 }
 
-void add_block(Group& group, Column codes, const double* w, size_t start, size_t stop, size_t n_classes) {
-    uint32_t tile[tile_rows];
-    for (size_t r = start; r < stop; r += tile_rows) {
-        const size_t n = smaller(tile_rows, stop - r);
-        tile_codes(codes, w, r, n, n_classes, tile);
-        group.add_tile(r, n, tile, w ? w + r : nullptr);
+class RowMajor {
+public:
+    RowMajor(const Column* columns, size_t count, size_t n_classes) : group_(columns, count, n_classes) {}
+
+    void add_block(Column codes, const double* w, size_t start, size_t stop, double* n, double* mean, double* m2) {
+        Sums& sums = group_.sums();
+        begin_block(sums, n, mean);
+        uint32_t tile[tile_rows];
+        for (size_t r = start; r < stop; r += tile_rows) {
+            const size_t count = smaller(tile_rows, stop - r);
+            tile_codes(codes, w, r, count, sums.n_classes, tile);
+            group_.add_tile(r, count, tile, w ? w + r : nullptr);
+        }
+        end_block(sums, w != nullptr, n, mean, m2);
+    }
+
+private:
+    Group group_;
+};
+
+// By columns
+
+class ByColumns {
+public:
+    ByColumns(const Column* columns, size_t count, size_t n_classes)
+        : columns_(columns),
+          count_(count),
+          n_classes_(n_classes),
+          cells_(group_columns * tile_rows),
+          masks_(n_classes * tile_rows),
+          totals_(count * n_classes) {}
+
+    void add_block(Column codes, const double* w, size_t start, size_t stop, double* n, double* mean, double* m2) {
+        for (size_t i = 0; i < count_ * n_classes_; ++i)
+            totals_[i] = {splat(0.0), splat(0.0), splat(0.0), n[i] > 0 ? mean[i] : 0.0, n[i] > 0};
+        for (size_t r = start; r < stop; r += tile_rows) {
+            const size_t rows = smaller(tile_rows, stop - r);
+            const double* x[group_columns];
+            tile_by_columns(columns_, count_, r, rows, cells_.get(), x);
+            Ahead ahead;
+            if (r + rows < stop) ahead.add(columns_, count_, r + rows, smaller(tile_rows, stop - r - rows));
+            ahead.spread(count_);
+            set_masks(codes, w, r, rows);
+            for (size_t j = 0; j < count_; ++j) {
+                ahead.some();
+                for (size_t c = 0; c < n_classes_; ++c) add_cells(x[j], c, w != nullptr, totals_[j * n_classes_ + c]);
+            }
+        }
+        for (size_t i = 0; i < count_ * n_classes_; ++i) {
+            const Total& t = totals_[i];
+            merge(t.shift, sum_of(t.sum), sum_of(t.squares), sum_of(t.weight), n[i], mean[i], m2[i]);
+        }
+    }
+
+private:
+    struct Total {
+        vd sum, squares, weight;
+        double shift;
+        bool has_shift;
+    };
+
+    // One mask a class, of the rows that count; and the weights, 0 in the rows up to a full tile.
+    void set_masks(Column codes, const double* w, size_t start, size_t n) {
+        uint32_t code[tile_rows];
+        for (size_t r = n; r < tile_rows; ++r) code[r] = UINT32_MAX;
+        tile_codes(codes, w, start, n, n_classes_, code);
+        for (size_t c = 0; c < n_classes_; ++c)
+            for (size_t r = 0; r < tile_rows; ++r) masks_[c * tile_rows + r] = -static_cast<int64_t>(code[r] == c);
+        for (size_t r = 0; w && r < tile_rows; ++r) weights_[r] = r < n ? w[start + r] : 0.0;
+    }
+
+    void set_shift(const double* x, const int64_t* mask, Total& total) const {
+        for (size_t r = 0; r < tile_rows && !total.has_shift; ++r)
+            if (mask[r] && x[r] == x[r]) total.shift = x[r], total.has_shift = true;
+    }
+
+    void add_cells(const double* x, size_t c, bool weighted, Total& total) const {
+        const int64_t* mask = &masks_[c * tile_rows];
+        if (!total.has_shift) set_shift(x, mask, total);
+        if (weighted) add_cells<true>(x, mask, total);
+        else add_cells<false>(x, mask, total);
+    }
+
+    template <bool Weighted>
+    void add_cells(const double* x, const int64_t* mask, Total& total) const {
+        const vd shift = splat(total.shift);
+        vd sum = splat(0.0), squares = sum, weight = sum;
+        vi count = splat_bits(0);
+        for (size_t r = 0; r < tile_rows; r += lanes) {
+            const vd at = load(x + r);
+            const vi there = load_as<vi>(mask + r) & not_nan(at);
+            const vd d = only(there, at - shift);
+            const vd w = Weighted ? only(there, load(weights_ + r)) : splat(1.0);
+            const vd wd = Weighted ? w * d : d;
+            sum += wd;
+            squares += wd * d;
+            if (Weighted) weight += w;
+            else count = count - there;
+        }
+        if (!Weighted)
+            for (size_t i = 0; i < lanes; ++i) weight[i] = static_cast<double>(count[i]);
+        total.sum += sum;
+        total.squares += squares;
+        total.weight += weight;
+    }
+
+    const Column* columns_;
+    size_t count_, n_classes_;
+    Scratch<double> cells_;
+    Scratch<int64_t> masks_;
+    Scratch<Total> totals_;
+    double weights_[tile_rows];
+};
+
+template <class Sum>
+void add_group(Sum sum, Column codes, const double* w, size_t rows, size_t n_classes, double* n, double* mean,
+               double* m2) {
+    // A short first block: its shift is a single value, perhaps an outlier; later ones have a mean.
+    size_t block = 256;
+    for (size_t start = 0; start < rows;) {
+        const size_t stop = smaller(start + block, rows);
+        sum.add_block(codes, w, start, stop, n, mean, m2);
+        start = stop;
+        block = larger<size_t>(4096, 8 * n_classes);
     }
 }
 
@@ -204,17 +335,15 @@ void class_moments(const Column* columns, size_t n_columns, Column codes, const 
                    size_t n_classes, double* n, double* mean, double* m2) {
     for (size_t first = 0; first < n_columns; first += group_columns) {
         const size_t count = smaller(group_columns, n_columns - first), to = first * n_classes;
-        Group group(columns + first, count, n_classes);
-        // A short first block: its shift is a single value, perhaps an outlier; later ones have a mean.
-        size_t block = 256;
-        for (size_t start = 0; start < rows;) {
-            const size_t stop = smaller(start + block, rows);
-            begin_block(group.sums(), n + to, mean + to);
-            add_block(group, codes, weights, start, stop, n_classes);
-            end_block(group.sums(), weights != nullptr, n + to, mean + to, m2 + to);
-            start = stop;
-            block = larger<size_t>(4096, 8 * n_classes);
-        }
+        const Column* group = columns + first;
+        // A pass for each class costs about half a cycle a cell; a row of few columns about 25.
+        const size_t few = count <= 4 ? 16 : 5;
+        if (n_classes <= few && !is_row_major(group, count))
+            add_group<ByColumns>({group, count, n_classes}, codes, weights, rows, n_classes, n + to, mean + to,
+                                 m2 + to);
+        else
+            add_group<RowMajor>({group, count, n_classes}, codes, weights, rows, n_classes, n + to, mean + to,
+                                m2 + to);
     }
 }
 

@@ -119,7 +119,11 @@ def test_show_prints_the_tables_and_takes_an_attribute(folder):
     one = run("show", model, "outlook").stdout
     assert "overcast" in one
     assert "temperature" not in one
-    assert json.loads(run("show", model, "--json").stdout)["outlook"]["outlook"] == ["overcast", "rainy", "sunny"]
+    assert json.loads(run("show", model, "--json").stdout)["outlook"]["outlook"] == [
+        "overcast",
+        "rainy",
+        "sunny",
+    ]
 
 
 def test_look_says_what_is_there_and_whether_absence_is_evidence(folder):
@@ -169,7 +173,12 @@ def test_bad_data_is_one_line_with_a_hint_and_exit_1(folder):
 
 
 def test_wrong_usage_is_exit_2():
-    for args in (["trian"], ["train"], ["explain", "m.json"], ["train", "f.csv", "-y", "a", "--prior", "odd"]):
+    for args in (
+        ["trian"],
+        ["train"],
+        ["explain", "m.json"],
+        ["train", "f.csv", "-y", "a", "--prior", "odd"],
+    ):
         assert "Error" in run(*args, check=2).stderr
 
 
@@ -194,7 +203,8 @@ def test_explain_of_a_saved_model_imports_neither_scikit_learn_nor_a_frame_libra
     code = (
         "import sys\nfrom countwise.cli import main\n"
         f"try:\n    main(['explain', {model!r}, '--set', 'outlook=sunny'])\nexcept SystemExit:\n    pass\n"
-        "print('HEAVY', [m for m in ('pandas', 'polars', 'pyarrow', 'narwhals', 'sklearn', 'scipy') if m in sys.modules])"
+        "heavy = ('pandas', 'polars', 'pyarrow', 'narwhals', 'sklearn', 'scipy')\n"
+        "print('HEAVY', [m for m in heavy if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout
     assert "HEAVY []" in out

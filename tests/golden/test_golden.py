@@ -84,7 +84,9 @@ def test_the_working_multiplies_to_the_same_joint_and_shows_exact_fractions(name
         assert working.html()
         for c, label in enumerate(map(str, working.classes)):
             summed = sum(step.factors[c].log for step in (working.prior, *working.used))
-            assert summed == pytest.approx(working.log_joint[c], rel=1e-12, abs=1e-12) or summed == working.log_joint[c]
+            assert (
+                summed == pytest.approx(working.log_joint[c], rel=1e-12, abs=1e-12) or summed == working.log_joint[c]
+            )
             text = query["joint"][label]
             if "/" in text and working.exact_joint[c] is not None:
                 assert working.exact_joint[c] == Fraction(text)
@@ -141,7 +143,10 @@ def test_g14_means_and_deviations_by_both_divisors():
     case = CASES["g14_weather_parameters"]
     law = {"temperature", "humidity"}
     for divisor, key in (("n-1", "sd"), ("n", "sd_n")):
-        laws = {c: {"law": "gaussian", "divisor": divisor} if c in law else "categorical" for c in case["model"]["columns"]}
+        laws = {
+            c: {"law": "gaussian", "divisor": divisor} if c in law else "categorical"
+            for c in case["model"]["columns"]
+        }
         frame = table_of(case)
         model = NaiveBayesClassifier(laws).fit({c: frame[c] for c in laws}, frame["play"])
         for c, label in enumerate(model.classes_):

@@ -45,7 +45,6 @@ __all__ = [
 ]
 
 
-
 def _choose() -> tuple[Any, str]:
     """The module to take the kernels from, and its level."""
     if os.environ.get("COUNTWISE_KERNELS", "") == "reference":

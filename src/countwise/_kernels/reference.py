@@ -124,9 +124,7 @@ def add_lookup(columns: Sequence[Array], tables: Sequence[Floats], out: Floats) 
         out += table[column]
 
 
-def add_gaussian(
-    columns: Sequence[Array], mean: Floats, inverse_sd: Floats, log_norm: Floats, out: Floats
-) -> None:
+def add_gaussian(columns: Sequence[Array], mean: Floats, inverse_sd: Floats, log_norm: Floats, out: Floats) -> None:
     """Add log densities of normal distributions: ``log_norm - ((x - mean) * inverse_sd)**2 / 2``.
 
     Parameters
@@ -478,7 +476,7 @@ def gauss_expand(
     points: Floats,
     weights: Floats | None,
     h: float,
-    tolerance: float,  # noqa: ARG001  sums are exact here
+    tolerance: float,
 ) -> tuple[NDArray[np.int64], Floats]:
     """Local expansions of the kernel sum, for :func:`gauss_log_sums`: here always none, as sums are exact.
 
@@ -504,9 +502,9 @@ def gauss_log_sums(
     points: Floats,
     weights: Floats | None,
     h: float,
-    boxes: NDArray[np.int64],  # noqa: ARG001  sums are exact here
-    taylor: Floats,  # noqa: ARG001
-    tolerance: float,  # noqa: ARG001
+    boxes: NDArray[np.int64],
+    taylor: Floats,
+    tolerance: float,
     queries: Floats,
 ) -> Floats:
     """The log sums of :func:`gauss_log_sums_exact`, by expansions where they are accurate enough.
@@ -531,9 +529,9 @@ def gauss_loo_log_sums(
     points: Floats,
     weights: Floats | None,
     h: float,
-    boxes: NDArray[np.int64],  # noqa: ARG001  sums are exact here
-    taylor: Floats,  # noqa: ARG001
-    tolerance: float,  # noqa: ARG001
+    boxes: NDArray[np.int64],
+    taylor: Floats,
+    tolerance: float,
 ) -> Floats:
     """The log sum at each point without that point: without one unit of its weight, or all if it has less.
 

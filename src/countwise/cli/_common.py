@@ -69,23 +69,26 @@ def progress_bar(title: str, total: int | None = None) -> Iterator[Callable[[int
     if not sys.stderr.isatty():
         yield lambda done: None
         return
-    started, bar, state = time.monotonic(), None, {"bar": bar, "base": 0, "last": 0}
+    started = time.monotonic()
+    bar: Any = None
+    before = last = 0
 
     def listen(done: int) -> None:
-        if done < state["last"]:  # the next piece has begun
-            state["base"] += state["last"]
-        state["last"] = done
-        if state["bar"] is None and time.monotonic() - started > 1.0:
-            state["bar"] = _bar(title, total)
-        if state["bar"] is not None:
-            state["bar"][0].update(state["bar"][1], completed=state["base"] + done)
+        nonlocal bar, before, last
+        if done < last:  # the next piece has begun
+            before += last
+        last = done
+        if bar is None and time.monotonic() - started > 1.0:
+            bar = _bar(title, total)
+        if bar is not None:
+            bar[0].update(bar[1], completed=before + done)
 
     try:
         with reporting(listen):
             yield listen
     finally:
-        if state["bar"] is not None:
-            state["bar"][0].stop()
+        if bar is not None:
+            bar[0].stop()
 
 
 def _bar(title: str, total: int | None) -> tuple[Any, Any]:

@@ -10,7 +10,14 @@ __all__ = ["command"]
 
 
 @click.command("demo")
-@click.option("-o", "--output", default="demo.model.json", show_default=True, metavar="MODEL", help="Where to write the model.")
+@click.option(
+    "-o",
+    "--output",
+    default="demo.model.json",
+    show_default=True,
+    metavar="MODEL",
+    help="Where to write the model.",
+)
 def command(output: str) -> None:
     """Train on a table with mixed columns and gaps, show a worked answer, write a model file."""
     started = time.perf_counter()

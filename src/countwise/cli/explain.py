@@ -12,13 +12,33 @@ __all__ = ["command"]
 @click.command("explain")
 @click.argument("model")
 @click.argument("file", required=False)
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE,…", help="The row itself; attributes not named are missing.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE,…",
+    help="The row itself; attributes not named are missing.",
+)
 @click.option("--row", type=int, default=None, metavar="N", help="Or a row of FILE, counted from 0.")
-@click.option("--format", "form", default="text", show_default=True, type=click.Choice(["text", "latex", "html", "json"]))
-@click.option("--changes/--no-changes", default=True, show_default=True, help="Look for what would change the answer.")
+@click.option(
+    "--format",
+    "form",
+    default="text",
+    show_default=True,
+    type=click.Choice(["text", "latex", "html", "json"]),
+)
+@click.option(
+    "--changes/--no-changes", default=True, show_default=True, help="Look for what would change the answer."
+)
 @click.option("--interval", default=0.9, show_default=True, help="Credibility of the interval; 0 for none.")
 def command(
-    model: str, file: str | None, settings: tuple[str, ...], row: int | None, form: str, changes: bool, interval: float
+    model: str,
+    file: str | None,
+    settings: tuple[str, ...],
+    row: int | None,
+    form: str,
+    changes: bool,
+    interval: float,
 ) -> None:
     """Show every factor behind an answer of MODEL.
 

@@ -12,7 +12,13 @@ __all__ = ["command"]
 @click.command("look")
 @click.argument("file")
 @click.option("-y", "--target", default=None, metavar="COLUMN", help="The column to be told.")
-@click.option("--types", "types", multiple=True, metavar="COLUMN=KIND", help="nominal, ordinal, numeric, count, text or boolean.")
+@click.option(
+    "--types",
+    "types",
+    multiple=True,
+    metavar="COLUMN=KIND",
+    help="nominal, ordinal, numeric, count, text or boolean.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
 def command(file: str, target: str | None, types: tuple[str, ...], as_json: bool) -> None:
     """Say what FILE holds: kinds, values, gaps, classes, and what to watch for.
@@ -51,7 +57,7 @@ def _described(attribute: Any, column: Any, n_rows: int) -> dict[str, Any]:
     entry: dict[str, Any] = {"attribute": attribute.name, "kind": attribute.kind}
     if isinstance(attribute, Nominal):
         counts = np.bincount(column, minlength=len(attribute.values) + 1)
-        order = np.argsort(-counts[:-1], kind="stable")[:4] if attribute.values else []
+        order: Any = np.argsort(-counts[:-1], kind="stable")[:4] if attribute.values else []
         entry |= {"values": len(attribute.values), "missing": int(counts[len(attribute.values)])}
         entry["most"] = ", ".join(f"{attribute.values[v]} {counts[v]}" for v in order)
         entry["watch"] = "an identifier?" if n_rows >= 100 and len(attribute.values) > 0.9 * n_rows else ""
@@ -59,12 +65,11 @@ def _described(attribute: Any, column: Any, n_rows: int) -> dict[str, Any]:
     elif isinstance(attribute, Numeric):
         x = np.asarray(column, dtype=np.float64)
         there = x[~np.isnan(x)]
-        entry |= {"values": len(np.unique(there)), "missing": int(len(x) - len(there))}
-        entry["most"] = (
-            f"{number(there.min())} to {number(there.max())}, mean {number(there.mean())}, sd {number(there.std(ddof=1) if len(there) > 1 else 0.0)}"
-            if len(there)
-            else ""
-        )
+        entry |= {"values": len(np.unique(there)), "missing": int(len(x) - len(there)), "most": ""}
+        if len(there):
+            sd = there.std(ddof=1) if len(there) > 1 else 0.0
+            ends = f"{number(there.min())} to {number(there.max())}"
+            entry["most"] = f"{ends}, mean {number(there.mean())}, sd {number(sd)}"
         entry["watch"] = "infinity" if np.isinf(there).any() else "one value only" if entry["values"] == 1 else ""
     else:
         missing = 0 if column.missing is None else int(column.missing.sum())

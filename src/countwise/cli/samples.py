@@ -12,7 +12,9 @@ __all__ = ["command"]
 
 @click.command("samples")
 @click.argument("name", required=False)
-@click.option("-o", "--output", default="-", metavar="CSV", help="Where to write the table; standard output by default.")
+@click.option(
+    "-o", "--output", default="-", metavar="CSV", help="Where to write the table; standard output by default."
+)
 def command(name: str | None, output: str) -> None:
     """List the sample tables, or write the one called NAME as CSV."""
     from countwise import samples

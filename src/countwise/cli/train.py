@@ -12,10 +12,35 @@ __all__ = ["command"]
 @click.command("train")
 @click.argument("file")
 @click.option("-y", "--target", required=True, metavar="COLUMN", help="The column to be told.")
-@click.option("-o", "--output", default="model.json", show_default=True, metavar="MODEL", help="Where to write the model.")
-@click.option("--types", "types", multiple=True, metavar="COLUMN=KIND", help="nominal, ordinal, numeric, count, text or boolean.")
-@click.option("--law", "laws", multiple=True, metavar="[COLUMN=]LAW", help="auto, categorical, bernoulli, multinomial, gaussian, poisson, kernel or ranges; for one column or all.")
-@click.option("--smoothing", default="1", show_default=True, metavar="ε", help="Laplace's ε, 0 for none, 'global', or m=NUMBER for an m-estimate.")
+@click.option(
+    "-o",
+    "--output",
+    default="model.json",
+    show_default=True,
+    metavar="MODEL",
+    help="Where to write the model.",
+)
+@click.option(
+    "--types",
+    "types",
+    multiple=True,
+    metavar="COLUMN=KIND",
+    help="nominal, ordinal, numeric, count, text or boolean.",
+)
+@click.option(
+    "--law",
+    "laws",
+    multiple=True,
+    metavar="[COLUMN=]LAW",
+    help="auto, categorical, bernoulli, multinomial, gaussian, poisson, kernel or ranges; for one column or all.",
+)
+@click.option(
+    "--smoothing",
+    default="1",
+    show_default=True,
+    metavar="ε",
+    help="Laplace's ε, 0 for none, 'global', or m=NUMBER for an m-estimate.",
+)
 @click.option("--prior", default="raw", show_default=True, type=click.Choice(["raw", "smoothed", "uniform"]))
 @click.option("--missing", "missing", multiple=True, metavar="COLUMN", help="A column whose absence is evidence.")
 @click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
@@ -98,11 +123,15 @@ def _summary(model: Any, output: str) -> str:
     classes = ", ".join(f"{c} {n:g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
     laws: dict[str, list[str]] = {}
     for key, density in model.densities_.items():
-        laws.setdefault(density.choice.chosen if hasattr(density, "choice") else model.conditionals_[key].law, []).append(key)
+        laws.setdefault(
+            density.choice.chosen if hasattr(density, "choice") else model.conditionals_[key].law, []
+        ).append(key)
     lines = [f"{model.n_rows_} rows, {len(model.schema_)} attributes; {model.target_.name}: {classes}"]
     lines += [f"  {law}: {', '.join(keys[:12])}{' …' if len(keys) > 12 else ''}" for law, keys in laws.items()]
     report = model.missing_report()
-    evidence = [name for name, kind in zip(report["attribute"], report["absence is"], strict=True) if kind == "evidence"]
+    evidence = [
+        name for name, kind in zip(report["attribute"], report["absence is"], strict=True) if kind == "evidence"
+    ]
     unused = [name for name in evidence if not model._missing_is_value(name)]
     if unused:
         lines.append(f"  Absence depends on the class in {', '.join(unused)}: --missing {unused[0]} would use it.")

@@ -69,7 +69,8 @@ def conditional_from(spec: Any) -> Any:
     elif type(spec) in LAWS.values():
         return spec
     raise OptionError(
-        f"{spec!r} is not a law for an attribute.", hint=did_you_mean(spec, LAWS) or f"laws are {listed(LAWS)}."
+        f"{spec!r} is not a law for an attribute.",
+        hint=did_you_mean(spec, LAWS) or f"laws are {listed(LAWS)}.",
     )
 
 

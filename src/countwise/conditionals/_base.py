@@ -93,7 +93,7 @@ class Smoothing:
         if p == "uniform":
             return m / k
         count, total = exact(counts[:, index].sum()), exact(counts.sum())
-        return m * count / total if count is not None and total else None
+        return None if count is None or not total else m * count / total
 
     def mass(self, counts: NDArray[Any], extra: int = 0) -> Fraction | None:
         """All imagined counts of an attribute together, as a fraction."""
@@ -133,7 +133,8 @@ def smoothing_of(option: Any) -> Smoothing:
             raise OptionError(f"smoothing must be 0 or more, not {option!r}.")
         return Smoothing(float(option))
     raise OptionError(
-        f"smoothing={option!r} is unknown.", hint="give a number (Laplace), 'global', MEstimate(m, p) or None."
+        f"smoothing={option!r} is unknown.",
+        hint="give a number (Laplace), 'global', MEstimate(m, p) or None.",
     )
 
 
@@ -203,4 +204,3 @@ def add_each(cls: Any, densities: Sequence[Any], columns: Sequence[Any], out: ND
 def left_out(name: str, shown: str, state: str, rule: str) -> list[Step]:
     """The step of an attribute that has no say."""
     return [Step(name, shown, (), state, rule)]
-

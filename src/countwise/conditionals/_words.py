@@ -40,7 +40,12 @@ class WordsDensity:
     add_many = classmethod(add_each)
 
     def __init__(
-        self, tally: Words, smoothing: Smoothing, max_words: int | None, cap: float | None, repeats: int | None
+        self,
+        tally: Words,
+        smoothing: Smoothing,
+        max_words: int | None,
+        cap: float | None,
+        repeats: int | None,
     ) -> None:
         self.name, self.words = tally.of.name, tally.of.words
         self.n, self.counts = tally.filled
@@ -76,7 +81,14 @@ class WordsDensity:
         return bag.data if self.repeats is None else np.minimum(bag.data, self.repeats)
 
     def _fraction_factor(
-        self, log: float, count: Any, total: Any, added: Any, mass: Any, power: float = 1.0, absent: bool = False
+        self,
+        log: float,
+        count: Any,
+        total: Any,
+        added: Any,
+        mass: Any,
+        power: float = 1.0,
+        absent: bool = False,
     ) -> Factor:
         """A factor with its count, total and smoothing, as far as they are whole."""
         parts = [exact(count), exact(total), added, mass]

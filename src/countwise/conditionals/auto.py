@@ -157,7 +157,7 @@ def _score_of_ranges(density: RangesDensity) -> float:
 def _own(
     density: Any, values: NDArray[np.float64], moments: Moments, overall: Overall, c: int, unit: Any
 ) -> NDArray[np.float64]:
-    """log f(x | c) at values of class c, made from the other rows of the class."""
+    """Log f(x | c) at values of class c, made from the other rows of the class."""
     if isinstance(density, RangesDensity):
         return _own_ranges(density, values, unit, c)
     n, mean, m2 = (part[c] for part in moments.triple)
@@ -199,7 +199,7 @@ def _own_kernel(density: KernelDensity, values: Any, weights: Any, c: int) -> ND
     if density.constant:
         return np.zeros(len(values))
     h = float(density.widths[c])
-    _, kernel_weights, boxes, taylor, _ = density._expanded[c]  # noqa: SLF001 - the same expansion, not a second one
+    _, kernel_weights, boxes, taylor, _ = density._expanded[c]  # the same expansion, not a second one
     logs = _kernels.gauss_loo_log_sums(values, kernel_weights, h, boxes, taylor, TOLERANCE)
     rest = weights.sum() - (1.0 if weights.dtype.kind == "i" else np.minimum(weights, 1.0))
     if not np.all(rest > 0):  # a single row: nothing is left to make a density of

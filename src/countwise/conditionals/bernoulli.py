@@ -97,7 +97,7 @@ class BernoulliDensity(WordsDensity):
 
     @cached_property
     def _logs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """log P(there) and log P(not there), shape (kept, classes)."""
+        """Log P(there) and log P(not there), shape (kept, classes)."""
         with np.errstate(divide="ignore"):
             return self._capped(np.log(self.prob.T)), self._capped(np.log1p(-self.prob.T))
 
@@ -182,7 +182,11 @@ class BernoulliDensity(WordsDensity):
             without = self.n[c] - self.used[c] + extra[:, 1]
             for start in range(0, len(self.kept), 512):  # bounded memory for large vocabularies
                 part = slice(start, start + 512)
-                p = rng.beta(np.maximum(with_it[part], 1e-9), np.maximum(without[part], 1e-9), (size, len(with_it[part])))
+                p = rng.beta(
+                    np.maximum(with_it[part], 1e-9),
+                    np.maximum(without[part], 1e-9),
+                    (size, len(with_it[part])),
+                )
                 chosen = np.where(there[part], p, 1 - p)
                 out[:, c] += np.log(np.maximum(chosen, 1e-300)).sum(axis=1)
         return out

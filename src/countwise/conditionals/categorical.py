@@ -104,7 +104,7 @@ class CategoricalDensity:
 
     @cached_property
     def _lookup(self) -> NDArray[np.float64]:
-        """log P laid out (values, missing, unseen; classes)."""
+        """Log P laid out (values, missing, unseen; classes)."""
         k = len(self.of.values)
         table = np.zeros((k + 2, self.n_classes))
         with np.errstate(divide="ignore"):
@@ -189,7 +189,9 @@ class CategoricalDensity:
         columns: dict[str, list[Any]] = {self.of.name: [str(v) for v in self.of.values]}
         for c, label in enumerate(classes):
             factors = [self._factor(c, v) for v in range(len(self.of.values))]
-            columns[str(label)] = [f"{f.text} = {np.exp(f.log):.6g}" if f.fraction is not None else f.text for f in factors]
+            columns[str(label)] = [
+                f"{f.text} = {np.exp(f.log):.6g}" if f.fraction is not None else f.text for f in factors
+            ]
         return columns
 
 

@@ -130,7 +130,15 @@ class GaussianDensity:
             return left_out(name, shown, "constant", self.rule)
         out = np.zeros((1, self.n_classes))
         self.add_log_prob(column, out)
-        return [Step(name, shown, tuple(self._factor(x, c, out[0, c]) for c in range(self.n_classes)), "known", self._rule())]
+        return [
+            Step(
+                name,
+                shown,
+                tuple(self._factor(x, c, out[0, c]) for c in range(self.n_classes)),
+                "known",
+                self._rule(),
+            )
+        ]
 
     def _rule(self) -> str:
         return self.rule + (", σ of the whole column where a class has too few values" if self.borrowed.any() else "")

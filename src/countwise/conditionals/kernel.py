@@ -54,7 +54,8 @@ class Kernel:
         if isinstance(self.width, str):
             if self.width not in ("silverman", "scott", "leave_one_out"):
                 raise OptionError(
-                    f"width={self.width!r} is unknown.", hint="give a number, 'silverman', 'scott' or 'leave_one_out'."
+                    f"width={self.width!r} is unknown.",
+                    hint="give a number, 'silverman', 'scott' or 'leave_one_out'.",
                 )
         elif not (isinstance(self.width, int | float | np.number) and self.width > 0 and np.isfinite(self.width)):
             raise OptionError(f"width must be above 0, not {self.width!r}.")
@@ -114,7 +115,7 @@ class KernelDensity:
         return prepared
 
     def log_density(self, column: NDArray[Any], c: int) -> NDArray[np.float64]:
-        """log f(x | class c); NaN where x is missing."""
+        """Log f(x | class c); NaN where x is missing."""
         values, weights, boxes, taylor, norm = self._expanded[c]
         sums = _kernels.gauss_log_sums(values, weights, float(self.widths[c]), boxes, taylor, TOLERANCE, column)
         return np.asarray(sums - norm)

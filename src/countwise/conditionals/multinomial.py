@@ -90,7 +90,9 @@ class MultinomialDensity(WordsDensity):
         Whether 1/m! counts.
     """
 
-    def __init__(self, tally: Words, smoothing: Any, max_words: Any, cap: Any, repeats: Any, coefficient: bool) -> None:
+    def __init__(
+        self, tally: Words, smoothing: Any, max_words: Any, cap: Any, repeats: Any, coefficient: bool
+    ) -> None:
         super().__init__(tally, smoothing, max_words, cap, repeats)
         self.coefficient = coefficient
         self.rule = f"multinomial, {smoothing}"
@@ -99,7 +101,9 @@ class MultinomialDensity(WordsDensity):
     def prob(self) -> NDArray[np.float64]:
         """P(word | class), shape (classes, kept)."""
         counts = self.used.astype(np.float64)
-        pseudo = self.smoothing.pseudo(self.used, [self.words[w] for w in self.kept]) if len(self.kept) else np.zeros(0)
+        pseudo = (
+            self.smoothing.pseudo(self.used, [self.words[w] for w in self.kept]) if len(self.kept) else np.zeros(0)
+        )
         totals = counts.sum(axis=1, keepdims=True) + pseudo.sum()
         overall = counts.sum(axis=0) / max(counts.sum(), 1e-300)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -136,7 +140,9 @@ class MultinomialDensity(WordsDensity):
             from scipy.special import gammaln
 
             log = -float(gammaln(amounts + 1.0).sum())
-            steps.append(Step(name, shown, (Factor(log, "1/m!", "1/m!"),) * self.n_classes, "known", self.rule, "1/m!"))
+            steps.append(
+                Step(name, shown, (Factor(log, "1/m!", "1/m!"),) * self.n_classes, "known", self.rule, "1/m!")
+            )
         return steps or left_out(name, shown, "never seen", self.rule)
 
     def _factors(self, i: int, m: float) -> tuple[Factor, ...]:
@@ -151,7 +157,11 @@ class MultinomialDensity(WordsDensity):
     def typical(self, c: int) -> tuple[str, str]:
         """The words that speak most for the class."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            lift = np.log(self.prob[c]) - np.log(np.delete(self.prob, c, axis=0).mean(axis=0)) if self.n_classes > 1 else np.log(self.prob[c])
+            lift = (
+                np.log(self.prob[c]) - np.log(np.delete(self.prob, c, axis=0).mean(axis=0))
+                if self.n_classes > 1
+                else np.log(self.prob[c])
+            )
         lift = np.where(self.used[c] > 0, np.nan_to_num(lift, posinf=1e6), -np.inf) * self.prob[c]
         top = np.argsort(-lift, kind="stable")[:8]
         return ", ".join(self.words[self.kept[w]] for w in top), "its most telling words"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -152,5 +153,5 @@ def labels(edges: NDArray[np.float64]) -> tuple[str, ...]:
     texts = [number(e) for e in edges]
     if len(set(texts)) < len(texts):  # six figures cannot tell the edges apart: write them out
         texts = [repr(float(e)) for e in edges]
-    middle = [f"({a}, {b}]" for a, b in zip(texts, texts[1:], strict=False)]
+    middle = [f"({a}, {b}]" for a, b in itertools.pairwise(texts)]
     return (f"<= {texts[0]}", *middle, f"> {texts[-1]}")

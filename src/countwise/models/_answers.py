@@ -69,7 +69,13 @@ class Answers:
         return self._working(table, steps, notes, one, changes, interval)
 
     def _working(
-        self, table: Table, steps: list[Step], notes: list[str], one: Frame, changes: bool, interval: float | None
+        self,
+        table: Table,
+        steps: list[Step],
+        notes: list[str],
+        one: Frame,
+        changes: bool,
+        interval: float | None,
     ) -> Working:
         joint = np.zeros((1, len(self.classes_)))  # type: ignore[attr-defined]
         self._add_terms(table, joint)  # type: ignore[attr-defined]
@@ -189,7 +195,8 @@ class Answers:
         classes = self.classes_.tolist()  # type: ignore[attr-defined]
         if cls not in classes:
             raise OptionError(
-                f"There is no class {cls!r}.", hint=did_you_mean(cls, classes) or f"classes are {listed(classes)}."
+                f"There is no class {cls!r}.",
+                hint=did_you_mean(cls, classes) or f"classes are {listed(classes)}.",
             )
         c = classes.index(cls)
         if n:
@@ -257,5 +264,3 @@ def _shown(column: Any) -> str:
     if isinstance(cell, float | np.floating):
         return number(float(cell))
     return str(cell)
-
-

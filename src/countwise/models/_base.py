@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ from countwise.tallies import Counts, Progress
 
 __all__ = ["CLASS", "TallyClassifier"]
 
+Kind = Literal["log", "proba"]
+
 CLASS = "(class)"  # the key of the counts of the classes among the tallies
 PREDICT_BLOCK = 1 << 14  # rows whose posteriors stay in cache while the terms are added
 
@@ -42,6 +44,9 @@ class TallyClassifier:
     target_: Nominal
     tallies_: dict[str, Any]
     classes_: NDArray[Any]
+    parts_: list[Part]
+    log_prior_: NDArray[np.float64]
+    feature_names_in_: NDArray[Any]
 
     # -- to be written by each model ----------------------------------------
 
@@ -132,14 +137,14 @@ class TallyClassifier:
         if type(other) is not type(self):
             return NotImplemented
         self._check_fitted()
-        other._check_fitted()  # type: ignore[attr-defined]
-        if self.get_params(deep=False) != other.get_params(deep=False):  # type: ignore[attr-defined]
+        other._check_fitted()
+        if self.get_params(deep=False) != other.get_params(deep=False):
             raise TableError("Models with different settings cannot be merged.")
         merged = type(self)(**self.get_params(deep=False))
         merged._adopt(self)
-        merged._join(other.schema_, other.target_, other.tallies_)  # type: ignore[attr-defined]
-        merged.n_rows_ = self.n_rows_ + other.n_rows_  # type: ignore[attr-defined]
-        merged.n_left_out_ = self.n_left_out_ + other.n_left_out_  # type: ignore[attr-defined]
+        merged._join(other.schema_, other.target_, other.tallies_)
+        merged.n_rows_ = self.n_rows_ + other.n_rows_
+        merged.n_left_out_ = self.n_left_out_ + other.n_left_out_
         merged._settle()
         return merged
 
@@ -195,7 +200,15 @@ class TallyClassifier:
 
     def _adopt(self, other: Self) -> None:
         """Take over what another model of the same kind has learned."""
-        for name in ("schema_", "target_", "tallies_", "n_rows_", "n_left_out_", "n_features_in_", "_label_type"):
+        for name in (
+            "schema_",
+            "target_",
+            "tallies_",
+            "n_rows_",
+            "n_left_out_",
+            "n_features_in_",
+            "_label_type",
+        ):
             setattr(self, name, getattr(other, name))
         if hasattr(other, "feature_names_in_"):
             self.feature_names_in_ = other.feature_names_in_
@@ -234,8 +247,8 @@ class TallyClassifier:
         ]
         if looks:
             warnings.warn(
-                f"{listed(looks)} look{'s' * (len(looks) == 1)} like an identifier: nearly every row has its own value. "
-                "Hint: leave the column out, or declare it as text.",
+                f"{listed(looks)} look{'s' * (len(looks) == 1)} like an identifier: "
+                "nearly every row has its own value. Hint: leave the column out, or declare it as text.",
                 DataWarning,
                 stacklevel=5,
             )
@@ -275,7 +288,7 @@ class TallyClassifier:
 
         return _kernels.over_blocks(frame.n_rows, PREDICT_BLOCK, work, progress=self._progress())
 
-    def _filled(self, X: Any, kind: str | None) -> NDArray[np.float64]:
+    def _filled(self, X: Any, kind: Kind | None) -> NDArray[np.float64]:
         frame = self._open(X)
         out = np.empty((frame.n_rows, len(self.classes_)))
 
@@ -286,7 +299,7 @@ class TallyClassifier:
         self._explain_bad(frame, bad, warn=kind is not None)
         return out
 
-    def _posterior(self, table: Table, out: NDArray[np.float64], kind: str | None) -> int:
+    def _posterior(self, table: Table, out: NDArray[np.float64], kind: Kind | None) -> int:
         """Fill out; returns how many rows no class could have made."""
         out[:] = 0.0
         self._add_terms(table, out)
@@ -315,7 +328,7 @@ class TallyClassifier:
         )
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log P(class) + Σ log P(attribute | class).
+        """Log P(class) + Σ log P(attribute | class).
 
         Parameters
         ----------
@@ -329,7 +342,7 @@ class TallyClassifier:
         return self._filled(X, None)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log P(class | row).
+        """Log P(class | row).
 
         Parameters
         ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -76,8 +77,7 @@ class NaiveBayes(Answers, TallyClassifier):
             rule = conditional_from(spec)
         if isinstance(rule, Categorical) and isinstance(attribute, Numeric):
             return Nominal(attribute.name)
-        words = isinstance(rule, Multinomial | Bernoulli) and isinstance(attribute, Nominal)
-        if named and words and attribute.grows:
+        if named and isinstance(rule, Multinomial | Bernoulli) and isinstance(attribute, Nominal) and attribute.grows:
             return Text(attribute.name)
         return attribute
 
@@ -162,12 +162,17 @@ class NaiveBayes(Answers, TallyClassifier):
                 pseudo = smoothing_of(self.smoothing).pseudo(counts[None, :], self.target_.values)
                 return np.asarray((counts + pseudo) / (counts.sum() + pseudo.sum()))
             raise OptionError(
-                f"prior={self.prior!r} is unknown.", hint="give 'raw', 'smoothed', 'uniform' or the probabilities."
+                f"prior={self.prior!r} is unknown.",
+                hint="give 'raw', 'smoothed', 'uniform' or the probabilities.",
             )
-        given = [self.prior.get(v, 0.0) for v in self.target_.values] if isinstance(self.prior, Mapping) else self.prior
+        given = (
+            [self.prior.get(v, 0.0) for v in self.target_.values] if isinstance(self.prior, Mapping) else self.prior
+        )
         shares = np.asarray(given, dtype=np.float64)
         if shares.shape != (k,) or (shares < 0).any() or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-8):
-            raise OptionError(f"prior must give {k} probabilities that add up to 1, one for each of {listed(self.classes_)}.")
+            raise OptionError(
+                f"prior must give {k} probabilities that add up to 1, one for each of {listed(self.classes_)}."
+            )
         return shares
 
     def _prior_step(self) -> Step:
@@ -178,7 +183,7 @@ class NaiveBayes(Answers, TallyClassifier):
             text, latex, fraction = f"{p:.6g}", f"{p:.6g}", exact(p)
             count, total = exact(counts[c]), exact(counts.sum())
             if self.prior == "uniform":
-                fraction = exact(1) / len(counts)  # type: ignore[operator]
+                fraction = Fraction(1, len(counts))
                 text = latex = f"1/{len(counts)}"
             elif isinstance(self.prior, str) and count is not None and total is not None:
                 smoothing = smoothing_of(self.smoothing if self.prior == "smoothed" else 0)

@@ -83,9 +83,7 @@ def _windy_as_truth(frame: Columns) -> Columns:
 
 
 _ENTRIES = {
-    "rain": _Entry(
-        "rain.csv", "rain", "Six days with the wind and the temperature: did it rain?", "lecture 000"
-    ),
+    "rain": _Entry("rain.csv", "rain", "Six days with the wind and the temperature: did it rain?", "lecture 000"),
     "tennis": _Entry(
         "tennis.csv",
         "play",

@@ -201,9 +201,7 @@ class _Reader:
             if word == "@attribute":
                 attribute = self._attribute(text)
                 if attribute.name in found:
-                    raise self.wrong(
-                        f"the attribute {attribute.name!r} is declared twice.", "rename one of them."
-                    )
+                    raise self.wrong(f"the attribute {attribute.name!r} is declared twice.", "rename one of them.")
                 found[attribute.name] = attribute
             elif word == "@data":
                 if not found:
@@ -236,19 +234,13 @@ class _Reader:
             raise self.wrong(f"the attribute {name!r} is relational, a table in a cell.", "flatten it.")
         known = did_you_mean(kind, ["numeric", "real", "integer", "string", "date"])
         shown = f"{word} {rest}".strip()
-        raise self.wrong(
-            f"the attribute {name!r} has the unknown type {shown!r}.", known or "nominal: {a, b, c}."
-        )
+        raise self.wrong(f"the attribute {name!r} has the unknown type {shown!r}.", known or "nominal: {a, b, c}.")
 
     def _nominal(self, name: str, text: str) -> Attribute:
         if not text.endswith("}"):
-            raise self.wrong(
-                f"the values of {name!r} do not end with a brace.", "write {a, b, c} in one line."
-            )
+            raise self.wrong(f"the values of {name!r} do not end with a brace.", "write {a, b, c} in one line.")
         inner = text[1:-1].strip()
-        values = (
-            [value if value is not None else "?" for value in cells_of(inner, 0, self.wrong)] if inner else []
-        )
+        values = [value if value is not None else "?" for value in cells_of(inner, 0, self.wrong)] if inner else []
         twice = next((value for i, value in enumerate(values) if value in values[:i]), None)
         if twice is not None:
             raise self.wrong(f"{name!r} declares the value {twice!r} twice.", "leave one out.")
@@ -300,9 +292,7 @@ class _Reader:
         if text is None:
             return None
         if not _NUMBER.fullmatch(text.strip()) or not 0 <= float(text) < np.inf:
-            raise self.wrong(
-                f"{text.strip()!r} is not a weight.", "a weight is a number, 0 or more, as in {2.5}."
-            )
+            raise self.wrong(f"{text.strip()!r} is not a weight.", "a weight is a number, 0 or more, as in {2.5}.")
         return float(text)
 
     def _sparse(self, text: str, width: int) -> dict[int, Cell]:
@@ -311,9 +301,7 @@ class _Reader:
             match = _CELL.match(part)
             if not match or int(match[1]) >= width:
                 message = f"{part.strip()!r} is not an index below {width} and a value."
-                raise self.wrong(
-                    message, "write {index value, index value}; the first attribute has index 0."
-                )
+                raise self.wrong(message, "write {index value, index value}; the first attribute has index 0.")
             index, value = int(match[1]), match[2].strip()
             if index in cells:
                 raise self.wrong(f"the index {index} occurs twice.", "give each attribute one value.")

@@ -22,9 +22,7 @@ def arff_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Colu
         same_columns(list(heads[0]), list(head), (paths[0], path))
         odd = next((name for name in head if head[name][0] != heads[0][name][0]), None)
         if odd is not None:
-            message = (
-                f"{odd!r} is {heads[0][odd][0]} in {paths[0].name!r} and {head[odd][0]} in {path.name!r}."
-            )
+            message = f"{odd!r} is {heads[0][odd][0]} in {paths[0].name!r} and {head[odd][0]} in {path.name!r}."
             raise ReadError(message, hint="read files with different attributes apart.")
     weighted = any(arff.has_weights(lines(path, options.encoding), path.name) for path in paths)
     if weighted and options.weight_column in names:

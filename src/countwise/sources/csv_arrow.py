@@ -63,9 +63,7 @@ def blocks(path: Path, separator: str, width: int, header: bool) -> Iterator[lis
     names = [str(i) for i in range(width)]  # the real ones may be anything
     marks = arrow.ParseOptions(delimiter=separator, newlines_in_values=True, ignore_empty_lines=True)
     texts = arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-    cell = re.compile(
-        rb'(?<![^\r\n%b])"[^"]*+(?:""[^"]*+)*+"(?![^\r\n%b])' % ((re.escape(separator.encode()),) * 2)
-    )
+    cell = re.compile(rb'(?<![^\r\n%b])"[^"]*+(?:""[^"]*+)*+"(?![^\r\n%b])' % ((re.escape(separator.encode()),) * 2))
     try:
         for part in _parts(path):
             _check(part, cell)

@@ -43,9 +43,7 @@ class _CsvFile:
         except csv.Error:
             raise probe.broken() from None
         if first is None:
-            raise ReadError(
-                f"{path.name!r} is empty.", hint="a table needs a line with the names of its columns."
-            )
+            raise ReadError(f"{path.name!r} is empty.", hint="a table needs a line with the names of its columns.")
         unnamed = [f"column{i}" for i in range(1, len(first) + 1)]
         own = [cell.strip(" \t") or other for cell, other in zip(first, unnamed, strict=True)]
         return cls(path, options, separator, named(own if options.header else unnamed, options, path))
@@ -86,18 +84,12 @@ class _CsvFile:
                 if row and not skip and len(row) != width:
                     hint = "are the separator and the quotation mark right? See separator=... and quote=..."
                     found = f"{len(row)} {'cell' if len(row) == 1 else 'cells'}"
-                    return ReadError(
-                        f"Line {start} of {name!r} has {found}, where {width} are expected.", hint=hint
-                    )
+                    return ReadError(f"Line {start} of {name!r} has {found}, where {width} are expected.", hint=hint)
                 skip = skip and not row
                 start = reader.line_num + 1
         except csv.Error as error:
             reason = str(error)
-            what = (
-                "a quotation mark that is never closed"
-                if "end of data" in reason
-                else f"a bad cell ({reason})"
-            )
+            what = "a quotation mark that is never closed" if "end of data" in reason else f"a bad cell ({reason})"
             hint = "quote=None takes quotation marks as they are."
             return ReadError(f"The row that begins in line {start} of {name!r} has {what}.", hint=hint)
         return ReadError(f"{name!r} changed while it was read.", hint="read it again.")
@@ -111,13 +103,9 @@ def _marks(separator: str, options: Options) -> dict[str, Any]:
 def _check_marks(separator: str, options: Options) -> None:
     for what, mark in (("separator", separator), ("quote", options.quote)):
         if mark is not None and (len(mark) != 1 or mark in "\r\n"):
-            raise ReadError(
-                f"{what}={mark!r} is not a single character.", hint="give one such as ',' or '\"'."
-            )
+            raise ReadError(f"{what}={mark!r} is not a single character.", hint="give one such as ',' or '\"'.")
     if separator == options.quote:
-        raise ReadError(
-            f"The separator and the quotation mark are both {separator!r}.", hint="give different ones."
-        )
+        raise ReadError(f"The separator and the quotation mark are both {separator!r}.", hint="give different ones.")
 
 
 def _sniffed(path: Path, options: Options) -> str:

@@ -74,11 +74,7 @@ class CsvColumn:
         if not plain or not joined.isascii():
             return not plain
         raw = joined.encode()
-        if (
-            raw.translate(None, _NUMBER_BYTES)
-            or raw.count(b"\n") >= len(plain)
-            or _LEADING_ZERO.search(b"\n" + raw)
-        ):
+        if raw.translate(None, _NUMBER_BYTES) or raw.count(b"\n") >= len(plain) or _LEADING_ZERO.search(b"\n" + raw):
             return False
         try:
             values = np.fromiter(map(float, plain), np.float64, len(plain))

@@ -79,8 +79,8 @@ def memory(X: Any, y: Any, sample_weight: Any = None) -> Memory:
             )
         target, name, frame = frame.columns[y], y, frame.without(y)
     else:
-        target, name = _target(y)
-        name = name if name is not None and name not in frame.columns else _free_name("class", frame)
+        target, own_name = _target(y)
+        name = own_name if own_name and own_name not in frame.columns else _free_name("class", frame)
     _check_shape(frame, target)
     label_type = target.dtype if isinstance(target, np.ndarray) else None
     if isinstance(target, np.ndarray) and target.dtype.kind in "OUSM":
@@ -164,9 +164,7 @@ def _keep(frame: Frame, target: Column, name: str, weights: NDArray[Any] | None)
         return Memory(frame, target, name, weights)
     if not keep.any():
         raise TableError(f"The target {name!r} is missing in every row that has a weight.")
-    return Memory(
-        frame.take(keep), taken(target, keep), name, None if weights is None else weights[keep], left_out
-    )
+    return Memory(frame.take(keep), taken(target, keep), name, None if weights is None else weights[keep], left_out)
 
 
 def _missing(target: Column, name: str) -> NDArray[np.bool_] | None:

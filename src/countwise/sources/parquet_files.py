@@ -33,9 +33,7 @@ def _families(types: Iterable[tuple[str, Any]], path: Path) -> dict[str, str]:
         family = next((key for key, pattern in _FAMILIES.items() if re.match(pattern, text)), None)
         if family is None:
             message = f"The column {name!r} of {path.name!r} has the type {kind}."
-            raise ReadError(
-                message, hint="leave it out, or make it a number, a date, text or true and false."
-            )
+            raise ReadError(message, hint="leave it out, or make it a number, a date, text or true and false.")
         out[name] = family
     return out
 
@@ -145,9 +143,7 @@ class _DuckTable:
     def pieces(self, rows: int, families: dict[str, str]) -> Iterator[Columns]:
         types = {"whole": "bigint", "number": "double", "truth": "boolean", "text": "varchar"}
         seconds = "epoch_us({})::double / 1e6"
-        cells = (
-            seconds.format(_sql(n)) if f == "time" else f"{_sql(n)}::{types[f]}" for n, f in families.items()
-        )
+        cells = (seconds.format(_sql(n)) if f == "time" else f"{_sql(n)}::{types[f]}" for n, f in families.items())
         answer = self.run(f"select {', '.join(cells)} {self.source}")
         while block := answer.fetchmany(rows):
             columns = zip(families.items(), zip(*block, strict=True), strict=True)
@@ -194,9 +190,7 @@ def parquet_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[C
         raise
     except Exception as error:  # the engines have no common ancestor for their errors
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ReadError(
-            f"{path.name!r} cannot be read as Parquet: {reason}", hint="is the file complete?"
-        ) from None
+        raise ReadError(f"{path.name!r} cannot be read as Parquet: {reason}", hint="is the file complete?") from None
 
 
 def _joined_families(tables: Sequence[Any], paths: list[Path]) -> dict[str, str]:
@@ -232,7 +226,5 @@ def parquet_hints(path: Path) -> dict[str, tuple[str, Any]]:
                     values = tuple(column.chunk(0).dictionary.to_pylist()) if column.num_chunks else ()
                     hints[field.name] = ("ordinal" if field.type.ordered else "nominal", values)
     except (pa.ArrowException, OSError) as error:
-        raise ReadError(
-            f"{path.name!r} cannot be read as Parquet: {error}", hint="is the file complete?"
-        ) from None
+        raise ReadError(f"{path.name!r} cannot be read as Parquet: {error}", hint="is the file complete?") from None
     return hints

@@ -51,7 +51,5 @@ def format_of(path: Path) -> str:
     ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
     kind = _FORMATS.get(ending.lower())
     if kind is None:
-        raise ReadError(
-            f"{path.name!r} has no known ending.", hint=f"known are {listed(_FORMATS)}, also with '.gz'."
-        )
+        raise ReadError(f"{path.name!r} has no known ending.", hint=f"known are {listed(_FORMATS)}, also with '.gz'.")
     return kind

@@ -185,9 +185,7 @@ def _pieces(paths: list[Path], rows: int, block: int, options: Options) -> Itera
         raise ReadError(f"A piece cannot have {min(rows, block)} rows.", hint="give 1 or more.")
     kinds = {format_of(path).replace("tsv", "csv") for path in paths}
     if len(kinds) > 1:
-        raise ReadError(
-            f"The files are of different formats: {listed(sorted(kinds))}.", hint="read them apart."
-        )
+        raise ReadError(f"The files are of different formats: {listed(sorted(kinds))}.", hint="read them apart.")
     engines: dict[str, Callable[[list[Path], int, Options], Iterator[Columns]]] = {
         "csv": csv_pieces,
         "parquet": parquet_pieces,

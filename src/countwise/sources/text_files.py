@@ -77,10 +77,6 @@ def _undecodable(path: Path, coding: str) -> ReadError:
                     line += decoder.decode(bytes([byte])).count("\n")
                 except UnicodeError:
                     where = f"byte {at} (0x{byte:02x}) in line {line}"
-                    return ReadError(
-                        f"{path.name!r} is not {coding} text: {where} cannot be decoded.", hint=hint
-                    )
+                    return ReadError(f"{path.name!r} is not {coding} text: {where} cannot be decoded.", hint=hint)
                 at += 1
-    return ReadError(
-        f"{path.name!r} is not {coding} text: it ends within a character, at byte {at}.", hint=hint
-    )
+    return ReadError(f"{path.name!r} is not {coding} text: it ends within a character, at byte {at}.", hint=hint)

@@ -16,7 +16,18 @@ from countwise.tallies.moments import Moments
 from countwise.tallies.values import Values, all_ones
 from countwise.tallies.words import Words
 
-__all__ = ["BLOCK", "Counts", "Moments", "Progress", "Tally", "Values", "Words", "all_ones", "fill_all", "tally_from"]
+__all__ = [
+    "BLOCK",
+    "Counts",
+    "Moments",
+    "Progress",
+    "Tally",
+    "Values",
+    "Words",
+    "all_ones",
+    "fill_all",
+    "tally_from",
+]
 
 _KNOWN: dict[str, Any] = {"counts": Counts, "moments": Moments, "values": Values, "words": Words}
 

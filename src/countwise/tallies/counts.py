@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.attributes import Nominal
-from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative, spread
 from countwise.table import Table
+from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative, spread
 
 __all__ = ["Counts"]
 
@@ -57,7 +57,8 @@ class Counts:
     @property
     def absent(self) -> NDArray[Any]:
         """Cells in which the last axis is missing and the others are not."""
-        return self.filled[(*(slice(0, -1) for _ in self.axes[:-1]), -1)]
+        there: tuple[Any, ...] = tuple(slice(0, -1) for _ in self.axes[:-1])
+        return self.filled[(*there, -1)]
 
     def fill(self, table: Table) -> Self:
         """Count the rows of a table."""

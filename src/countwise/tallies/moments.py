@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.attributes import Nominal, Numeric, infinity
-from countwise.tallies._base import BLOCK, Progress, joined, plain_numbers, refuse_negative, spread
 from countwise.table import Table
+from countwise.tallies._base import BLOCK, Progress, joined, plain_numbers, refuse_negative, spread
 
 __all__ = ["Moments"]
 
@@ -107,7 +107,14 @@ class Moments:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""
         n, mean, m2 = (plain_numbers(part) for part in self.triple)
-        return {"tally": "moments", "given": self.given.name, "of": self.of.name, "n": n, "mean": mean, "m2": m2}
+        return {
+            "tally": "moments",
+            "given": self.given.name,
+            "of": self.of.name,
+            "n": n,
+            "mean": mean,
+            "m2": m2,
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
@@ -160,6 +167,6 @@ def _gather(
 
 def _refuse_infinity(mean: Any, m2: Any, names: Sequence[str], columns: Sequence[NDArray[Any]]) -> None:
     bad = ~(np.isfinite(mean) & np.isfinite(m2)).all(axis=1)
-    for j in np.flatnonzero(bad):
+    for j in np.flatnonzero(bad).tolist():
         if columns[j].dtype.kind == "f" and np.isinf(columns[j]).any():
             raise infinity(columns[j], names[j])

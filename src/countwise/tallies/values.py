@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.attributes import Nominal, Numeric, infinity
+from countwise.table import Table
 from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative
 from countwise.tallies.moments import Moments
-from countwise.table import Table
 
 __all__ = ["Values", "all_ones"]
 
@@ -142,7 +142,7 @@ def multiset(values: NDArray[np.float64], weights: NDArray[Any] | None) -> Multi
 
 
 def ones(n: int) -> NDArray[np.int64]:
-    """n weights of 1 that take no memory."""
+    """N weights of 1 that take no memory."""
     return np.broadcast_to(np.int64(1), n)
 
 

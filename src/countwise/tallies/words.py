@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise.attributes import Nominal
 from countwise.bags import Block, Text
-from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative, spread
 from countwise.table import Table
+from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative, spread
 
 __all__ = ["Words"]
 
@@ -125,5 +125,3 @@ class Words:
 
 def _all_whole(cells: NDArray[Any]) -> bool:
     return bool((cells == np.floor(cells)).all())
-
-

@@ -48,7 +48,10 @@ class Grid(Mapping[str, list[Any]]):
         return list(zip(*self._columns.values(), strict=True))
 
     def __str__(self) -> str:
-        lines = [tuple(self._columns), *(tuple("" if c is None else str(c) for c in row) for row in self.rows())]
+        lines = [
+            tuple(self._columns),
+            *(tuple("" if c is None else str(c) for c in row) for row in self.rows()),
+        ]
         widths = [max(len(line[j]) for line in lines) for j in range(len(self._columns))]
         texts = ("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines)
         return "\n".join(text.rstrip() for text in texts)

@@ -42,11 +42,23 @@ def render(working: Working) -> str:
         odds = sum(s.log_odds(working.chosen, working.rival) for s in rest)
         rows.append(_cells(f"{len(rest)} smaller factors", logs, working, shown, _bar(odds, scale)))
     total = working.log_joint[working.chosen] - working.log_joint[working.rival]
-    rows.append(_cells("product", [_with(working.exact_joint[c], probability(working.log_joint[c])) for c in shown], working, shown, signed(total), "sum"))
-    rows.append(_cells("share", [_with(working.exact_posterior[c], working.share(c)) for c in shown], working, shown, ""))
+    rows.append(
+        _cells(
+            "product",
+            [_with(working.exact_joint[c], probability(working.log_joint[c])) for c in shown],
+            working,
+            shown,
+            signed(total),
+            "sum",
+        )
+    )
+    rows.append(
+        _cells("share", [_with(working.exact_posterior[c], working.share(c)) for c in shown], working, shown, "")
+    )
     against = f"speaks for {working.answer} against {working.classes[working.rival]}"
     head = "".join(f"<th{_won(c, working)}>{escape(f'{working.target} = {working.classes[c]}')}</th>" for c in shown)
-    table = f"<table><thead><tr><th></th>{head}<th>{escape(against)}</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    titles = f"<tr><th></th>{head}<th>{escape(against)}</th></tr>"
+    table = f"<table><thead>{titles}</thead><tbody>{''.join(rows)}</tbody></table>"
     return f'{_STYLE}<div class="cw-working">{_verdict(working)}{table}{_beside(working)}</div>'
 
 
