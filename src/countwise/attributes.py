@@ -162,7 +162,9 @@ class Nominal(Attribute):
     def _codes_of_numbers(self, column: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         kind, low, lookup = number_lookup(self.values)
         if kind == "lookup" and lookup is not None:
-            return _kernels.encode_integers(column, low, lookup, self.missing, self.unseen)
+            codes = np.empty(len(column), dtype=dtype)
+            _kernels.encode_columns([column], [low], [lookup], [self.unseen], [codes])
+            return codes
         if kind == "search":
             return self._codes_by_search(column, dtype)
         codes = np.full(len(column), self.unseen, dtype=dtype)  # the domain is not of numbers
@@ -288,8 +290,9 @@ def number_lookup(values: tuple[Any, ...]) -> tuple[str, int, NDArray[Any] | Non
     low, high = min(values), max(values)
     if not all(v == int(v) for v in values) or high - low >= _LOOKUP_LIMIT:
         return "search", 0, None
-    lookup = np.full(int(high - low) + 1, len(values) + 1, dtype=narrowest(len(values) + 2))
+    lookup = np.full(int(high - low) + 2, len(values) + 1, dtype=narrowest(len(values) + 2))
     lookup[[int(v - low) for v in values]] = np.arange(len(values), dtype=lookup.dtype)
+    lookup[-1] = len(values)  # the kernels look there for a missing cell
     return "lookup", int(low), lookup
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from countwise import _kernels
-from countwise.attributes import Attribute, Count, Nominal, Numeric, Ordinal, factorized, narrowest
+from countwise.attributes import Attribute, Count, Nominal, Numeric, Ordinal, factorized, number_lookup
 from countwise.bags import Block, Text
 from countwise.errors import SchemaError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse
-from countwise.table import Table
+from countwise.table import BLOCK, Table
 
 __all__ = ["Count", "Nominal", "Numeric", "Ordinal", "Schema", "Text"]
 
@@ -29,7 +29,7 @@ _KINDS: dict[str, type[Attribute]] = {
     "text": Text,
     "block": Block,
 }
-ENCODE_BLOCK = 4096  # rows of an interleaved matrix that stay in cache while each of its columns is read
+_LEAST_SMALL, _SMALL = -1024, 1 << 13  # codes that people use lie here; others are found by sorting
 _WORDS = {
     "categorical": "nominal",
     "category": "nominal",
@@ -148,7 +148,7 @@ class Schema(Mapping[str, Attribute]):
     def learn(self, frame: Frame) -> Schema:
         """The schema with all domains widened to what the frame holds."""
         interleaved = {a.name: frame.columns[a.name] for a in self.attributes if _grows_from(a, frame)}
-        found = distinct_in_blocks(interleaved, frame.n_rows)
+        found = small_domains(interleaved, frame.n_rows)
 
         def one(a: Attribute) -> Attribute:
             return a.learn(found.get(a.name, frame.columns[a.name]))
@@ -229,12 +229,10 @@ class Schema(Mapping[str, Attribute]):
         Table
         """
         frame = self.match(frame_of(X))
-        columns: dict[str, Any] = {}
         interleaved = [
             a for a in self.attributes if isinstance(a, Nominal) and _is_interleaved(frame.columns[a.name])
         ]
-        if frame.n_rows > ENCODE_BLOCK and interleaved:
-            columns = encode_in_blocks(interleaved, frame, strict=strict)
+        columns = encode_together(interleaved, frame, strict=strict) if interleaved else {}
         rest = [a for a in self.attributes if a.name not in columns]
         encoded = _kernels.over_items(rest, lambda a: a.encode(frame.columns[a.name], strict=strict))
         columns.update(zip((a.name for a in rest), encoded, strict=True))
@@ -352,7 +350,7 @@ def _by_cells(name: str, column: Any) -> Attribute:
     if present and all(issubclass(kind, bool | np.bool_) for kind in present):
         return Nominal(name, (False, True))
     numbers = (int, float, np.integer, np.floating)
-    if all(issubclass(kind, numbers) and not issubclass(kind, bool) for kind in present):
+    if present and all(issubclass(kind, numbers) and not issubclass(kind, bool) for kind in present):
         return Numeric(name)
     return Nominal(name)
 
@@ -366,40 +364,40 @@ def _grows_from(a: Attribute, frame: Frame) -> bool:
     return isinstance(a, Nominal) and bool(a.grows) and _is_interleaved(frame.columns[a.name])
 
 
-def distinct_in_blocks(columns: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
-    """Distinct numbers of the columns of one matrix, read block by block so that memory is read once."""
-    if n_rows <= ENCODE_BLOCK or not columns:
+def small_domains(columns: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    """The distinct numbers of those columns of a matrix that hold only small whole ones, read in one pass."""
+    if not columns:
         return {}
 
-    def work(start: int, stop: int) -> list[Any]:
-        return [small_domain(column[start:stop]) for column in columns.values()]
+    def work(start: int, stop: int) -> tuple[Any, Any]:
+        return _kernels.mark_columns([c[start:stop] for c in columns.values()], _LEAST_SMALL, _SMALL)
 
-    pieces = _kernels.over_blocks(n_rows, ENCODE_BLOCK, work)
-    return {name: np.unique(np.concatenate([piece[j] for piece in pieces])) for j, name in enumerate(columns)}
-
-
-def small_domain(column: Any) -> Any:
-    """The distinct numbers of a short column, NaN left out."""
-    if column.dtype.kind == "f" and not _kernels.float_is_integral(column):
-        found = np.unique(column)
-        return found[~np.isnan(found)]
-    values = _kernels.integer_domain(column, 1 << 16)
-    if values is None:
-        values = np.unique(column[~np.isnan(column)] if column.dtype.kind == "f" else column)
-    return values if column.dtype.kind != "f" else values.astype(np.float64)
+    pieces = _kernels.over_blocks(n_rows, BLOCK, work)
+    marks = np.maximum.reduce([piece[0] for piece in pieces])
+    outside = np.maximum.reduce([piece[1] for piece in pieces])
+    return {
+        name: np.flatnonzero(marks[j, :-1]) + _LEAST_SMALL for j, name in enumerate(columns) if not outside[j]
+    }
 
 
-def encode_in_blocks(attributes: Sequence[Any], frame: Frame, *, strict: bool) -> dict[str, Any]:
-    """Codes of the columns of one matrix, written block by block."""
-    columns = {a.name: np.empty(frame.n_rows, dtype=narrowest(len(a.values) + 2)) for a in attributes}
+def encode_together(attributes: Sequence[Nominal], frame: Frame, *, strict: bool) -> dict[str, Any]:
+    """Codes of those columns of one matrix whose domains are whole numbers, read in one pass."""
+    found = [(a, number_lookup(a.values)) for a in attributes]
+    ready = [(a, low, lookup) for a, (kind, low, lookup) in found if kind == "lookup" and lookup is not None]
+    codes = {a.name: np.empty(frame.n_rows, dtype=lookup.dtype) for a, _, lookup in ready}
+    lows, lookups, others = [low for _, low, _ in ready], [t for _, _, t in ready], [a.unseen for a, _, _ in ready]
 
     def work(start: int, stop: int) -> None:
-        for a in attributes:
-            columns[a.name][start:stop] = a.encode(frame.columns[a.name][start:stop])
+        _kernels.encode_columns(
+            [frame.columns[name][start:stop] for name in codes],
+            lows,
+            lookups,
+            others,
+            [column[start:stop] for column in codes.values()],
+        )
 
-    _kernels.over_blocks(frame.n_rows, ENCODE_BLOCK, work)
-    if strict:
-        for a in attributes:
-            if len(columns[a.name]) and int(columns[a.name].max()) == a.unseen:
-                a.encode(frame.columns[a.name], strict=True)  # says which row
-    return columns
+    _kernels.over_blocks(frame.n_rows, BLOCK, work)
+    for a, _, _ in ready:
+        if strict and len(codes[a.name]) and int(codes[a.name].max()) == a.unseen:
+            a.encode(frame.columns[a.name], strict=True)  # says which row
+    return codes

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from countwise.bags import Bag
 
-__all__ = ["Table"]
+__all__ = ["BLOCK", "Table"]
+
+BLOCK = 1 << 16  # rows a piece of work; fixed, so that results do not depend on the number of threads
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,6 +25,15 @@ struct Csr {
     bool present;  // 1 for an entry above 0 instead of its value
 };
 
+// Codes of whole numbers: that of low + i is lookup[i]; the last entry is the code of a missing cell.
+struct CodeTable {
+    const void* lookup;
+    std::size_t n;
+    std::int64_t low;
+    std::uint32_t other;
+    Type type;
+};
+
 // Sorted points with weights (or a null pointer), and the kernel's width.
 struct Points {
     const double* x;
@@ -74,6 +83,11 @@ struct Kernels {
     void (*encode_integers)(Column column, std::size_t rows, std::int64_t low, const void* lookup,
                             std::size_t n_lookup, Type type, std::uint32_t missing, std::uint32_t other,
                             void* codes);
+    // A mark for each of span numbers from low on and one more for the missing; outside: anything else was met.
+    void (*mark_columns)(const Column* columns, std::size_t n_columns, std::size_t rows, std::int64_t low,
+                         std::size_t span, std::uint8_t* marks, std::uint8_t* outside);
+    void (*encode_columns)(const Column* columns, std::size_t n_columns, std::size_t rows,
+                           const CodeTable* tables, void* const* codes);
     void (*gauss_log_sums_exact)(const Points& points, const double* queries, std::size_t n, double* sums);
     // Two calls: without room it returns how many boxes there will be.
     std::size_t (*gauss_expand)(const Points& points, double tolerance, std::int64_t* boxes, double* taylor);

@@ -62,6 +62,11 @@ public:
     Columns(nb::handle objects, bool codes);
     std::size_t count() const { return columns_.size(); }
     const Column* data() const { return columns_.data(); }
+    // The length of all of them.
+    std::size_t rows() const {
+        check(arrays_[0].size());
+        return arrays_[0].size();
+    }
     void check(std::size_t rows) const;
 
 private:

@@ -46,14 +46,15 @@ bool Sources::nearest(double q, size_t self, size_t* which) const {
     return true;
 }
 
-// Sum of w exp(z0 * z0 - z * z) over some points, where z0 is the smallest z.
-double Sources::part(double q, double z0, size_t from, size_t to) const {
-    const vd center = splat(q), factor = splat(scale), least = splat(z0);
+// Sum of w exp(z0 * z0 - z * z) over some points, where z0, at the distance d0, is the smallest z.
+double Sources::part(double q, double d0, size_t from, size_t to) const {
+    const vd center = splat(q), factor = splat(scale), least = splat(d0);
     vd sum = splat(0.0);
     const auto term = [&](vd at, vd weights) {
-        const vd z = abs_of(at - center) * factor;
-        // Not a difference of squares, which would cancel far out.
-        sum += exp_or_0((least - z) * (z + least)) * weights;
+        const vd d = abs_of(at - center);
+        // Not a difference of squares, which would cancel far out; and a difference before it is scaled, so
+        // that it is exactly 0 at equal distances even if products and sums are rounded together.
+        sum += exp_or_0(((least - d) * factor) * ((d + least) * factor)) * weights;
     };
     size_t i = from;
     for (; i + lanes <= to; i += lanes) term(load(x + i), w ? load(w + i) : splat(1.0));
@@ -73,19 +74,20 @@ double Sources::part(double q, double z0, size_t from, size_t to) const {
 double Sources::log_sum(double q, size_t self, double rest) const {
     if (q != q) return q;
     size_t near = self;
-    double z0 = 0.0, w0 = rest;
+    double d0 = 0.0, w0 = rest;
     if (self == nobody || rest <= 0) {
         if (!nearest(q, self, &near)) return -HUGE_VAL;
-        z0 = std::fabs(q - x[near]) * scale;
+        d0 = std::fabs(q - x[near]);
         w0 = weight_of(near);
     }
+    const double z0 = d0 * scale;
     if (!(z0 * z0 < HUGE_VAL)) return -HUGE_VAL;
     const double margin = larger(std::log(weight / w0), 0.0) + 39.2;
     const double reach = std::sqrt(z0 * z0 + margin) / scale * (1 + 1e-12);  // more than its rounding
     const size_t low = smaller(first_from(x, n, q - reach), near);
-    const size_t high = larger(first_from(x, n, q + reach), near + 1);
-    double sum = self == nobody ? part(q, z0, low, high)
-                                : part(q, z0, smaller(low, self), self) + part(q, z0, self + 1, larger(high, self + 1));
+    const size_t high = larger(first_above(x, n, q + reach), near + 1);
+    double sum = self == nobody ? part(q, d0, low, high)
+                                : part(q, d0, smaller(low, self), self) + part(q, d0, self + 1, larger(high, self + 1));
     if (self != nobody && rest > 0) sum += rest;
     return std::log(sum) - z0 * z0;
 }

@@ -26,22 +26,31 @@ public:
     double log_sum(double q, size_t self = nobody, double rest = 0.0) const;
 
 private:
-    double part(double q, double nearest, size_t from, size_t to) const;
+    double part(double q, double d0, size_t from, size_t to) const;
     bool nearest(double q, size_t self, size_t* which) const;
 
     Scratch<double> kept_;
 };
 
-// The first of n ascending numbers that is not below q.
-inline size_t first_from(const double* x, size_t n, double q) {
+// The first of n ascending numbers for which `before` is false.
+template <class Before>
+COUNTWISE_INLINE size_t first_not(const double* x, size_t n, const Before& before) {
     size_t low = 0;
     while (n > 0) {
         const size_t half = n / 2;
-        const bool below = x[low + half] < q;
-        low = below ? low + half + 1 : low;
-        n = below ? n - half - 1 : half;
+        const bool right = before(x[low + half]);
+        low = right ? low + half + 1 : low;
+        n = right ? n - half - 1 : half;
     }
     return low;
+}
+
+inline size_t first_from(const double* x, size_t n, double q) {
+    return first_not(x, n, [q](double at) { return at < q; });
+}
+
+inline size_t first_above(const double* x, size_t n, double q) {
+    return first_not(x, n, [q](double at) { return at <= q; });
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

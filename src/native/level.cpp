@@ -22,6 +22,8 @@ const Kernels kernels = {
     integer_marks,
     integer_values,
     encode_integers,
+    mark_columns,
+    encode_columns,
     gauss_log_sums_exact,
     gauss_expand,
     gauss_log_sums,

@@ -32,6 +32,9 @@ void integer_marks(Column column, size_t rows, int64_t low, std::uint8_t* marks)
 size_t integer_values(Column column, size_t rows, int64_t* values);
 void encode_integers(Column column, size_t rows, int64_t low, const void* lookup, size_t n_lookup, Type type,
                      uint32_t missing, uint32_t other, void* codes);
+void mark_columns(const Column* columns, size_t n_columns, size_t rows, int64_t low, size_t span,
+                  std::uint8_t* marks, std::uint8_t* outside);
+void encode_columns(const Column* columns, size_t n_columns, size_t rows, const CodeTable* tables, void* const* codes);
 void gauss_log_sums_exact(const Points& points, const double* queries, size_t n, double* sums);
 size_t gauss_expand(const Points& points, double tolerance, int64_t* boxes, double* taylor);
 void gauss_log_sums(const Points& points, const Boxes& boxes, const double* queries, size_t n, double* sums);

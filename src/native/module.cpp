@@ -207,6 +207,7 @@ NB_MODULE(_native, m) {
     m.def("argmax_rows", &argmax_rows, "out"_a);
     define_sparse(m);
     define_integers(m);
+    define_columns(m);
     define_objects(m);
     define_gauss(m);
 }

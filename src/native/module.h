@@ -16,6 +16,7 @@ auto unlocked(Work work) {
 
 void define_sparse(nb::module_& m);
 void define_integers(nb::module_& m);
+void define_columns(nb::module_& m);
 void define_objects(nb::module_& m);
 void define_gauss(nb::module_& m);
 

@@ -236,7 +236,7 @@ public:
 
     void add_block(Column codes, const double* w, size_t start, size_t stop, double* n, double* mean, double* m2) {
         for (size_t i = 0; i < count_ * n_classes_; ++i)
-            totals_[i] = {splat(0.0), splat(0.0), splat(0.0), n[i] > 0 ? mean[i] : 0.0, n[i] > 0};
+            totals_[i] = {splat(0.0), splat(0.0), splat(0.0), splat_bits(0), n[i] > 0 ? mean[i] : 0.0, n[i] > 0};
         for (size_t r = start; r < stop; r += tile_rows) {
             const size_t rows = smaller(tile_rows, stop - r);
             const double* x[group_columns];
@@ -252,13 +252,16 @@ public:
         }
         for (size_t i = 0; i < count_ * n_classes_; ++i) {
             const Total& t = totals_[i];
-            merge(t.shift, sum_of(t.sum), sum_of(t.squares), sum_of(t.weight), n[i], mean[i], m2[i]);
+            double weight = sum_of(t.weight);
+            for (size_t k = 0; k < lanes; ++k) weight += static_cast<double>(t.count[k]);
+            merge(t.shift, sum_of(t.sum), sum_of(t.squares), weight, n[i], mean[i], m2[i]);
         }
     }
 
 private:
     struct Total {
         vd sum, squares, weight;
+        vi count;  // instead of the weight if all are 1
         double shift;
         bool has_shift;
     };
@@ -288,24 +291,26 @@ private:
     template <bool Weighted>
     void add_cells(const double* x, const int64_t* mask, Total& total) const {
         const vd shift = splat(total.shift);
-        vd sum = splat(0.0), squares = sum, weight = sum;
-        vi count = splat_bits(0);
-        for (size_t r = 0; r < tile_rows; r += lanes) {
-            const vd at = load(x + r);
-            const vi there = load_as<vi>(mask + r) & not_nan(at);
-            const vd d = only(there, at - shift);
-            const vd w = Weighted ? only(there, load(weights_ + r)) : splat(1.0);
-            const vd wd = Weighted ? w * d : d;
-            sum += wd;
-            squares += wd * d;
-            if (Weighted) weight += w;
-            else count = count - there;
-        }
-        if (!Weighted)
-            for (size_t i = 0; i < lanes; ++i) weight[i] = static_cast<double>(count[i]);
-        total.sum += sum;
-        total.squares += squares;
-        total.weight += weight;
+        // Two sums in turns: one alone would wait for its own last addition.
+        const vd zero = splat(0.0);
+        vd sum[2] = {zero, zero}, squares[2] = {zero, zero}, weight[2] = {zero, zero};
+        vi count[2] = {splat_bits(0), splat_bits(0)};
+        for (size_t r = 0; r < tile_rows; r += 2 * lanes)
+            for (size_t k = 0; k < 2; ++k) {
+                const vd at = load(x + r + k * lanes);
+                const vi there = load_as<vi>(mask + r + k * lanes) & not_nan(at);
+                const vd d = only(there, at - shift);
+                const vd w = Weighted ? only(there, load(weights_ + r + k * lanes)) : splat(1.0);
+                const vd wd = Weighted ? w * d : d;
+                sum[k] += wd;
+                squares[k] += wd * d;
+                if (Weighted) weight[k] += w;
+                else count[k] = count[k] - there;
+            }
+        total.sum += sum[0] + sum[1];
+        total.squares += squares[0] + squares[1];
+        if (Weighted) total.weight += weight[0] + weight[1];
+        else total.count = total.count + (count[0] + count[1]);
     }
 
     const Column* columns_;

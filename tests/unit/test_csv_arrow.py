@@ -21,6 +21,14 @@ pytest.importorskip("pyarrow.csv")
 law = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.fixture
+def usual_limit():
+    """The csv module's own limit for a cell, which SciPy's ARFF reader lifts for the whole process."""
+    before = csv.field_size_limit(131072)
+    yield
+    csv.field_size_limit(before)
+
+
 @contextmanager
 def through(engine: str, block: int = 1 << 22):
     """Read every CSV file by one engine; the list counts what pyarrow has converted in the end."""
@@ -103,7 +111,22 @@ WORDS = st.sampled_from(
             "true",
             "false",
         ),
-        *("TRUE", "x", "1_0", "inf", "-Infinity", "nan", "é", "0x10", '"', "a\nb", "c\r\nd", "x,y", "-999"),
+        *(
+            "TRUE",
+            "x",
+            "1_0",
+            "inf",
+            "-Infinity",
+            "nan",
+            "é",
+            "0x10",
+            '"',
+            "a\nb",
+            "c\r\nd",
+            "x,y",
+            "-999",
+            "\ufeff1",
+        ),
     ]
 )
 TEXTS = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=5)
@@ -138,13 +161,13 @@ def test_a_well_written_table_is_the_same_through_both(
     path = tmp_path / "t.csv"
     path.write_bytes(("\ufeff" * mark + out.getvalue()).encode())
     used = agree(path, block=block, separator=separator, header=header, missing=missing)
-    if table and block > 7:  # a small block may be too small for a row
+    if table and block > 7 and "\ufeff" not in out.getvalue():  # a small block may be too small for a row
         assert used
 
 
 @law
 @given(
-    text=st.text('a1,"\n\r\t ;é0.-', max_size=40),
+    text=st.text('a1,"\n\r\t ;é0.-\ufeff', max_size=40),
     block=st.sampled_from([1, 2, 5, 1 << 22]),
     separator=st.sampled_from([",", None]),
     header=st.booleans(),
@@ -154,6 +177,8 @@ def test_a_well_written_table_is_the_same_through_both(
 @example('a,b\n "x",1\n', 5, ",", True)
 @example('a,b\n"x\n",1\n"', 5, ",", True)
 @example('a\n""\n\n"""\n"\n', 2, ",", True)
+@example("\ufeff\ufeff1,2\n", 1 << 22, ",", False)
+@example("a,b\n1,2\n\ufeff3,4\n\ufeff5,6\n7,8\n", 5, ",", True)
 def test_any_text_gives_the_same_table_or_the_same_error(tmp_path, text, block, separator, header):
     path = tmp_path / "t.csv"
     path.write_bytes(text.encode())
@@ -161,9 +186,7 @@ def test_any_text_gives_the_same_table_or_the_same_error(tmp_path, text, block, 
 
 
 @law
-@given(
-    data=st.binary(max_size=40), head=st.sampled_from([b"", b"a,b\n1,2\n", b"a\n"]), block=st.integers(1, 60)
-)
+@given(data=st.binary(max_size=40), head=st.sampled_from([b"", b"a,b\n1,2\n", b"a\n"]), block=st.integers(1, 60))
 def test_any_bytes_give_the_same_table_or_the_same_error(tmp_path, data, head, block):
     path = tmp_path / "t.csv"
     path.write_bytes(head + data)
@@ -199,6 +222,7 @@ def test_numbers_have_the_same_type_and_bits(tmp_path, cells):
         (b"a,b\n1,\x002\n", "NUL"),
     ],
 )
+@pytest.mark.usefixtures("usual_limit")
 def test_a_bad_file_is_named_by_its_line_as_ever(tmp_path, text, message):
     path = tmp_path / "t.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -225,6 +249,14 @@ def test_a_file_that_is_not_plain_is_read_by_the_csv_module(tmp_path, data, opti
     path = tmp_path / "t.csv"
     path.write_bytes(data)
     assert not agree(path, **options)
+
+
+@pytest.mark.usefixtures("usual_limit")
+@pytest.mark.parametrize(("length", "fits"), [(131072, True), (131073, False)])
+def test_a_cell_is_too_long_for_both_or_for_none(tmp_path, length, fits):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1," + "x" * length + "\n")
+    assert agree(path) == fits
 
 
 def test_a_row_that_seems_endless_is_left_to_the_csv_module(tmp_path):

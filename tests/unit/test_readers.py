@@ -146,9 +146,7 @@ def test_quotes_hold_separators_newlines_and_doubled_quotes(write):
 
 
 def test_without_a_quotation_mark_quotes_are_text(write):
-    frame = read(
-        write('ham\t"Happy day" I know\nspam\t"call\n', "t.tsv"), header=False, quote=None, names=["l", "m"]
-    )
+    frame = read(write('ham\t"Happy day" I know\nspam\t"call\n', "t.tsv"), header=False, quote=None, names=["l", "m"])
     assert frame["m"].tolist() == ['"Happy day" I know', '"call']
 
 
@@ -293,9 +291,7 @@ def test_files_that_differ_in_columns_or_format_are_refused(write):
         write("a,c\n1,2\n", "2.csv"),
         write("@relation x", "3.arff"),
     )
-    with pytest.raises(
-        ReadError, match=r"'1.csv' and '2.csv' differ in their columns: only one has 'b', 'c'"
-    ):
+    with pytest.raises(ReadError, match=r"'1.csv' and '2.csv' differ in their columns: only one has 'b', 'c'"):
         list(read_pieces([one, two]))
     with pytest.raises(ReadError, match="different formats: 'arff', 'csv'"):
         list(read_pieces([one, three]))
@@ -424,9 +420,7 @@ def parquet(arrow, tmp_path):
             "gaps": arrow.array([1, None, 3], arrow.int32()),
             "huge": arrow.array([1, 2, 2**64 - 1], arrow.uint64()),
             "real": arrow.array([1.5, None, float("nan")], arrow.float32()),
-            "money": arrow.array(
-                [decimal.Decimal("1.25"), None, decimal.Decimal("3.00")], arrow.decimal128(8, 2)
-            ),
+            "money": arrow.array([decimal.Decimal("1.25"), None, decimal.Decimal("3.00")], arrow.decimal128(8, 2)),
             "truth": arrow.array([True, None, False]),
             "text": arrow.array(["a", None, ""]),
             "color": arrow.array(["red", "blue", None]).dictionary_encode(),
@@ -517,12 +511,8 @@ def test_parquet_without_an_engine_says_what_to_install(parquet, monkeypatch):
 def test_parquet_declares_its_categories(arrow, tmp_path):
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "t.parquet"
-    sizes = pandas.Categorical(
-        ["small", None, "large"], categories=["small", "medium", "large"], ordered=True
-    )
-    pandas.DataFrame({"size": sizes, "x": [1, 2, 3], "k": pandas.Categorical(["b", "a", "b"])}).to_parquet(
-        path
-    )
+    sizes = pandas.Categorical(["small", None, "large"], categories=["small", "medium", "large"], ordered=True)
+    pandas.DataFrame({"size": sizes, "x": [1, 2, 3], "k": pandas.Categorical(["b", "a", "b"])}).to_parquet(path)
     hints = attribute_hints(path)
     assert hints["k"] == ("nominal", ("a", "b"))
     assert hints["size"] == ("ordinal", ("small", "medium", "large"))

@@ -30,6 +30,7 @@ __all__ = [
     "count_codes",
     "csr_add",
     "csr_class_sums",
+    "encode_columns",
     "encode_integers",
     "factorize_objects",
     "float_is_integral",
@@ -38,6 +39,7 @@ __all__ = [
     "gauss_log_sums_exact",
     "gauss_loo_log_sums",
     "integer_domain",
+    "mark_columns",
     "normalize",
     "over_blocks",
     "over_items",
@@ -83,6 +85,7 @@ class_moments = _chosen.class_moments
 count_codes = _chosen.count_codes
 csr_add = _chosen.csr_add
 csr_class_sums = _chosen.csr_class_sums
+encode_columns = _chosen.encode_columns
 encode_integers = _chosen.encode_integers
 factorize_objects = _chosen.factorize_objects
 float_is_integral = _chosen.float_is_integral
@@ -91,4 +94,5 @@ gauss_log_sums = _chosen.gauss_log_sums
 gauss_log_sums_exact = _chosen.gauss_log_sums_exact
 gauss_loo_log_sums = _chosen.gauss_loo_log_sums
 integer_domain = _chosen.integer_domain
+mark_columns = _chosen.mark_columns
 normalize = _chosen.normalize

@@ -393,6 +393,60 @@ def encode_integers(column: Array, low: int, lookup: Array, missing: int, other:
     return codes
 
 
+def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, Array]:
+    """Which of the numbers low .. low + span - 1 each column holds.
+
+    Parameters
+    ----------
+    columns : list of columns
+    low, span : int
+        The least number, and how many.
+
+    Returns
+    -------
+    marks : uint8, shape (n_columns, span + 1)
+        1 where the number was met; the last entry is for missing cells.
+    outside : uint8, shape (n_columns,)
+        1 if the column holds anything else: a number outside, or one that is not whole.
+    """
+    _check_columns(columns, len(columns[0]) if columns else 0)
+    marks = np.zeros((len(columns), span + 1), np.uint8)
+    outside = np.zeros(len(columns), np.uint8)
+    for j, column in enumerate(columns):
+        found = np.unique(column.astype(np.uint8) if column.dtype.kind == "b" else column)
+        gaps = np.isnan(found) if found.dtype.kind == "f" else np.zeros(len(found), bool)
+        marks[j, span] = gaps.any()
+        found = found[~gaps]
+        inside = (found >= low) & (found < low + span)
+        if found.dtype.kind == "f":
+            inside &= np.floor(found) == found
+        outside[j] = not inside.all()
+        marks[j, found[inside].astype(np.int64) - low] = 1
+    return marks, outside
+
+
+def encode_columns(
+    columns: Sequence[Array], lows: list[int], lookups: list[Array], others: list[int], codes: list[Array]
+) -> None:
+    """Codes of whole numbers, of many columns at once: ``lookup[x - low]``, written to `codes`.
+
+    Parameters
+    ----------
+    columns : list of columns
+    lows : list of int
+        The number that the first entry of each lookup stands for.
+    lookups : list of codes
+        The last entry of each is the code of a missing cell and stands for no number.
+    others : list of int
+        The codes of numbers that are not whole or outside the lookup.
+    codes : list of codes
+        Contiguous arrays of the lookups' types, to be filled.
+    """
+    _check_columns(columns, len(columns[0]) if columns else 0)
+    for column, low, lookup, other, to in zip(columns, lows, lookups, others, codes, strict=True):
+        to[:] = encode_integers(column, low, lookup[:-1], int(lookup[-1]), other)
+
+
 def factorize_objects(column: NDArray[np.object_]) -> tuple[NDArray[np.uint32], list[Any]]:
     """Codes of Python objects in the order in which they are first seen.
 

@@ -66,6 +66,8 @@ class Smoothing:
     def pseudo(self, counts: NDArray[Any], values: Sequence[Any], extra: int = 0) -> NDArray[np.float64]:
         """The imagined count of each value; shape (values + extra,)."""
         k = counts.shape[-1] + extra
+        if k == 0:  # nothing but missing cells: no value, no count
+            return np.empty(0)
         if self.estimate is None:
             return np.full(k, float(self.epsilon or 0.0))
         m, p = float(self.estimate.m), self.estimate.p

@@ -115,6 +115,8 @@ def leave_one_out_score(density: Any, tally: Values, moments: Moments) -> float:
     n, overall = moments.triple[0], moments.overall
     total = 0.0
     for c, (values, weights) in enumerate(tally.filled):
+        if len(values) == 0:
+            continue
         left_out = _own_kernel(density, values, weights, c) if isinstance(density, KernelDensity) else None
         for start in range(0, len(values), _BLOCK):
             part = slice(start, start + _BLOCK)

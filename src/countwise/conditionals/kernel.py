@@ -117,6 +117,7 @@ class KernelDensity:
     def log_density(self, column: NDArray[Any], c: int) -> NDArray[np.float64]:
         """Log f(x | class c); NaN where x is missing."""
         values, weights, boxes, taylor, norm = self._expanded[c]
+        column = np.asarray(column, dtype=np.float64)
         sums = _kernels.gauss_log_sums(values, weights, float(self.widths[c]), boxes, taylor, TOLERANCE, column)
         return np.asarray(sums - norm)
 

@@ -111,6 +111,8 @@ def _check(part: bytes, cell: re.Pattern[bytes]) -> None:
     """Refuse text on which pyarrow and the csv module might differ."""
     if b"\0" in part or (b"\r" in part and part.count(b"\r") != part.count(b"\r\n")):
         raise UnfitError("a NUL byte or a lone carriage return")
+    if part.startswith(codecs.BOM_UTF8):  # pyarrow drops it, but only the first one of a file is a mark
+        raise UnfitError("a byte order mark within the file")
     if not part.isascii():
         part.decode()
     # Taken from the left, quoted cells are found where they begin, so that a mark left over is a stray one.

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from countwise.attributes import Nominal
 from countwise.bags import Block, Text
 from countwise.errors import TableError
-from countwise.table import Table
+from countwise.table import BLOCK, Table
 
 __all__ = ["BLOCK", "Progress", "Tally", "joined", "plain_numbers", "spread"]
-
-BLOCK = 1 << 16  # rows a piece of work; fixed, so that results do not depend on the number of threads
 
 Progress = Callable[[int], None]
 

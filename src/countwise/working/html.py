@@ -14,9 +14,9 @@ from countwise.working.working import Working
 __all__ = ["render"]
 
 _STYLE = """<style>
-.cw-working{font:14px/1.45 system-ui,sans-serif;color:#1b1b1b;background:#fff;max-width:62em;padding:.6em}
+.cw-working{font:14px/1.45 system-ui,sans-serif;color:#1b1b1b;background:#fff;overflow-x:auto;padding:.6em}
 .cw-working table{border-collapse:collapse;margin:.3em 0}
-.cw-working th,.cw-working td{padding:.22em .8em;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
+.cw-working th,.cw-working td{padding:.22em .8em;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap}
 .cw-working th{border-bottom:2px solid #555;font-weight:600}
 .cw-working .won{background:#eef3fa}
 .cw-working tr.sum td{border-top:2px solid #555;font-weight:600}

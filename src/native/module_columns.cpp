@@ -1,0 +1,53 @@
+// Bindings of the kernels on many columns of whole numbers.
+#include "module.h"
+
+namespace countwise {
+
+namespace {
+
+nb::tuple mark_columns(nb::handle columns, std::int64_t low, std::size_t span) {
+    const Columns column(columns, false);
+    const std::size_t rows = column.count() ? column.rows() : 0;
+    const nb::object marks = new_array("zeros", nb::make_tuple(column.count(), span + 1), "uint8");
+    const nb::object outside = new_array("zeros", nb::int_(column.count()), "uint8");
+    const Array mark(marks, "marks"), far(outside, "outside");
+    unlocked([&] {
+        kernels().mark_columns(column.data(), column.count(), rows, low, span, mark.data<std::uint8_t>(),
+                               far.data<std::uint8_t>());
+    });
+    return nb::make_tuple(marks, outside);
+}
+
+void encode_columns(nb::handle columns, nb::list lows, nb::list lookups, nb::list others, nb::list codes) {
+    const Columns column(columns, false);
+    const std::size_t n = column.count(), rows = n ? column.rows() : 0;
+    if (lows.size() != n || lookups.size() != n || others.size() != n || codes.size() != n)
+        refuse_value("lows, lookups, others and codes must have an entry for each column");
+    std::vector<Array> kept;
+    kept.reserve(2 * n);
+    std::vector<CodeTable> tables;
+    std::vector<void*> to;
+    for (std::size_t j = 0; j < n; ++j) {
+        kept.push_back(codes_array(lookups[j], "lookups"));
+        const Array& lookup = kept.back();
+        kept.emplace_back(codes[j], "codes", true);
+        const Array& code = kept.back();
+        if (!lookup.contiguous() || lookup.size() == 0) refuse_value("a lookup must be contiguous and not empty");
+        if (code.dimensions() != 1 || !code.contiguous() || code.type() != lookup.type() || code.size() != rows)
+            refuse_value("codes must be contiguous, of the lookup's type and the columns' length");
+        tables.push_back({lookup.data<const void>(), lookup.size(), nb::cast<std::int64_t>(lows[j]),
+                          nb::cast<std::uint32_t>(others[j]), lookup.type()});
+        to.push_back(code.data<void>());
+    }
+    unlocked([&] { kernels().encode_columns(column.data(), n, rows, tables.data(), to.data()); });
+}
+
+}  // namespace
+
+void define_columns(nb::module_& m) {
+    using namespace nb::literals;
+    m.def("mark_columns", &mark_columns, "columns"_a, "low"_a, "span"_a);
+    m.def("encode_columns", &encode_columns, "columns"_a, "lows"_a, "lookups"_a, "others"_a, "codes"_a);
+}
+
+}  // namespace countwise
