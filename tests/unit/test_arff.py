@@ -292,9 +292,7 @@ COLORS = st.sampled_from(["red", "green", "blue"]) | st.none()
 def test_generated_files_are_read_as_scipy_reads_them(tmp_path, table, rows):
     path = tmp_path / "law.arff"
     head = "@relation r\n@attribute x numeric\n@attribute c {red, green, blue}\n@attribute y real\n@data\n"
-    path.write_text(
-        head + "".join(",".join("?" if v is None else str(v) for v in row) + "\n" for row in table)
-    )
+    path.write_text(head + "".join(",".join("?" if v is None else str(v) for v in row) + "\n" for row in table))
     data, _ = scipy_arff.loadarff(path)
     frame = read(path)
     np.testing.assert_array_equal(frame["x"], data["x"])

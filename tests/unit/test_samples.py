@@ -101,9 +101,7 @@ def test_tennis_and_weather_are_the_same_days():
     tennis, weather = load("tennis").frame, load("weather").frame
     assert [word.lower() for word in tennis["play"]] == weather["play"].tolist()
     assert [word == "Strong" for word in tennis["wind"]] == weather["windy"].tolist()
-    assert [word.lower().replace("rain", "rainy") for word in tennis["outlook"]] == weather[
-        "outlook"
-    ].tolist()
+    assert [word.lower().replace("rain", "rainy") for word in tennis["outlook"]] == weather["outlook"].tolist()
 
 
 def test_messages_keep_their_quotation_marks_and_line():
