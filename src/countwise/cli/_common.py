@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -113,6 +114,11 @@ def echo_json(value: Any) -> None:
     import json
 
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def terminal_width() -> int | None:
+    """The width of the terminal; None if the output goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def existing(path: str) -> Path:

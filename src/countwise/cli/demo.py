@@ -22,6 +22,7 @@ def command(output: str) -> None:
     """Train on a table with mixed columns and gaps, show a worked answer, write a model file."""
     started = time.perf_counter()
     from countwise import _kernels, samples
+    from countwise.cli._common import terminal_width
     from countwise.modelfile import save
     from countwise.models.naive_bayes import NaiveBayes
 
@@ -34,7 +35,7 @@ def command(output: str) -> None:
     click.echo("A bird whose sex was not recorded and whose flipper was not measured:\n")
     bird = [{"island": "Dream", "bill_length_mm": 45.2, "bill_depth_mm": 17.8, "flipper_length_mm": None,
              "body_mass_g": 3950, "sex": None, "year": 2009}]  # fmt: skip
-    click.echo(model.explain(bird).text())
+    click.echo(model.explain(bird).text(terminal_width()))
     right = (model.predict(penguins.X) == penguins.y).mean()
     click.echo(f"\nIt tells {right:.1%} of the rows it learned from. The model is in {output}:")
     click.echo(f"  countwise show {output}")

@@ -46,7 +46,7 @@ def command(
     countwise explain weather.json --set outlook=sunny,temperature=66,humidity=90,windy=TRUE
     countwise explain weather.json days.csv --row 3
     """
-    from countwise.cli._common import echo_json, pairs, row_from
+    from countwise.cli._common import echo_json, pairs, row_from, terminal_width
     from countwise.modelfile import load
 
     if not 0 <= interval < 1:
@@ -59,7 +59,7 @@ def command(
     if form == "json":
         echo_json(working.to_dict())
     else:
-        click.echo({"text": working.text, "latex": working.latex, "html": working.html}[form]())
+        click.echo(working.text(terminal_width()) if form == "text" else getattr(working, form)())
 
 
 def _row(file: Any, row: int) -> Any:

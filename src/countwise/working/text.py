@@ -13,8 +13,16 @@ _MOST_CLASSES = 4
 _MOST_STEPS = 30
 
 
-def render(working: Working) -> str:
-    """The table of factors, the answer, and what stands beside it."""
+def render(working: Working, width: int | None = None) -> str:
+    """The factors, the answer, and what stands beside it; class by class if a table would be too wide."""
+    table = _table(working)
+    if width is not None and max(map(len, table.split("\n"))) > width:
+        table = "\n\n".join(_class(working, c) for c in columns(working))
+    return "\n".join([table, "", *_verdict(working), *_beside(working)])
+
+
+def _table(working: Working) -> str:
+    """A row a factor, a column a class."""
     shown = columns(working)
     target = working.target
     rows = [_row(f"P({target})", working.prior, working, shown)]
@@ -29,8 +37,21 @@ def render(working: Working) -> str:
     rows.append(["share", *(_posterior(working, c) for c in shown), ""])
     against = f"log-odds {working.answer} : {working.classes[working.rival]}"
     head = ["", *(f"{target} = {working.classes[c]}" for c in shown), against]
-    grid = Grid({name: [row[j] for row in rows] for j, name in enumerate(head)})
-    return "\n".join([str(grid), "", *_verdict(working), *_beside(working)])
+    return str(Grid({name: [row[j] for row in rows] for j, name in enumerate(head)}))
+
+
+def _class(working: Working, c: int) -> str:
+    """The factors of one class, one below the other."""
+    steps, rest = folded(working)
+    labels = [f"P({working.target})", *(f"P({step.event} | {working.target})" for step in steps)]
+    cells = [factor_text(step.factors[c]) for step in (working.prior, *steps)]
+    if rest:
+        labels.append(f"{len(rest)} smaller factors")
+        cells.append(probability(sum(step.factors[c].log for step in rest)))
+    labels += ["product", "share"]
+    cells += [_product(working, c), _posterior(working, c)]
+    title = f"{working.target} = {working.classes[c]}"
+    return str(Grid({title: [f"  {label}" for label in labels], "": cells}))
 
 
 def columns(working: Working) -> list[int]:

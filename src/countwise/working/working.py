@@ -173,11 +173,11 @@ class Working:
             "changes": [{"to": c.to, "values": c.values, "posterior": c.posterior} for c in self.changes],
         }
 
-    def text(self) -> str:
-        """As a lecture writes it."""
+    def text(self, width: int | None = None) -> str:
+        """As a lecture writes it; class by class if the table is wider than `width`."""
         from countwise.working.text import render
 
-        return render(self)
+        return render(self, width)
 
     def latex(self) -> str:
         """For a paper or a slide."""
