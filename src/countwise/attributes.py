@@ -12,7 +12,7 @@ NaN, NaT, NA) are recognized here and nowhere later:
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -142,6 +142,7 @@ class Nominal(Attribute):
             raise UnseenValueError(
                 f"{self.name!r} is {value!r} in row {row}; its values are {listed(self.values)}.",
                 hint=did_you_mean(value, self.values) or "declare the value, or let the domain grow.",
+                row=row,
             )
         return codes
 
@@ -153,7 +154,7 @@ class Nominal(Attribute):
             if column.dtype.kind == "b":
                 column = column.view(np.uint8)
             return self._codes_of_numbers(column, dtype)
-        coded = column if isinstance(column, Coded) else factorized(column)
+        coded = column if isinstance(column, Coded) else factorized(column, self.name)
         index = {value: code for code, value in enumerate(self.values)}
         lookup = [self.missing if is_missing(c) else index.get(_plain(c), self.unseen) for c in coded.categories]
         table = np.array([*lookup, self.missing], dtype=dtype)  # code -1 finds the last entry: missing
@@ -278,6 +279,7 @@ class Count(Numeric):
             raise SchemaError(
                 f"{self.name!r} is {numbers[row]} in row {row}; a count is a whole number from 0 upwards.",
                 hint=f"declare {self.name!r} as numeric.",
+                row=row,
             )
         return numbers
 
@@ -301,14 +303,30 @@ def narrowest(n: int) -> np.dtype[Any]:
     return np.dtype(np.uint8 if n <= 1 << 8 else np.uint16 if n <= 1 << 16 else np.uint32)
 
 
-def factorized(column: NDArray[Any]) -> Coded:
+def factorized(column: NDArray[Any], name: str) -> Coded:
     """An array of objects, strings or dates as codes and categories in order of first sight."""
     if column.dtype.kind in "mM":
         column = np.array([None if np.isnat(v) else str(v) for v in column], dtype=object)
     elif column.dtype.kind != "O":
         column = column.astype(object)
-    codes, found = _kernels.factorize_objects(column)
+    try:
+        codes, found = _kernels.factorize_objects(column)
+    except TypeError:
+        row = next(i for i, cell in enumerate(column) if not _hashable(cell))
+        raise SchemaError(
+            f"{name!r} holds a {type(column[row]).__name__} in row {row}; a cell is a single value.",
+            hint="spread it over several columns, or make it a string.",
+            row=row,
+        ) from None
     return Coded(codes, found)
+
+
+def _hashable(cell: Any) -> bool:
+    try:
+        hash(cell)
+    except TypeError:
+        return False
+    return True
 
 
 def distinct(column: Column, name: str) -> list[Any]:
@@ -319,18 +337,13 @@ def distinct(column: Column, name: str) -> list[Any]:
         used: Any = range(len(column.categories))
         if not column.declared:
             used = _kernels.integer_domain(column.codes, len(column.categories) + 2)
-        return list(
-            _sorted(
-                [_plain(column.categories[c]) for c in used if c >= 0 and not is_missing(column.categories[c])],
-                name,
-            )
-        )
+        found = [c for c in used if c >= 0 and not is_missing(column.categories[c])]
+        return list(_sorted([_plain(column.categories[c]) for c in found], name, column))
     if column.dtype.kind == "b":
         return [False, True]
     if column.dtype.kind in "iuf":
         return _distinct_numbers(column, name)
-    coded = factorized(column)
-    return list(_sorted([_plain(c) for c in coded.categories if not is_missing(c)], name, column))
+    return distinct(factorized(column, name), name)
 
 
 def _distinct_numbers(column: NDArray[Any], name: str) -> list[Any]:
@@ -348,13 +361,23 @@ def _distinct_numbers(column: NDArray[Any], name: str) -> list[Any]:
     return [int(v) for v in found]
 
 
-def infinity(column: NDArray[Any], name: str, first_row: int = 0) -> TableError:
+def infinity(column: NDArray[Any], name: str) -> TableError:
     """The error for a column that holds an infinity, naming the row."""
-    row = int(np.argmax(np.isinf(column))) + first_row
+    row = int(np.argmax(np.isinf(column)))
     return TableError(
         f"{name!r} contains infinity in row {row}. (Input X contains infinity; NaN would be a missing cell.)",
         hint="replace it by NaN if the value is missing, or by a large number if it is meant.",
+        row=row,
     )
+
+
+def refuse_infinity(columns: Mapping[str, NDArray[Any]]) -> None:
+    """An infinity in any of some columns of numbers is an error that names its column and row."""
+    floats = {name: column for name, column in columns.items() if column.dtype.kind == "f"}
+    found = _kernels.find_infinity(list(floats.values()))
+    if found is not None:
+        name = list(floats)[found[0]]
+        raise infinity(columns[name], name)
 
 
 def _plain(value: Any) -> Any:
@@ -362,16 +385,13 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _sorted(values: Sequence[Any], name: str, column: NDArray[Any] | None = None) -> tuple[Any, ...]:
+def _sorted(values: Sequence[Any], name: str, column: Coded | None = None) -> tuple[Any, ...]:
     """Values of one kind in their natural order; two kinds in one column are an error."""
     kinds = {bool: "bool", str: "str", int: "number", float: "number"}
     met = {kinds.get(type(v), type(v).__name__): v for v in reversed(values)}
     if len(met) > 1:
         (kind_a, a), (kind_b, b) = sorted(met.items())[:2]
-        where = ""
-        if column is not None:
-            rows = [next(i for i, v in enumerate(column) if type(v) is type(x) and v == x) for x in (a, b)]
-            where = f" in rows {rows[0]} and {rows[1]}"
+        where = "" if column is None else f" in rows {_first_row(column, a)} and {_first_row(column, b)}"
         raise SchemaError(
             f"Column {name!r} mixes kinds: {kind_a} ({a!r}) and {kind_b} ({b!r}){where}.",
             hint="convert the column to one kind, for example with astype(str).",
@@ -380,6 +400,12 @@ def _sorted(values: Sequence[Any], name: str, column: NDArray[Any] | None = None
         return tuple(sorted(values))
     except TypeError:
         return tuple(sorted(values, key=str))
+
+
+def _first_row(column: Coded, value: Any) -> int:
+    """Where a value first stands."""
+    code = next(i for i, c in enumerate(column.categories) if type(_plain(c)) is type(value) and _plain(c) == value)
+    return int(np.argmax(column.codes == code))
 
 
 def _seconds(column: NDArray[Any]) -> NDArray[np.float64]:
@@ -398,10 +424,13 @@ def _numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
             fast = None
         if fast is not None and not any(isinstance(v, str) for v in column[:1]):
             return np.asarray(fast)
-    return np.array([_number(v, name, f"row {row}") for row, v in enumerate(column)], dtype=np.float64)
+    numbers = np.empty(len(column))
+    for row, value in enumerate(column):
+        numbers[row] = _number(value, name, f"row {row}", row)
+    return numbers
 
 
-def _number(value: Any, name: str, where: str) -> float:
+def _number(value: Any, name: str, where: str, row: int | None = None) -> float:
     if is_missing(value):
         return float("nan")
     try:
@@ -410,4 +439,5 @@ def _number(value: Any, name: str, where: str) -> float:
         raise SchemaError(
             f"{name!r} is a numeric attribute; {value!r} in {where} is not a number.",
             hint=f"mark missing cells with None or NaN, or declare types={{{name!r}: 'nominal'}}.",
+            row=row,
         ) from None

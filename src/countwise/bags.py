@@ -98,15 +98,35 @@ class Block(Attribute):
             raise TableError(
                 f"X has {column.shape[1]} features, but countwise is expecting {len(self.words)} features as input."
             )
-        if column.data.size and not np.isfinite(column.data.min() + column.data.max()):
-            where = "NaN" if np.isnan(column.data).any() else "infinity"
-            raise TableError(f"The sparse matrix contains {where} (inf or NaN); a count is finite.")
-        if column.data.size and column.data.min() < 0:
-            raise TableError(
-                "Negative values in data: a sparse matrix is read as counts of words.",
-                hint="X.toarray() makes its columns numeric attributes.",
-            )
+        if column.data.size and not (column.data.min() >= 0 and np.isfinite(column.data.max())):
+            raise self._no_count(column)
         return Bag(column.indptr, column.indices, column.data, column.shape[1])
+
+    def join(self, other: Attribute) -> Block:
+        """Blocks of one width only."""
+        Attribute.join(self, other)
+        assert isinstance(other, Block)  # noqa: S101 - join has just checked it
+        if self.words != other.words:
+            raise TableError(
+                f"The sparse matrices have {len(self.words)} and {len(other.words)} columns.",
+                hint="models are merged over the same columns.",
+            )
+        return self
+
+    def _no_count(self, column: Any) -> TableError:
+        """The error for a cell that is negative, NaN or infinite."""
+        with np.errstate(invalid="ignore"):
+            place = int(np.argmax(~((column.data >= 0) & np.isfinite(column.data))))
+        row, word = int(np.searchsorted(column.indptr, place, side="right")) - 1, self.words[column.indices[place]]
+        value = column.data[place]
+        what = (
+            "Negative values in data" if value < 0 else f"Input X contains {'NaN' if value != value else 'infinity'}"
+        )
+        return TableError(
+            f"{what}: {word!r} is {value} in row {row}; a sparse matrix (no inf or NaN) is read as counts of words.",
+            hint="X.toarray() makes its columns numeric attributes.",
+            row=row,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,5 +270,9 @@ def _texts(column: Column, name: str) -> list[tuple[int, str | None]]:
         elif isinstance(cell, str):
             texts.append((row, cell))
         else:
-            raise SchemaError(f"{name!r} is declared as text; row {row} holds {cell!r}.")
+            raise SchemaError(
+                f"{name!r} is declared as text; row {row} holds {cell!r}.",
+                hint="make every cell a string, or None where it is missing.",
+                row=row,
+            )
     return texts

@@ -49,6 +49,8 @@ class CountwiseError(ValueError):
         What is wrong, and where.
     hint : str, optional
         What would be right.
+    row : int, optional
+        The row that the message names, so that whoever knows better how rows are counted can correct it.
 
     Examples
     --------
@@ -57,13 +59,18 @@ class CountwiseError(ValueError):
     'wind' is missing. Hint: add the column.
     """
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(self, message: str, hint: str | None = None, row: int | None = None) -> None:
         super().__init__(message if hint is None else f"{message} Hint: {hint}")
         self.message = message
         self.hint = hint
+        self.row = row
 
-    def __reduce__(self) -> tuple[type[CountwiseError], tuple[str, str | None]]:
-        return type(self), (self.message, self.hint)
+    def __reduce__(self) -> tuple[type[CountwiseError], tuple[str, str | None, int | None]]:
+        return type(self), (self.message, self.hint, self.row)
+
+    def at(self, row: int) -> CountwiseError:
+        """The same error about another row."""
+        return type(self)(self.message.replace(f"row {self.row}", f"row {row}", 1), self.hint, row)
 
 
 class SchemaError(CountwiseError):

@@ -50,6 +50,8 @@ class Coded:
         return len(self.codes)
 
 
+_TWO_PARTS = "give the real and imaginary parts as two columns."
+
 Column = Any  # NDArray | Coded | CSR matrix: told apart by type where it matters
 
 
@@ -190,7 +192,7 @@ def series_of(y: Any) -> tuple[Column, str | None]:
 
 def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
     if X.dtype.kind == "c":
-        raise TableError("Complex data not supported.", hint="give the real and imaginary parts as two columns.")
+        raise TableError("Complex data not supported.", hint=_TWO_PARTS)
     if X.ndim != 2:
         raise TableError(
             f"Expected 2D array, got {X.ndim}D array instead: rows and columns are needed.",
@@ -217,7 +219,7 @@ def _native_order(X: NDArray[Any]) -> NDArray[Any]:
 
 def _from_sparse(X: Any) -> Frame:
     if X.dtype.kind == "c":
-        raise TableError("Complex data not supported.", hint="give the real and imaginary parts as two columns.")
+        raise TableError("Complex data not supported.", hint=_TWO_PARTS)
     block = X.tocsr()
     if not block.has_canonical_format:  # duplicates would be counted as two words
         block = block.copy() if block is X else block
@@ -228,6 +230,10 @@ def _from_sparse(X: Any) -> Frame:
 def _from_mapping(X: Mapping[str, Any]) -> Frame:
     columns: dict[str, Column] = {}
     for name, values in X.items():
+        if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+            raise TableError(f"Complex data not supported: column {str(name)!r}.", hint=_TWO_PARTS)
+        if isinstance(values, np.ndarray) and values.ndim != 1:
+            raise TableError(f"Column {str(name)!r} has {values.ndim} dimensions; a column has one.")
         if is_sparse(values):
             columns[str(name)] = values.tocsr()
         elif isinstance(values, Coded):
@@ -245,6 +251,8 @@ def _from_mapping(X: Mapping[str, Any]) -> Frame:
 
 
 def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
+    if not rows:
+        raise TableError("The table is empty: found 0 sample(s). At least one row is needed.")
     if rows and all(isinstance(row, Mapping) for row in rows):
         keys = dict.fromkeys(str(key) for row in rows for key in row)
         return Frame(
@@ -291,11 +299,12 @@ def _from_narwhals(X: Any) -> Frame | None:
     except TypeError:
         return None
     except ValueError as error:  # duplicate names, in narwhals' words
-        _refuse_duplicates(list(getattr(X, "columns", ())))
+        _refuse_duplicates(list(getattr(X, "column_names", getattr(X, "columns", ()))))
         raise TableError(str(error)) from error
     names = [str(name) for name in frame.columns]
     _refuse_duplicates(names)
-    native_names = list(getattr(X, "columns", names))
+    labels = getattr(X, "columns", None)  # only pandas and its kin have names that are not strings
+    native_names = list(labels) if hasattr(labels, "tolist") else names
     all_strings = all(isinstance(name, str) for name in native_names)
     some_strings = any(isinstance(name, str) for name in native_names)
     if some_strings and not all_strings:
@@ -341,13 +350,18 @@ def _series_column(series: Any, name: str) -> Column:
         if values.dtype.kind == "O":
             values = np.array([np.nan if is_missing(v) else float(v) for v in values])
         return _native_order(values)
+    if dtype.is_nested():
+        raise SchemaError(
+            f"{name!r} holds a {dtype} in each cell; a cell is a single value.",
+            hint="spread it over several columns, or make it a string.",
+        )
     if dtype.is_decimal():
         return series.cast(nw.Float64).to_numpy()
     if dtype.is_temporal():
         return np.asarray(series.to_numpy())
     values = np.asarray(series.to_numpy())
     if values.dtype.kind == "c":
-        raise TableError(f"Complex data not supported: column {name!r}.")
+        raise TableError(f"Complex data not supported: column {name!r}.", hint=_TWO_PARTS)
     return values
 
 

@@ -158,7 +158,7 @@ class Schema(Mapping[str, Attribute]):
     def coded(self, frame: Frame) -> Frame:
         """The frame with columns of objects as codes, so that learning and encoding need look at each object once."""
         objects = {
-            a.name: factorized(column)
+            a.name: factorized(column, a.name)
             for a in self.attributes
             if isinstance(a, Nominal) and isinstance(column := frame.columns[a.name], np.ndarray)
             if column.dtype.kind in "OUS"
@@ -375,9 +375,7 @@ def small_domains(columns: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
     pieces = _kernels.over_blocks(n_rows, BLOCK, work)
     marks = np.maximum.reduce([piece[0] for piece in pieces])
     outside = np.maximum.reduce([piece[1] for piece in pieces])
-    return {
-        name: np.flatnonzero(marks[j, :-1]) + _LEAST_SMALL for j, name in enumerate(columns) if not outside[j]
-    }
+    return {name: np.flatnonzero(marks[j, :-1]) + _LEAST_SMALL for j, name in enumerate(columns) if not outside[j]}
 
 
 def encode_together(attributes: Sequence[Nominal], frame: Frame, *, strict: bool) -> dict[str, Any]:

@@ -83,6 +83,8 @@ struct Kernels {
     void (*encode_integers)(Column column, std::size_t rows, std::int64_t low, const void* lookup,
                             std::size_t n_lookup, Type type, std::uint32_t missing, std::uint32_t other,
                             void* codes);
+    bool (*find_infinity)(const Column* columns, std::size_t n_columns, std::size_t rows, std::size_t* column,
+                          std::size_t* row);
     // A mark for each of span numbers from low on and one more for the missing; outside: anything else was met.
     void (*mark_columns)(const Column* columns, std::size_t n_columns, std::size_t rows, std::int64_t low,
                          std::size_t span, std::uint8_t* marks, std::uint8_t* outside);

@@ -7,8 +7,9 @@ namespace countwise {
 namespace {
 
 std::string dtype_of(nb::handle object) {
-    return nb::hasattr(object, "dtype") ? nb::cast<std::string>(nb::str(object.attr("dtype")))
-                                        : std::string("a ") + nb::cast<std::string>(object.type().attr("__name__"));
+    if (!nb::hasattr(object, "dtype")) return "a " + nb::cast<std::string>(object.type().attr("__name__"));
+    const nb::object dtype = object.attr("dtype");
+    return nb::cast<std::string>(nb::steal(PyObject_Str(dtype.ptr())));
 }
 
 // The type of a buffer's cells by its format (a letter, perhaps after a mark of native byte order) and size.
@@ -32,40 +33,34 @@ bool type_from(const char* format, Py_ssize_t size, Type* type) {
 }  // namespace
 
 Array::Array(nb::handle object, const std::string& name, bool writable) {
-    const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
-    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) {
+    const int flags = PyBUF_STRIDES | PyBUF_FORMAT;
+    Py_buffer view{};
+    auto held = std::make_unique<Py_buffer>();
+    if (PyObject_GetBuffer(object.ptr(), held.get(), flags | (writable ? PyBUF_WRITABLE : 0)) != 0) {
         PyErr_Clear();
-        if (writable && PyObject_GetBuffer(object.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) == 0) {
-            PyBuffer_Release(&view_);
+        if (writable && PyObject_GetBuffer(object.ptr(), &view, flags) == 0) {
+            PyBuffer_Release(&view);
             refuse_value(name + " is read-only; it is to be added to in place");
         }
         PyErr_Clear();
         refuse_type(name + " is " + dtype_of(object) + "; an array of numbers is needed");
     }
-    objects_ = view_.format && std::strcmp(view_.format, "O") == 0;
-    if (!objects_ && !(view_.format && type_from(view_.format, view_.itemsize, &type_))) {
-        PyBuffer_Release(&view_);
+    view_.reset(held.release());
+    objects_ = view_->format && std::strcmp(view_->format, "O") == 0;
+    if (!objects_ && !(view_->format && type_from(view_->format, view_->itemsize, &type_)))
         refuse_type(name + " is " + dtype_of(object) +
                     "; it must be float32, float64, an integer or bool, in native byte order");
-    }
-}
-
-Array::~Array() {
-    if (view_.obj) PyBuffer_Release(&view_);
-}
-
-Array::Array(Array&& other) noexcept : view_(other.view_), type_(other.type_), objects_(other.objects_) {
-    other.view_.obj = nullptr;
+    if (view_->ndim == 0) refuse_value(name + " has no dimension; an array of one or more is needed");
 }
 
 bool Array::contiguous() const {
-    const bool aligned = reinterpret_cast<std::uintptr_t>(view_.buf) % static_cast<std::size_t>(view_.itemsize) == 0;
-    return aligned && PyBuffer_IsContiguous(&view_, 'C');
+    const bool aligned = reinterpret_cast<std::uintptr_t>(view_->buf) % static_cast<std::size_t>(view_->itemsize) == 0;
+    return aligned && PyBuffer_IsContiguous(view_.get(), 'C');
 }
 
 std::string Array::shape() const {
     std::string text = "(";
-    for (int i = 0; i < view_.ndim; ++i) text += (i ? ", " : "") + std::to_string(view_.shape[i]);
+    for (int i = 0; i < view_->ndim; ++i) text += (i ? ", " : "") + std::to_string(view_->shape[i]);
     return text + ")";
 }
 

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,26 +20,28 @@ namespace nb = nanobind;
 class Array {
 public:
     Array(nb::handle object, const std::string& name, bool writable = false);
-    ~Array();
-    Array(Array&& other) noexcept;
-    Array(const Array&) = delete;
-    Array& operator=(const Array&) = delete;
 
-    std::size_t size() const { return static_cast<std::size_t>(view_.shape[0]); }
-    std::size_t size(int axis) const { return static_cast<std::size_t>(view_.shape[axis]); }
-    int dimensions() const { return view_.ndim; }
+    std::size_t size(int axis = 0) const { return static_cast<std::size_t>(view_->shape[axis]); }
+    int dimensions() const { return view_->ndim; }
     bool is_objects() const { return objects_; }
     Type type() const { return type_; }
     bool contiguous() const;
     std::string shape() const;
-    Column column() const { return {static_cast<const char*>(view_.buf), view_.strides[0], type_}; }
+    Column column() const { return {static_cast<const char*>(view_->buf), view_->strides[0], type_}; }
     template <class T>
     T* data() const {
-        return static_cast<T*>(view_.buf);
+        return static_cast<T*>(view_->buf);
     }
 
 private:
-    Py_buffer view_;
+    struct Release {
+        void operator()(Py_buffer* view) const {
+            PyBuffer_Release(view);
+            delete view;
+        }
+    };
+    // Never moved in memory, because a buffer may point into itself.
+    std::unique_ptr<Py_buffer, Release> view_;
     Type type_ = Type::f64;
     bool objects_ = false;
 };

@@ -22,6 +22,7 @@ const Kernels kernels = {
     integer_marks,
     integer_values,
     encode_integers,
+    find_infinity,
     mark_columns,
     encode_columns,
     gauss_log_sums_exact,

@@ -1,9 +1,19 @@
-// Bindings of the kernels on many columns of whole numbers.
+// Bindings of the kernels that look at many columns at once.
 #include "module.h"
 
 namespace countwise {
 
 namespace {
+
+nb::object find_infinity(nb::handle columns) {
+    const Columns column(columns, false);
+    const std::size_t rows = column.count() ? column.rows() : 0;
+    std::size_t j = 0, row = 0;
+    const bool found =
+        unlocked([&] { return kernels().find_infinity(column.data(), column.count(), rows, &j, &row); });
+    if (!found) return nb::none();
+    return nb::make_tuple(j, row);
+}
 
 nb::tuple mark_columns(nb::handle columns, std::int64_t low, std::size_t span) {
     const Columns column(columns, false);
@@ -46,6 +56,7 @@ void encode_columns(nb::handle columns, nb::list lows, nb::list lookups, nb::lis
 
 void define_columns(nb::module_& m) {
     using namespace nb::literals;
+    m.def("find_infinity", &find_infinity, "columns"_a);
     m.def("mark_columns", &mark_columns, "columns"_a, "low"_a, "span"_a);
     m.def("encode_columns", &encode_columns, "columns"_a, "lows"_a, "lookups"_a, "others"_a, "codes"_a);
 }

@@ -15,20 +15,31 @@ namespace {
 
 constexpr size_t most_vectors = group_columns / lanes;
 
-// A block's sums of w d, w d d and w, where d is the difference from the shift, merged into n, mean and m2.
-void merge(double shift, double sum, double squares, double count, double& n, double& mean, double& m2) {
-    if (!(count > 0)) return;
-    const double block_mean = shift + sum / count, spread = squares - sum * (sum / count);
-    const double block_m2 = spread < 0 ? 0.0 : spread;
-    if (n == 0) {
-        n = count, mean = block_mean, m2 = block_m2;
-        return;
+// The moments of one group of columns, (columns, classes). A mean is the sum of two numbers, of which the second
+// is what rounding took from the first: where a column sits far from 0, the difference of two blocks' means would
+// otherwise have few digits left.
+struct Moments {
+    double *n, *mean, *m2, *mean_rest;
+
+    // Merges a block's sums of w d, w d d and w, where d is the difference from the shift. The shift must be the
+    // mean so far, unless there is none.
+    void merge(size_t i, double shift, double sum, double squares, double count) const {
+        if (!(count > 0)) return;
+        const double spread = squares - sum * (sum / count), block_m2 = spread < 0 ? 0.0 : spread;
+        double rest = sum / count;
+        if (n[i] == 0) {
+            m2[i] = block_m2;
+        } else {
+            const double delta = rest - mean_rest[i], share = count / (n[i] + count);
+            rest = mean_rest[i] + delta * share;
+            m2[i] += block_m2 + delta * delta * (n[i] * share);
+        }
+        n[i] += count;
+        mean[i] = shift + rest;
+        const double part = mean[i] - shift;
+        mean_rest[i] = (shift - (mean[i] - part)) + (rest - part);
     }
-    const double all = n + count, delta = block_mean - mean, share = count / all;
-    mean += delta * share;
-    m2 += block_m2 + delta * delta * (n * share);
-    n = all;
-}
+};
 
 // Row-major
 
@@ -58,25 +69,25 @@ struct Sums {
 };
 
 // Before a block: shifts from the means so far, sums zero.
-void begin_block(Sums& s, const double* n, const double* mean) {
+void begin_block(Sums& s, const Moments& moments) {
     for (size_t c = 0; c <= s.n_classes; ++c) {
         double* shift = &s.shift[c * s.width];
         for (size_t i = 0; i < s.width; ++i) shift[i] = 0.0;
         s.unset[c] = 0;
         for (size_t j = 0; j < s.columns && c < s.n_classes; ++j) {
-            const bool seen = n[j * s.n_classes + c] > 0;
-            shift[s.place(j)] = seen ? mean[j * s.n_classes + c] : NAN;
+            const bool seen = moments.n[j * s.n_classes + c] > 0;
+            shift[s.place(j)] = seen ? moments.mean[j * s.n_classes + c] : NAN;
             s.unset[c] |= !seen;
         }
     }
     std::memset(s.total.get(), 0, (s.n_classes + 1) * s.replicas * 3 * s.width * sizeof(double));
 }
 
-// After a block: its sums are merged into n, mean and m2.
-void end_block(const Sums& s, bool weighted, double* n, double* mean, double* m2) {
+// After a block: its sums are merged.
+void end_block(const Sums& s, bool weighted, const Moments& moments) {
     for (size_t c = 0; c < s.n_classes; ++c)
         for (size_t j = 0; j < s.columns; ++j) {
-            const size_t at = s.place(j), to = j * s.n_classes + c;
+            const size_t at = s.place(j);
             double sum = 0.0, squares = 0.0, count = 0.0;
             for (size_t k = 0; k < s.replicas; ++k) {
                 const double* total = &s.total[(c * s.replicas + k) * 3 * s.width];
@@ -86,7 +97,7 @@ void end_block(const Sums& s, bool weighted, double* n, double* mean, double* m2
                 count += weighted ? *counter
                                   : static_cast<double>(cell<int64_t>(reinterpret_cast<const char*>(counter)));
             }
-            merge(s.shift[c * s.width + at], sum, squares, count, n[to], mean[to], m2[to]);
+            moments.merge(j * s.n_classes + c, s.shift[c * s.width + at], sum, squares, count);
         }
 }
 
@@ -206,16 +217,16 @@ class RowMajor {
 public:
     RowMajor(const Column* columns, size_t count, size_t n_classes) : group_(columns, count, n_classes) {}
 
-    void add_block(Column codes, const double* w, size_t start, size_t stop, double* n, double* mean, double* m2) {
+    void add_block(Column codes, const double* w, size_t start, size_t stop, const Moments& moments) {
         Sums& sums = group_.sums();
-        begin_block(sums, n, mean);
+        begin_block(sums, moments);
         uint32_t tile[tile_rows];
         for (size_t r = start; r < stop; r += tile_rows) {
             const size_t count = smaller(tile_rows, stop - r);
             tile_codes(codes, w, r, count, sums.n_classes, tile);
             group_.add_tile(r, count, tile, w ? w + r : nullptr);
         }
-        end_block(sums, w != nullptr, n, mean, m2);
+        end_block(sums, w != nullptr, moments);
     }
 
 private:
@@ -234,9 +245,9 @@ public:
           masks_(n_classes * tile_rows),
           totals_(count * n_classes) {}
 
-    void add_block(Column codes, const double* w, size_t start, size_t stop, double* n, double* mean, double* m2) {
+    void add_block(Column codes, const double* w, size_t start, size_t stop, const Moments& moments) {
         for (size_t i = 0; i < count_ * n_classes_; ++i)
-            totals_[i] = {splat(0.0), splat(0.0), splat(0.0), splat_bits(0), n[i] > 0 ? mean[i] : 0.0, n[i] > 0};
+            totals_[i] = {splat(0.0), splat(0.0), splat(0.0), splat_bits(0), moments.mean[i], moments.n[i] > 0};
         for (size_t r = start; r < stop; r += tile_rows) {
             const size_t rows = smaller(tile_rows, stop - r);
             const double* x[group_columns];
@@ -254,7 +265,7 @@ public:
             const Total& t = totals_[i];
             double weight = sum_of(t.weight);
             for (size_t k = 0; k < lanes; ++k) weight += static_cast<double>(t.count[k]);
-            merge(t.shift, sum_of(t.sum), sum_of(t.squares), weight, n[i], mean[i], m2[i]);
+            moments.merge(i, t.shift, sum_of(t.sum), sum_of(t.squares), weight);
         }
     }
 
@@ -322,13 +333,12 @@ private:
 };
 
 template <class Sum>
-void add_group(Sum sum, Column codes, const double* w, size_t rows, size_t n_classes, double* n, double* mean,
-               double* m2) {
+void add_group(Sum sum, Column codes, const double* w, size_t rows, size_t n_classes, const Moments& moments) {
     // A short first block: its shift is a single value, perhaps an outlier; later ones have a mean.
     size_t block = 256;
     for (size_t start = 0; start < rows;) {
         const size_t stop = smaller(start + block, rows);
-        sum.add_block(codes, w, start, stop, n, mean, m2);
+        sum.add_block(codes, w, start, stop, moments);
         start = stop;
         block = larger<size_t>(4096, 8 * n_classes);
     }
@@ -338,17 +348,18 @@ void add_group(Sum sum, Column codes, const double* w, size_t rows, size_t n_cla
 
 void class_moments(const Column* columns, size_t n_columns, Column codes, const double* weights, size_t rows,
                    size_t n_classes, double* n, double* mean, double* m2) {
+    Scratch<double> mean_rest(group_columns * n_classes);
     for (size_t first = 0; first < n_columns; first += group_columns) {
         const size_t count = smaller(group_columns, n_columns - first), to = first * n_classes;
         const Column* group = columns + first;
+        std::memset(mean_rest.get(), 0, count * n_classes * sizeof(double));
+        const Moments moments{n + to, mean + to, m2 + to, mean_rest.get()};
         // A pass for each class costs about half a cycle a cell; a row of few columns about 25.
         const size_t few = count <= 4 ? 16 : 5;
         if (n_classes <= few && !is_row_major(group, count))
-            add_group<ByColumns>({group, count, n_classes}, codes, weights, rows, n_classes, n + to, mean + to,
-                                 m2 + to);
+            add_group<ByColumns>({group, count, n_classes}, codes, weights, rows, n_classes, moments);
         else
-            add_group<RowMajor>({group, count, n_classes}, codes, weights, rows, n_classes, n + to, mean + to,
-                                m2 + to);
+            add_group<RowMajor>({group, count, n_classes}, codes, weights, rows, n_classes, moments);
     }
 }
 

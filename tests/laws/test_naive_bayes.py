@@ -44,7 +44,6 @@ from .strategies import (
 )
 
 
-
 @pytest.fixture(autouse=True, scope="module")
 def one_thread():
     """Small tables: a pool of threads for each would take longer than the laws themselves."""
@@ -191,7 +190,9 @@ def test_a_column_that_is_constant_again_after_forgetting_has_no_say():
     np.testing.assert_allclose(model.predict_proba({"x": [0.2]}), only.predict_proba({"x": [0.2]}), rtol=1e-9)
 
 
-@pytest.mark.parametrize("law", ["categorical", "multinomial of text", "bernoulli of text", "ranges, each value", "kernel, silverman"])
+@pytest.mark.parametrize(
+    "law", ["categorical", "multinomial of text", "bernoulli of text", "ranges, each value", "kernel, silverman"]
+)
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_forgetting_rows_with_broken_weights_leaves_no_dust(law, order):
     """0.1 + 0.2 + 0.3 taken back one by one in another order leaves rounding, which is no row."""
@@ -237,13 +238,18 @@ def test_a_piece_whose_weights_are_all_zero_adds_nothing():
         {"x": [6.0], "y": ["b"], "w": [2]},
     ]
     model = NaiveBayesClassifier().fit(iter(pieces), "y", sample_weight="w")
-    whole = NaiveBayesClassifier().fit({"x": [1.0, 2.0, 4.0, 6.0], "y": ["a", "b", "a", "b"]}, "y", sample_weight=[1, 1, 1, 2])
+    whole = NaiveBayesClassifier().fit(
+        {"x": [1.0, 2.0, 4.0, 6.0], "y": ["a", "b", "a", "b"]}, "y", sample_weight=[1, 1, 1, 2]
+    )
     assert_same_answers(model, whole, {"x": [1.5]})
 
 
 def test_an_empty_piece_among_others_adds_nothing():
-    pieces = [{"x": np.array([1.0, 2.0]), "y": objects(["a", "b"])}, {"x": np.empty(0), "y": objects([])},
-              {"x": np.array([4.0, 6.0]), "y": objects(["a", "b"])}]  # fmt: skip
+    pieces = [
+        {"x": np.array([1.0, 2.0]), "y": objects(["a", "b"])},
+        {"x": np.empty(0), "y": objects([])},
+        {"x": np.array([4.0, 6.0]), "y": objects(["a", "b"])},
+    ]
     model = NaiveBayesClassifier().fit(iter(pieces), "y")
     whole = NaiveBayesClassifier().fit({"x": [1.0, 2.0, 4.0, 6.0]}, ["a", "b", "a", "b"])
     assert_same_answers(model, whole, {"x": [1.5]})
@@ -298,7 +304,9 @@ def test_a_weight_of_0_is_a_row_that_is_not_there(law, data):
     assert_same_answers(weighted, absent, rows.frame)
 
 
-@pytest.mark.parametrize("law", ["categorical", "gaussian over n", "poisson", "multinomial of text", "kernel, given", "ranges, each value"])
+@pytest.mark.parametrize(
+    "law", ["categorical", "gaussian over n", "poisson", "multinomial of text", "kernel, given", "ranges, each value"]
+)
 @few
 @given(data=st.data(), factor=st.sampled_from([2.0, 0.5, 3.0]))
 def test_weights_of_one_size_leave_maximum_likelihood_as_it_is(law, data, factor):
@@ -419,19 +427,38 @@ def test_other_units_of_a_numeric_column_leave_the_posterior(law, data, slope, s
     assume(equal_values_part or clear_of_edges(model, rows.frame))
     moved = {name: column_ * slope + shift for name, column_ in rows.frame.items()}
     if equal_values_part:
-        assume(all(np.isin(d.edges * slope + shift, moved[k]).all() or clear_of_edges(model, rows.frame) for k, d in model.densities_.items()))
+        assume(
+            all(
+                np.isin(d.edges * slope + shift, moved[k]).all() or clear_of_edges(model, rows.frame)
+                for k, d in model.densities_.items()
+            )
+        )
     other = NaiveBayesClassifier(AFFINE[law]).fit(moved, rows.y)
     joint = joint_of(model, rows.frame)
     assert_posteriors_agree(posterior_of(other, moved), posterior_of(model, rows.frame), joint, 1e-8)
 
 
-@pytest.mark.parametrize("law", ["gaussian", "gaussian over n", "kernel, silverman", "kernel, scott", "ranges, equal width", "ranges, each value"])
+@pytest.mark.parametrize(
+    "law",
+    [
+        "gaussian",
+        "gaussian over n",
+        "kernel, silverman",
+        "kernel, scott",
+        "ranges, equal width",
+        "ranges, each value",
+    ],
+)
 @some
 @given(data=st.data(), slope=st.sampled_from([-1.0, -8.0]))
 @example(data=None, slope=-1.0)
 def test_a_numeric_column_counted_downwards_leaves_the_posterior(law, data, slope):
     if data is None:
-        rows = Rows({"a": np.array([1.0, 2.0, 3.0, 9.0, 2.0, 4.0, 5.0, 20.0])}, objects(["no"] * 4 + ["yes"] * 4), np.ones(8, int))
+        rows = Rows(
+            {"a": np.array([1.0, 2.0, 3.0, 9.0, 2.0, 4.0, 5.0, 20.0])},
+            objects(["no"] * 4 + ["yes"] * 4),
+            np.ones(8, int),
+        )
     else:
         rows = data.draw(rows_of(twice("number", AFFINE[law]), min_rows=4))
     model = rows.fit(NaiveBayesClassifier(AFFINE[law]))
@@ -442,7 +469,9 @@ def test_a_numeric_column_counted_downwards_leaves_the_posterior(law, data, slop
     assert_posteriors_agree(posterior_of(other, turned), posterior_of(model, rows.frame), joint, 1e-8)
 
 
-@pytest.mark.parametrize("law", ["gaussian", "gaussian over n", "kernel, silverman", "kernel, scott", "ranges, each value"])
+@pytest.mark.parametrize(
+    "law", ["gaussian", "gaussian over n", "kernel, silverman", "kernel, scott", "ranges, each value"]
+)
 @some
 @given(data=st.data())
 def test_a_table_shifted_by_1e9_keeps_its_posteriors(law, data):
@@ -473,21 +502,26 @@ def test_a_missing_cell_drops_the_factor_of_its_column(law, data):
     assert_logs_agree(ours, joint_of(without, rows.frame), 1e-12)
 
 
-@pytest.mark.parametrize("prior", ["raw", "smoothed", "uniform", "given"])
 @every_law
 @few
-@given(data=st.data())
-def test_a_row_with_everything_missing_gets_the_prior_exactly(law, prior, data):
+@given(data=st.data(), prior=st.sampled_from(["raw", "smoothed", "uniform", "given"]))
+def test_a_row_with_everything_missing_gets_the_prior_exactly(law, data, prior):
     rows = data.draw(rows_of(LAWS[law]))
     k = len(set(rows.y))
-    given_prior = {"given": dict(zip(sorted(set(rows.y)), ([1.0], [0.25, 0.75], [0.125, 0.375, 0.5])[k - 1], strict=True))}
+    given_prior = {
+        "given": dict(zip(sorted(set(rows.y)), ([1.0], [0.25, 0.75], [0.125, 0.375, 0.5])[k - 1], strict=True))
+    }
     model = rows.fit(LAWS[law].model(prior=given_prior.get(prior, prior)))
     blank = {
         name: column(kind, [float("nan") if kind in ("number", "count") else None])
         for name, (kind, _) in LAWS[law].columns.items()
     }
     counts = np.array([np.count_nonzero(rows.y == c) for c in model.classes_])
-    wanted = {"raw": counts / counts.sum(), "uniform": np.full(k, 1 / k), "given": np.array(list(given_prior["given"].values()))}
+    wanted = {
+        "raw": counts / counts.sum(),
+        "uniform": np.full(k, 1 / k),
+        "given": np.array(list(given_prior["given"].values())),
+    }
     np.testing.assert_array_equal(model.predict_joint_log_proba(blank)[0], model.log_prior_)
     np.testing.assert_allclose(model.predict_proba(blank)[0], model.class_prior_, rtol=1e-15, atol=0)
     if prior in wanted:
@@ -505,7 +539,11 @@ def test_a_missing_cell_in_training_is_left_out_of_its_column_alone(law, data):
     rows = data.draw(rows_of(LAWS[law]))
     model = rows.fit(LAWS[law].model())
     for name, (kind, _) in LAWS[law].columns.items():
-        there = ~np.isnan(rows.frame[name]) if kind in ("number", "count") else objects([c is not None for c in rows.frame[name]]).astype(bool)
+        there = (
+            ~np.isnan(rows.frame[name])
+            if kind in ("number", "count")
+            else objects([c is not None for c in rows.frame[name]]).astype(bool)
+        )
         assume(there.any() and set(rows.y[there]) == set(rows.y))
         alone = LAWS[law].columns[name]
         part = rows.take(there)
@@ -539,9 +577,13 @@ def test_the_steps_of_the_working_sum_to_the_joint(law, data):
         assert working.posterior[working.chosen] == max(working.posterior)
 
 
-@pytest.mark.parametrize("law", ["categorical", "bernoulli", "multinomial", "gaussian", "kernel", "ranges", "poisson"])
+@pytest.mark.parametrize(
+    "law", ["categorical", "bernoulli", "multinomial", "gaussian", "kernel", "ranges", "poisson"]
+)
 def test_every_attribute_is_named_in_the_working_even_if_it_has_nothing_to_say(law):
-    cells_ = {"bernoulli": ["", ""], "multinomial": ["", ""], "categorical": [None, None]}.get(law, [float("nan")] * 2)
+    cells_ = {"bernoulli": ["", ""], "multinomial": ["", ""], "categorical": [None, None]}.get(
+        law, [float("nan")] * 2
+    )
     kind = {"bernoulli": "text", "multinomial": "text", "categorical": "nominal"}.get(law, "numeric")
     frame = {"x": column("nominal" if kind != "numeric" else "number", cells_)}
     model = NaiveBayesClassifier(law, types={"x": kind}).fit(frame, objects(["a", "b"]))
@@ -624,7 +666,9 @@ def test_the_gaussian_joint_is_that_of_means_and_deviations_by_hand(data):
         log = math.log(mine.sum() / len(rows))
         for cells_ in rows.frame.values():
             normal = statistics.NormalDist.from_samples(cells_[mine].tolist())
-            log += -0.5 * ((cells_[i] - normal.mean) / normal.stdev) ** 2 - math.log(normal.stdev * math.sqrt(2 * math.pi))
+            log += -0.5 * ((cells_[i] - normal.mean) / normal.stdev) ** 2 - math.log(
+                normal.stdev * math.sqrt(2 * math.pi)
+            )
         assert math.isclose(joint[i, c], log, rel_tol=1e-11, abs_tol=1e-11)
 
 
@@ -677,14 +721,22 @@ def test_the_number_of_threads_does_not_change_one_bit(law, monkeypatch):
     }
     frame["temp"][rng.random(n) < 0.05] = np.nan
     weights = rng.random(n) + 0.5
-    spec = None if law == "default" else {"years": law} if law in ("poisson", "multinomial") else {"temp": law, "rain": law}
+    spec = (
+        None
+        if law == "default"
+        else {"years": law}
+        if law in ("poisson", "multinomial")
+        else {"temp": law, "rain": law}
+    )
     found = []
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("COUNTWISE_THREADS", threads)
         model = NaiveBayesClassifier(spec).fit(frame, y, sample_weight=weights)
         part = {name: cells_[:40_000] for name, cells_ in frame.items()}
         found.append((model.predict_joint_log_proba(part), model.predict_proba(part), model.predict(part)))
-        found[-1] += tuple(np.concatenate([np.ravel(x) for x in t.triple]) for t in model.tallies_.values() if hasattr(t, "triple"))
+        found[-1] += tuple(
+            np.concatenate([np.ravel(x) for x in t.triple]) for t in model.tallies_.values() if hasattr(t, "triple")
+        )
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -743,7 +795,11 @@ def test_models_with_the_same_array_of_priors_merge():
 @pytest.mark.parametrize("role", ["attribute", "target"])
 def test_no_name_of_a_column_is_taken_by_the_machinery(name, role):
     """Derived columns and the counts of the classes must not meet the user's names."""
-    frame = {"a": np.array([1.0, 0.0, 3.0, 5.0]), "b": np.array([0.0, 2.0, 2.0, 1.0]), "c": np.array([1.0, 2.0, 0.0, np.nan])}
+    frame = {
+        "a": np.array([1.0, 0.0, 3.0, 5.0]),
+        "b": np.array([0.0, 2.0, 2.0, 1.0]),
+        "c": np.array([1.0, 2.0, 0.0, np.nan]),
+    }
     spec, missing = {"a": "multinomial", "b": "bernoulli", "c": "gaussian"}, {"a": "value", "c": "value"}
     y, extra = objects(["no", "no", "yes", "yes"]), objects(["u", "v", "u", "u"])
 
@@ -769,11 +825,13 @@ def test_a_column_without_use_on_a_large_scale_leaves_every_answer():
     np.testing.assert_allclose(noisy.predict_proba(X), plain.predict_proba(useful), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("law", ["gaussian", "categorical", "poisson", "kernel", "ranges", "bernoulli", "multinomial"])
+@pytest.mark.parametrize(
+    "law", ["gaussian", "categorical", "poisson", "kernel", "ranges", "bernoulli", "multinomial"]
+)
 def test_a_table_of_5000_columns_stays_finite(law):
     rng = np.random.default_rng(5)
-    y = rng.integers(0, 2, 30)
-    X = rng.integers(0, 4, (30, 5000)).astype(float)
+    y = np.arange(12) % 2
+    X = rng.integers(0, 4, (12, 5000)).astype(float)
     X[rng.random(X.shape) < 0.05] = np.nan
     model = NaiveBayesClassifier(law).fit(X, y)
     assert np.isfinite(model.predict_joint_log_proba(X)).all()
@@ -829,7 +887,18 @@ def test_rows_drawn_from_a_class_have_its_frequencies(law):
     assert abs(drawn.mean() - mean) < (1.0 if law == "ranges" else 5 * sd / math.sqrt(20_000))
 
 
-@pytest.mark.parametrize("law", ["categorical", "bernoulli of text", "multinomial of text", "gaussian", "poisson", "kernel, silverman", "ranges, equal width"])
+@pytest.mark.parametrize(
+    "law",
+    [
+        "categorical",
+        "bernoulli of text",
+        "multinomial of text",
+        "gaussian",
+        "poisson",
+        "kernel, silverman",
+        "ranges, equal width",
+    ],
+)
 def test_intervals_hold_the_posterior_and_narrow_with_more_rows(law):
     rng = np.random.default_rng(2)
     kind = LAWS[law].columns["a"][0]
@@ -839,9 +908,16 @@ def test_intervals_hold_the_posterior_and_narrow_with_more_rows(law):
         frame = {}
         for name in LAWS[law].columns:
             if kind == "nominal":
-                values: Any = np.where(late, rng.choice(["u", "v", "w"], n, p=[0.2, 0.3, 0.5]), rng.choice(["u", "v", "w"], n, p=[0.5, 0.3, 0.2]))
+                values: Any = np.where(
+                    late,
+                    rng.choice(["u", "v", "w"], n, p=[0.2, 0.3, 0.5]),
+                    rng.choice(["u", "v", "w"], n, p=[0.5, 0.3, 0.2]),
+                )
             elif kind == "text":
-                values = [" ".join(rng.choice(WORDS, 4, p=[0.1, 0.2, 0.2, 0.2, 0.3] if one else [0.3, 0.2, 0.2, 0.2, 0.1])) for one in late]
+                values = [
+                    " ".join(rng.choice(WORDS, 4, p=[0.1, 0.2, 0.2, 0.2, 0.3] if one else [0.3, 0.2, 0.2, 0.2, 0.1]))
+                    for one in late
+                ]
             elif kind == "count":
                 values = rng.poisson(np.where(late, 3.0, 2.0)).astype(float)
             else:
@@ -954,7 +1030,9 @@ def test_a_tie_is_not_reported_as_a_change():
 
 def test_multinomial_words_beyond_the_limit_do_not_enter_the_working_or_the_joint():
     frame = {"mail": objects(["us us us", "send send us", "us review", "send password"])}
-    model = NaiveBayesClassifier({"mail": Multinomial(max_words=2, coefficient=True)}, types="text").fit(frame, objects(["a", "b", "a", "b"]))
+    model = NaiveBayesClassifier({"mail": Multinomial(max_words=2, coefficient=True)}, types="text").fit(
+        frame, objects(["a", "b", "a", "b"])
+    )
     working = model.explain({"mail": objects(["review review password"])}, interval=None)
     summed = [math.fsum(step.factors[c].log for step in (working.prior, *working.used)) for c in range(2)]
     np.testing.assert_allclose(summed, working.log_joint, rtol=1e-12)

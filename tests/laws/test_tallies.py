@@ -220,7 +220,7 @@ def test_taking_back_rows_that_were_never_there_is_refused(kind):
     cells = {"counts": ["u"], "words": ["us us"]}.get(kind, [1.0])
     one = filled(kind, (raw_column(kind, cells), objects(["no"]), None))
     blank = blank_of(kind, Nominal("y", CLASSES), attribute_of(kind))
-    with pytest.raises(CountwiseError, match="'x'.*forget only rows"):
+    with pytest.raises(CountwiseError, match=r"'x'.*forget only rows"):
         blank - one
 
 
@@ -271,7 +271,9 @@ def test_moments_are_those_that_fractions_give(numbers, cut):
     assert n == len(numbers)
     assert abs(mean - float(exact_mean)) <= 1e-14 * scale * 4
     # rounding of the mean, n eps scale, enters every deviation once
-    assert abs(m2 - float(exact_m2)) <= 1e-14 * (float(exact_m2) + len(numbers) * scale * np.sqrt(float(exact_m2)) + scale**2 * 1e-14)
+    assert abs(m2 - float(exact_m2)) <= 1e-14 * (
+        float(exact_m2) + len(numbers) * scale * np.sqrt(float(exact_m2)) + scale**2 * 1e-14
+    )
 
 
 @some
@@ -286,7 +288,11 @@ def test_moments_of_a_table_far_from_zero_keep_their_spread(cells, cut):
 
 
 @some
-@given(cells=st.lists(st.sampled_from([1.1, 1e9 + 0.1, -3.3]), min_size=1, max_size=1), n=st.integers(1, 30), cut=st.integers(0, 30))
+@given(
+    cells=st.lists(st.sampled_from([1.1, 1e9 + 0.1, -3.3]), min_size=1, max_size=1),
+    n=st.integers(1, 30),
+    cut=st.integers(0, 30),
+)
 def test_equal_numbers_have_no_spread_at_all(cells, n, cut):
     column, y = np.full(n, cells[0]), objects(["no"] * n)
     merged = filled("moments", (column[:cut], y[:cut], None)) + filled("moments", (column[cut:], y[cut:], None))
@@ -366,7 +372,11 @@ def test_a_long_matrix_is_encoded_as_its_columns_are(seed, gaps, spread):
 smoothings = st.one_of(
     st.integers(0, 5).map(smoothing_of),
     st.sampled_from([0.5, 0.1, 0.25, 1e-3]).map(smoothing_of),
-    st.builds(lambda m, p: Smoothing(None, MEstimate(m, p)), st.sampled_from([0, 1, 3, 0.5]), st.sampled_from(["uniform", "global"])),
+    st.builds(
+        lambda m, p: Smoothing(None, MEstimate(m, p)),
+        st.sampled_from([0, 1, 3, 0.5]),
+        st.sampled_from(["uniform", "global"]),
+    ),
     st.just(Smoothing(None, MEstimate(2, {"u": 0.5, "v": 0.25, "w": 0.125, "ü": 0.125}))),
 )
 count_tables = st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=1, max_size=3).map(np.array)
@@ -376,7 +386,9 @@ count_tables = st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min
 @given(counts=count_tables, smoothing=smoothings, share=st.booleans())
 def test_probabilities_of_a_table_sum_to_1_under_every_smoothing(counts, smoothing, share):
     is_global = smoothing.estimate is not None and smoothing.estimate.p == "global"
-    density = CategoricalDensity(Nominal("x", NOMINAL), counts, smoothing, "share" if share and not is_global else "ignore")
+    density = CategoricalDensity(
+        Nominal("x", NOMINAL), counts, smoothing, "share" if share and not is_global else "ignore"
+    )
     assume(counts.any() or density.pseudo.any())
     np.testing.assert_allclose(density.prob.sum(axis=1), 1.0, rtol=1e-14)
     assert (density.prob >= 0).all()
@@ -414,8 +426,16 @@ def test_smoothed_probabilities_are_the_quotients_of_the_definition(counts, smoo
                 m = Fraction(repr(float(smoothing.estimate.m)))
                 p = smoothing.estimate.p
                 uniform = p == "uniform" or (p == "global" and total == 0)
-                share = Fraction(1, 4) if uniform else Fraction(int(counts[:, v].sum()), total) if p == "global" else Fraction(p[value])
+                share = (
+                    Fraction(1, 4)
+                    if uniform
+                    else Fraction(int(counts[:, v].sum()), total)
+                    if p == "global"
+                    else Fraction(p[value])
+                )
                 added, mass = m * share, m
             rows = int(counts[c].sum()) + mass
             if rows:
-                assert density.prob[c, v] == pytest.approx(float((int(counts[c, v]) + added) / rows), rel=1e-13, abs=0)
+                assert density.prob[c, v] == pytest.approx(
+                    float((int(counts[c, v]) + added) / rows), rel=1e-13, abs=0
+                )

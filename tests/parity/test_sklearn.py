@@ -50,7 +50,11 @@ def assert_parity(ours: NaiveBayesClassifier, theirs: Any, X: Any, X_theirs: Any
     X_theirs = X if X_theirs is None else X_theirs
     assert ours.classes_.tolist() == theirs.classes_.tolist()
     np.testing.assert_allclose(ours.class_prior_.sum(), 1.0, rtol=1e-14)
-    joint = theirs._joint_log_likelihood(X_theirs) if not hasattr(theirs, "predict_joint_log_proba") else theirs.predict_joint_log_proba(X_theirs)
+    joint = (
+        theirs._joint_log_likelihood(X_theirs)
+        if not hasattr(theirs, "predict_joint_log_proba")
+        else theirs.predict_joint_log_proba(X_theirs)
+    )
     np.testing.assert_allclose(ours.predict_joint_log_proba(X), joint, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X_theirs), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X_theirs), rtol=0, atol=1e-9)
@@ -94,14 +98,18 @@ def test_gaussian_in_pieces_agrees_with_gaussian_nb_in_pieces():
     assert_parity(ours, theirs, X)
 
 
-def categorical_case(n: int, d: int, k: int, alpha: float, order: str, weighting: str, prior: str, integers: Any) -> None:
+def categorical_case(
+    n: int, d: int, k: int, alpha: float, order: str, weighting: str, prior: str, integers: Any
+) -> None:
     rng = np.random.default_rng(n * d)
     y, w = classes_of(rng, n, k), weights_of(rng, n, weighting)
     X = np.asarray(rng.integers(0, 4, (n, d)), dtype=integers, order=order)
     domain = {f"x{j}": Nominal(f"x{j}", (0, 1, 2, 3)) for j in range(d)}
     setting, theirs_prior = given_prior(prior, k)
     theirs = CategoricalNB(alpha=alpha, min_categories=4, force_alpha=True, **theirs_prior).fit(X, y, sample_weight=w)
-    ours = NaiveBayesClassifier("categorical", types=domain, smoothing=alpha, prior=setting).fit(X, y, sample_weight=w)
+    ours = NaiveBayesClassifier("categorical", types=domain, smoothing=alpha, prior=setting).fit(
+        X, y, sample_weight=w
+    )
     assert_parity(ours, theirs, X)
 
 
@@ -261,8 +269,12 @@ def test_a_kernel_classifier_is_the_posterior_of_scipys_densities(k, dtype):
     x = (rng.normal(0, 1, 400) + np.array([int(c[1:]) for c in y])).astype(dtype)
     model = NaiveBayesClassifier({"x": Kernel("scott")}).fit({"x": x}, y)
     queries = np.linspace(-3, k + 2, 200)
-    joint = np.stack([gaussian_kde(x[y == c].astype(float), "scott")(queries) * np.mean(y == c) for c in model.classes_], axis=1)
-    np.testing.assert_allclose(model.predict_proba({"x": queries}), joint / joint.sum(axis=1, keepdims=True), rtol=0, atol=1e-9)
+    joint = np.stack(
+        [gaussian_kde(x[y == c].astype(float), "scott")(queries) * np.mean(y == c) for c in model.classes_], axis=1
+    )
+    np.testing.assert_allclose(
+        model.predict_proba({"x": queries}), joint / joint.sum(axis=1, keepdims=True), rtol=0, atol=1e-9
+    )
 
 
 def test_kernel_densities_with_weights_are_those_of_scipy_at_the_same_width():

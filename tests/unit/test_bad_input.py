@@ -22,7 +22,9 @@ X = {"temp": np.array([1.0, 2.0, 3.0, 5.0]), "wind": np.array(["n", "s", "s", "n
 LAWS = ["gaussian", "kernel", "ranges", "poisson", "auto", "bernoulli", "multinomial"]
 
 
-def refused(call: Callable[[], Any], *words: str, cure: str = "Hint: ", kind: type[CountwiseError] = CountwiseError) -> str:
+def refused(
+    call: Callable[[], Any], *words: str, cure: str = "Hint: ", kind: type[CountwiseError] = CountwiseError
+) -> str:
     """The one error of a call: of our own kind, with these words, and with what would be right."""
     with pytest.raises(kind) as caught:
         call()
@@ -47,21 +49,32 @@ def fitted(**settings: Any) -> NaiveBayesClassifier:
 
 
 @pytest.mark.parametrize(
-    "table", [{"x": []}, pd.DataFrame({"x": []}), pl.DataFrame({"x": []}), np.empty((0, 2)), [], {"x": np.empty(0)}],
+    "table",
+    [{"x": []}, pd.DataFrame({"x": []}), pl.DataFrame({"x": []}), np.empty((0, 2)), [], {"x": np.empty(0)}],
     ids=["dict", "pandas", "polars", "numpy", "list", "dict of arrays"],
-)  # fmt: skip
+)
 def test_an_empty_table_is_refused(table):
     refused(lambda: NaiveBayesClassifier().fit(table, []), "empty", cure="[Aa]t least one row", kind=TableError)
 
 
-@pytest.mark.parametrize("table", [{}, np.empty((4, 0)), pd.DataFrame(index=range(4)), [{}, {}, {}, {}]],
-                         ids=["dict", "numpy", "pandas", "list of dicts"])  # fmt: skip
+@pytest.mark.parametrize(
+    "table",
+    [{}, np.empty((4, 0)), pd.DataFrame(index=range(4)), [{}, {}, {}, {}]],
+    ids=["dict", "numpy", "pandas", "list of dicts"],
+)
 def test_a_table_without_columns_is_refused(table):
-    refused(lambda: NaiveBayesClassifier().fit(table, Y), "0 feature", cure="minimum of 1|at least one column", kind=TableError)
+    refused(
+        lambda: NaiveBayesClassifier().fit(table, Y),
+        "0 feature",
+        cure="minimum of 1|at least one column",
+        kind=TableError,
+    )
 
 
 def test_a_table_with_nothing_but_its_target_is_refused():
-    refused(lambda: NaiveBayesClassifier().fit({"play": Y}, "play"), "0 feature", cure="minimum of 1|at least one column")
+    refused(
+        lambda: NaiveBayesClassifier().fit({"play": Y}, "play"), "0 feature", cure="minimum of 1|at least one column"
+    )
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -88,7 +101,8 @@ def test_a_constant_column_says_nothing(law, value):
     model = NaiveBayesClassifier(law).fit({"x": [value] * 4}, ["a", "b", "a", "b"])
     np.testing.assert_allclose(model.predict_proba({"x": [value, value + 1, np.nan]}), 0.5, rtol=1e-12)
     assert model.explain({"x": [value]}).text()
-    assert model.portrait("a", n=3).n_rows == 3
+    if law != "multinomial" or value < 1e6:  # it draws a text of as many words as the counts say
+        assert model.portrait("a", n=3).n_rows == 3
 
 
 @pytest.mark.parametrize("law", [*LAWS, "categorical"])
@@ -132,10 +146,20 @@ def test_a_row_that_is_all_missing_counts_for_the_prior_in_training():
 # -- infinity -----------------------------------------------------------------------------------------------
 
 INFINITE = [
-    ("gaussian", "numeric"), ("kernel", "numeric"), (Ranges("equal_width", 3), "numeric"), ("ranges", "numeric"),
-    (Ranges("naive"), "numeric"), ("auto", "numeric"), ("bernoulli", "numeric"), ("multinomial", "numeric"),
-    ("poisson", "count"), ("auto", "count"), ("gaussian", "count"), (Kernel(1.0), "numeric"), ("categorical", "nominal"),
-]  # fmt: skip
+    ("gaussian", "numeric"),
+    ("kernel", "numeric"),
+    (Ranges("equal_width", 3), "numeric"),
+    ("ranges", "numeric"),
+    (Ranges("naive"), "numeric"),
+    ("auto", "numeric"),
+    ("bernoulli", "numeric"),
+    ("multinomial", "numeric"),
+    ("poisson", "count"),
+    ("auto", "count"),
+    ("gaussian", "count"),
+    (Kernel(1.0), "numeric"),
+    ("categorical", "nominal"),
+]
 
 
 @pytest.mark.parametrize(("law", "kind"), INFINITE, ids=str)
@@ -151,8 +175,11 @@ def test_both_infinities_in_one_column_are_one_clear_error(law):
     refused(lambda: NaiveBayesClassifier(law).fit({"x": np.array([1.0, -np.inf, np.inf, 5.0])}, Y), "'x'", "row 1")
 
 
-@pytest.mark.parametrize(("law", "kind"), INFINITE, ids=str)
-@pytest.mark.parametrize("question", ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "explain", "predict_interval"])
+@pytest.mark.parametrize(("law", "kind"), INFINITE[:-1], ids=str)  # to a nominal column it is a value never seen
+@pytest.mark.parametrize(
+    "question",
+    ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "explain", "predict_interval"],
+)
 def test_infinity_in_a_question_names_the_column_and_the_row(law, kind, question):
     model = NaiveBayesClassifier({"x": law}, types={"x": kind}).fit({"x": np.array([1.0, 2.0, 3.0, 5.0])}, Y)
     asked = {"x": np.array([1.0, np.inf])}
@@ -188,20 +215,31 @@ def test_rows_are_named_as_the_user_counts_them_after_others_were_left_out():
     refused(lambda: NaiveBayesClassifier().fit({"x": x}, Y, sample_weight=[0, 1, 1, 1]), "'x'", "row 2")
     domain = {"s": Nominal("s", ("u", "v"))}
     cells = objects("u", "v", "w", "u")
-    refused(lambda: NaiveBayesClassifier(types=domain).fit({"s": cells}, Y, sample_weight=[0, 1, 1, 1]), "'s'", "row 2")
-    refused(lambda: NaiveBayesClassifier(types={"n": "count"}).fit({"n": [1, 2, -1, 3]}, Y, sample_weight=[0, 1, 1, 1]), "'n'", "row 2")
+    refused(
+        lambda: NaiveBayesClassifier(types=domain).fit({"s": cells}, Y, sample_weight=[0, 1, 1, 1]), "'s'", "row 2"
+    )
+    refused(
+        lambda: NaiveBayesClassifier(types={"n": "count"}).fit({"n": [1, 2, -1, 3]}, Y, sample_weight=[0, 1, 1, 1]),
+        "'n'",
+        "row 2",
+    )
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """The result, or the text of the error of our own kind."""
+    try:
+        return call()
+    except CountwiseError as error:
+        return str(error)
 
 
 @pytest.mark.parametrize("law", ["gaussian", "kernel", "ranges", "auto"])
-def test_the_largest_finite_numbers_are_no_infinity(law):
-    """Squares overflow; what comes out is an answer, or an error that names the column."""
-    frame = {"x": np.array([1e300, -1e300, 2e300, 0.0])}
-    try:
-        proba = NaiveBayesClassifier(law).fit(frame, Y).predict_proba(frame)
-    except CountwiseError as error:
-        assert "'x'" in str(error)
-    else:
-        assert np.isfinite(proba).all()
+@pytest.mark.parametrize("size", [1e150, 1e300])
+def test_the_largest_finite_numbers_are_no_infinity(law, size):
+    """Where squares overflow there is an answer, or an error that names the column; never a raw warning."""
+    frame = {"x": np.array([size, -size, size / 2, 0.0])}
+    result = outcome(lambda: NaiveBayesClassifier(law).fit(frame, Y).predict_proba(frame))
+    assert "'x'" in result if isinstance(result, str) else np.isfinite(result).all()
 
 
 # -- names --------------------------------------------------------------------------------------------------
@@ -210,11 +248,17 @@ def test_the_largest_finite_numbers_are_no_infinity(law):
 def test_two_columns_of_one_name_are_refused():
     frame = pd.DataFrame(np.ones((4, 3)), columns=["a", "b", "a"])
     refused(lambda: NaiveBayesClassifier().fit(frame, Y), "'a'", cure="rename")
-    refused(lambda: fitted().predict(pd.DataFrame(np.ones((1, 3)), columns=["temp", "wind", "temp"])), "'temp'", cure="rename")
+    refused(
+        lambda: fitted().predict(pd.DataFrame(np.ones((1, 3)), columns=["temp", "wind", "temp"])),
+        "'temp'",
+        cure="rename",
+    )
 
 
 def test_the_target_must_be_in_the_table():
-    refused(lambda: NaiveBayesClassifier().fit({**X, "target": Y}, "targat"), "'targat'", cure="did you mean 'target'")
+    refused(
+        lambda: NaiveBayesClassifier().fit({**X, "target": Y}, "targat"), "'targat'", cure="did you mean 'target'"
+    )
     refused(lambda: NaiveBayesClassifier().fit(X, "play"), "'play'", cure="it has 'temp', 'wind'")
 
 
@@ -235,7 +279,7 @@ def test_unicode_names_and_values_are_kept():
 
 def test_a_csv_with_a_byte_order_mark_and_umlauts_is_read_as_it_is(tmp_path):
     path = tmp_path / "wetter.csv"
-    path.write_bytes("größe,wind,play\n1.5,süd,ja\n2.5,nord,nein\n,süd,ja\n4,\"n, ö\",nein\n".encode("utf-8-sig"))
+    path.write_bytes('größe,wind,play\n1.5,süd,ja\n2.5,nord,nein\n,süd,ja\n4,"n, ö",nein\n'.encode("utf-8-sig"))
     model = NaiveBayesClassifier().fit(path, "play")
     assert list(model.schema_) == ["größe", "wind"]
     assert model.schema_["wind"].values == ("n, ö", "nord", "süd")
@@ -245,9 +289,9 @@ def test_a_csv_with_a_byte_order_mark_and_umlauts_is_read_as_it_is(tmp_path):
 def test_ragged_rows_of_a_csv_name_the_line(tmp_path):
     path = tmp_path / "ragged.csv"
     path.write_text("a,b,play\n1,2,yes\n3,4\n5,6,no\n")
-    refused(lambda: countwise.read(path), "ragged.csv", "3", cure="line 3")
+    refused(lambda: countwise.read(path), "ragged.csv", cure="Line 3 ")
     path.write_text("a,b,play\n1,2,yes\n3,4,no,maybe\n")
-    refused(lambda: NaiveBayesClassifier().fit(path, "play"), "ragged.csv", cure="line 3")
+    refused(lambda: NaiveBayesClassifier().fit(path, "play"), "ragged.csv", cure="Line 3 ")
 
 
 # -- the target ---------------------------------------------------------------------------------------------
@@ -255,10 +299,15 @@ def test_ragged_rows_of_a_csv_name_the_line(tmp_path):
 
 @pytest.mark.parametrize(
     "target",
-    [objects("a", None, "b", "a"), objects("a", float("nan"), "b", "a"), pd.Series(["a", None, "b", "a"]),
-     pl.Series("y", ["a", None, "b", "a"]), pd.Series(["a", None, "b", "a"], dtype="category")],
+    [
+        objects("a", None, "b", "a"),
+        objects("a", float("nan"), "b", "a"),
+        pd.Series(["a", None, "b", "a"]),
+        pl.Series("y", ["a", None, "b", "a"]),
+        pd.Series(["a", None, "b", "a"], dtype="category"),
+    ],
     ids=["None", "NaN", "pandas", "polars", "category"],
-)  # fmt: skip
+)
 def test_rows_without_a_target_are_left_out_and_counted(target):
     with pytest.warns(DataWarning, match="1 of 4 rows were left out: their target .* is missing"):
         model = NaiveBayesClassifier().fit(X, target)
@@ -277,24 +326,45 @@ def test_numeric_targets_may_be_missing_too():
 
 
 def test_a_target_that_is_missing_everywhere_is_refused():
-    refused(lambda: NaiveBayesClassifier().fit({**X, "play": [None] * 4}, "play"), "'play'", cure="missing in every row")
+    refused(
+        lambda: NaiveBayesClassifier().fit({**X, "play": [None] * 4}, "play"), "'play'", cure="missing in every row"
+    )
 
 
 def test_a_target_of_another_length_is_refused():
-    refused(lambda: NaiveBayesClassifier().fit(X, Y[:3]), "4 rows", "3 targets", cure="inconsistent numbers of samples")
+    refused(
+        lambda: NaiveBayesClassifier().fit(X, Y[:3]), "4 rows", "3 targets", cure="inconsistent numbers of samples"
+    )
 
 
 def test_a_continuous_target_is_refused_with_its_first_number():
     frame = {**X, "price": [1.0, 2.5, 3.0, 4.0]}
-    refused(lambda: NaiveBayesClassifier().fit(frame, "price"), "'price'", "2.5", "row 1", "continuous", cure="cut the target")
+    refused(
+        lambda: NaiveBayesClassifier().fit(frame, "price"),
+        "'price'",
+        "2.5",
+        "row 1",
+        "continuous",
+        cure="cut the target",
+    )
 
 
 def test_an_infinite_target_is_refused():
-    refused(lambda: NaiveBayesClassifier().fit({**X, "price": [1.0, np.inf, 3.0, 4.0]}, "price"), "'price'", "row 1", "infinity")
+    refused(
+        lambda: NaiveBayesClassifier().fit({**X, "price": [1.0, np.inf, 3.0, 4.0]}, "price"),
+        "'price'",
+        "row 1",
+        "infinity",
+    )
 
 
 def test_a_target_of_two_kinds_is_refused():
-    refused(lambda: NaiveBayesClassifier().fit({**X, "play": objects("a", 1, "b", 2)}, "play"), "'play'", "rows", cure="one kind")
+    refused(
+        lambda: NaiveBayesClassifier().fit({**X, "play": objects("a", 1, "b", 2)}, "play"),
+        "'play'",
+        "rows",
+        cure="one kind",
+    )
 
 
 def test_a_target_of_two_columns_is_refused():
@@ -313,19 +383,23 @@ def test_a_class_that_was_declared_and_never_came_has_probability_0():
 # -- weights ------------------------------------------------------------------------------------------------
 
 
-def test_bad_weights_are_refused_with_their_row():
-    def weighted(w: Any) -> Callable[[], Any]:
-        return lambda: NaiveBayesClassifier().fit(X, Y, sample_weight=w)
-
-    refused(weighted([1, 1, -2, 1]), "row 2", "-2", cure="[Nn]egative")
-    refused(weighted([1, np.nan, 1, 1]), "row 1", cure="NaN")
-    refused(weighted([1, np.inf, 1, 1]), "row 1", cure="infinity")
-    refused(weighted([0, 0, 0, 0]), "zero", cure="no row would count")
-    refused(weighted([1, 1, 1]), "(3,)", "(4,)", cure="one weight a row")
-    refused(weighted(np.ones((4, 1))), cure="1D")
-    refused(weighted(["a", "b", "c", "d"]), "row 0", "'a'", cure="number")
-    refused(weighted([1, None, 1, 1]), "row 1", cure="NaN|missing|None")
-    refused(weighted("weight"), "'weight'", cure="it has|no column")
+@pytest.mark.parametrize(
+    ("weights", "words", "cure"),
+    [
+        ([1, 1, -2, 1], ["row 2", "-2"], "[Nn]egative"),
+        ([1, np.nan, 1, 1], ["row 1"], "NaN"),
+        ([1, np.inf, 1, 1], ["row 1"], "infinity"),
+        ([0, 0, 0, 0], ["zero"], "no row would count"),
+        ([1, 1, 1], ["(3,)", "(4,)"], "one weight a row"),
+        (np.ones((4, 1)), ["1D"], "array or scalar"),
+        (["a", "b", "c", "d"], ["row 0", "'a'"], "number"),
+        ([1, None, 1, 1], ["row 1"], "NaN|missing|None"),
+        ("weight", ["'weight'"], "no column"),
+    ],
+    ids=str,
+)
+def test_bad_weights_are_refused_with_their_row(weights, words, cure):
+    refused(lambda: NaiveBayesClassifier().fit(X, Y, sample_weight=weights), *words, cure=cure)
 
 
 def test_weights_may_be_a_column():
@@ -357,9 +431,25 @@ def test_a_declared_domain_is_no_identifier():
 
 
 def test_two_kinds_in_one_column_are_refused_with_both_rows():
-    refused(lambda: NaiveBayesClassifier().fit({"x": objects(1, 2, "three", 4)}, Y), "'x'", "'three'", "rows 0 and 2", cure="astype")
-    refused(lambda: NaiveBayesClassifier().fit(pd.DataFrame({"x": [True, "a", None, False]}), Y), "'x'", "rows 0 and 1", cure="astype")
-    refused(lambda: NaiveBayesClassifier().fit(np.array([["a", 1], ["b", "c"], ["a", 2], ["b", 3]], dtype=object), Y), "'x1'", "rows 0 and 1", cure="astype")
+    refused(
+        lambda: NaiveBayesClassifier().fit({"x": objects(1, 2, "three", 4)}, Y),
+        "'x'",
+        "'three'",
+        "rows 0 and 2",
+        cure="astype",
+    )
+    refused(
+        lambda: NaiveBayesClassifier().fit(pd.DataFrame({"x": [True, "a", None, False]}), Y),
+        "'x'",
+        "rows 0 and 1",
+        cure="astype",
+    )
+    refused(
+        lambda: NaiveBayesClassifier().fit(np.array([["a", 1], ["b", "c"], ["a", 2], ["b", 3]], dtype=object), Y),
+        "'x1'",
+        "rows 0 and 1",
+        cure="astype",
+    )
 
 
 def test_a_later_piece_of_another_kind_is_refused():
@@ -372,22 +462,39 @@ def test_words_in_a_numeric_column_are_refused_with_their_row():
     refused(lambda: model.fit({"x": objects(1, 2, "three", 4)}, Y), "'x'", "'three'", "row 2", cure="declare types")
     refused(lambda: model.fit({"x": objects("a", "b", "c", "d")}, Y), "'x'", "'a'", "row 0", cure="declare types")
     refused(lambda: model.fit(pd.DataFrame({"x": ["1", "2", "x3", "4"]}), Y), "'x'", "'x3'", cure="declare types")
-    refused(lambda: fitted().predict({"temp": ["warm"], "wind": ["n"]}), "'temp'", "'warm'", "row 0", cure="declare types")
+    refused(
+        lambda: fitted().predict({"temp": ["warm"], "wind": ["n"]}), "'temp'", "'warm'", "row 0", cure="declare types"
+    )
 
 
 def test_words_in_a_numeric_column_deep_in_a_question_name_their_row():
     cells = [1.0] * 20_000 + ["warm"]
-    refused(lambda: fitted().predict({"temp": objects(*cells), "wind": ["n"] * 20_001}), "'temp'", "'warm'", "row 20000")
+    refused(
+        lambda: fitted().predict({"temp": objects(*cells), "wind": ["n"] * 20_001}), "'temp'", "'warm'", "row 20000"
+    )
 
 
 def test_a_value_outside_a_declared_domain_names_row_value_and_domain():
     domain = {"wind": Nominal("wind", ("n", "s"))}
     frame = {"wind": objects("n", "s", "north", "n")}
-    text = refused(lambda: NaiveBayesClassifier(types=domain).fit(frame, Y), "'wind'", "'north'", "row 2", "'n', 's'", kind=UnseenValueError)
+    text = refused(
+        lambda: NaiveBayesClassifier(types=domain).fit(frame, Y),
+        "'wind'",
+        "'north'",
+        "row 2",
+        "'n', 's'",
+        kind=UnseenValueError,
+    )
     assert "declare the value" in text or "did you mean" in text
     categories = pd.Series(["n", "s", "n", "s"], dtype=pd.CategoricalDtype(["n", "s"], ordered=True))
     model = NaiveBayesClassifier().fit(pd.DataFrame({"wind": categories}), Y)
-    refused(lambda: model.partial_fit(pd.DataFrame({"wind": ["n", "north"]}), ["no", "yes"]), "'wind'", "'north'", "row 1", "'n', 's'")
+    refused(
+        lambda: model.partial_fit(pd.DataFrame({"wind": ["n", "north"]}), ["no", "yes"]),
+        "'wind'",
+        "'north'",
+        "row 1",
+        "'n', 's'",
+    )
 
 
 def test_an_unseen_value_in_a_question_is_left_out_or_refused_as_asked():
@@ -402,13 +509,24 @@ def test_a_count_is_whole_and_not_negative():
     for cell in (-3, 0.5):
         for types in ({"n": "count"}, {"n": Count("n")}):
             model = NaiveBayesClassifier(types=types)
-            refused(lambda model=model, cell=cell: model.fit({"n": [1, 2, cell, 4]}, Y), "'n'", str(cell), "row 2", cure="numeric")
+            refused(
+                lambda model=model, cell=cell: model.fit({"n": [1, 2, cell, 4]}, Y),
+                "'n'",
+                str(cell),
+                "row 2",
+                cure="numeric",
+            )
     model = NaiveBayesClassifier(types={"n": "count"}).fit({"n": [1, 2, 3, 4]}, Y)
     refused(lambda: model.predict({"n": [1] * 20_000 + [-1]}), "'n'", "-1", "row 20000", cure="numeric")
 
 
 def test_a_negative_count_under_a_law_of_counts_names_its_column():
-    refused(lambda: NaiveBayesClassifier("multinomial").fit({"a": [1, 2, 3, 4], "n": [1, 2, -3, 4]}, Y), "'n'", "row 2", cure="Hint|from 0 upwards")
+    refused(
+        lambda: NaiveBayesClassifier("multinomial").fit({"a": [1, 2, 3, 4], "n": [1, 2, -3, 4]}, Y),
+        "'n'",
+        "row 2",
+        cure="Hint|from 0 upwards",
+    )
     refused(lambda: NaiveBayesClassifier("poisson").fit({"n": [-1, -2, -3, -4]}, Y), "'n'", cure="gaussian")
 
 
@@ -427,15 +545,21 @@ def test_a_number_in_a_text_column_is_refused_with_its_row():
 @pytest.mark.parametrize("form", ["dict", "pandas", "records"])
 def test_a_nested_cell_is_refused_with_its_column_and_row(cell, form):
     cells = objects("u", "v", cell, "u")
-    table = {"dict": {"x": cells}, "pandas": pd.DataFrame({"x": cells}), "records": [{"x": one} for one in cells]}[form]
+    table = {"dict": {"x": cells}, "pandas": pd.DataFrame({"x": cells}), "records": [{"x": one} for one in cells]}[
+        form
+    ]
     refused(lambda: NaiveBayesClassifier().fit(table, Y), "'x'", "row 2")
 
 
 def test_nested_cells_of_polars_and_arrow_are_refused_with_their_column():
     import pyarrow as pa
 
-    for table in (pl.DataFrame({"x": [[1], [2], [1], [2]]}), pa.table({"x": [[1], [2], [1], [2]]}),
-                  pl.DataFrame({"x": [{"k": 1}] * 4}), pa.table({"x": [{"k": 1}] * 4})):  # fmt: skip
+    for table in (
+        pl.DataFrame({"x": [[1], [2], [1], [2]]}),
+        pa.table({"x": [[1], [2], [1], [2]]}),
+        pl.DataFrame({"x": [{"k": 1}] * 4}),
+        pa.table({"x": [{"k": 1}] * 4}),
+    ):
         refused(lambda table=table: NaiveBayesClassifier().fit(table, Y), "'x'")
 
 
@@ -446,13 +570,18 @@ def test_complex_numbers_are_refused_with_their_column():
 
 
 def test_columns_of_different_lengths_are_refused():
-    refused(lambda: NaiveBayesClassifier().fit({"a": [1, 2, 3, 4], "b": [1, 2]}, Y), "'a' has 4", "'b' has 2", cure="length")
+    refused(
+        lambda: NaiveBayesClassifier().fit({"a": [1, 2, 3, 4], "b": [1, 2]}, Y),
+        "'a' has 4",
+        "'b' has 2",
+        cure="length",
+    )
     refused(lambda: NaiveBayesClassifier().fit([[1, 2], [3], [4, 5], [6, 7]], Y), cure="length")
 
 
 def test_a_string_or_nothing_is_no_table():
     refused(lambda: fitted().predict("rows.csv"), cure="read")
-    refused(lambda: fitted().predict(None), "table|2D".split("|")[1])
+    refused(lambda: fitted().predict(None), "2D")
     refused(lambda: fitted().predict(np.ones(3)), "1D", cure="[Rr]eshape")
 
 
@@ -505,14 +634,18 @@ def test_columns_in_another_order_and_columns_too_many_give_the_same_answer():
 
 
 @pytest.mark.parametrize(
-    "table", [pd.DataFrame({"temp": [], "wind": []}), pl.DataFrame({"temp": [], "wind": []}), {"temp": [], "wind": []}, []],
+    "table",
+    [pd.DataFrame({"temp": [], "wind": []}), pl.DataFrame({"temp": [], "wind": []}), {"temp": [], "wind": []}, []],
     ids=["pandas", "polars", "dict", "list"],
-)  # fmt: skip
+)
 def test_a_question_without_rows_is_refused(table):
     refused(lambda: fitted().predict(table), "empty", cure="[Aa]t least one row")
 
 
-@pytest.mark.parametrize("question", ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "explain", "predict_interval"])
+@pytest.mark.parametrize(
+    "question",
+    ["predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "explain", "predict_interval"],
+)
 def test_an_unfitted_model_says_so(question):
     with pytest.raises(NotFittedError, match="not fitted"):
         getattr(NaiveBayesClassifier(), question)(X)
@@ -520,8 +653,14 @@ def test_an_unfitted_model_says_so(question):
 
 def test_other_methods_of_an_unfitted_model_say_so():
     model = NaiveBayesClassifier()
-    for call in (lambda: model.forget(X, Y), lambda: model.table("x"), lambda: model.portrait("a"), model.missing_report,
-                 lambda: model + fitted(), lambda: countwise.save(model, "nowhere.json")):  # fmt: skip
+    for call in (
+        lambda: model.forget(X, Y),
+        lambda: model.table("x"),
+        lambda: model.portrait("a"),
+        model.missing_report,
+        lambda: model + fitted(),
+        lambda: countwise.save(model, "nowhere.json"),
+    ):
         with pytest.raises(NotFittedError, match="not fitted"):
             call()
 
@@ -569,14 +708,26 @@ def test_a_refused_piece_leaves_the_model_as_it_was():
         ({"conditionals": "gausian"}, ["'gausian'"], "did you mean 'gaussian'"),
         ({"conditionals": {"temp": "kernle"}}, ["'kernle'"], "did you mean 'kernel'"),
         ({"conditionals": {"tmp": "kernel"}}, ["'tmp'"], "did you mean 'temp'"),
-        ({"conditionals": {"temp": {"law": "kernel", "widht": 2}}}, ["'widht'"], "did you mean 'width'|it has 'width'"),
+        (
+            {"conditionals": {"temp": {"law": "kernel", "widht": 2}}},
+            ["'widht'"],
+            "did you mean 'width'|it has 'width'",
+        ),
         ({"conditionals": {"temp": {"width": 2}}}, ["law"], "laws are"),
-        ({"conditionals": {"temp": {"law": "ranges", "rule": "equal_widht"}}}, ["'equal_widht'"], "did you mean 'equal_width'"),
+        (
+            {"conditionals": {"temp": {"law": "ranges", "rule": "equal_widht"}}},
+            ["'equal_widht'"],
+            "did you mean 'equal_width'",
+        ),
         ({"conditionals": {"temp": {"law": "ranges", "bins": 0}}}, ["bins", "0"], "1 or more"),
         ({"conditionals": {"temp": {"law": "ranges", "bins": 2.5}}}, ["bins", "2.5"], "whole number"),
         ({"conditionals": {"temp": {"law": "kernel", "width": "silvermann"}}}, ["'silvermann'"], "'silverman'"),
         ({"conditionals": {"temp": {"law": "kernel", "width": -1}}}, ["-1"], "above 0"),
-        ({"conditionals": {"temp": {"law": "gaussian", "divisor": "n+1"}}}, ["'n\\+1'".replace("\\", "")], "'n' or 'n-1'"),
+        (
+            {"conditionals": {"temp": {"law": "gaussian", "divisor": "n+1"}}},
+            ["'n\\+1'".replace("\\", "")],
+            "'n' or 'n-1'",
+        ),
         ({"conditionals": {"wind": "gaussian"}}, ["'wind'", "nominal"], "numeric"),
         ({"conditionals": 5}, ["5"], "laws are"),
         ({"types": {"temp": "numerc"}}, ["'numerc'", "'temp'"], "did you mean 'numeric'"),
@@ -605,7 +756,7 @@ def test_a_refused_piece_leaves_the_model_as_it_was():
         ({"smoothing": [1]}, ["[1]"], "a number"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_an_option_without_meaning_is_refused_with_the_nearest_that_has_one(settings, words, cure):
     refused(lambda: NaiveBayesClassifier(**settings).fit(X, Y), *words, cure=cure)
 

@@ -33,6 +33,7 @@ __all__ = [
     "encode_columns",
     "encode_integers",
     "factorize_objects",
+    "find_infinity",
     "float_is_integral",
     "gauss_expand",
     "gauss_log_sums",
@@ -88,6 +89,7 @@ csr_class_sums = _chosen.csr_class_sums
 encode_columns = _chosen.encode_columns
 encode_integers = _chosen.encode_integers
 factorize_objects = _chosen.factorize_objects
+find_infinity = _chosen.find_infinity
 float_is_integral = _chosen.float_is_integral
 gauss_expand = _chosen.gauss_expand
 gauss_log_sums = _chosen.gauss_log_sums

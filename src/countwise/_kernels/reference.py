@@ -289,7 +289,8 @@ def csr_add(indptr: Array, indices: Array, data: Array, table: Floats, present: 
     step = max(1, _BLOCK // max(classes, 1))
     for start in range(0, len(row), step):
         block = slice(start, start + step)
-        np.add.at(out, row[block], x[block, None] * table[column[block]])
+        with np.errstate(invalid="ignore"):  # infinities of either sign meet
+            np.add.at(out, row[block], x[block, None] * table[column[block]])
 
 
 def _entries(
@@ -391,6 +392,27 @@ def encode_integers(column: Array, low: int, lookup: Array, missing: int, other:
     # The difference is within int64 even where the numbers themselves are uint64 and wrap around.
     codes[inside] = lookup[column[inside].astype(np.int64) - low]
     return codes
+
+
+def find_infinity(columns: Sequence[Array]) -> tuple[int, int] | None:
+    """The column and row of an infinite cell, or None.
+
+    Parameters
+    ----------
+    columns : list of columns
+
+    Returns
+    -------
+    (column, row) or None
+        Of the first infinity met; which one that is, where there are several, is not said.
+    """
+    _check_columns(columns, len(columns[0]) if columns else 0)
+    for j, column in enumerate(columns):
+        if column.dtype.kind == "f":
+            found = np.isinf(column)
+            if found.any():
+                return j, int(np.argmax(found))
+    return None
 
 
 def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, Array]:
@@ -514,7 +536,8 @@ def gauss_log_sums_exact(points: Floats, weights: Floats | None, h: float, queri
     w = _check_points(points, weights, h)
     step = max(1, _BLOCK // max(len(points), 1))
     blocks = [_log_sums(points, w, h, queries[i : i + step]) for i in range(0, len(queries), step)]
-    return np.concatenate([np.empty(0), *blocks])
+    sums = np.concatenate([np.empty(0), *blocks])
+    return np.where(np.isnan(queries), np.nan, sums)
 
 
 def _log_sums(points: Floats, w: Floats, h: float, queries: Floats) -> Floats:

@@ -129,6 +129,9 @@ def smoothing_of(option: Any) -> Smoothing:
     if isinstance(option, MEstimate):
         return Smoothing(None, option)
     if isinstance(option, Mapping):
+        odd = sorted(set(option) - {"m", "p"})
+        if odd:
+            raise OptionError(f"An m-estimate has no setting {odd[0]!r}.", hint="it has m and p.")
         return Smoothing(None, MEstimate(**option))
     if isinstance(option, int | float | np.integer | np.floating) and not isinstance(option, bool):
         if not (option >= 0 and np.isfinite(option)):

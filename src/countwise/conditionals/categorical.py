@@ -162,12 +162,16 @@ class CategoricalDensity:
 
     def typical(self, c: int) -> tuple[Any, str]:
         """The most frequent value."""
+        if not self.of.values:
+            return None, "never there"
         best = int(np.argmax(self.prob[c, : len(self.of.values)]))
         return self.of.values[best], f"{self.prob[c, best]:.0%} of them"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Values in the proportions of class c."""
         p = self.prob[c, : len(self.of.values)]
+        if not p.sum() > 0:
+            return np.full(size, None, dtype=object)
         codes = rng.choice(len(p), size=size, p=p / p.sum())
         return self.of.decode(codes)
 

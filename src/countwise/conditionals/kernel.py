@@ -154,6 +154,8 @@ class KernelDensity:
 
     def grid(self) -> NDArray[np.float64]:
         """Values from below the least to above the greatest."""
+        if self.constant:
+            return np.empty(0)
         low = min(v[0] for v, _ in self.sets if len(v)) - self.widths.max()
         high = max(v[-1] for v, _ in self.sets if len(v)) + self.widths.max()
         return np.linspace(low, high, 801)
@@ -165,12 +167,16 @@ class KernelDensity:
     def typical(self, c: int) -> tuple[float, str]:
         """The median, and the middle half."""
         values, weights = self.sets[c]
+        if len(values) == 0:
+            return float("nan"), "never there"
         low, middle, high = np.searchsorted(np.cumsum(weights), np.array([0.25, 0.5, 0.75]) * weights.sum())
         return float(values[middle]), f"half of them {number(values[low])} to {number(values[high])}"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """A training value of the class, moved by the kernel."""
         values, weights = self.sets[c]
+        if len(values) == 0:
+            return np.full(size, np.nan)
         return rng.choice(values, size, p=weights / weights.sum()) + rng.normal(0, self.widths[c], size)
 
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[np.float64]:

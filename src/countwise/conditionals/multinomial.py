@@ -170,8 +170,10 @@ class MultinomialDensity(WordsDensity):
         """Texts of as many words as those of the class have on average."""
         length = float(self.used[c].sum() / max(self.n[c], 1))
         lengths = rng.poisson(length, size)
+        texts = np.full(size, "", dtype=object)
+        if not self.prob[c].sum() > 0:
+            return texts
         p = self.prob[c] / self.prob[c].sum()
-        texts = np.empty(size, dtype=object)
         for i, k in enumerate(lengths):
             texts[i] = " ".join(self.words[self.kept[w]] for w in rng.choice(len(p), size=k, p=p))
         return texts

@@ -83,7 +83,7 @@ class PoissonDensity:
         self.name, self.rate, self.n = name, rate, n
         self.n_classes = len(rate)
         self.rule = "Poisson"
-        self.constant = not bool(rate.any()) and not bool(n.any())
+        self.constant = not bool(rate.any())  # nothing but zeros, or nothing at all: no say
 
     def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
         """Add log P(x | class)."""

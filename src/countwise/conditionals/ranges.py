@@ -59,6 +59,8 @@ class Ranges:
                 f"{self.rule!r} is not a rule for ranges.",
                 hint=did_you_mean(self.rule, RULES) or f"rules are {listed(RULES)}.",
             )
+        if not isinstance(self.bins, int | np.integer) or self.bins < 1:
+            raise OptionError(f"bins must be a whole number, 1 or more, not {self.bins!r}.")
 
     def blank(self, given: Nominal, of: Attribute) -> Values:
         """The values themselves: the cuts depend on them."""
@@ -139,6 +141,8 @@ class RangesDensity(CategoricalDensity):
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """The middle of a range, in the proportions of class c."""
         p = self.prob[c]
+        if not p.sum() > 0:
+            return np.full(size, np.nan)
         return self.grid()[rng.choice(len(p), size=size, p=p / p.sum())]
 
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[np.float64]:

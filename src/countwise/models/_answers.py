@@ -64,7 +64,7 @@ class Answers:
             raise TableError(f"There is no row {row}: the table has {frame.n_rows}.")
         row %= frame.n_rows
         one = frame.slice(row, row + 1)
-        table = self._table(one, 0, 1)  # type: ignore[attr-defined]
+        table = self._table(frame, row, row + 1)  # type: ignore[attr-defined]
         steps, notes = self._steps(table, one)
         return self._working(table, steps, notes, one, changes, interval)
 
@@ -146,7 +146,7 @@ class Answers:
         frame = self._open(X)  # type: ignore[attr-defined]
         ends = np.empty((frame.n_rows, len(self.classes_), 2))  # type: ignore[attr-defined]
         for row in range(frame.n_rows):
-            table = self._table(frame.slice(row, row + 1), 0, 1)  # type: ignore[attr-defined]
+            table = self._table(frame, row, row + 1)  # type: ignore[attr-defined]
             ends[row] = self._interval(table, level, draws, random_state)
         return ends
 

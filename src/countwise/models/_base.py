@@ -11,7 +11,8 @@ it; `countwise.models.estimators` gives each of them scikit-learn's face.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal, Self
@@ -20,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
-from countwise.attributes import Nominal, infinity
-from countwise.errors import DataWarning, TableError, listed
+from countwise.attributes import Attribute, Nominal, Numeric, refuse_infinity
+from countwise.errors import CountwiseError, DataWarning, TableError, listed
 from countwise.frames import Frame, frame_of
-from countwise.models._parts import Part, derive
+from countwise.models._parts import Part, checked, derive
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
 from countwise.table import Table
@@ -84,8 +85,9 @@ class TallyClassifier:
         -------
         self
         """
-        self._forget_all()
-        return self._learn(X, y, sample_weight)
+        with self._whole_or_nothing():
+            self._forget_all()
+            return self._learn(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; in any split the same as `fit` on all of them.
@@ -101,9 +103,10 @@ class TallyClassifier:
         -------
         self
         """
-        if classes is not None and not hasattr(self, "target_"):
-            self._expected = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
-        return self._learn(X, y, sample_weight)
+        with self._whole_or_nothing():
+            if classes is not None and not hasattr(self, "target_"):
+                self._expected = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
+            return self._learn(X, y, sample_weight)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take rows back, as if they had never been there.
@@ -118,19 +121,37 @@ class TallyClassifier:
         self
         """
         self._check_fitted()
-        for rows in open_rows(X, y, sample_weight):
-            frame = self.schema_.match(rows.frame)
-            target = Nominal(self.target_.name, self.target_.values, grows=False)
-            codes = target.encode(rows.target, strict=True)
-            table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
-            parts = self._parts(self.schema_)
-            filled = self._fill(parts, derive(table, parts))
-            self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
-            self.n_rows_ -= rows.frame.n_rows
-        if not self.tallies_[CLASS].table.sum() > 0:
-            raise TableError("Every row has been forgotten: nothing is left to learn from.")
-        self._settle()
+        with self._whole_or_nothing():
+            for rows in open_rows(X, y, sample_weight):
+                try:
+                    self._take_back(rows)
+                except CountwiseError as error:
+                    raise rows.counted_as_given(error) from None
+            if not self.tallies_[CLASS].table.sum() > 0:
+                raise TableError("Every row would be forgotten: nothing would be left to have learned from.")
+            self._settle()
         return self
+
+    def _take_back(self, rows: Memory) -> None:
+        target = Nominal(self.target_.name, self.target_.values, grows=False)
+        codes = target.encode(rows.target, strict=True)
+        frame = self.schema_.match(rows.frame)
+        table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
+        parts = self._parts(self.schema_)
+        filled = self._fill(parts, checked(table, parts))
+        self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
+        self.n_rows_ -= rows.frame.n_rows
+
+    @contextmanager
+    def _whole_or_nothing(self) -> Iterator[None]:
+        """What fails, or is interrupted, leaves the model as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
     def __add__(self, other: object) -> Self:
         """A model as if fitted on the rows of both."""
@@ -159,6 +180,12 @@ class TallyClassifier:
         return self
 
     def _learn_piece(self, rows: Memory) -> None:
+        try:
+            self._tally(rows)
+        except CountwiseError as error:
+            raise rows.counted_as_given(error) from None
+
+    def _tally(self, rows: Memory) -> None:
         first = not hasattr(self, "tallies_")
         schema = self._kinds(rows.frame) if first else self.schema_
         frame = schema.coded(rows.frame if first else schema.match(rows.frame))
@@ -167,7 +194,7 @@ class TallyClassifier:
         parts = self._parts(schema)
         blanks = {CLASS: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
         source = replace(rows, frame=frame)
-        filled = source.gather(schema, target, blanks, lambda table: derive(table, parts), self._progress())
+        filled = source.gather(schema, target, blanks, lambda table: checked(table, parts), self._progress())
         if first:
             self._remember_names(rows.frame)
             self.schema_, self.target_, self.tallies_ = schema, target, filled
@@ -176,7 +203,7 @@ class TallyClassifier:
             self._join(schema, target, filled)
         self.n_rows_ += frame.n_rows
         self._note_left_out(rows)
-        self._note_identifiers(schema, frame.n_rows)
+        self._note_identifiers(schema, frame)
 
     def _learn_target(self, rows: Memory, first: bool) -> Nominal:
         target = Nominal(rows.name, grows=True) if first else self.target_
@@ -239,11 +266,12 @@ class TallyClassifier:
                 stacklevel=5,
             )
 
-    def _note_identifiers(self, schema: Schema, n_rows: int) -> None:
+    def _note_identifiers(self, schema: Schema, frame: Frame) -> None:
         looks = [
             a.name
             for a in schema.attributes
-            if isinstance(a, Nominal) and a.grows and n_rows >= 100 and len(a.values) > 0.9 * n_rows
+            if isinstance(a, Nominal) and a.grows and frame.n_rows >= 100 and len(a.values) > 0.9 * frame.n_rows
+            if not getattr(frame.columns[a.name], "declared", False)
         ]
         if looks:
             warnings.warn(
@@ -267,6 +295,16 @@ class TallyClassifier:
 
     # -- predicting ------------------------------------------------------------
 
+    @property
+    def _numbers_(self) -> list[Attribute]:
+        """Attributes in whose columns an infinity may stand."""
+        return [
+            a
+            for a in self.schema_.attributes
+            if isinstance(a, Numeric)
+            or (isinstance(a, Nominal) and not any(isinstance(v, str) for v in a.values[:1]))
+        ]
+
     def _open(self, X: Any) -> Frame:
         self._check_fitted()
         frame = frame_of(X)
@@ -275,8 +313,16 @@ class TallyClassifier:
         return self.schema_.opened(frame)
 
     def _table(self, frame: Frame, start: int, stop: int) -> Table:
+        """Rows start to stop encoded; an error names the row of the whole frame."""
         strict = getattr(self, "unseen", "ignore") == "error"
-        return derive(self.schema_.encode(frame.slice(start, stop), strict=strict), self.parts_)
+        try:
+            part = frame.slice(start, stop)
+            table = self.schema_.encode(part, strict=strict)
+            columns = {a.name: (table if isinstance(a, Numeric) else part.columns)[a.name] for a in self._numbers_}
+            refuse_infinity({name: column for name, column in columns.items() if isinstance(column, np.ndarray)})
+            return derive(table, self.parts_)
+        except CountwiseError as error:
+            raise error if error.row is None else error.at(error.row + start) from None
 
     def _joint(self, X: Any, finish: Any) -> list[Any]:
         """Posteriors block by block: terms are added in cache, then `finish` takes the block."""
@@ -296,7 +342,7 @@ class TallyClassifier:
             return self._posterior(table, out[start:stop], kind)
 
         bad = sum(self._joint(frame, finish))
-        self._explain_bad(frame, bad, warn=kind is not None)
+        self._warn_of_zeros(bad, warn=kind is not None)
         return out
 
     def _posterior(self, table: Table, out: NDArray[np.float64], kind: Kind | None) -> int:
@@ -311,14 +357,9 @@ class TallyClassifier:
             out[lost] = self.log_prior_ if kind == "log" else np.exp(self.log_prior_)
         return int(bad)
 
-    def _explain_bad(self, frame: Frame, bad: int, *, warn: bool = True) -> None:
-        """Say why rows had no posterior: an infinity is an error, a product of zeros is a warning."""
-        if not bad:
-            return
-        for name, column in frame.columns.items():
-            if isinstance(column, np.ndarray) and column.dtype.kind == "f" and np.isinf(column).any():
-                raise infinity(column, name)
-        if not warn:
+    def _warn_of_zeros(self, bad: int, *, warn: bool = True) -> None:
+        """A row that no class could have made gets the prior, with a warning."""
+        if not bad or not warn:
             return
         warnings.warn(
             f"In {bad} row{'s' * (bad > 1)} every class has probability 0: a value was never counted there. "
@@ -389,5 +430,5 @@ class TallyClassifier:
 
         frame = self._open(X)
         pieces = self._joint(frame, finish)
-        self._explain_bad(frame, sum(bad for bad, _ in pieces))
+        self._warn_of_zeros(sum(bad for bad, _ in pieces))
         return self.classes_[np.concatenate([codes for _, codes in pieces])]

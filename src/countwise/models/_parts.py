@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from countwise.attributes import Attribute, Nominal, Numeric
+from countwise.attributes import Attribute, Nominal, Numeric, refuse_infinity
 from countwise.bags import Bag, Block
-from countwise.conditionals import Bernoulli, Categorical, Multinomial
+from countwise.conditionals import Bernoulli, Categorical, Gaussian, Multinomial, Poisson
+from countwise.errors import TableError
 from countwise.table import Table
 
-__all__ = ["Part", "derive", "parts_of", "presence"]
+__all__ = ["Part", "checked", "derive", "parts_of", "presence"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,18 @@ def presence(attribute: Attribute, smoothing: Any) -> Part:
     return Part(of, Categorical(smoothing), (attribute.name,), "missing", cell)
 
 
+def checked(table: Table, parts: Sequence[Part]) -> Table:
+    """The derived table, after a look for infinities where no moments are taken that would show them."""
+    fused = (Gaussian, Poisson)
+    names = {n for part in parts if not isinstance(part.rule, fused) for n in part.columns}
+    refuse_infinity({n: table[n] for n in table.columns if n in names and _is_number(table[n])})
+    return derive(table, parts)
+
+
+def _is_number(column: Any) -> bool:
+    return isinstance(column, np.ndarray) and column.dtype.kind == "f"
+
+
 def derive(table: Table, parts: Sequence[Part]) -> Table:
     """The table with the columns that the parts are made of."""
     fresh: dict[str, Any] = {}
@@ -87,7 +100,7 @@ def derive(table: Table, parts: Sequence[Part]) -> Table:
         elif part.how == "missing":
             fresh[part.key] = _absent(table[part.columns[0]], part)
         elif part.how == "block":
-            fresh[part.key] = _block([table[name] for name in part.columns], table.n_rows)
+            fresh[part.key] = _block({name: table[name] for name in part.columns}, table.n_rows)
     return Table({**table.columns, **fresh}, table.n_rows, table.weights) if fresh else table
 
 
@@ -110,14 +123,18 @@ def _absent(column: Any, part: Part) -> Any:
     return np.zeros(len(column), dtype=np.uint8)
 
 
-def _block(columns: Sequence[Any], n_rows: int) -> Bag:
+def _block(columns: Mapping[str, Any], n_rows: int) -> Bag:
     """Columns of counts as one bag; a missing cell is a word that tells nothing."""
-    from countwise.errors import TableError
-
-    dense = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
+    dense = np.stack([np.asarray(c, dtype=np.float64) for c in columns.values()], axis=1)
     dense[np.isnan(dense)] = 0.0
-    if (dense < 0).any() or np.isinf(dense).any():
-        raise TableError("Negative values in data: the multinomial law is for counts from 0 upwards.")
+    if (dense < 0).any():
+        row, j = (int(place[0]) for place in np.nonzero(dense < 0))
+        name = list(columns)[j]
+        raise TableError(
+            f"Negative values in data: {name!r} is {dense[row, j]:g} in row {row}; the multinomial law is for counts.",
+            hint=f"use another law: conditionals={{{name!r}: 'gaussian'}}.",
+            row=row,
+        )
     rows, words = np.nonzero(dense)
     indptr = np.zeros(n_rows + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])

@@ -71,19 +71,25 @@ class NaiveBayes(Answers, TallyClassifier):
         """A law that the user named for a column also says what the column is."""
         named = isinstance(self.conditionals, Mapping) and attribute.name in self.conditionals
         spec = self.conditionals[attribute.name] if named else self.conditionals
-        if spec is None or isinstance(spec, Mapping):
-            rule = conditional_from(spec) if named else None
+        if named:
+            rule = self._named_rule(attribute.name)
         else:
-            rule = conditional_from(spec)
+            rule = None if spec is None or isinstance(spec, Mapping) else conditional_from(spec)
         if isinstance(rule, Categorical) and isinstance(attribute, Numeric):
             return Nominal(attribute.name)
         if named and isinstance(rule, Multinomial | Bernoulli) and isinstance(attribute, Nominal) and attribute.grows:
             return Text(attribute.name)
         return attribute
 
+    def _named_rule(self, name: str) -> Any:
+        try:
+            return conditional_from(self.conditionals[name])
+        except OptionError as error:
+            raise OptionError(f"The law of {name!r}: {error.message}", hint=error.hint) from None
+
     def _rule(self, attribute: Attribute) -> Any:
         if isinstance(self.conditionals, Mapping) and attribute.name in self.conditionals:
-            rule = conditional_from(self.conditionals[attribute.name])
+            rule = self._named_rule(attribute.name)
         elif self.conditionals is None or isinstance(self.conditionals, Mapping):
             rule = default_for(attribute)
         else:
@@ -101,7 +107,12 @@ class NaiveBayes(Answers, TallyClassifier):
         return bool(option == "value")
 
     def _check_options(self, frame: Frame) -> None:
-        smoothing_of(self.smoothing)
+        smoothing = smoothing_of(self.smoothing)
+        if self.unseen == "share" and smoothing.estimate is not None and smoothing.estimate.p == "global":
+            raise OptionError(
+                "unseen='share' has no meaning with global shares: a value never seen has none.",
+                hint="use Laplace (a number) or MEstimate(m).",
+            )
         for option, name in ((self.conditionals, "conditionals"), (self.missing, "missing")):
             for column in option if isinstance(option, Mapping) else ():
                 if column not in frame.columns:
@@ -165,10 +176,18 @@ class NaiveBayes(Answers, TallyClassifier):
                 f"prior={self.prior!r} is unknown.",
                 hint="give 'raw', 'smoothed', 'uniform' or the probabilities.",
             )
-        given = (
-            [self.prior.get(v, 0.0) for v in self.target_.values] if isinstance(self.prior, Mapping) else self.prior
-        )
-        shares = np.asarray(given, dtype=np.float64)
+        given = self.prior
+        if isinstance(given, Mapping):
+            for odd in set(given) - set(self.target_.values):
+                raise OptionError(
+                    f"prior names a class {odd!r} that there is not.",
+                    hint=did_you_mean(odd, self.target_.values) or f"classes are {listed(self.target_.values)}.",
+                )
+            given = [given.get(v, 0.0) for v in self.target_.values]
+        try:
+            shares = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise OptionError(f"prior must give {k} probabilities, not {self.prior!r}.") from None
         if shares.shape != (k,) or (shares < 0).any() or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-8):
             raise OptionError(
                 f"prior must give {k} probabilities that add up to 1, one for each of {listed(self.classes_)}."

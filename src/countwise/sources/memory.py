@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.attributes import Nominal, factorized
-from countwise.errors import TableError, did_you_mean, listed
+from countwise.errors import CountwiseError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, series_of, taken
 from countwise.schema import Schema
 from countwise.table import Table
@@ -40,6 +40,8 @@ class Memory:
         Rows whose target was missing.
     label_type : dtype or None
         In which dtype the user keeps the target.
+    places : ndarray or None
+        Where the rows stood in the user's table; None if none was left out.
     """
 
     frame: Frame
@@ -48,6 +50,13 @@ class Memory:
     weights: NDArray[Any] | None
     left_out: int = 0
     label_type: np.dtype[Any] | None = None
+    places: NDArray[Any] | None = None
+
+    def counted_as_given(self, error: CountwiseError) -> CountwiseError:
+        """An error about one of these rows, with the row's number in the table that the user gave."""
+        if error.row is None or self.places is None:
+            return error
+        return error.at(int(self.places[error.row]))
 
     def table(self, schema: Schema, target: Nominal) -> Table:
         """The rows encoded, target included."""
@@ -84,7 +93,7 @@ def memory(X: Any, y: Any, sample_weight: Any = None) -> Memory:
     _check_shape(frame, target)
     label_type = target.dtype if isinstance(target, np.ndarray) else None
     if isinstance(target, np.ndarray) and target.dtype.kind in "OUSM":
-        target = factorized(target)  # once, for all who ask for codes
+        target = factorized(target, name)  # once, for all who ask for codes
     weights = weights_of(sample_weight, frame.n_rows)
     return replace(_keep(frame, target, name, weights), label_type=label_type)
 
@@ -140,18 +149,39 @@ def weights_of(sample_weight: Any, n_rows: int) -> NDArray[Any] | None:
     if len(weights) != n_rows:
         raise TableError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}: one weight a row.")
     if weights.dtype.kind not in "iub":
-        weights = weights.astype(np.float64)
+        try:
+            weights = weights.astype(np.float64)
+        except (TypeError, ValueError):
+            row = next(i for i, w in enumerate(weights) if not _is_number(w))
+            raise TableError(
+                f"The weight of row {row} is {weights[row]!r}, which is not a number.", hint="give one number a row."
+            ) from None
         if not np.isfinite(weights).all():
             row = int(np.argmin(np.isfinite(weights)))
-            raise TableError(f"The weight of row {row} is {weights[row]} (NaN or infinity).")
+            raise TableError(
+                f"The weight of row {row} is {weights[row]} (NaN or infinity).", hint="give 0 to leave a row out."
+            )
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
-        raise TableError(f"Negative values in data passed to `sample_weight`: row {row} has {weights[row]}.")
+        raise TableError(
+            f"Negative values in data passed to `sample_weight`: row {row} has {weights[row]}.",
+            hint="give 0 to leave a row out; `forget` takes rows back.",
+        )
     if n_rows and not weights.any():
-        raise TableError("All sample weights are zero: no row would count.")
+        raise TableError(
+            "All sample weights are zero: no row would count.", hint="give at least one row a weight above 0."
+        )
     if weights.dtype.kind != "f" or _kernels.float_is_integral(weights):
         return weights.astype(np.int64)
     return weights
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _keep(frame: Frame, target: Column, name: str, weights: NDArray[Any] | None) -> Memory:
@@ -164,7 +194,8 @@ def _keep(frame: Frame, target: Column, name: str, weights: NDArray[Any] | None)
         return Memory(frame, target, name, weights)
     if not keep.any():
         raise TableError(f"The target {name!r} is missing in every row that has a weight.")
-    return Memory(frame.take(keep), taken(target, keep), name, None if weights is None else weights[keep], left_out)
+    kept = None if weights is None else weights[keep]
+    return Memory(frame.take(keep), taken(target, keep), name, kept, left_out, places=np.flatnonzero(keep))
 
 
 def _missing(target: Column, name: str) -> NDArray[np.bool_] | None:
@@ -190,7 +221,10 @@ def _missing_numbers(target: NDArray[Any], name: str) -> NDArray[np.bool_]:
         return np.isnan(target)
     if np.isinf(target).any():
         row = int(np.argmax(np.isinf(target)))
-        raise TableError(f"Input y contains infinity: the target {name!r} is {target[row]} in row {row}.")
+        raise TableError(
+            f"Input y contains infinity: the target {name!r} is {target[row]} in row {row}.",
+            hint="classes are expected; NaN is a missing target, whose row is left out.",
+        )
     row = int(np.argmax(target != np.floor(target)))
     raise TableError(
         f"Unknown label type: continuous. The target {name!r} is {target[row]} in row {row}; classes are expected.",

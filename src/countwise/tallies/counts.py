@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.attributes import Nominal
+from countwise.errors import TableError
 from countwise.table import Table
 from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative, spread
 
 __all__ = ["Counts"]
+
+_MOST_CELLS = 1 << 28  # 2 GB of counts: more is an identifier, not an attribute
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +74,12 @@ class Counts:
 
     def _count(self, table: Table) -> Self:
         sizes = [len(a.values) + 1 for a in self.axes]
+        if float(np.prod(sizes, dtype=np.float64)) > _MOST_CELLS:
+            names = " by ".join(f"{a.name!r} ({len(a.values)} values)" for a in self.axes)
+            raise TableError(
+                f"A table of counts of {names} would have {np.prod(sizes, dtype=np.float64):.0f} cells.",
+                hint="one of them looks like an identifier: leave it out, or join its rare values.",
+            )
         last = table[self.axes[-1].name]
         given = _mixed_radix([table[a.name] for a in self.axes[:-1]], sizes[:-1], len(last))
         cells = _kernels.count_codes(last, given, table.weights, sizes[-1], int(np.prod(sizes[:-1], dtype=np.int64)))

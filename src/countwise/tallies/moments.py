@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.attributes import Nominal, Numeric, infinity
+from countwise.attributes import Nominal, Numeric, refuse_infinity
+from countwise.errors import TableError
 from countwise.table import Table
 from countwise.tallies._base import BLOCK, Progress, joined, plain_numbers, refuse_negative, spread
 
@@ -160,13 +161,22 @@ def _gather(
 
     zero = np.zeros((len(columns), n_classes))
     total: Triple = (zero, zero, zero)
-    for piece in _kernels.over_blocks(len(codes), BLOCK, work, progress=progress):
-        total = merge(total, piece)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is reported by the caller
+        for piece in _kernels.over_blocks(len(codes), BLOCK, work, progress=progress):
+            total = merge(total, piece)
     return total
 
 
 def _refuse_infinity(mean: Any, m2: Any, names: Sequence[str], columns: Sequence[NDArray[Any]]) -> None:
+    """Moments that are not finite come from an infinity, or from numbers too large to be squared."""
     bad = ~(np.isfinite(mean) & np.isfinite(m2)).all(axis=1)
     for j in np.flatnonzero(bad).tolist():
-        if columns[j].dtype.kind == "f" and np.isinf(columns[j]).any():
-            raise infinity(columns[j], names[j])
+        refuse_infinity({names[j]: columns[j]})
+        raise too_large(names[j])
+
+
+def too_large(name: str) -> TableError:
+    """The error for numbers whose squares are beyond the range of floats."""
+    return TableError(
+        f"{name!r} holds numbers too large to be squared (beyond about 1e150).", hint="rescale the column."
+    )

@@ -14,7 +14,7 @@ from countwise import _kernels
 from countwise.attributes import Nominal, Numeric, infinity
 from countwise.table import Table
 from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative
-from countwise.tallies.moments import Moments
+from countwise.tallies.moments import Moments, too_large
 
 __all__ = ["Values", "all_ones"]
 
@@ -84,8 +84,11 @@ class Values:
             values = column[mine].astype(np.float64, copy=False)
             weights = None if table.weights is None else table.weights[mine]
             sets.append(multiset(values, weights))
-            if len(sets[-1][0]) and not np.isfinite(sets[-1][0][[0, -1]]).all():
+            ends = np.abs(sets[-1][0][[0, -1]]).max() if len(sets[-1][0]) else 0.0
+            if np.isinf(ends):
                 raise infinity(column, self.of.name)
+            if ends > 1e150:
+                raise too_large(self.of.name)
         return replace(self, sets=tuple(sets))
 
     @classmethod

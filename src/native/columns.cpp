@@ -1,4 +1,4 @@
-// Many columns of whole numbers at once: tiles of rows, so that a row-major matrix is read once and not once a column.
+// Many columns at once: tiles of rows, so that a row-major matrix is read once and not once a column.
 #include "levels.h"
 #include "tiles.h"
 
@@ -37,7 +37,61 @@ void put_codes(const int64_t* values, size_t n, const CodeTable& table, void* co
     }
 }
 
+template <class T>
+COUNTWISE_INLINE bool any_infinite(const char* at, size_t n) {
+    const T* x = reinterpret_cast<const T*>(at);
+    int found = 0;
+    for (size_t i = 0; i < n; ++i) found |= std::fabs(x[i]) == static_cast<T>(INFINITY);
+    return found;
+}
+
+bool tile_infinite(const Column* columns, size_t run, size_t start, size_t n) {
+    const Column& first = columns[0];
+    const char* at = first.data + static_cast<ptrdiff_t>(start) * first.stride;
+    const bool wide = first.type == Type::f64;
+    const size_t width = wide ? 8 : 4;
+    if (reinterpret_cast<std::uintptr_t>(at) % width == 0 && first.stride % static_cast<ptrdiff_t>(width) == 0) {
+        if (run == 1 && first.stride == static_cast<ptrdiff_t>(width))
+            return wide ? any_infinite<double>(at, n) : any_infinite<float>(at, n);
+        if (run > 1) {
+            bool found = false;
+            for (size_t r = 0; r < n; ++r, at += first.stride)
+                found |= wide ? any_infinite<double>(at, run) : any_infinite<float>(at, run);
+            return found;
+        }
+    }
+    double x[tile_rows];
+    bool found = false;
+    for (size_t j = 0; j < run; ++j) {
+        convert(columns[j], start, n, x);
+        found |= any_infinite<double>(reinterpret_cast<const char*>(x), n);
+    }
+    return found;
+}
+
 }  // namespace
+
+bool find_infinity(const Column* columns, size_t n_columns, size_t rows, size_t* column, size_t* row) {
+    for (size_t start = 0; start < rows; start += tile_rows) {
+        const size_t n = smaller(tile_rows, rows - start);
+        for (size_t j = 0; j < n_columns;) {
+            const size_t run = neighbors(columns + j, n_columns - j);
+            if (is_float(columns[j].type) && tile_infinite(columns + j, run, start, n)) {
+                double x[tile_rows];
+                for (size_t k = j; k < j + run; ++k) {
+                    convert(columns[k], start, n, x);
+                    for (size_t i = 0; i < n; ++i)
+                        if (std::fabs(x[i]) == INFINITY) {
+                            *column = k, *row = start + i;
+                            return true;
+                        }
+                }
+            }
+            j += run;
+        }
+    }
+    return false;
+}
 
 void mark_columns(const Column* columns, size_t n_columns, size_t rows, int64_t low, size_t span,
                   std::uint8_t* marks, std::uint8_t* outside) {
