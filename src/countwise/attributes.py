@@ -12,6 +12,7 @@ NaN, NaT, NA) are recognized here and nowhere later:
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -417,13 +418,12 @@ def _seconds(column: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
-    if column.dtype.kind == "O":
-        try:
-            fast = column.astype(np.float64)
-        except (TypeError, ValueError, OverflowError):
-            fast = None
-        if fast is not None and not any(isinstance(v, str) for v in column[:1]):
-            return np.asarray(fast)
+    plain = (int, float, type(None), np.integer, np.floating)
+    kinds = set(map(type, column)) if column.dtype.kind == "O" else set()
+    if kinds and all(issubclass(kind, plain) for kind in kinds):
+        return column.astype(np.float64)
+    if kinds and all(issubclass(kind, datetime.date | type(None)) for kind in kinds):
+        return _seconds(np.array(column.tolist(), dtype="datetime64[us]"))
     numbers = np.empty(len(column))
     for row, value in enumerate(column):
         numbers[row] = _number(value, name, f"row {row}", row)

@@ -13,6 +13,7 @@ Nothing is decided here about what an attribute *is*: see `countwise.schema`.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -181,9 +182,16 @@ def series_of(y: Any) -> tuple[Column, str | None]:
         return y, None
     if isinstance(y, list | tuple):
         return _array_of_objects(y), None
+    kind = type(y).__module__.partition(".")[0]
+    if kind == "pandas" and hasattr(y, "codes") and hasattr(y, "categories"):  # a Categorical on its own
+        return Coded(np.asarray(y.codes), y.categories.tolist(), declared=True, ordered=bool(y.ordered)), None
     try:
         import narwhals.stable.v2 as nw
 
+        if kind == "pyarrow" and not hasattr(y, "chunks"):  # an Array on its own
+            import pyarrow
+
+            y = pyarrow.chunked_array([y])
         series = nw.from_native(y, series_only=True)
     except TypeError:
         return np.asarray(y), None
@@ -193,13 +201,13 @@ def series_of(y: Any) -> tuple[Column, str | None]:
 def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
     if X.dtype.kind == "c":
         raise TableError("Complex data not supported.", hint=_TWO_PARTS)
+    if X.dtype.names:
+        return _from_mapping({name: X[name] for name in X.dtype.names})
     if X.ndim != 2:
         raise TableError(
             f"Expected 2D array, got {X.ndim}D array instead: rows and columns are needed.",
             hint="Reshape your data with X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row.",
         )
-    if X.dtype.names:
-        return _from_mapping({name: X[name] for name in X.dtype.names})
     labels = tuple(names) if names is not None else tuple(f"x{j}" for j in range(X.shape[1]))
     if X.dtype.kind not in "OUS":
         X = _native_order(X)
@@ -286,6 +294,8 @@ def _array_of_objects(values: Sequence[Any]) -> NDArray[Any]:
             pass
     if kinds <= {int, float, type(None)} and kinds - {type(None)}:
         return np.array([np.nan if v is None else float(v) for v in values])
+    if kinds - {type(None)} and all(issubclass(kind, datetime.date | type(None)) for kind in kinds):
+        return np.array(values, dtype="datetime64[us]")
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column
@@ -294,6 +304,10 @@ def _array_of_objects(values: Sequence[Any]) -> NDArray[Any]:
 def _from_narwhals(X: Any) -> Frame | None:
     import narwhals.stable.v2 as nw
 
+    if type(X).__name__ == "RecordBatch":  # Arrow's table in one piece, which narwhals does not know
+        import pyarrow
+
+        X = pyarrow.Table.from_batches([X])
     try:
         frame = nw.from_native(X, eager_only=True)
     except TypeError:
@@ -377,7 +391,7 @@ def _categorical_column(series: Any, *, ordered: bool) -> Coded:
         )
     if hasattr(native, "to_physical"):  # Polars: physical codes may point into a store shared by many columns
         if ordered:
-            return Coded(_polars_codes(native), native.cat.get_categories().to_list(), declared=True, ordered=True)
+            return Coded(_polars_codes(native), list(native.dtype.categories), declared=True, ordered=True)
         import narwhals.stable.v2 as nw
 
         return _string_column(series.cast(nw.String))

@@ -7,6 +7,7 @@ domains of two parts of one table.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -349,7 +350,7 @@ def _by_cells(name: str, column: Any) -> Attribute:
     present = {type(cell) for cell in column if not is_missing(cell)}
     if present and all(issubclass(kind, bool | np.bool_) for kind in present):
         return Nominal(name, (False, True))
-    numbers = (int, float, np.integer, np.floating)
+    numbers = (int, float, np.integer, np.floating, datetime.date)
     if present and all(issubclass(kind, numbers) and not issubclass(kind, bool) for kind in present):
         return Numeric(name)
     return Nominal(name)

@@ -1018,12 +1018,25 @@ def test_a_reported_change_can_be_read_and_made_however_far_from_zero(law, offse
     assert model.predict(applied(model, row, change)).tolist() == ["b"]
 
 
-def test_a_tie_is_not_reported_as_a_change():
-    """After the change both classes are equally probable: the answer would stay the first."""
-    frame = {"s": objects(["u", "u", "v", "v", "u", "v"]), "t": objects(["p", "q", "p", "q", "p", "q"])}
-    model = NaiveBayesClassifier(smoothing=1).fit(frame, objects(["a", "a", "a", "b", "b", "b"]))
-    for s, t in itertools.product("uv", "pq"):
-        row = {"s": objects([s]), "t": objects([t])}
+@pytest.mark.parametrize("law", ["ranges, equal frequency", "ranges, each value"])
+def test_a_tie_is_not_reported_as_a_change(law):
+    """After the change both classes are equally probable: the answer would stay the first, whatever rounding says."""
+    frame, y, i = {
+        "ranges, equal frequency": ({"a": [0.125, 0.25, 0.0, 0.0], "b": [0.0, 0.0, 0.125, 0.0]}, "nnmm", 2),
+        "ranges, each value": ({"a": [0.0, 0.0, 0.0, 0.125], "b": [0.0, 0.125, 0.125, 0.125]}, "myyn", 0),
+    }[law]
+    model = LAWS[law].model().fit(frame, objects(list(y)))
+    row = {name: np.array(cells_[i : i + 1]) for name, cells_ in frame.items()}
+    for change in model.explain(row, interval=None).changes:
+        assert model.predict(applied(model, row, change)).tolist() == [change.to]
+
+
+@pytest.mark.parametrize("law", ["auto", "gaussian", "kernel", "ranges", "poisson"])
+def test_a_reported_change_of_a_count_is_a_count(law):
+    frame = {"a": np.zeros(4), "b": np.array([0.0, 0.0, 0.0, 1.0])}
+    model = NaiveBayesClassifier(law, types="count").fit(frame, objects(["maybe"] * 3 + ["no"]))
+    for i in (0, 3):
+        row = {name: cells_[i : i + 1] for name, cells_ in frame.items()}
         for change in model.explain(row, interval=None).changes:
             assert model.predict(applied(model, row, change)).tolist() == [change.to]
 

@@ -353,8 +353,11 @@ def test_exp_and_log_are_right_to_the_last_bits(level_name: str) -> None:
 
 
 @given(
-    hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9),
-               elements=st.floats(-800, 800) | st.sampled_from([-np.inf, np.inf, np.nan])),
+    hnp.arrays(
+        np.float64,
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=9),
+        elements=st.floats(-800, 800) | st.sampled_from([-np.inf, np.inf, np.nan]),
+    ),
     st.sampled_from(["log", "proba"]),
 )
 @settings(max_examples=200, deadline=None)
@@ -389,8 +392,8 @@ def sparse(rng: np.random.Generator, rows: int, columns: int, dtype: str, index:
     indices = rng.integers(0, columns, indptr[-1]).astype(index)
     data = rng.integers(0, 2 if dtype == "?" else 4, indptr[-1]).astype(dtype)
     if np.dtype(dtype).kind == "f" and len(data):
-        data[:: 7] = np.nan
-        data[1:: 9] = -1.5
+        data[::7] = np.nan
+        data[1::9] = -1.5
     return indptr, indices, data
 
 
@@ -429,21 +432,28 @@ def test_a_block_of_sparse_rows_is_a_slice_of_indptr(level: str) -> None:
 def test_a_sparse_table_that_points_outside_is_refused(kernels: object) -> None:
     out, table, codes = np.zeros((2, 1)), np.zeros((3, 1)), np.zeros(2, np.uint8)
     data = np.ones(2)
-    for indptr, indices in (([0, 1, 3], [0, 1]), ([0, 2, 1], [0, 1]), ([0, 1], [0, 1]), ([0, 1, 2], [0, 3]),
-                            ([0, 1, 2], [-1, 0]), ([-1, 1, 2], [0, 0])):
+    for indptr, indices in (
+        ([0, 1, 3], [0, 1]),
+        ([0, 2, 1], [0, 1]),
+        ([0, 1], [0, 1]),
+        ([0, 1, 2], [0, 3]),
+        ([0, 1, 2], [-1, 0]),
+        ([-1, 1, 2], [0, 0]),
+    ):
         arrays = np.array(indptr), np.array(indices), data
-        with pytest.raises(ValueError, match="indptr|indices"):
+        with pytest.raises(ValueError, match=r"indptr|indices"):
             kernels.csr_add(*arrays, table, False, out)
-        with pytest.raises(ValueError, match="indptr|indices"):
+        with pytest.raises(ValueError, match=r"indptr|indices"):
             kernels.csr_class_sums(*arrays, codes, None, 1, 3, False)
 
 
 # Whole numbers
 
 
-@given(hnp.arrays(hnp.integer_dtypes(endianness="=") | hnp.unsigned_integer_dtypes(endianness="="),
-                  st.integers(0, 30)),
-       st.integers(0, 300))
+@given(
+    hnp.arrays(hnp.integer_dtypes(endianness="=") | hnp.unsigned_integer_dtypes(endianness="="), st.integers(0, 30)),
+    st.integers(0, 300),
+)
 @settings(max_examples=300, deadline=None)
 def test_the_domain_of_any_integers_is_the_reference_s(values: np.ndarray, limit: int) -> None:
     ours, theirs = native.integer_domain(values, limit), reference.integer_domain(values, limit)
@@ -471,9 +481,14 @@ def test_integers_encode_as_in_the_reference(level: str, dtype: str) -> None:
             assert_array_equal(ours, reference.encode_integers(x, low, lookup, 101, 102))
 
 
-@given(hnp.arrays(st.sampled_from([np.int64, np.uint64]), st.integers(0, 20),
-                  elements=st.integers(0, 5) | st.integers(2**63 - 4, 2**63 - 1)),
-       st.sampled_from([0, -2, 2, 2**63 - 5, 2**63 - 2, -(2**63)]))
+@given(
+    hnp.arrays(
+        st.sampled_from([np.int64, np.uint64]),
+        st.integers(0, 20),
+        elements=st.integers(0, 5) | st.integers(2**63 - 4, 2**63 - 1),
+    ),
+    st.sampled_from([0, -2, 2, 2**63 - 5, 2**63 - 2, -(2**63)]),
+)
 @settings(max_examples=200, deadline=None)
 def test_integers_at_the_edge_of_their_type_encode_as_in_the_reference(values: np.ndarray, low: int) -> None:
     if values.dtype == np.uint64:
@@ -503,6 +518,43 @@ def test_numbers_that_are_not_whole_have_no_integer_domain(kernels: object) -> N
     assert kernels.integer_domain(np.array([2**63], np.uint64), 10) is None
 
 
+# Many columns at once
+
+
+@pytest.mark.parametrize("rows", [0, 1, 64, 300])
+def test_many_columns_encode_as_in_the_reference(level: str, rows: int) -> None:
+    rng = random(rows)
+    columns = [rng.integers(0, 2 if d == "?" else 70, rows).astype(d) for d in COLUMN_TYPES]
+    for x in columns[:2]:
+        x[::5] = np.nan
+        x[1::7] = 3.5
+    columns += [rng.normal(size=(rows, 3))[:, 1], -columns[2]]
+    assert_array_equal(native.mark_columns(columns, -4, 60)[0], reference.mark_columns(columns, -4, 60)[0])
+    assert_array_equal(native.mark_columns(columns, -4, 60)[1], reference.mark_columns(columns, -4, 60)[1])
+    count = len(columns)
+    lookups = [rng.permutation(30).astype(CODE_TYPES[j % 3]) for j in range(count)]
+    lows, others = list(range(-3, count - 3)), list(range(100, 100 + count))
+    ours = [np.zeros(rows, lookup.dtype) for lookup in lookups]
+    theirs = [np.zeros(rows, lookup.dtype) for lookup in lookups]
+    native.encode_columns(columns, lows, lookups, others, ours)
+    reference.encode_columns(columns, lows, lookups, others, theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_an_infinity_is_found_wherever_it_is(level: str, dtype: str) -> None:
+    X = random().normal(size=(200, 7)).astype(dtype)
+    X[::9] = np.nan
+    for columns in layouts(X).values():
+        assert native.find_infinity([*columns, np.arange(200)]) is None
+    for row, j, value in ((0, 0, np.inf), (199, 6, -np.inf), (64, 3, np.inf)):
+        spoilt = X.copy()
+        spoilt[row, j] = value
+        for columns in layouts(spoilt).values():
+            assert native.find_infinity(columns) == reference.find_infinity(columns) == (j, row)
+
+
 # Objects
 
 
@@ -523,9 +575,17 @@ def objects(values: list) -> np.ndarray:
 
 
 VALUES = st.one_of(
-    st.text(max_size=3), st.integers(-3, 3), st.booleans(), st.none(), st.floats(width=16), st.binary(max_size=2),
-    st.builds(np.float32, st.floats(width=16)), st.builds(np.int64, st.integers(0, 2)), st.builds(Odd),
-    st.tuples(st.integers(0, 1)), st.builds(np.str_, st.text(max_size=1)),
+    st.text(max_size=3),
+    st.integers(-3, 3),
+    st.booleans(),
+    st.none(),
+    st.floats(width=16),
+    st.binary(max_size=2),
+    st.builds(np.float32, st.floats(width=16)),
+    st.builds(np.int64, st.integers(0, 2)),
+    st.builds(Odd),
+    st.tuples(st.integers(0, 1)),
+    st.builds(np.str_, st.text(max_size=1)),
 )
 
 
@@ -696,12 +756,14 @@ def test_a_weight_of_3_equals_3_points_in_kernel_sums(level: str) -> None:
     assert_allclose(
         native.gauss_log_sums(x, weights, 0.2, *one, TOLERANCE, q),
         native.gauss_log_sums(copies, None, 0.2, *many, TOLERANCE, q),
-        rtol=1e-12, atol=1e-12,
+        rtol=1e-12,
+        atol=1e-12,
     )
     assert_allclose(
         np.repeat(native.gauss_loo_log_sums(x, weights, 0.2, *one, TOLERANCE), weights.astype(int)),
         native.gauss_loo_log_sums(copies, None, 0.2, *many, TOLERANCE),
-        rtol=1e-10, atol=1e-10,
+        rtol=1e-10,
+        atol=1e-10,
     )
 
 

@@ -1,0 +1,65 @@
+# The compiled kernels have the signatures of the reference, where they are documented.
+from countwise._kernels.reference import (
+    add_gaussian as add_gaussian,
+)
+from countwise._kernels.reference import (
+    add_lookup as add_lookup,
+)
+from countwise._kernels.reference import (
+    add_poisson as add_poisson,
+)
+from countwise._kernels.reference import (
+    argmax_rows as argmax_rows,
+)
+from countwise._kernels.reference import (
+    class_moments as class_moments,
+)
+from countwise._kernels.reference import (
+    count_codes as count_codes,
+)
+from countwise._kernels.reference import (
+    csr_add as csr_add,
+)
+from countwise._kernels.reference import (
+    csr_class_sums as csr_class_sums,
+)
+from countwise._kernels.reference import (
+    encode_columns as encode_columns,
+)
+from countwise._kernels.reference import (
+    encode_integers as encode_integers,
+)
+from countwise._kernels.reference import (
+    factorize_objects as factorize_objects,
+)
+from countwise._kernels.reference import (
+    find_infinity as find_infinity,
+)
+from countwise._kernels.reference import (
+    float_is_integral as float_is_integral,
+)
+from countwise._kernels.reference import (
+    gauss_expand as gauss_expand,
+)
+from countwise._kernels.reference import (
+    gauss_log_sums as gauss_log_sums,
+)
+from countwise._kernels.reference import (
+    gauss_log_sums_exact as gauss_log_sums_exact,
+)
+from countwise._kernels.reference import (
+    gauss_loo_log_sums as gauss_loo_log_sums,
+)
+from countwise._kernels.reference import (
+    integer_domain as integer_domain,
+)
+from countwise._kernels.reference import (
+    mark_columns as mark_columns,
+)
+from countwise._kernels.reference import (
+    normalize as normalize,
+)
+
+def get_level() -> str: ...
+def set_level(wanted: str) -> None: ...
+def levels() -> list[str]: ...
