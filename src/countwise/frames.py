@@ -318,7 +318,7 @@ def _from_narwhals(X: Any) -> Frame | None:
     names = [str(name) for name in frame.columns]
     _refuse_duplicates(names)
     labels = getattr(X, "columns", None)  # only pandas and its kin have names that are not strings
-    native_names = list(labels) if hasattr(labels, "tolist") else names
+    native_names = list(labels) if labels is not None and hasattr(labels, "tolist") else names
     all_strings = all(isinstance(name, str) for name in native_names)
     some_strings = any(isinstance(name, str) for name in native_names)
     if some_strings and not all_strings:

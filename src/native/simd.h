@@ -11,7 +11,8 @@
 #error "COUNTWISE_LEVEL names the namespace of the level that is being compiled"
 #endif
 
-#if defined(__GNUC__) || defined(__clang__)
+// Compilers without vector types (or a build that asks for it) get arrays with operators instead.
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(COUNTWISE_NO_VECTORS)
 #define COUNTWISE_INLINE inline __attribute__((always_inline))
 #define COUNTWISE_VECTORS 1
 #else

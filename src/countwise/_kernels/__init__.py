@@ -17,7 +17,6 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from countwise._kernels import reference
 from countwise._kernels.threads import over_blocks, over_items, thread_count
 
 __all__ = [
@@ -51,10 +50,13 @@ __all__ = [
 def _choose() -> tuple[Any, str]:
     """The module to take the kernels from, and its level."""
     if os.environ.get("COUNTWISE_KERNELS", "") == "reference":
+        from countwise._kernels import reference
+
         return reference, "reference"
     try:
-        from countwise._kernels import _native
+        import countwise._kernels._native as _native
     except ImportError as reason:
+        from countwise._kernels import reference
         from countwise.errors import SlowKernelsWarning
 
         warnings.warn(
@@ -72,7 +74,8 @@ def _choose() -> tuple[Any, str]:
 
 
 if TYPE_CHECKING:
-    _chosen = reference
+    from countwise._kernels import reference as _chosen
+
     LEVEL = ""
 else:
     _chosen, LEVEL = _choose()

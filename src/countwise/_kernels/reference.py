@@ -12,14 +12,20 @@ out
 Shapes that disagree raise ValueError, types that are not listed TypeError.
 """
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+    Floats = NDArray[np.float64]
 
 _BLOCK = 1 << 21  # cells of a temporary in the blocked sums: 16 MB
 

@@ -5,10 +5,14 @@ A block's rows never depend on the number of threads, and results come back in b
 so that what is computed from them is equal to the last bit for any number of threads.
 """
 
+from __future__ import annotations
+
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

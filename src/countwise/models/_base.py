@@ -202,6 +202,9 @@ class TallyClassifier:
         else:
             self._join(schema, target, filled)
         self.n_rows_ += frame.n_rows
+        done = self._progress()
+        if done is not None:
+            done(frame.n_rows)
         self._note_left_out(rows)
         self._note_identifiers(schema, frame)
 

@@ -131,7 +131,7 @@ def _block(columns: Mapping[str, Any], n_rows: int) -> Bag:
         row, j = (int(place[0]) for place in np.nonzero(dense < 0))
         name = list(columns)[j]
         raise TableError(
-            f"Negative values in data: {name!r} is {dense[row, j]:g} in row {row}; the multinomial law is for counts.",
+            f"Negative values in data: {name!r} is {dense[row, j]:g} in row {row}; the multinomial law counts.",
             hint=f"use another law: conditionals={{{name!r}: 'gaussian'}}.",
             row=row,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.attributes import Nominal, Numeric, refuse_infinity
-from countwise.errors import TableError
+from countwise.errors import DataWarning, TableError
 from countwise.table import Table
 from countwise.tallies._base import BLOCK, Progress, joined, plain_numbers, refuse_negative, spread
 
@@ -84,7 +85,19 @@ class Moments:
         given = joined(self.given, other.given)
         n, mean, m2 = unmerge(self._over(given), other._over(given))
         refuse_negative(n, f"the number of values of {self.of.name!r}")
+        self._note_lost_digits(m2, n)
         return replace(self, given=given, n=n, mean=mean, m2=m2)
+
+    def _note_lost_digits(self, m2: NDArray[np.float64], n: NDArray[np.float64]) -> None:
+        """Taking back rows that are far larger than what remains leaves few digits of the deviation."""
+        before = self.triple[2]
+        if len(before) == len(m2) and ((n > 1) & (m2 < 1e-9 * before)).any():
+            warnings.warn(
+                f"What remains of {self.of.name!r} is tiny beside what was taken back: its deviation has lost digits. "
+                "Hint: fit again on the rows that remain.",
+                DataWarning,
+                stacklevel=2,
+            )
 
     def _over(self, given: Nominal) -> Triple:
         n, mean, m2 = (spread(part, 0, self.given, given) for part in self.triple)
