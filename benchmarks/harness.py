@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,20 +69,10 @@ def versus(ours: Callable[[], Any], peer: Callable[[], Any], repeats: int = 5, p
 
 
 def peak_beyond(work: Callable[[], Any]) -> int:
-    """Bytes of resident memory that `work` needs at its peak, beyond what is there before (Linux)."""
+    """Bytes that `work` needs at its peak beyond what is there before, as NumPy and Python account for them."""
     gc.collect()
-    with open("/proc/self/clear_refs", "w") as handle:
-        handle.write("5")
-    before = _status("VmRSS")
-    keep = work()
-    peak = _status("VmHWM")
-    del keep
-    return max(0, peak - before)
-
-
-def _status(key: str) -> int:
-    with open("/proc/self/status") as handle:
-        for line in handle:
-            if line.startswith(key):
-                return 1024 * int(line.split()[1])
-    raise RuntimeError(key)
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak

@@ -11,7 +11,8 @@ class SortedPoints {
 public:
     SortedPoints(nb::handle points, nb::handle weights, double h)
         : x_(float_array(points, "points", 1)), w_(weights, x_.size()) {
-        if (!(h > 0 && std::isfinite(h))) refuse_value("h is " + std::to_string(h) + "; a width is finite and above 0");
+        if (!(h > 0 && std::isfinite(h)))
+            refuse_value("h is " + std::to_string(h) + "; a width is finite and above 0");
         points_ = {x_.data<const double>(), w_.data(), x_.size(), h};
         check_points();
         check_weights();
@@ -38,12 +39,13 @@ private:
 
 class Expansion {
 public:
-    Expansion(nb::handle boxes, nb::handle taylor) : number_(boxes, "boxes"), taylor_(float_array(taylor, "taylor", 2)) {
+    Expansion(nb::handle boxes, nb::handle taylor)
+        : number_(boxes, "boxes"), taylor_(float_array(taylor, "taylor", 2)) {
         if (number_.type() != Type::i64 || number_.is_objects()) refuse_type("boxes must be int64");
         if (number_.dimensions() != 1 || !number_.contiguous()) refuse_value("boxes must be 1-D and contiguous");
         if (taylor_.size(0) != number_.size() || taylor_.size(1) != gauss_row)
-            refuse_value("taylor has shape " + taylor_.shape() + "; it needs (" + std::to_string(number_.size()) + ", " +
-                         std::to_string(gauss_row) + ")");
+            refuse_value("taylor has shape " + taylor_.shape() + "; it needs (" +
+                         std::to_string(number_.size()) + ", " + std::to_string(gauss_row) + ")");
         boxes_ = {number_.data<const std::int64_t>(), taylor_.data<const double>(), number_.size()};
     }
     const Boxes& boxes() const { return boxes_; }

@@ -128,7 +128,8 @@ nb::tuple factorize_objects(nb::handle column) {
     Recent recent;
     Distinct distinct;
     for (std::size_t i = 0; i < array.size(); ++i) {
-        PyObject* object = *reinterpret_cast<PyObject* const*>(from.data + static_cast<std::ptrdiff_t>(i) * from.stride);
+        const char* at = from.data + static_cast<std::ptrdiff_t>(i) * from.stride;
+        PyObject* object = *reinterpret_cast<PyObject* const*>(at);
         if (!object) object = Py_None;  // NumPy's empty cell
         if (recent.find(object, &codes[i])) continue;
         // Held, because a comparison may run Python code that changes the array.

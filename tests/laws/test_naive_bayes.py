@@ -714,7 +714,7 @@ def test_the_number_of_threads_does_not_change_one_bit(law, monkeypatch):
     n = 150_000 if law in ("default", "poisson") else 40_000
     y = rng.integers(0, 3, n)
     frame = {
-        "temp": rng.normal(y, 1.0, n),
+        "temp": rng.normal(y, 1.0, n).round(2),  # some hundred points: the exact sums of the reference stay quick
         "rain": rng.normal(0, 5.0, n).round(1),
         "wind": objects(rng.choice(["n", "o", "s", "w"], n)),
         "years": rng.poisson(2 + y, n).astype(float),

@@ -427,9 +427,13 @@ class TallyClassifier:
         """
 
         def finish(table: Table, start: int, stop: int) -> tuple[int, NDArray[Any]]:
-            out = np.empty((table.n_rows, len(self.classes_)))
-            bad = self._posterior(table, out, "log")
-            return bad, _kernels.argmax_rows(out)
+            out = np.zeros((table.n_rows, len(self.classes_)))
+            self._add_terms(table, out)
+            codes = _kernels.argmax_rows(out)
+            bad = ~np.isfinite(out[np.arange(len(codes)), codes])
+            if bad.any():  # no class could have made the row: the prior decides
+                codes[bad] = int(np.argmax(self.log_prior_))
+            return int(np.count_nonzero(bad)), codes
 
         frame = self._open(X)
         pieces = self._joint(frame, finish)

@@ -113,10 +113,13 @@ class Moments:
     @property
     def overall(self) -> tuple[float, float, float]:
         """(n, mean, M2) over all classes together."""
-        total = (np.zeros(1), np.zeros(1), np.zeros(1))
-        for n, mean, m2 in zip(*self.triple, strict=True):
-            total = merge(total, (np.array([n]), np.array([mean]), np.array([m2])))
-        return float(total[0][0]), float(total[1][0]), float(total[2][0])
+        n, mean, m2 = self.triple
+        total = float(n.sum())
+        if total <= 0:
+            return 0.0, 0.0, 0.0
+        start = float(mean[int(np.argmax(n))])  # sums of differences from a mean that is near keep their digits
+        center = start + float((n * np.where(n > 0, mean - start, 0.0)).sum()) / total
+        return total, center, float(m2.sum() + (n * np.where(n > 0, mean - center, 0.0) ** 2).sum())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""
