@@ -73,6 +73,9 @@ class Nominal(Attribute):
     grows : bool, optional
         Whether values met in training join the domain. By default they do when
         no domain was declared; a declared domain is closed.
+    fixed : tuple, default=()
+        Values that belong to a domain that grows whether or not they are met: the categories
+        of a pandas column, the classes that were announced.
 
     Examples
     --------
@@ -87,10 +90,12 @@ class Nominal(Attribute):
 
     values: tuple[Hashable, ...] = ()
     grows: bool | None = None
+    fixed: tuple[Hashable, ...] = ()
     kind: ClassVar[str] = "nominal"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
+        object.__setattr__(self, "fixed", tuple(self.fixed))
         if self.grows is None:
             object.__setattr__(self, "grows", not self.values)
         if len(set(self.values)) < len(self.values):
@@ -111,7 +116,8 @@ class Nominal(Attribute):
         if not self.grows:
             return self
         if isinstance(column, Coded) and column.declared and not self.values:
-            return dataclasses.replace(self, values=tuple(_plain(c) for c in column.categories))
+            declared = tuple(_plain(c) for c in column.categories)
+            return dataclasses.replace(self, values=declared, fixed=declared)
         found = distinct(column, self.name)
         known = set(self.values)
         new = [v for v in found if v not in known]
@@ -123,16 +129,22 @@ class Nominal(Attribute):
         """The domain of both; a closed domain must already hold the other's values."""
         Attribute.join(self, other)
         assert isinstance(other, Nominal)  # noqa: S101 - join has just checked it
-        if self.values == other.values:
-            return self
+        fixed = tuple(dict.fromkeys((*self.fixed, *other.fixed)))
         new = [v for v in other.values if v not in set(self.values)]
         if not new:
-            return self
+            return self if fixed == self.fixed else dataclasses.replace(self, fixed=fixed)
         if not self.grows:
             raise UnseenValueError(
                 f"{self.name!r} is declared as {listed(self.values)}; the other part also has {listed(new)}."
             )
-        return dataclasses.replace(self, values=_sorted((*self.values, *new), self.name))
+        return dataclasses.replace(self, values=_sorted((*self.values, *new), self.name), fixed=fixed)
+
+    def without(self, counts: NDArray[Any]) -> Nominal:
+        """The domain less the values that nothing is left of, if it is one that grew to have them."""
+        if not self.grows:
+            return self
+        kept = [v for v, n in zip(self.values, counts, strict=True) if n > 1e-9 or v in self.fixed]
+        return self if len(kept) == len(self.values) else dataclasses.replace(self, values=tuple(kept))
 
     def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
         """Codes in the narrowest unsigned type; see the module for missing and unseen."""

@@ -198,6 +198,13 @@ class Text(Attribute):
             return self
         return dataclasses.replace(self, words=tuple(sorted({*self.words, *other.words})))
 
+    def without(self, counts: NDArray[Any]) -> Text:
+        """The vocabulary less the words that nothing is left of, if it is one that grew to have them."""
+        if not self.grows:
+            return self
+        kept = tuple(w for w, n in zip(self.words, counts, strict=True) if n > 1e-9)
+        return self if len(kept) == len(self.words) else dataclasses.replace(self, words=kept)
+
     def encode(self, column: Column, *, strict: bool = False) -> Bag:
         """Count the known words of each text; unknown words are left out."""
         index = _word_index(self.words)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.tallies import all_ones
 
-__all__ = ["RULES", "cut", "equal_frequency", "equal_width", "naive"]
+__all__ = ["RULES", "cut", "equal_frequency", "equal_width", "naive", "quantiles"]
 
 Edges = NDArray[np.float64]
 
@@ -62,21 +62,35 @@ def equal_frequency(values: NDArray[np.float64], weights: NDArray[Any], bins: in
     """
     if len(values) < 2:
         return np.empty(0)
-    total = float(weights.sum())
-    target = total * np.arange(1, bins) / bins
-    # a target within rounding of a running total falls between two values: the edge lies midway
+    edges = np.unique(quantiles(values, weights, np.arange(1, bins) / bins))
+    return edges[edges < values[-1]]
+
+
+def quantiles(values: NDArray[np.float64], weights: NDArray[Any], shares: NDArray[np.float64]) -> Edges:
+    """The values below which given shares of the rows lie; midway between two values where a share ends there.
+
+    The rule is even-handed: counting from above gives the same values as counting from below.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.cuts import quantiles
+    >>> quantiles(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4), np.array([0.25, 0.5, 0.9])).tolist()
+    [1.5, 2.5, 4.0]
+    """
+    target = float(weights.sum()) * shares
+    # a target within rounding of a running total falls between two values
     if all_ones(weights):
         place = np.ceil(target * (1 - 1e-12)).astype(np.int64) - 1
         running = place + 1.0
     else:
         below = np.cumsum(weights, dtype=np.float64)
         place = np.searchsorted(below, target * (1 - 1e-12))
-        running = below[place]
-    between = np.isclose(running, target, rtol=1e-12, atol=0)
+        running = below[np.minimum(place, len(values) - 1)]
+    place = np.clip(place, 0, len(values) - 1)
     above = np.minimum(place + 1, len(values) - 1)
-    edges = np.where(between, (values[place] + values[above]) / 2, values[place])
-    edges = np.unique(edges)
-    return edges[edges < values[-1]]
+    between = np.isclose(running, target, rtol=1e-12, atol=0)
+    return np.where(between, values[place] + (values[above] - values[place]) / 2, values[place])
 
 
 RULES: dict[str, Callable[[NDArray[np.float64], NDArray[Any], int], Edges]] = {

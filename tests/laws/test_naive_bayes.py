@@ -182,6 +182,7 @@ def test_counts_that_are_zero_again_after_forgetting_are_zero_and_not_nearly_so(
         assert_same_answers(model, only, {"n": np.array([0.0])})
 
 
+@pytest.mark.filterwarnings("ignore:What remains of")  # warned of or not, dust must not decide the answer
 def test_a_column_that_is_constant_again_after_forgetting_has_no_say():
     A, B = np.array([0.1, 0.1, 0.1, 0.1]), np.array([0.7, 0.3])
     y = ["a", "a", "b", "b", "a", "b"]
@@ -853,7 +854,7 @@ def test_rows_drawn_from_a_class_are_rows_that_the_class_could_have(law, data):
     for c in model.classes_:
         drawn = model.portrait(c, n=7)
         assert drawn.n_rows == 7
-        assert drawn == model.portrait(c, n=7)  # the same seed, the same rows
+        assert str(drawn) == str(model.portrait(c, n=7))  # the same seed, the same rows
         for name, cells_ in drawn.items():
             check_drawn(model, name, cells_)
         assert model.portrait(c)["attribute"] == list(model.densities_)
@@ -867,6 +868,8 @@ def check_drawn(model: NaiveBayesClassifier, name: str, cells_: list[Any]) -> No
             assert set(cell.split()) <= set(words)
         elif isinstance(part.of, Nominal):
             assert cell in part.of.values or (cell is None and not part.of.values)
+        elif not np.any(model.tallies_[name].n):
+            assert math.isnan(cell) or math.isfinite(cell)  # nothing was ever there: a gap is as good as any number
         else:
             assert math.isfinite(cell)
             if part.of.kind == "count" and part.rule.law == "poisson":

@@ -14,6 +14,7 @@ from countwise import _kernels
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals._base import add_each, left_out
 from countwise.conditionals.widths import TOLERANCE, ones_as_none, width_of
+from countwise.cuts import quantiles
 from countwise.errors import OptionError
 from countwise.tallies import Values
 from countwise.working.numbers import number
@@ -169,8 +170,8 @@ class KernelDensity:
         values, weights = self.sets[c]
         if len(values) == 0:
             return float("nan"), "never there"
-        low, middle, high = np.searchsorted(np.cumsum(weights), np.array([0.25, 0.5, 0.75]) * weights.sum())
-        return float(values[middle]), f"half of them {number(values[low])} to {number(values[high])}"
+        low, middle, high = quantiles(values, weights, np.array([0.25, 0.5, 0.75]))
+        return float(middle), f"half of them {number(low)} to {number(high)}"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """A training value of the class, moved by the kernel."""

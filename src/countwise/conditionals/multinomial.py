@@ -121,8 +121,8 @@ class MultinomialDensity(WordsDensity):
         if self.coefficient:
             from scipy.special import gammaln
 
-            terms = np.concatenate([[0.0], np.cumsum(gammaln(self._amounts(column) + 1.0))])
-            out -= (terms[column.indptr[1:]] - terms[column.indptr[:-1]])[:, None]
+            minus = self._spread(np.full((len(self.kept), self.n_classes), -1.0))
+            _kernels.csr_add(column.indptr, column.indices, gammaln(self._amounts(column) + 1.0), minus, False, out)
 
     def steps(self, name: str, column: Bag, shown: str) -> list[Step]:
         """A step a word."""
@@ -139,7 +139,8 @@ class MultinomialDensity(WordsDensity):
         if self.coefficient and steps:
             from scipy.special import gammaln
 
-            log = -float(gammaln(amounts + 1.0).sum())
+            known = np.array([int(w) in kept for w in words])
+            log = -float(gammaln(amounts[known] + 1.0).sum())
             steps.append(
                 Step(name, shown, (Factor(log, "1/m!", "1/m!"),) * self.n_classes, "known", self.rule, "1/m!")
             )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise.cuts import quantiles
 from countwise.errors import OptionError
 from countwise.tallies import all_ones
 
@@ -50,22 +51,14 @@ def width_of(rule: Any, values: NDArray[np.float64], weights: NDArray[Any]) -> f
     sd = float(np.sqrt((away * away if all_ones(weights) else weights * away * away).sum() / max(n - 1, 1e-300)))
     if rule == "scott":
         return sd * n**-0.2
-    quartile = _quartile_range(values, weights) / 1.349
+    low, high = quantiles(values, weights, np.array([0.25, 0.75]))
+    quartile = float(high - low) / 1.349
     silverman = 0.9 * (min(sd, quartile) if quartile > 0 else sd) * n**-0.2
     if rule == "silverman":
         return float(silverman)
     if rule == "leave_one_out":
         return _best_width(values, weights, float(silverman), float(values[-1] - values[0]))
     raise OptionError(f"width={rule!r} is unknown.", hint="give a number, 'silverman', 'scott' or 'leave_one_out'.")
-
-
-def _quartile_range(values: NDArray[np.float64], weights: NDArray[Any]) -> float:
-    n = weights.sum()
-    if all_ones(weights):
-        low, high = int(np.ceil(0.25 * n)) - 1, int(np.ceil(0.75 * n)) - 1
-    else:
-        low, high = np.searchsorted(np.cumsum(weights, dtype=np.float64), [0.25 * n, 0.75 * n])
-    return float(values[min(high, len(values) - 1)] - values[low])
 
 
 def ones_as_none(weights: NDArray[Any]) -> NDArray[np.float64] | None:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, progress
 from countwise.attributes import Attribute, Nominal, Numeric, refuse_infinity
+from countwise.bags import Text
 from countwise.errors import CountwiseError, DataWarning, TableError, listed
 from countwise.frames import Frame, frame_of
 from countwise.models._parts import Part, checked, derive
@@ -129,6 +130,7 @@ class TallyClassifier:
                     raise rows.counted_as_given(error) from None
             if not self.tallies_[CLASS].table.sum() > 0:
                 raise TableError("Every row would be forgotten: nothing would be left to have learned from.")
+            self._drop_what_is_gone()
             self._settle()
         return self
 
@@ -141,6 +143,19 @@ class TallyClassifier:
         filled = self._fill(parts, checked(table, parts))
         self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
         self.n_rows_ -= rows.frame.n_rows
+
+    def _drop_what_is_gone(self) -> None:
+        """Values, words and classes that only forgotten rows had leave their domains, as if never met."""
+        left: dict[str, Any] = {self.target_.name: self.target_.without(self.tallies_[CLASS].table)}
+        for part in self._parts(self.schema_):
+            tally = self.tallies_[part.key]
+            if part.how == "same" and isinstance(part.of, Nominal):
+                left[part.key] = part.of.without(tally.table.sum(axis=0))
+            elif part.how == "same" and isinstance(part.of, Text):
+                left[part.key] = part.of.without(tally.filled[1].sum(axis=0))
+        self.target_ = left[self.target_.name]
+        self.schema_ = Schema(left.get(a.name, a) for a in self.schema_.attributes)
+        self.tallies_ = {name: tally.within(left) for name, tally in self.tallies_.items()}
 
     @contextmanager
     def _whole_or_nothing(self) -> Iterator[None]:
@@ -170,12 +185,16 @@ class TallyClassifier:
         return merged
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        empty = True
+        left_out, n_rows, name = 0, 0, ""
         for rows in open_rows(X, y, sample_weight):
-            empty = False
-            self._learn_piece(rows)
-        if empty:
-            raise TableError("The table is empty: at least one row is needed.")
+            left_out, n_rows, name = left_out + rows.left_out, n_rows + rows.frame.n_rows, rows.name
+            if rows.frame.n_rows:
+                self._learn_piece(rows)
+        if not n_rows:
+            raise TableError("The table is empty: at least one row with a target is needed.")
+        self.n_left_out_ += left_out
+        self._note_left_out(left_out, n_rows + left_out, name)
+        self._note_identifiers()
         self._settle()
         return self
 
@@ -205,13 +224,12 @@ class TallyClassifier:
         done = self._progress()
         if done is not None:
             done(frame.n_rows)
-        self._note_left_out(rows)
-        self._note_identifiers(schema, frame)
 
     def _learn_target(self, rows: Memory, first: bool) -> Nominal:
         target = Nominal(rows.name, grows=True) if first else self.target_
         if first and getattr(self, "_expected", None):
-            target = Nominal(rows.name, tuple(sorted(self._expected)), grows=True)
+            expected = tuple(sorted(self._expected))
+            target = Nominal(rows.name, expected, grows=True, fixed=expected)
         if first:
             self._label_type = rows.label_type
         return target.learn(rows.target)
@@ -259,22 +277,18 @@ class TallyClassifier:
         if frame.named:
             self.feature_names_in_ = np.array(frame.names, dtype=object)
 
-    def _note_left_out(self, rows: Memory) -> None:
-        if rows.left_out:
-            self.n_left_out_ += rows.left_out
+    def _note_left_out(self, left_out: int, of: int, name: str) -> None:
+        if left_out:
             warnings.warn(
-                f"{rows.left_out} of {rows.frame.n_rows + rows.left_out} rows were left out: "
-                f"their target {rows.name!r} is missing.",
-                DataWarning,
-                stacklevel=5,
+                f"{left_out} of {of} rows were left out: their target {name!r} is missing.", DataWarning, stacklevel=4
             )
 
-    def _note_identifiers(self, schema: Schema, frame: Frame) -> None:
+    def _note_identifiers(self) -> None:
         looks = [
             a.name
-            for a in schema.attributes
-            if isinstance(a, Nominal) and a.grows and frame.n_rows >= 100 and len(a.values) > 0.9 * frame.n_rows
-            if not getattr(frame.columns[a.name], "declared", False)
+            for a in self.schema_.attributes
+            if isinstance(a, Nominal) and a.grows and not a.fixed
+            if self.n_rows_ >= 100 and len(a.values) > 0.9 * self.n_rows_
         ]
         if looks:
             warnings.warn(

@@ -75,8 +75,11 @@ class Memory:
         return fill_all(blanks, derive(self.table(schema, target)), progress)
 
 
-def memory(X: Any, y: Any, sample_weight: Any = None) -> Memory:
-    """Open a table and its target; rows without a target or without weight are left out."""
+def memory(X: Any, y: Any, sample_weight: Any = None, *, whole: bool = True) -> Memory:
+    """Open a table and its target; rows without a target or without weight are left out.
+
+    A whole table must have a row that counts; a piece of one need not.
+    """
     frame = frame_of(X)
     if y is None:
         raise TableError("This estimator requires y to be passed, but the target y is None.")
@@ -90,12 +93,12 @@ def memory(X: Any, y: Any, sample_weight: Any = None) -> Memory:
     else:
         target, own_name = _target(y)
         name = own_name if own_name and own_name not in frame.columns else _free_name("class", frame)
-    _check_shape(frame, target)
+    _check_shape(frame, target, whole)
     label_type = target.dtype if isinstance(target, np.ndarray) else None
     if isinstance(target, np.ndarray) and target.dtype.kind in "OUSM":
         target = factorized(target, name)  # once, for all who ask for codes
-    weights = weights_of(sample_weight, frame.n_rows)
-    return replace(_keep(frame, target, name, weights), label_type=label_type)
+    weights = weights_of(sample_weight, frame.n_rows, whole=whole)
+    return replace(_keep(frame, target, name, weights, whole), label_type=label_type)
 
 
 def _free_name(name: str, frame: Frame) -> str:
@@ -124,12 +127,12 @@ def _target(y: Any) -> tuple[Column, str | None]:
     return target, name
 
 
-def _check_shape(frame: Frame, target: Column) -> None:
+def _check_shape(frame: Frame, target: Column, whole: bool) -> None:
     if not frame.columns:
         raise TableError(
             f"Found array with 0 feature(s) (shape=({frame.n_rows}, 0)) while a minimum of 1 is required."
         )
-    if frame.n_rows == 0:
+    if frame.n_rows == 0 and whole:
         raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
     if len(target) != frame.n_rows:
         raise TableError(
@@ -137,7 +140,7 @@ def _check_shape(frame: Frame, target: Column) -> None:
         )
 
 
-def weights_of(sample_weight: Any, n_rows: int) -> NDArray[Any] | None:
+def weights_of(sample_weight: Any, n_rows: int, *, whole: bool = True) -> NDArray[Any] | None:
     """Weights checked: one a row, finite, none negative, not all zero; whole weights as integers."""
     if sample_weight is None:
         return None
@@ -167,7 +170,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> NDArray[Any] | None:
             f"Negative values in data passed to `sample_weight`: row {row} has {weights[row]}.",
             hint="give 0 to leave a row out; `forget` takes rows back.",
         )
-    if n_rows and not weights.any():
+    if whole and n_rows and not weights.any():
         raise TableError(
             "All sample weights are zero: no row would count.", hint="give at least one row a weight above 0."
         )
@@ -184,7 +187,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _keep(frame: Frame, target: Column, name: str, weights: NDArray[Any] | None) -> Memory:
+def _keep(frame: Frame, target: Column, name: str, weights: NDArray[Any] | None, whole: bool) -> Memory:
     missing = _missing(target, name)
     left_out = 0 if missing is None else int(np.count_nonzero(missing))
     keep = None if missing is None else ~missing
@@ -192,7 +195,7 @@ def _keep(frame: Frame, target: Column, name: str, weights: NDArray[Any] | None)
         keep = weights != 0 if keep is None else keep & (weights != 0)
     if keep is None:
         return Memory(frame, target, name, weights)
-    if not keep.any():
+    if whole and not keep.any():
         raise TableError(f"The target {name!r} is missing in every row that has a weight.")
     kept = None if weights is None else weights[keep]
     return Memory(frame.take(keep), taken(target, keep), name, kept, left_out, places=np.flatnonzero(keep))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from countwise.bags import Block, Text
 from countwise.errors import TableError
 from countwise.table import BLOCK, Table
 
-__all__ = ["BLOCK", "Progress", "Tally", "joined", "plain_numbers", "spread"]
+__all__ = ["BLOCK", "Progress", "Tally", "joined", "narrowed", "plain_numbers", "spread"]
 
 Progress = Callable[[int], None]
 
@@ -31,6 +31,9 @@ class Tally(Protocol):
     def __add__(self, other: Self) -> Self: ...
 
     def __sub__(self, other: Self) -> Self: ...
+
+    def within(self, attributes: Mapping[str, Any]) -> Self:
+        """The same counts over narrower domains, where the cells that go are empty."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""
@@ -67,6 +70,16 @@ def spread(cells: NDArray[Any], axis: int, old: Any, new: Any) -> NDArray[Any]:
     index[axis] = target
     wide[tuple(index)] = cells
     return wide
+
+
+def narrowed(cells: NDArray[Any], axis: int, old: Any, new: Any) -> NDArray[Any]:
+    """Cells re-laid along one axis, from a domain to a part of it; what lies behind the domain stays last."""
+    before, after = domain(old), domain(new)
+    if before == after:
+        return cells
+    place = {value: i for i, value in enumerate(before)}
+    kept = [place[value] for value in after] + list(range(len(before), cells.shape[axis]))
+    return np.take(cells, kept, axis=axis)
 
 
 def plain_numbers(array: NDArray[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from countwise import _kernels
 from countwise.attributes import Nominal
 from countwise.errors import TableError
 from countwise.table import Table
-from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative, spread
+from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, refuse_negative, spread
 
 __all__ = ["Counts"]
 
@@ -103,6 +103,13 @@ class Counts:
         for i, (old, new) in enumerate(zip(self.axes, axes, strict=True)):
             cells = spread(cells, i, old, new)
         return cells
+
+    def within(self, attributes: Mapping[str, Any]) -> Self:
+        """The same counts over narrower domains."""
+        axes, cells = tuple(attributes.get(a.name, a) for a in self.axes), self.filled
+        for i, (old, new) in enumerate(zip(self.axes, axes, strict=True)):
+            cells = narrowed(cells, i, old, new)
+        return replace(self, axes=axes, cells=cells)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""

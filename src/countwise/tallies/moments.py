@@ -14,7 +14,7 @@ from countwise import _kernels
 from countwise.attributes import Nominal, Numeric, refuse_infinity
 from countwise.errors import DataWarning, TableError
 from countwise.table import Table
-from countwise.tallies._base import BLOCK, Progress, joined, plain_numbers, refuse_negative, spread
+from countwise.tallies._base import BLOCK, Progress, joined, narrowed, plain_numbers, refuse_negative, spread
 
 __all__ = ["Moments"]
 
@@ -120,6 +120,12 @@ class Moments:
         start = float(mean[int(np.argmax(n))])  # sums of differences from a mean that is near keep their digits
         center = start + float((n * np.where(n > 0, mean - start, 0.0)).sum()) / total
         return total, center, float(m2.sum() + (n * np.where(n > 0, mean - center, 0.0) ** 2).sum())
+
+    def within(self, attributes: Mapping[str, Any]) -> Self:
+        """The same moments of fewer classes."""
+        given = attributes.get(self.given.name, self.given)
+        n, mean, m2 = (narrowed(part, 0, self.given, given) for part in self.triple)
+        return replace(self, given=given, n=n, mean=mean, m2=m2)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""

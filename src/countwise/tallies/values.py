@@ -113,6 +113,11 @@ class Values:
         mine = dict(zip(self.given.values, self.filled, strict=True))
         return [mine.get(value, _NONE) for value in given.values]
 
+    def within(self, attributes: Mapping[str, Any]) -> Self:
+        """The same values of fewer classes."""
+        given = attributes.get(self.given.name, self.given)
+        return replace(self, given=given, sets=tuple(self._over(given)))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""
         sets = [[plain_numbers(v), plain_numbers(w)] for v, w in self.filled]

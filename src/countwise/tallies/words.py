@@ -13,7 +13,7 @@ from countwise import _kernels
 from countwise.attributes import Nominal
 from countwise.bags import Block, Text
 from countwise.table import Table
-from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative, spread
+from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, refuse_negative, spread
 
 __all__ = ["Words"]
 
@@ -100,6 +100,13 @@ class Words:
         n, cells = self.filled
         wide = spread(spread(cells, 0, self.given, given), 1, self.of, of)
         return spread(n, 0, self.given, given), wide
+
+    def within(self, attributes: Mapping[str, Any]) -> Self:
+        """The same counts of fewer classes and words."""
+        given, of = attributes.get(self.given.name, self.given), attributes.get(self.of.name, self.of)
+        n, cells = self.filled
+        cells = narrowed(narrowed(cells, 0, self.given, given), 1, self.of, of)
+        return replace(self, given=given, of=of, n=narrowed(n, 0, self.given, given), cells=cells)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""
