@@ -18,10 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from countwise.attributes import Attribute
 from countwise.bags import Block
-from countwise.conditionals import MEstimate, conditional_from, conditional_to_dict
-from countwise.conditionals._base import Smoothing
+from countwise.conditionals import plain, revived
 from countwise.errors import ModelFileError
 from countwise.schema import Schema, attribute_from
 from countwise.tallies import tally_from
@@ -107,7 +105,7 @@ def _content(model: Any) -> dict[str, Any]:
     model._check_fitted()
     return {
         "kind": type(model).__name__.removesuffix("Classifier"),
-        "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "settings": {name: plain(value) for name, value in model.get_params(deep=False).items()},
         "schema": model.schema_.to_dict(),
         "target": model.target_.to_dict(),
         "labels": None if model._label_type is None else model._label_type.str,
@@ -117,51 +115,6 @@ def _content(model: Any) -> dict[str, Any]:
         "features": int(model.n_features_in_),
         "tallies": {name: tally.to_dict() for name, tally in model.tallies_.items()},
     }
-
-
-def _plain(value: Any) -> Any:
-    """A setting as plain data; laws, attributes and m-estimates are marked as what they are."""
-    if isinstance(value, Schema):
-        return {"@": "schema", "of": value.to_dict()}
-    if isinstance(value, Attribute):
-        return {"@": "attribute", "of": value.to_dict()}
-    if isinstance(value, MEstimate):
-        return {"@": "m-estimate", "m": value.m, "p": _plain(value.p)}
-    if isinstance(value, Smoothing):
-        return {"@": "smoothing", "epsilon": value.epsilon, "estimate": _plain(value.estimate)}
-    if hasattr(value, "law"):
-        settings = {key: _plain(v) for key, v in conditional_to_dict(value).items()}
-        return {"@": "law", "of": settings}
-    if isinstance(value, Mapping):
-        return {"@": "mapping", "of": [[_plain(k), _plain(v)] for k, v in value.items()]}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    return value
-
-
-def _revived(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_revived(v) for v in value]
-    if not isinstance(value, Mapping):
-        return value
-    kind = value.get("@")
-    if kind == "schema":
-        return Schema.from_dict(value["of"])
-    if kind == "attribute":
-        return attribute_from(value["of"])
-    if kind == "m-estimate":
-        return MEstimate(value["m"], _revived(value["p"]))
-    if kind == "smoothing":
-        return Smoothing(value["epsilon"], _revived(value["estimate"]))
-    if kind == "law":
-        return conditional_from({key: _revived(v) for key, v in value["of"].items()})
-    if kind == "mapping":
-        return {_revived(k): _revived(v) for k, v in value["of"]}
-    return {key: _revived(v) for key, v in value.items()}
 
 
 def _checked(raw: bytes, place: Path) -> dict[str, Any]:
@@ -244,7 +197,7 @@ def _build(content: Mapping[str, Any], plain: bool) -> Any:
     kinds = _kinds(plain)
     if content["kind"] not in kinds:
         raise ModelFileError(f"This version has no model {content['kind']!r}.")
-    model = kinds[content["kind"]](**{name: _revived(v) for name, v in content["settings"].items()})
+    model = kinds[content["kind"]](**{name: revived(v) for name, v in content["settings"].items()})
     model.schema_ = Schema.from_dict(content["schema"])
     model.target_ = attribute_from(content["target"])
     model._label_type = None if content["labels"] is None else np.dtype(str(content["labels"]))
@@ -254,7 +207,7 @@ def _build(content: Mapping[str, Any], plain: bool) -> Any:
         model.feature_names_in_ = np.array(list(model.schema_), dtype=object)
     attributes: dict[str, Any] = {a.name: a for a in model.schema_.attributes}
     attributes[model.target_.name] = model.target_
-    for part in model._parts(model.schema_):
+    for part in model._parts(model.schema_, model.target_.name):
         if isinstance(part.of, Block) or part.key not in attributes:
             attributes[part.key] = part.of
     model.tallies_ = {name: tally_from(data, attributes) for name, data in content["tallies"].items()}

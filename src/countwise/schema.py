@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from countwise.attributes import Attribute, Count, Nominal, Numeric, Ordinal, fa
 from countwise.bags import Block, Text
 from countwise.errors import SchemaError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse
-from countwise.table import BLOCK, Table
+from countwise.table import BLOCK, Table, threads_for
 
 __all__ = ["Count", "Nominal", "Numeric", "Ordinal", "Schema", "Text"]
 
@@ -154,7 +155,7 @@ class Schema(Mapping[str, Attribute]):
         def one(a: Attribute) -> Attribute:
             return a.learn(found.get(a.name, frame.columns[a.name]))
 
-        return Schema(_kernels.over_items(list(self.attributes), one))
+        return Schema(_kernels.over_items(list(self.attributes), one, threads_for(frame.n_rows)))
 
     def coded(self, frame: Frame) -> Frame:
         """The frame with columns of objects as codes, so that learning and encoding need look at each object once."""
@@ -204,7 +205,7 @@ class Schema(Mapping[str, Attribute]):
         """A matrix in the form, dense or sparse, in which the schema met it."""
         block = self.attributes[0] if len(self) == 1 else None
         columns = list(frame.columns.values())
-        if isinstance(block, Block) and len(columns) == len(block.words) and not is_sparse(columns[0]):
+        if isinstance(block, Block) and len(columns) == len(block.words) and isinstance(columns[0], np.ndarray):
             from scipy.sparse import csr_array
 
             return Frame({block.name: csr_array(np.stack(columns, axis=1))}, frame.n_rows, named=False)
@@ -235,7 +236,8 @@ class Schema(Mapping[str, Attribute]):
         ]
         columns = encode_together(interleaved, frame, strict=strict) if interleaved else {}
         rest = [a for a in self.attributes if a.name not in columns]
-        encoded = _kernels.over_items(rest, lambda a: a.encode(frame.columns[a.name], strict=strict))
+        work = partial(_encoded, frame=frame, strict=strict)
+        encoded = _kernels.over_items(rest, work, threads_for(frame.n_rows))
         columns.update(zip((a.name for a in rest), encoded, strict=True))
         return Table({name: columns[name] for name in self}, frame.n_rows, weights)
 
@@ -354,6 +356,10 @@ def _by_cells(name: str, column: Any) -> Attribute:
     if present and all(issubclass(kind, numbers) and not issubclass(kind, bool) for kind in present):
         return Numeric(name)
     return Nominal(name)
+
+
+def _encoded(a: Attribute, frame: Frame, strict: bool) -> Any:
+    return a.encode(frame.columns[a.name], strict=strict)
 
 
 def _is_interleaved(column: Column) -> bool:

@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 
 from countwise.bags import Bag
 
-__all__ = ["BLOCK", "Table"]
+__all__ = ["BLOCK", "Table", "threads_for"]
 
+_FEW = 1 << 13  # rows for which starting threads costs more than it saves
 BLOCK = 1 << 16  # rows a piece of work; fixed, so that results do not depend on the number of threads
+
+
+def threads_for(n_rows: int) -> int | None:
+    """A thread costs more than it saves on a table of few rows."""
+    return 1 if n_rows < _FEW else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +52,11 @@ class Table:
 
     def __len__(self) -> int:
         return self.n_rows
+
+    @property
+    def threads(self) -> int | None:
+        """How many threads are worth starting: one for a small table, as many as there are for others."""
+        return threads_for(self.n_rows)
 
     def with_column(self, name: str, column: NDArray[Any]) -> Table:
         """The same table with one column more."""

@@ -18,6 +18,7 @@ from countwise.conditionals.categorical import Categorical
 from countwise.conditionals.gaussian import Gaussian
 from countwise.conditionals.kernel import Kernel
 from countwise.conditionals.multinomial import Multinomial
+from countwise.conditionals.plain import plain, revived
 from countwise.conditionals.poisson import Poisson
 from countwise.conditionals.ranges import Ranges
 from countwise.errors import OptionError, did_you_mean, listed
@@ -37,8 +38,9 @@ __all__ = [
     "Ranges",
     "Smoothing",
     "conditional_from",
-    "conditional_to_dict",
     "default_for",
+    "plain",
+    "revived",
     "smoothing_of",
     "suits",
     "with_defaults",
@@ -72,19 +74,6 @@ def conditional_from(spec: Any) -> Any:
         f"{spec!r} is not a law for an attribute.",
         hint=did_you_mean(spec, LAWS) or f"laws are {listed(LAWS)}.",
     )
-
-
-def conditional_to_dict(conditional: Any) -> dict[str, Any]:
-    """Plain data, for the model file."""
-    data: dict[str, Any] = {"law": conditional.law}
-    for f in fields(conditional):
-        value = getattr(conditional, f.name)
-        if f.name == "candidates":
-            value = [conditional_to_dict(c) for c in value]
-        elif isinstance(value, MEstimate):
-            value = {"m": value.m, "p": value.p}
-        data[f.name] = value
-    return data
 
 
 def default_for(attribute: Attribute) -> Any:

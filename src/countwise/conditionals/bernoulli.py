@@ -145,7 +145,7 @@ class BernoulliDensity(WordsDensity):
             text = f"∏ (1 - P) of {absent} words"
             factors = tuple(Factor(float(r), text, rf"\prod_{{{absent}}} (1 - P)") for r in rest)
             steps.append(Step(name, shown, factors, "known", self.rule, f"{absent} words not there"))
-        return steps
+        return steps or left_out(name, shown, "never seen", self.rule)
 
     def _factors(self, i: int, there: bool) -> tuple[Factor, ...]:
         added, mass = exact(self.pseudo[i, 0]), exact(self.pseudo[i].sum())

@@ -179,11 +179,13 @@ class CategoricalDensity:
         """A value's probability is Beta given the counts; without smoothing, Jeffreys' half a count each."""
         out = np.zeros((size, self.n_classes))
         code, k = int(column[0]), len(self.of.values)
-        if code >= k:
+        if code == k or (code > k and not self._extra):
             return out
+        code = min(code, k)  # a value never seen has the cell behind the domain
+        counts = np.pad(self.counts, ((0, 0), (0, self._extra)))
         added = self.pseudo if self.pseudo.any() else np.full(k, 0.5)
         for c in range(self.n_classes):
-            mine = self.counts[c, code] + added[code]
+            mine = counts[c, code] + added[code]
             rest = self.counts[c].sum() + added.sum() - mine
             out[:, c] = np.log(np.maximum(rng.beta(mine, max(rest, 1e-9), size), 1e-300))
         return out

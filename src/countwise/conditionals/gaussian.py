@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals._base import left_out
-from countwise.errors import OptionError
+from countwise.errors import DataWarning, OptionError
 from countwise.tallies import Moments
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
@@ -62,10 +63,19 @@ class Gaussian:
 
     def settle(self, tally: Moments) -> GaussianDensity:
         """Means and deviations, with a floor under the variance."""
+        if tally.worn:
+            warnings.warn(
+                f"What remains of {tally.of.name!r} is tiny beside what was taken back: its deviation has lost "
+                "digits. Hint: fit again on the rows that remain.",
+                DataWarning,
+                stacklevel=2,
+            )
         n, mean, _ = tally.triple
         total, overall_mean, overall_m2 = tally.overall
         overall = overall_m2 / max(total - 1, 1) if self.divisor == "n-1" else overall_m2 / max(total, 1)
-        variance = tally.variance(self.divisor)
+        if overall <= (8 * np.finfo(float).eps * overall_mean) ** 2:
+            overall = 0.0  # a spread below the resolution of the numbers is none
+        variance = tally.variance(self.divisor) if overall > 0 else np.zeros(len(n))
         # too few values for a variance: the class takes that of the whole column, and the working says so
         borrowed = ~(variance >= 0)
         variance = np.where(borrowed, overall, np.maximum(variance, self.floor * overall))

@@ -21,6 +21,8 @@ from countwise.working.steps import Factor, Step
 
 __all__ = ["Multinomial", "MultinomialDensity"]
 
+_LONGEST = 10_000  # words in a text that is drawn
+
 
 @dataclass(frozen=True, slots=True)
 class Multinomial:
@@ -168,9 +170,9 @@ class MultinomialDensity(WordsDensity):
         return ", ".join(self.words[self.kept[w]] for w in top), "its most telling words"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Texts of as many words as those of the class have on average."""
+        """Texts of as many words as those of the class have on average, up to a limit."""
         length = float(self.used[c].sum() / max(self.n[c], 1))
-        lengths = rng.poisson(length, size)
+        lengths = np.minimum(rng.poisson(min(length, 1e6), size), _LONGEST)
         texts = np.full(size, "", dtype=object)
         if not self.prob[c].sum() > 0:
             return texts
@@ -191,7 +193,7 @@ class MultinomialDensity(WordsDensity):
         if not pairs:
             return out
         places, m = np.array([p for p, _ in pairs]), np.array([m for _, m in pairs], dtype=float)
-        pseudo = self.smoothing.pseudo(self.used, self.words)
+        pseudo = self.smoothing.pseudo(self.used, [self.words[w] for w in self.kept])
         pseudo = pseudo if pseudo.any() else np.full(len(self.kept), 0.5)
         for c in range(self.n_classes):
             alpha = self.used[c, places] + pseudo[places]

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from countwise import _kernels, progress
 from countwise.attributes import Attribute, Nominal, Numeric, refuse_infinity
 from countwise.bags import Text
+from countwise.conditionals import plain
 from countwise.errors import CountwiseError, DataWarning, TableError, listed
 from countwise.frames import Frame, frame_of
 from countwise.models._parts import Part, checked, derive
@@ -31,11 +32,10 @@ from countwise.sources import Memory, open_rows
 from countwise.table import Table
 from countwise.tallies import Counts, Progress
 
-__all__ = ["CLASS", "TallyClassifier"]
+__all__ = ["TallyClassifier"]
 
 Kind = Literal["log", "proba"]
 
-CLASS = "(class)"  # the key of the counts of the classes among the tallies
 PREDICT_BLOCK = 1 << 14  # rows whose posteriors stay in cache while the terms are added
 
 
@@ -56,7 +56,7 @@ class TallyClassifier:
         """What each column is, before its domain is learned."""
         raise NotImplementedError
 
-    def _parts(self, schema: Schema) -> list[Part]:
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
         """What is to be tallied, and by which rule."""
         raise NotImplementedError
 
@@ -128,7 +128,7 @@ class TallyClassifier:
                     self._take_back(rows)
                 except CountwiseError as error:
                     raise rows.counted_as_given(error) from None
-            if not self.tallies_[CLASS].table.sum() > 0:
+            if not self.tallies_[self.target_.name].table.sum() > 0:
                 raise TableError("Every row would be forgotten: nothing would be left to have learned from.")
             self._drop_what_is_gone()
             self._settle()
@@ -139,15 +139,15 @@ class TallyClassifier:
         codes = target.encode(rows.target, strict=True)
         frame = self.schema_.match(rows.frame)
         table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
-        parts = self._parts(self.schema_)
+        parts = self._parts(self.schema_, self.target_.name)
         filled = self._fill(parts, checked(table, parts))
         self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
         self.n_rows_ -= rows.frame.n_rows
 
     def _drop_what_is_gone(self) -> None:
         """Values, words and classes that only forgotten rows had leave their domains, as if never met."""
-        left: dict[str, Any] = {self.target_.name: self.target_.without(self.tallies_[CLASS].table)}
-        for part in self._parts(self.schema_):
+        left: dict[str, Any] = {self.target_.name: self.target_.without(self.tallies_[self.target_.name].table)}
+        for part in self._parts(self.schema_, self.target_.name):
             tally = self.tallies_[part.key]
             if part.how == "same" and isinstance(part.of, Nominal):
                 left[part.key] = part.of.without(tally.table.sum(axis=0))
@@ -174,8 +174,8 @@ class TallyClassifier:
             return NotImplemented
         self._check_fitted()
         other._check_fitted()
-        if self.get_params(deep=False) != other.get_params(deep=False):
-            raise TableError("Models with different settings cannot be merged.")
+        if self._settings() != other._settings():
+            raise TableError("Models with different settings cannot be merged.", hint="fit both with the same ones.")
         merged = type(self)(**self.get_params(deep=False))
         merged._adopt(self)
         merged._join(other.schema_, other.target_, other.tallies_)
@@ -210,8 +210,8 @@ class TallyClassifier:
         frame = schema.coded(rows.frame if first else schema.match(rows.frame))
         schema = schema.learn(frame)
         target = self._learn_target(rows, first)
-        parts = self._parts(schema)
-        blanks = {CLASS: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
+        parts = self._parts(schema, target.name)
+        blanks = {target.name: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
         source = replace(rows, frame=frame)
         filled = source.gather(schema, target, blanks, lambda table: checked(table, parts), self._progress())
         if first:
@@ -243,7 +243,7 @@ class TallyClassifier:
         from countwise.tallies import fill_all
 
         target = self.target_
-        blanks = {CLASS: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
+        blanks = {target.name: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
         return fill_all(blanks, table)
 
     def _adopt(self, other: Self) -> None:
@@ -301,6 +301,10 @@ class TallyClassifier:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings by name."""
         return {name: getattr(self, name) for name in list(signature(type(self).__init__).parameters)[1:]}
+
+    def _settings(self) -> Any:
+        """What must be the same in two models that are to be merged, in a form that can be compared."""
+        return {name: plain(value) for name, value in self.get_params(deep=False).items()}
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "tallies_"):

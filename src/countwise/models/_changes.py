@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.attributes import Count
 from countwise.table import Table
 from countwise.working import Change
 
@@ -15,6 +16,7 @@ __all__ = ["changes_of"]
 
 _MOST = 3  # how many changes to report
 _MOST_ATTRIBUTES = 5  # a change of more attributes than this is another row, not a change
+_MARGIN = 1e-9  # a change must win by more than rounding
 _ZERO = -1e6  # stands for log 0, so that differences stay numbers
 
 
@@ -27,6 +29,7 @@ class _Option:
     grid: Any
     order: NDArray[Any]
     gains: NDArray[np.float64]  # (values, classes)
+    now: NDArray[np.float64]  # (classes,): what the present value adds
 
 
 def changes_of(model: Any, table: Table, chosen: int) -> list[Change]:
@@ -39,7 +42,7 @@ def changes_of(model: Any, table: Table, chosen: int) -> list[Change]:
     start, options = _options(model, table)
     found: dict[tuple[Any, ...], Change] = {}
     for rival in range(len(start)):
-        change = _away(model, options, start, chosen, rival) if rival != chosen else None
+        change = _away(model, table, options, start, chosen, rival) if rival != chosen else None
         if change is not None:
             found.setdefault((change.to, *change.values.items()), change)
     ranked = sorted(found.values(), key=lambda change: (len(change.values), -change.posterior))
@@ -58,10 +61,12 @@ def _options(model: Any, table: Table) -> tuple[NDArray[np.float64], list[_Optio
         grid = density.grid() if part.how == "same" else None
         if grid is None or getattr(density, "constant", False) or len(grid) == 0:
             continue
+        if isinstance(part.of, Count):
+            grid = np.unique(np.maximum(np.round(grid), 0.0))
         then = np.zeros((len(grid), len(model.classes_)))
         density.add_log_prob(grid, then)
         gains = np.maximum(then, _ZERO) - now
-        options.append(_Option(part.key, density, grid, _nearest_first(grid, table[part.key]), gains))
+        options.append(_Option(part.key, density, grid, _nearest_first(grid, table[part.key]), gains, now))
     return start, options
 
 
@@ -71,20 +76,53 @@ def _nearest_first(grid: Any, column: Any) -> NDArray[Any]:
     return np.arange(len(grid))
 
 
-def _away(model: Any, options: list[_Option], start: Any, chosen: int, rival: int) -> Change | None:
+def _away(model: Any, table: Table, options: list[_Option], start: Any, chosen: int, rival: int) -> Change | None:
     """The fewest changes by which the rival overtakes the answer."""
     ranked = sorted(options, key=lambda o: (-float((o.gains[:, rival] - o.gains[:, chosen]).max()), o.name))
-    now, values = start, {}
+    now, values, columns = start, {}, dict(table.columns)
     for option in ranked[:_MOST_ATTRIBUTES]:
         after = now + option.gains
-        flips = np.argmax(after, axis=1) != chosen
-        enough = option.order[flips[option.order]]
-        pick = int(enough[0]) if len(enough) else int(np.argmax(option.gains[:, rival] - option.gains[:, chosen]))
-        now, values[option.name] = after[pick], option.density.label(option.grid, pick)
+        lead = option.gains[:, rival] - option.gains[:, chosen]
+        if not lead.max() > _MARGIN:
+            return None
+        enough = option.order[_flips(after, chosen)[option.order]]
+        pick = int(enough[0]) if len(enough) else int(np.argmax(lead))
+        before, now = now, after[pick]
+        values[option.name] = option.density.label(option.grid, pick)
+        columns[option.name] = option.grid[pick : pick + 1]
         if len(enough):
-            winner = int(np.argmax(now))
-            return Change(model.classes_.tolist()[winner], values, _share(now, winner))
+            if option.grid.dtype.kind == "f" and not hasattr(option.density, "edges"):
+                values[option.name] = _shortest(option, pick, before, chosen)
+                columns[option.name] = np.array([float(values[option.name])])
+            return _judged(model, Table(columns, 1), values, chosen)
     return None
+
+
+def _judged(model: Any, changed: Table, values: dict[str, str], chosen: int) -> Change | None:
+    """The change as the model itself answers it: rounding may decide between rivals that are level."""
+    joint = np.zeros((1, len(model.classes_)))
+    model._add_terms(changed, joint)
+    winner = int(np.argmax(joint[0]))
+    if winner == chosen:
+        return None
+    return Change(model.classes_.tolist()[winner], values, _share(joint[0], winner))
+
+
+def _flips(joint: NDArray[np.float64], chosen: int) -> NDArray[np.bool_]:
+    """Whether another class leads, by more than rounding."""
+    return np.delete(joint, chosen, axis=1).max(axis=1) > joint[:, chosen] + _MARGIN
+
+
+def _shortest(option: _Option, pick: int, before: Any, chosen: int) -> str:
+    """The number with the fewest figures that still changes the answer."""
+    value = float(option.grid[pick])
+    for figures in range(3, 18):
+        number = float(f"{value:.{figures}g}")
+        at = np.zeros((1, len(before)))
+        option.density.add_log_prob(np.array([number]), at)
+        if _flips(before + np.maximum(at, _ZERO) - option.now, chosen)[0]:
+            return repr(number).removesuffix(".0")
+    return repr(value)
 
 
 def _share(joint: NDArray[np.float64], c: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,14 @@ class Part:
         return self.of.name
 
 
-def parts_of(rules: Sequence[tuple[Attribute, Any]]) -> list[Part]:
+def free(name: str, taken: Container[str]) -> str:
+    """A name for a derived column that no column of the user's has."""
+    while name in taken:
+        name = f"({name})"
+    return name
+
+
+def parts_of(rules: Sequence[tuple[Attribute, Any]], taken: Container[str]) -> list[Part]:
     """A part for each attribute; counts that share an urn become one block."""
     parts: list[Part] = []
     urns: dict[str, list[tuple[Attribute, Any]]] = {}
@@ -55,10 +62,10 @@ def parts_of(rules: Sequence[tuple[Attribute, Any]]) -> list[Part]:
         if isinstance(rule, Multinomial) and isinstance(attribute, Numeric):
             if rule.block not in urns:
                 urns[rule.block] = []
-                parts.append(Part(Block(f"block {rule.block}".strip()), rule, (), "block"))
+                parts.append(Part(Block(free(f"block {rule.block}".strip(), taken)), rule, (), "block"))
             urns[rule.block].append((attribute, rule))
         elif isinstance(rule, Bernoulli) and isinstance(attribute, Numeric):
-            two = Nominal(f"{attribute.name} > 0", (False, True))
+            two = Nominal(free(f"{attribute.name} > 0", taken), (False, True))
             parts.append(Part(two, Categorical(rule.smoothing), (attribute.name,), "positive"))
         elif isinstance(rule, Bernoulli) and isinstance(attribute, Nominal):
             parts.append(Part(attribute, Categorical(rule.smoothing), (attribute.name,)))
@@ -72,9 +79,9 @@ def _filled_block(part: Part, urns: dict[str, list[tuple[Attribute, Any]]]) -> P
     return Part(Block(part.of.name, names), part.rule, names, "block")
 
 
-def presence(attribute: Attribute, smoothing: Any) -> Part:
+def presence(attribute: Attribute, smoothing: Any, taken: Container[str]) -> Part:
     """The term for absence itself: whether the cell is missing."""
-    of = Nominal(f"{attribute.name} missing", (False, True))
+    of = Nominal(free(f"{attribute.name} missing", taken), (False, True))
     cell = attribute.missing if isinstance(attribute, Nominal) else None
     return Part(of, Categorical(smoothing), (attribute.name,), "missing", cell)
 

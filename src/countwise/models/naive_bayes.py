@@ -26,10 +26,10 @@ from countwise.conditionals.categorical import written
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.frames import Frame
 from countwise.models._answers import Answers
-from countwise.models._base import CLASS, TallyClassifier
+from countwise.models._base import TallyClassifier
 from countwise.models._parts import Part, parts_of, presence
 from countwise.schema import Schema
-from countwise.table import Table
+from countwise.table import Table, threads_for
 from countwise.working import Factor, Grid, Step
 
 __all__ = ["NaiveBayes"]
@@ -97,9 +97,11 @@ class NaiveBayes(Answers, TallyClassifier):
             rule = rule if suits(rule, attribute) else default_for(attribute)
         return with_defaults(rule, self.smoothing, self.unseen)
 
-    def _parts(self, schema: Schema) -> list[Part]:
-        parts = parts_of([(a, self._rule(a)) for a in schema.attributes])
-        absent = [presence(a, self.smoothing) for a in schema.attributes if self._missing_is_value(a.name)]
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        taken = {*schema, target}
+        parts = parts_of([(a, self._rule(a)) for a in schema.attributes], taken)
+        taken |= {part.key for part in parts}
+        absent = [presence(a, self.smoothing, taken) for a in schema.attributes if self._missing_is_value(a.name)]
         return [*parts, *absent]
 
     def _missing_is_value(self, name: str) -> bool:
@@ -133,8 +135,9 @@ class NaiveBayes(Answers, TallyClassifier):
         from countwise import _kernels
 
         self.classes_ = self._labels()
-        self.parts_ = self._parts(self.schema_)
-        settled = _kernels.over_items(self.parts_, lambda part: part.rule.settle(self.tallies_[part.key]))
+        self.parts_ = self._parts(self.schema_, self.target_.name)
+        settle = lambda part: part.rule.settle(self.tallies_[part.key])  # noqa: E731 - a name for one line
+        settled = _kernels.over_items(self.parts_, settle, threads_for(self.n_rows_))
         self.densities_ = {part.key: density for part, density in zip(self.parts_, settled, strict=True)}
         self.conditionals_ = {part.key: part.rule for part in self.parts_}
         self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if hasattr(d, "choice")}
@@ -158,7 +161,7 @@ class NaiveBayes(Answers, TallyClassifier):
     @property
     def class_count_(self) -> NDArray[Any]:
         """Rows (or weight) of each class."""
-        counts: NDArray[Any] = self.tallies_[CLASS].table
+        counts: NDArray[Any] = self.tallies_[self.target_.name].table
         return counts
 
     def _prior(self) -> NDArray[np.float64]:

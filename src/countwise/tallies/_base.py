@@ -88,6 +88,14 @@ def plain_numbers(array: NDArray[Any]) -> list[Any]:
     return numbers
 
 
+def taken(whole: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
+    """A difference of counts, in which what rounding alone has left of broken weights is nothing."""
+    rest = whole - part
+    if rest.dtype.kind == "f":
+        rest[np.abs(rest) < 1e-12 * np.maximum(whole, part)] = 0.0
+    return rest
+
+
 def refuse_negative(cells: NDArray[Any], what: str) -> None:
     """Taking back more than was there is an error, not a negative count."""
     if cells.size and cells.min() < -1e-9:

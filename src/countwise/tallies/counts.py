@@ -13,7 +13,7 @@ from countwise import _kernels
 from countwise.attributes import Nominal
 from countwise.errors import TableError
 from countwise.table import Table
-from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, refuse_negative, spread
+from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, refuse_negative, spread, taken
 
 __all__ = ["Counts"]
 
@@ -70,7 +70,7 @@ class Counts:
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
         """Count for many requests, a column at a time."""
-        return _kernels.over_items(list(blanks), lambda blank: blank._count(table))
+        return _kernels.over_items(list(blanks), lambda blank: blank._count(table), table.threads)
 
     def _count(self, table: Table) -> Self:
         sizes = [len(a.values) + 1 for a in self.axes]
@@ -89,7 +89,7 @@ class Counts:
         return self._combine(other, np.add)
 
     def __sub__(self, other: Self) -> Self:
-        result = self._combine(other, np.subtract)
+        result = self._combine(other, taken)
         refuse_negative(result.filled, f"a count of {' and '.join(repr(a.name) for a in self.axes)}")
         return result
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -12,11 +11,13 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.attributes import Nominal, Numeric, refuse_infinity
-from countwise.errors import DataWarning, TableError
+from countwise.errors import TableError
 from countwise.table import Table
 from countwise.tallies._base import BLOCK, Progress, joined, narrowed, plain_numbers, refuse_negative, spread
 
 __all__ = ["Moments"]
+
+_DUST = 1e-14  # of what there was: all that rounding leaves when everything is taken back
 
 Triple = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
@@ -33,6 +34,8 @@ class Moments:
         The attribute.
     n, mean, m2 : ndarray of float64, shape (classes,)
         Sum of weights, mean, and sum of squared deviations from the mean.
+    worn : bool
+        Whether rows were taken back that were far larger than what remains, so that M2 has lost digits.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Moments:
     n: NDArray[np.float64] | None = None
     mean: NDArray[np.float64] | None = None
     m2: NDArray[np.float64] | None = None
+    worn: bool = False
 
     @property
     def triple(self) -> Triple:
@@ -85,19 +89,9 @@ class Moments:
         given = joined(self.given, other.given)
         n, mean, m2 = unmerge(self._over(given), other._over(given))
         refuse_negative(n, f"the number of values of {self.of.name!r}")
-        self._note_lost_digits(m2, n)
-        return replace(self, given=given, n=n, mean=mean, m2=m2)
-
-    def _note_lost_digits(self, m2: NDArray[np.float64], n: NDArray[np.float64]) -> None:
-        """Taking back rows that are far larger than what remains leaves few digits of the deviation."""
-        before = self.triple[2]
-        if len(before) == len(m2) and ((n > 1) & (m2 < 1e-9 * before)).any():
-            warnings.warn(
-                f"What remains of {self.of.name!r} is tiny beside what was taken back: its deviation has lost digits. "
-                "Hint: fit again on the rows that remain.",
-                DataWarning,
-                stacklevel=2,
-            )
+        before = self._over(given)[2]
+        worn = self.worn or bool(((n > 1) & (m2 < 1e-9 * before)).any())
+        return replace(self, given=given, n=n, mean=mean, m2=m2, worn=worn)
 
     def _over(self, given: Nominal) -> Triple:
         n, mean, m2 = (spread(part, 0, self.given, given) for part in self.triple)
@@ -166,9 +160,12 @@ def unmerge(whole: Triple, part: Triple) -> Triple:
     left = n > 0
     ratio = np.divide(part[0], n, out=np.zeros_like(n), where=left)
     mean = np.where(left, whole[1] + (whole[1] - part[1]) * ratio, 0.0)
+    # what is left by rounding alone is nothing
+    mean = np.where(np.abs(mean) < _DUST * (np.abs(whole[1]) + np.abs(part[1])), 0.0, mean)
     delta = part[1] - mean
     share = np.divide(part[0], whole[0], out=np.zeros_like(n), where=whole[0] > 0)
-    m2 = np.where(left, np.maximum(whole[2] - part[2] - delta * delta * n * share, 0.0), 0.0)
+    m2 = np.where(left, whole[2] - part[2] - delta * delta * n * share, 0.0)
+    m2 = np.where(m2 < _DUST * whole[2], 0.0, m2)
     return n, mean, m2
 
 

@@ -94,7 +94,7 @@ class Values:
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
         """Columns are independent of each other."""
-        return _kernels.over_items(list(blanks), lambda blank: blank.fill(table))
+        return _kernels.over_items(list(blanks), lambda blank: blank.fill(table), table.threads)
 
     def __add__(self, other: Self) -> Self:
         return self._combine(other, 1)
@@ -211,5 +211,6 @@ def _combine(a: Multiset, b: Multiset, sign: int) -> Multiset:
     weights = np.concatenate([a[1], sign * b[1]])
     order = np.argsort(values, kind="stable")
     values, weights = _squeezed(values[order], weights[order])
-    left = weights != 0
+    scale = max(float(a[1].max(initial=0)), float(b[1].max(initial=0)))
+    left = weights != 0 if weights.dtype.kind == "i" else np.abs(weights) > 1e-12 * scale
     return (values, weights) if left.all() else (values[left], weights[left])

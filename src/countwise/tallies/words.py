@@ -13,7 +13,7 @@ from countwise import _kernels
 from countwise.attributes import Nominal
 from countwise.bags import Block, Text
 from countwise.table import Table
-from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, refuse_negative, spread
+from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, refuse_negative, spread, taken
 
 __all__ = ["Words"]
 
@@ -86,7 +86,7 @@ class Words:
         return self._combine(other, np.add)
 
     def __sub__(self, other: Self) -> Self:
-        result = self._combine(other, np.subtract)
+        result = self._combine(other, taken)
         for part in result.filled:
             refuse_negative(part, f"a count of words of {self.of.name!r}")
         return result
