@@ -140,7 +140,7 @@ class Moments:
         parts = [np.array(data[key], dtype=np.float64) for key in ("n", "mean", "m2")]
         if any(part.shape != (len(given.values),) for part in parts):
             raise ValueError(f"the moments of {of.name!r} do not fit the classes")
-        return cls(given, of, *parts)
+        return cls(given, of, n=parts[0], mean=parts[1], m2=parts[2])
 
 
 def merge(a: Triple, b: Triple) -> Triple:
