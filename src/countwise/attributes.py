@@ -168,6 +168,8 @@ class Nominal(Attribute):
                 column = column.view(np.uint8)
             return self._codes_of_numbers(column, dtype)
         coded = column if isinstance(column, Coded) else factorized(column, self.name)
+        if coded.all_used and tuple(coded.categories) == (*self.values, None):
+            return coded.codes  # already laid out as this domain has it
         index = {value: code for code, value in enumerate(self.values)}
         lookup = [self.missing if is_missing(c) else index.get(_plain(c), self.unseen) for c in coded.categories]
         table = np.array([*lookup, self.missing], dtype=dtype)  # code -1 finds the last entry: missing
@@ -348,7 +350,7 @@ def distinct(column: Column, name: str) -> list[Any]:
         raise SchemaError(f"{name!r} is a sparse block; it has no single domain.")
     if isinstance(column, Coded):
         used: Any = range(len(column.categories))
-        if not column.declared:
+        if not column.declared and not column.all_used:
             used = _kernels.integer_domain(column.codes, len(column.categories) + 2)
         found = [c for c in used if c >= 0 and not is_missing(column.categories[c])]
         return list(_sorted([_plain(column.categories[c]) for c in found], name, column))

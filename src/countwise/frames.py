@@ -40,12 +40,15 @@ class Coded:
         Whether the categories are a declared domain rather than what was found.
     ordered : bool
         Whether their order means something.
+    all_used : bool
+        Whether every category that is a value is known to stand in some row.
     """
 
     codes: NDArray[Any]
     categories: Sequence[Any]
     declared: bool = False
     ordered: bool = False
+    all_used: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)

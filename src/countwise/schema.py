@@ -155,17 +155,27 @@ class Schema(Mapping[str, Attribute]):
         def one(a: Attribute) -> Attribute:
             return a.learn(found.get(a.name, frame.columns[a.name]))
 
-        return Schema(_kernels.over_items(list(self.attributes), one, threads_for(frame.n_rows)))
+        # threads are for columns that must be looked through; the others have nothing to learn
+        heavy = [a for a in self.attributes if isinstance(a, Nominal | Text) and a.grows and a.name not in found]
+        wider = _kernels.over_items(heavy, one, threads_for(frame.n_rows))
+        learned = dict(zip((a.name for a in heavy), wider, strict=True))
+        return Schema(learned[a.name] if a.name in learned else one(a) for a in self.attributes)
 
     def coded(self, frame: Frame) -> Frame:
         """The frame with columns of objects as codes, so that learning and encoding need look at each object once."""
-        objects = {
+        coded: dict[str, Column] = {
             a.name: factorized(column, a.name)
             for a in self.attributes
             if isinstance(a, Nominal) and isinstance(column := frame.columns[a.name], np.ndarray)
             if column.dtype.kind in "OUS"
         }
-        return Frame({**frame.columns, **objects}, frame.n_rows, frame.named) if objects else frame
+        fresh = {
+            a.name: frame.columns[a.name]
+            for a in self.attributes
+            if isinstance(a, Nominal) and not a.values and _grows_from(a, frame)
+        }
+        coded.update(encoded_by_guess(fresh, frame.n_rows))
+        return Frame({**frame.columns, **coded}, frame.n_rows, frame.named) if coded else frame
 
     def match(self, frame: Frame) -> Frame:
         """The frame's columns in the schema's order; extra columns are left out."""
@@ -235,10 +245,11 @@ class Schema(Mapping[str, Attribute]):
             a for a in self.attributes if isinstance(a, Nominal) and _is_interleaved(frame.columns[a.name])
         ]
         columns = encode_together(interleaved, frame, strict=strict) if interleaved else {}
-        rest = [a for a in self.attributes if a.name not in columns]
         work = partial(_encoded, frame=frame, strict=strict)
-        encoded = _kernels.over_items(rest, work, threads_for(frame.n_rows))
-        columns.update(zip((a.name for a in rest), encoded, strict=True))
+        heavy = [a for a in self.attributes if a.name not in columns and isinstance(a, Nominal | Text)]
+        encoded = _kernels.over_items(heavy, work, threads_for(frame.n_rows))
+        columns.update(zip((a.name for a in heavy), encoded, strict=True))
+        columns.update({a.name: work(a) for a in self.attributes if a.name not in columns})
         return Table({name: columns[name] for name in self}, frame.n_rows, weights)
 
     def opened(self, X: Any) -> Frame:
@@ -383,6 +394,29 @@ def small_domains(columns: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
     marks = np.maximum.reduce([piece[0] for piece in pieces])
     outside = np.maximum.reduce([piece[1] for piece in pieces])
     return {name: np.flatnonzero(marks[j, :-1]) + _LEAST_SMALL for j, name in enumerate(columns) if not outside[j]}
+
+
+def encoded_by_guess(columns: Mapping[str, Any], n_rows: int) -> dict[str, Coded]:
+    """Columns of a matrix as codes, where the first rows hold every value: one pass learns and encodes.
+
+    Columns of which that turns out not to be true are left to be looked through first.
+    """
+    if not columns:
+        return {}
+    marks, outside = _kernels.mark_columns([c[:BLOCK] for c in columns.values()], _LEAST_SMALL, _SMALL)
+    domains = [tuple((np.flatnonzero(mark[:-1]) + _LEAST_SMALL).tolist()) for mark in marks]
+    guessed = [
+        Nominal(name, values, grows=True)
+        for name, values, far in zip(columns, domains, outside, strict=True)
+        if values and not far
+    ]
+    frame = Frame({a.name: columns[a.name] for a in guessed}, n_rows, named=True)
+    codes = encode_together(guessed, frame, strict=False) if guessed else {}
+    return {
+        a.name: Coded(codes[a.name], [*a.values, None], all_used=True)
+        for a in guessed
+        if a.name in codes and int(codes[a.name].max()) != a.unseen
+    }
 
 
 def encode_together(attributes: Sequence[Nominal], frame: Frame, *, strict: bool) -> dict[str, Any]:

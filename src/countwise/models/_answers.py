@@ -64,7 +64,7 @@ class Answers:
             raise TableError(f"There is no row {row}: the table has {frame.n_rows}.")
         row %= frame.n_rows
         one = frame.slice(row, row + 1)
-        table = self._table(frame, row, row + 1)  # type: ignore[attr-defined]
+        table = self._table(frame, row, row + 1, every=True)  # type: ignore[attr-defined]
         steps, notes = self._steps(table, one)
         return self._working(table, steps, notes, one, changes, interval)
 
@@ -77,10 +77,10 @@ class Answers:
         changes: bool,
         interval: float | None,
     ) -> Working:
-        joint = np.zeros((1, len(self.classes_)))  # type: ignore[attr-defined]
+        joint = self.log_prior_[None, :].copy()  # type: ignore[attr-defined]
         self._add_terms(table, joint)  # type: ignore[attr-defined]
         posterior = np.empty_like(joint)
-        if self._posterior(table, posterior, "proba"):  # type: ignore[attr-defined]
+        if self._posterior(table, posterior, "proba", self._priors(1)):  # type: ignore[attr-defined]
             notes.append("Every product is 0, so the prior is given instead; smoothing=1 keeps products above 0.")
         chosen = int(np.argmax(posterior[0]))
         classes = tuple(self.classes_.tolist())  # type: ignore[attr-defined]
@@ -146,7 +146,7 @@ class Answers:
         frame = self._open(X)  # type: ignore[attr-defined]
         ends = np.empty((frame.n_rows, len(self.classes_), 2))  # type: ignore[attr-defined]
         for row in range(frame.n_rows):
-            table = self._table(frame, row, row + 1)  # type: ignore[attr-defined]
+            table = self._table(frame, row, row + 1, every=True)  # type: ignore[attr-defined]
             ends[row] = self._interval(table, level, draws, random_state)
         return ends
 

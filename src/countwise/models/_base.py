@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
-from countwise.attributes import Attribute, Nominal, Numeric, refuse_infinity
+from countwise.attributes import Nominal, Numeric, refuse_infinity
 from countwise.bags import Text
-from countwise.conditionals import plain
+from countwise.conditionals import Gaussian, Poisson, plain
 from countwise.errors import CountwiseError, DataWarning, TableError, listed
 from countwise.frames import Frame, frame_of
 from countwise.models._parts import Part, checked, derive
@@ -36,7 +36,8 @@ __all__ = ["TallyClassifier"]
 
 Kind = Literal["log", "proba"]
 
-PREDICT_BLOCK = 1 << 14  # rows whose posteriors stay in cache while the terms are added
+SHOWS_INFINITY = (Gaussian, Poisson)  # laws under which an infinite number makes every class impossible
+PREDICT_BLOCK = 1 << 15  # rows whose posteriors stay in cache while the terms are added
 
 
 class TallyClassifier:
@@ -65,7 +66,7 @@ class TallyClassifier:
         raise NotImplementedError
 
     def _add_terms(self, table: Table, out: NDArray[np.float64]) -> None:
-        """Add log P(class) and each term to out (rows, classes)."""
+        """Add each term to out (rows, classes), which holds log P(class)."""
         raise NotImplementedError
 
     # -- learning ------------------------------------------------------------
@@ -316,15 +317,18 @@ class TallyClassifier:
 
     # -- predicting ------------------------------------------------------------
 
-    @property
-    def _numbers_(self) -> list[Attribute]:
-        """Attributes in whose columns an infinity may stand."""
-        return [
-            a
-            for a in self.schema_.attributes
-            if isinstance(a, Numeric)
-            or (isinstance(a, Nominal) and not any(isinstance(v, str) for v in a.values[:1]))
-        ]
+    def _refuse_infinity(self, frame: Frame, table: Table, *, every: bool) -> None:
+        """An infinity under a law of moments shows in the answer; elsewhere it must be looked for."""
+        shows = {n for part in self.parts_ if isinstance(part.rule, SHOWS_INFINITY) for n in part.columns}
+        columns: dict[str, Any] = {}
+        for a in self.schema_.attributes:
+            if a.name in shows and not every:
+                continue
+            if isinstance(a, Numeric):
+                columns[a.name] = table[a.name]
+            elif isinstance(a, Nominal) and isinstance(frame.columns[a.name], np.ndarray):
+                columns[a.name] = frame.columns[a.name]
+        refuse_infinity(columns)
 
     def _open(self, X: Any) -> Frame:
         self._check_fitted()
@@ -333,14 +337,16 @@ class TallyClassifier:
             raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
         return self.schema_.opened(frame)
 
-    def _table(self, frame: Frame, start: int, stop: int) -> Table:
-        """Rows start to stop encoded; an error names the row of the whole frame."""
+    def _table(self, frame: Frame, start: int, stop: int, *, every: bool = False) -> Table:
+        """Rows start to stop encoded; an error names the row of the whole frame.
+
+        An infinity under a law of moments shows in the answer, and is looked for only then (`every`).
+        """
         strict = getattr(self, "unseen", "ignore") == "error"
         try:
             part = frame.slice(start, stop)
             table = self.schema_.encode(part, strict=strict)
-            columns = {a.name: (table if isinstance(a, Numeric) else part.columns)[a.name] for a in self._numbers_}
-            refuse_infinity({name: column for name, column in columns.items() if isinstance(column, np.ndarray)})
+            self._refuse_infinity(part, table, every=every)
             return derive(table, self.parts_)
         except CountwiseError as error:
             raise error if error.row is None else error.at(error.row + start) from None
@@ -351,24 +357,32 @@ class TallyClassifier:
 
         def work(start: int, stop: int) -> Any:
             table = self._table(frame, start, stop)
-            return finish(table, start, stop)
+            answer = finish(table, start, stop)
+            if answer[0]:  # rows that no class could have made: is it an infinity?
+                self._table(frame, start, stop, every=True)
+            return answer
 
         return _kernels.over_blocks(frame.n_rows, PREDICT_BLOCK, work, progress=self._progress())
 
     def _filled(self, X: Any, kind: Kind | None) -> NDArray[np.float64]:
         frame = self._open(X)
         out = np.empty((frame.n_rows, len(self.classes_)))
+        priors = self._priors(frame.n_rows)
 
-        def finish(table: Table, start: int, stop: int) -> int:
-            return self._posterior(table, out[start:stop], kind)
+        def finish(table: Table, start: int, stop: int) -> tuple[int]:
+            return (self._posterior(table, out[start:stop], kind, priors),)
 
-        bad = sum(self._joint(frame, finish))
+        bad = sum(answer[0] for answer in self._joint(frame, finish))
         self._warn_of_zeros(bad, warn=kind is not None)
         return out
 
-    def _posterior(self, table: Table, out: NDArray[np.float64], kind: Kind | None) -> int:
+    def _priors(self, n_rows: int) -> NDArray[np.float64]:
+        """Log P(class) for the rows of a block, to be copied in one go."""
+        return np.tile(self.log_prior_, (min(n_rows, PREDICT_BLOCK), 1))
+
+    def _posterior(self, table: Table, out: NDArray[np.float64], kind: Kind | None, priors: Any) -> int:
         """Fill out; returns how many rows no class could have made."""
-        out[:] = 0.0
+        out[:] = priors[: len(out)]
         self._add_terms(table, out)
         if kind is None:
             return int(np.count_nonzero(~np.isfinite(out).any(axis=1)))
@@ -445,7 +459,7 @@ class TallyClassifier:
         """
 
         def finish(table: Table, start: int, stop: int) -> tuple[int, NDArray[Any]]:
-            out = np.zeros((table.n_rows, len(self.classes_)))
+            out = priors[: table.n_rows].copy()
             self._add_terms(table, out)
             codes = _kernels.argmax_rows(out)
             bad = ~np.isfinite(out[np.arange(len(codes)), codes])
@@ -454,6 +468,7 @@ class TallyClassifier:
             return int(np.count_nonzero(bad)), codes
 
         frame = self._open(X)
+        priors = self._priors(frame.n_rows)
         pieces = self._joint(frame, finish)
         self._warn_of_zeros(sum(bad for bad, _ in pieces))
         return self.classes_[np.concatenate([codes for _, codes in pieces])]

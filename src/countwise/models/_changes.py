@@ -100,7 +100,7 @@ def _away(model: Any, table: Table, options: list[_Option], start: Any, chosen: 
 
 def _judged(model: Any, changed: Table, values: dict[str, str], chosen: int) -> Change | None:
     """The change as the model itself answers it: rounding may decide between rivals that are level."""
-    joint = np.zeros((1, len(model.classes_)))
+    joint = model.log_prior_[None, :].copy()
     model._add_terms(changed, joint)
     winner = int(np.argmax(joint[0]))
     if winner == chosen:

@@ -30,6 +30,7 @@ from countwise.models._base import TallyClassifier
 from countwise.models._parts import Part, parts_of, presence
 from countwise.schema import Schema
 from countwise.table import Table, threads_for
+from countwise.tallies import Values
 from countwise.working import Factor, Grid, Step
 
 __all__ = ["NaiveBayes"]
@@ -136,9 +137,15 @@ class NaiveBayes(Answers, TallyClassifier):
 
         self.classes_ = self._labels()
         self.parts_ = self._parts(self.schema_, self.target_.name)
-        settle = lambda part: part.rule.settle(self.tallies_[part.key])  # noqa: E731 - a name for one line
-        settled = _kernels.over_items(self.parts_, settle, threads_for(self.n_rows_))
-        self.densities_ = {part.key: density for part, density in zip(self.parts_, settled, strict=True)}
+
+        def settle(part: Part) -> Any:
+            return part.rule.settle(self.tallies_[part.key])
+
+        # threads are for laws made from the values themselves; the others take no time
+        heavy = [part for part in self.parts_ if isinstance(self.tallies_[part.key], Values)]
+        densities = _kernels.over_items(heavy, settle, threads_for(self.n_rows_))
+        settled = dict(zip((part.key for part in heavy), densities, strict=True))
+        self.densities_ = {p.key: settled[p.key] if p.key in settled else settle(p) for p in self.parts_}
         self.conditionals_ = {part.key: part.rule for part in self.parts_}
         self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if hasattr(d, "choice")}
         self.class_prior_ = self._prior()
@@ -218,7 +225,6 @@ class NaiveBayes(Answers, TallyClassifier):
         return Step(self.target_.name, "", tuple(factors), "known", "prior")
 
     def _add_terms(self, table: Table, out: NDArray[np.float64]) -> None:
-        out += self.log_prior_
         for kind, keys in self._groups:
             kind.add_many([self.densities_[key] for key in keys], [table[key] for key in keys], out)
 
