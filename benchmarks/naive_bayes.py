@@ -106,7 +106,7 @@ def mixed(report: Report, n: int = 500_000) -> None:
             CategoricalNB(),
         ).fit(X, y)  # fmt: skip
 
-    for law in (None, "auto"):
+    for law in (None, "kernel", "auto"):
         def ours(law=law):
             return NaiveBayesClassifier(law).fit(X, y)
 

@@ -130,7 +130,10 @@ def _block_score(density: Any, values: Any, weights: Any, own: Any, n: Any, c: i
     """The sum over some rows of class c of weight times log P(c | x)."""
     with np.errstate(divide="ignore"):
         joint = np.tile(np.log(n), (len(values), 1))
-        density.add_log_prob(values, joint)
+        if isinstance(density, KernelDensity):
+            density.add_log_prob(values, joint, skip=c)  # that of the class itself is `own`
+        else:
+            density.add_log_prob(values, joint)
         joint[:, c] = own + np.log(np.maximum(n[c] - unit, 0))
     impossible = _kernels.normalize(joint, "log")
     scores = joint[:, c]

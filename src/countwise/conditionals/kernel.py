@@ -122,12 +122,14 @@ class KernelDensity:
         sums = _kernels.gauss_log_sums(values, weights, float(self.widths[c]), boxes, taylor, TOLERANCE, column)
         return np.asarray(sums - norm)
 
-    def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
-        """Add log f(x | class)."""
+    def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64], skip: int | None = None) -> None:
+        """Add log f(x | class), for all classes but the one to skip."""
         if self.constant:
             return
         missing = np.isnan(column) if column.dtype.kind == "f" else None
         for c in range(self.n_classes):
+            if c == skip:
+                continue
             logs = self.log_density(column, c)
             if missing is not None:
                 logs[missing] = 0.0
