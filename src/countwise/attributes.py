@@ -305,7 +305,7 @@ def number_lookup(values: tuple[Any, ...]) -> tuple[str, int, NDArray[Any] | Non
     if not values or not all(isinstance(v, int | float) for v in values):
         return "none", 0, None
     low, high = min(values), max(values)
-    if not all(v == int(v) for v in values) or high - low >= _LOOKUP_LIMIT:
+    if not all(v == int(v) for v in values) or high - low >= _LOOKUP_LIMIT or max(-low, high) > 2**62:
         return "search", 0, None
     lookup = np.full(int(high - low) + 2, len(values) + 1, dtype=narrowest(len(values) + 2))
     lookup[[int(v - low) for v in values]] = np.arange(len(values), dtype=lookup.dtype)

@@ -80,9 +80,6 @@ struct Kernels {
     bool (*integer_range)(Column column, std::size_t rows, std::int64_t* low, std::int64_t* high);
     void (*integer_marks)(Column column, std::size_t rows, std::int64_t low, std::uint8_t* marks);
     std::size_t (*integer_values)(Column column, std::size_t rows, std::int64_t* values);
-    void (*encode_integers)(Column column, std::size_t rows, std::int64_t low, const void* lookup,
-                            std::size_t n_lookup, Type type, std::uint32_t missing, std::uint32_t other,
-                            void* codes);
     bool (*find_infinity)(const Column* columns, std::size_t n_columns, std::size_t rows, std::size_t* column,
                           std::size_t* row);
     // A mark for each of span numbers from low on and one more for the missing; outside: anything else was met.

@@ -1,4 +1,4 @@
-// Columns of whole numbers: their range, their distinct values, their codes.
+// Columns of whole numbers: their range and their distinct values.
 #include "levels.h"
 #include "tiles.h"
 
@@ -8,7 +8,6 @@ namespace {
 
 constexpr size_t part_rows = 512;
 constexpr double exact_limit = 9007199254740992.0;     // 2**53
-constexpr double int64_limit = 9223372036854775808.0;  // 2**63
 
 // The whole numbers of a part of a column, and which of its cells are missing.
 // A u64 above int64 wraps around; floats must be whole.
@@ -93,67 +92,6 @@ size_t integer_values(Column column, size_t rows, int64_t* values) {
             if (!part.gaps || !part.missing[i]) values[count++] = part.value[i];
     }
     return count;
-}
-
-namespace {
-
-template <class Code>
-struct Encoder {
-    const Code* lookup;
-    uint64_t n;
-    int64_t low;
-    Code missing, other;
-    bool is_unsigned;
-
-    COUNTWISE_INLINE Code of(int64_t x) const {
-        const uint64_t index = static_cast<uint64_t>(x) - static_cast<uint64_t>(low);
-        // The test against low too, because the difference wraps around. Beyond int64 only a low of 0 or
-        // more can be near.
-        const bool above = is_unsigned && x < 0 ? low >= 0 : x >= low;
-        return above && index < n ? lookup[index] : other;
-    }
-    COUNTWISE_INLINE Code of(double x) const {
-        if (x != x) return missing;
-        const bool whole = std::fabs(x) < int64_limit && std::floor(x) == x;
-        return whole ? of(static_cast<int64_t>(x)) : other;
-    }
-};
-
-template <class Code>
-void encode(Column column, size_t rows, const Encoder<Code>& encoder, Code* codes) {
-    double x[part_rows];
-    int64_t whole[part_rows];
-    for (size_t start = 0; start < rows; start += part_rows) {
-        const size_t n = smaller(part_rows, rows - start);
-        if (is_float(column.type)) {
-            convert(column, start, n, x);
-            for (size_t i = 0; i < n; ++i) codes[start + i] = encoder.of(x[i]);
-        } else {
-            convert(column, start, n, whole);
-            for (size_t i = 0; i < n; ++i) codes[start + i] = encoder.of(whole[i]);
-        }
-    }
-}
-
-template <class Code>
-void encode(Column column, size_t rows, int64_t low, const void* lookup, size_t n_lookup, uint32_t missing,
-            uint32_t other, void* codes) {
-    const Encoder<Code> encoder{static_cast<const Code*>(lookup), n_lookup, low, static_cast<Code>(missing),
-                                static_cast<Code>(other), column.type == Type::u64};
-    encode(column, rows, encoder, static_cast<Code*>(codes));
-}
-
-}  // namespace
-
-void encode_integers(Column column, size_t rows, int64_t low, const void* lookup, size_t n_lookup, Type type,
-                     uint32_t missing, uint32_t other, void* codes) {
-    switch (type) {
-        case Type::u8:
-            return encode<std::uint8_t>(column, rows, low, lookup, n_lookup, missing, other, codes);
-        case Type::u16:
-            return encode<std::uint16_t>(column, rows, low, lookup, n_lookup, missing, other, codes);
-        default: return encode<uint32_t>(column, rows, low, lookup, n_lookup, missing, other, codes);
-    }
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -21,7 +21,6 @@ const Kernels kernels = {
     integer_range,
     integer_marks,
     integer_values,
-    encode_integers,
     find_infinity,
     mark_columns,
     encode_columns,

@@ -30,8 +30,6 @@ bool is_integral(Column column, size_t rows);
 bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high);
 void integer_marks(Column column, size_t rows, int64_t low, std::uint8_t* marks);
 size_t integer_values(Column column, size_t rows, int64_t* values);
-void encode_integers(Column column, size_t rows, int64_t low, const void* lookup, size_t n_lookup, Type type,
-                     uint32_t missing, uint32_t other, void* codes);
 bool find_infinity(const Column* columns, size_t n_columns, size_t rows, size_t* column, size_t* row);
 void mark_columns(const Column* columns, size_t n_columns, size_t rows, int64_t low, size_t span,
                   std::uint8_t* marks, std::uint8_t* outside);

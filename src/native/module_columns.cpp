@@ -5,6 +5,9 @@ namespace countwise {
 
 namespace {
 
+// Further from 0, a difference from a low could wrap around to a place in the table.
+constexpr std::int64_t most_low = std::int64_t{1} << 62;
+
 nb::object find_infinity(nb::handle columns) {
     const Columns column(columns, false);
     const std::size_t rows = column.count() ? column.rows() : 0;
@@ -45,7 +48,9 @@ void encode_columns(nb::handle columns, nb::list lows, nb::list lookups, nb::lis
         if (!lookup.contiguous() || lookup.size() == 0) refuse_value("a lookup must be contiguous and not empty");
         if (code.dimensions() != 1 || !code.contiguous() || code.type() != lookup.type() || code.size() != rows)
             refuse_value("codes must be contiguous, of the lookup's type and the columns' length");
-        tables.push_back({lookup.data<const void>(), lookup.size(), nb::cast<std::int64_t>(lows[j]),
+        const std::int64_t low = nb::cast<std::int64_t>(lows[j]);
+        if (low > most_low || low < -most_low) refuse_value("a low must lie within 2**62 of 0");
+        tables.push_back({lookup.data<const void>(), lookup.size(), low,
                           nb::cast<std::uint32_t>(others[j]), lookup.type()});
         to.push_back(code.data<void>());
     }

@@ -125,27 +125,6 @@ nb::object integer_domain(nb::handle column, nb::int_ limit) {
     return result;
 }
 
-nb::object encode_integers(nb::handle column, std::int64_t low, nb::handle lookup, std::int64_t missing,
-                           std::int64_t other) {
-    const Array array = column_array(column, "column");
-    const Array given = codes_array(lookup, "lookup");
-    const Type type = given.type();
-    const std::int64_t largest = type == Type::u8 ? UINT8_MAX : type == Type::u16 ? UINT16_MAX : UINT32_MAX;
-    if (missing < 0 || missing > largest || other < 0 || other > largest)
-        refuse_value("missing and other must be from 0 to " + std::to_string(largest));
-    const char* dtype = type == Type::u8 ? "uint8" : type == Type::u16 ? "uint16" : "uint32";
-    const nb::object kept = nb::module_::import_("numpy").attr("ascontiguousarray")(lookup);
-    const Array table(kept, "lookup");
-    const nb::object codes = new_array("empty", nb::int_(array.size()), dtype);
-    const Array to(codes, "codes");
-    unlocked([&] {
-        kernels().encode_integers(array.column(), array.size(), low, table.data<const void>(), table.size(), type,
-                                  static_cast<std::uint32_t>(missing), static_cast<std::uint32_t>(other),
-                                  to.data<void>());
-    });
-    return codes;
-}
-
 }  // namespace
 
 void define_sparse(nb::module_& m) {
@@ -159,7 +138,6 @@ void define_integers(nb::module_& m) {
     using namespace nb::literals;
     m.def("float_is_integral", &float_is_integral, "column"_a);
     m.def("integer_domain", &integer_domain, "column"_a, "limit"_a);
-    m.def("encode_integers", &encode_integers, "column"_a, "low"_a, "lookup"_a, "missing"_a, "other"_a);
 }
 
 }  // namespace countwise

@@ -30,7 +30,6 @@ __all__ = [
     "csr_add",
     "csr_class_sums",
     "encode_columns",
-    "encode_integers",
     "factorize_objects",
     "find_infinity",
     "float_is_integral",
@@ -90,7 +89,6 @@ count_codes = _chosen.count_codes
 csr_add = _chosen.csr_add
 csr_class_sums = _chosen.csr_class_sums
 encode_columns = _chosen.encode_columns
-encode_integers = _chosen.encode_integers
 factorize_objects = _chosen.factorize_objects
 find_infinity = _chosen.find_infinity
 float_is_integral = _chosen.float_is_integral

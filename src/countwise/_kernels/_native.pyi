@@ -27,9 +27,6 @@ from countwise._kernels.reference import (
     encode_columns as encode_columns,
 )
 from countwise._kernels.reference import (
-    encode_integers as encode_integers,
-)
-from countwise._kernels.reference import (
     factorize_objects as factorize_objects,
 )
 from countwise._kernels.reference import (

@@ -364,42 +364,6 @@ def integer_domain(column: Array, limit: int) -> NDArray[np.int64] | None:
     return np.unique(x).astype(np.int64)
 
 
-def encode_integers(column: Array, low: int, lookup: Array, missing: int, other: int) -> Array:
-    """Codes of whole numbers by a table: ``lookup[x - low]``.
-
-    Parameters
-    ----------
-    column : column
-    low : int
-        The number that the first entry of `lookup` stands for.
-    lookup : codes
-    missing, other : int
-        The codes of a missing cell, and of a number that is not whole or outside `lookup`.
-
-    Returns
-    -------
-    codes
-        Of the type of `lookup`.
-    """
-    _check_columns([column], len(column))
-    _check_codes(lookup, "lookup")
-    largest = np.iinfo(lookup.dtype).max
-    if not (0 <= missing <= largest and 0 <= other <= largest):
-        raise ValueError(f"missing and other must be from 0 to {largest}")
-    codes: Array = np.full(len(column), other, lookup.dtype)
-    if column.dtype.kind == "b":
-        column = column.astype(np.uint8)
-    if column.dtype.kind == "f":
-        column = column.astype(np.float64)
-        codes[np.isnan(column)] = missing
-    inside = (column >= low) & (column < low + len(lookup))
-    if column.dtype.kind == "f":
-        inside &= np.floor(column) == column
-    # The difference is within int64 even where the numbers themselves are uint64 and wrap around.
-    codes[inside] = lookup[column[inside].astype(np.int64) - low]
-    return codes
-
-
 def find_infinity(columns: Sequence[Array]) -> tuple[int, int] | None:
     """The column and row of an infinite cell, or None.
 
@@ -462,7 +426,7 @@ def encode_columns(
     ----------
     columns : list of columns
     lows : list of int
-        The number that the first entry of each lookup stands for.
+        The number that the first entry of each lookup stands for; within 2**62 of 0.
     lookups : list of codes
         The last entry of each is the code of a missing cell and stands for no number.
     others : list of int
@@ -472,7 +436,20 @@ def encode_columns(
     """
     _check_columns(columns, len(columns[0]) if columns else 0)
     for column, low, lookup, other, to in zip(columns, lows, lookups, others, codes, strict=True):
-        to[:] = encode_integers(column, low, lookup[:-1], int(lookup[-1]), other)
+        _check_codes(lookup, "lookup")
+        if abs(low) > 2**62:
+            raise ValueError("a low must lie within 2**62 of 0")
+        to[:] = other
+        if column.dtype.kind == "b":
+            column = column.astype(np.uint8)
+        if column.dtype.kind == "f":
+            column = column.astype(np.float64)
+            to[np.isnan(column)] = lookup[-1]
+        inside = (column >= low) & (column < low + len(lookup) - 1)
+        if column.dtype.kind == "f":
+            inside &= np.floor(column) == column
+        # The difference is within int64 even where the numbers themselves are uint64 and wrap around.
+        to[inside] = lookup[column[inside].astype(np.int64) - low]
 
 
 def factorize_objects(column: NDArray[np.object_]) -> tuple[NDArray[np.uint32], list[Any]]:

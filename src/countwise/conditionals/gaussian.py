@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.attributes import Attribute, Nominal, Numeric
-from countwise.conditionals._base import left_out
+from countwise.conditionals._numeric import NumericDensity
 from countwise.errors import DataWarning, OptionError
 from countwise.tallies import Moments
 from countwise.working.numbers import number
-from countwise.working.steps import Factor, Step
 
 __all__ = ["Gaussian", "GaussianDensity"]
 
@@ -83,7 +82,7 @@ class Gaussian:
         return GaussianDensity(tally.of.name, mean, np.sqrt(variance), n, borrowed, self.divisor)
 
 
-class GaussianDensity:
+class GaussianDensity(NumericDensity):
     """Normal laws, one a class.
 
     Parameters
@@ -110,6 +109,8 @@ class GaussianDensity:
         self.name, self.mean, self.sd, self.n, self.borrowed = name, mean, sd, n, borrowed
         self.n_classes = len(mean)
         self.rule = f"Gaussian, σ over {'n - 1' if divisor == 'n-1' else 'n'}"
+        if borrowed.any():
+            self.rule += ", σ of the whole column where a class has too few values"
         # a column without any spread says nothing about the class: it is left out
         self.constant = not bool((sd > 0).any())
         usable = np.where(sd > 0, sd, 1.0)
@@ -131,45 +132,19 @@ class GaussianDensity:
             out,
         )
 
-    def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
-        """The density of each class at the value."""
-        x = float(column[0])
-        if np.isnan(x):
-            return left_out(name, shown or "?", "missing", self.rule)
-        if self.constant:
-            return left_out(name, shown, "constant", self.rule)
-        out = np.zeros((1, self.n_classes))
-        self.add_log_prob(column, out)
-        return [
-            Step(
-                name,
-                shown,
-                tuple(self._factor(x, c, out[0, c]) for c in range(self.n_classes)),
-                "known",
-                self._rule(),
-            )
-        ]
-
-    def _rule(self) -> str:
-        return self.rule + (", σ of the whole column where a class has too few values" if self.borrowed.any() else "")
-
-    def _factor(self, x: float, c: int, log: float) -> Factor:
+    def written(self, x: float, c: int) -> tuple[str, str]:
+        """φ at x, with the mean and the deviation of class c."""
         mean, sd = number(self.mean[c]), number(self.sd[c])
-        return Factor(
-            float(log),
-            f"φ({number(x)}; {mean}, {sd})",
-            rf"\varphi({number(x)};\,{mean},\,{sd})",
-            total=float(self.n[c]),
-        )
+        return f"φ({number(x)}; {mean}, {sd})", rf"\varphi({number(x)};\,{mean},\,{sd})"
+
+    def behind(self, c: int) -> float:
+        """How many values the mean is of."""
+        return float(self.n[c])
 
     def grid(self) -> NDArray[np.float64]:
         """Values from well below the lowest mean to well above the highest."""
         low, high = (self.mean - 4 * self.sd).min(), (self.mean + 4 * self.sd).max()
         return np.linspace(low, high, 801)
-
-    def label(self, column: NDArray[Any], row: int) -> str:
-        """The number."""
-        return number(float(column[row]))
 
     def typical(self, c: int) -> tuple[float, str]:
         """The mean."""

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.attributes import Attribute, Nominal, Numeric
-from countwise.conditionals._base import add_each, left_out
+from countwise.conditionals._base import add_each
+from countwise.conditionals._numeric import NumericDensity
 from countwise.conditionals.widths import TOLERANCE, ones_as_none, width_of
 from countwise.cuts import quantiles
 from countwise.errors import OptionError
 from countwise.tallies import Values
 from countwise.working.numbers import number
-from countwise.working.steps import Factor, Step
 
 __all__ = ["Kernel", "KernelDensity"]
 
@@ -79,7 +79,7 @@ class Kernel:
         return KernelDensity(tally.of.name, tuple(sets), np.array(widths), tally.n, self.width)
 
 
-class KernelDensity:
+class KernelDensity(NumericDensity):
     """Kernel densities, one a class.
 
     Parameters
@@ -135,25 +135,14 @@ class KernelDensity:
                 logs[missing] = 0.0
             out[:, c] += logs
 
-    def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
-        """The density of each class at the value."""
-        x = float(column[0])
-        if np.isnan(x):
-            return left_out(name, shown or "?", "missing", self.rule)
-        if self.constant:
-            return left_out(name, shown, "constant", self.rule)
-        out = np.zeros((1, self.n_classes))
-        self.add_log_prob(column, out)
-        factors = tuple(
-            Factor(
-                float(out[0, c]),
-                f"f({number(x)}; {number(self.n[c])} values, h = {number(self.widths[c])})",
-                rf"\hat f({number(x)};\, n={number(self.n[c])},\, h={number(self.widths[c])})",
-                total=float(self.n[c]),
-            )
-            for c in range(self.n_classes)
-        )
-        return [Step(name, shown, factors, "known", self.rule)]
+    def written(self, x: float, c: int) -> tuple[str, str]:
+        """The density at x, with how many bumps of which width."""
+        n, h = number(self.n[c]), number(self.widths[c])
+        return f"f({number(x)}; {n} values, h = {h})", rf"\hat f({number(x)};\, n={n},\, h={h})"
+
+    def behind(self, c: int) -> float:
+        """How many values the bumps stand over."""
+        return float(self.n[c])
 
     def grid(self) -> NDArray[np.float64]:
         """Values from below the least to above the greatest."""
@@ -162,10 +151,6 @@ class KernelDensity:
         low = min(v[0] for v, _ in self.sets if len(v)) - self.widths.max()
         high = max(v[-1] for v, _ in self.sets if len(v)) + self.widths.max()
         return np.linspace(low, high, 801)
-
-    def label(self, column: NDArray[Any], row: int) -> str:
-        """The number."""
-        return number(float(column[row]))
 
     def typical(self, c: int) -> tuple[float, str]:
         """The median, and the middle half."""

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.attributes import Attribute, Nominal, Numeric
-from countwise.conditionals._base import left_out, smoothing_of
+from countwise.conditionals._base import smoothing_of
+from countwise.conditionals._numeric import NumericDensity
 from countwise.errors import OptionError
 from countwise.tallies import Moments
 from countwise.working.numbers import number
-from countwise.working.steps import Factor, Step
 
 __all__ = ["Poisson", "PoissonDensity"]
 
@@ -68,7 +68,7 @@ class Poisson:
         return PoissonDensity(tally.of.name, rate, n)
 
 
-class PoissonDensity:
+class PoissonDensity(NumericDensity):
     """Poisson laws, one a class.
 
     Parameters
@@ -96,34 +96,19 @@ class PoissonDensity:
         if pairs:
             _kernels.add_poisson([c for _, c in pairs], np.array([d.rate for d, _ in pairs]), out)
 
-    def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
-        """The probability of each class at the count."""
-        x = float(column[0])
-        if np.isnan(x):
-            return left_out(name, shown or "?", "missing", self.rule)
-        if self.constant:
-            return left_out(name, shown, "constant", self.rule)
-        out = np.zeros((1, self.n_classes))
-        self.add_log_prob(column, out)
-        factors = tuple(
-            Factor(
-                float(out[0, c]),
-                f"Pois({number(x)}; {number(self.rate[c])})",
-                rf"\mathrm{{Pois}}({number(x)};\,{number(self.rate[c])})",
-                total=float(self.n[c]),
-            )
-            for c in range(self.n_classes)
-        )
-        return [Step(name, shown, factors, "known", self.rule)]
+    def written(self, x: float, c: int) -> tuple[str, str]:
+        """The law at x, with the rate of class c."""
+        rate = number(self.rate[c])
+        return f"Pois({number(x)}; {rate})", rf"\mathrm{{Pois}}({number(x)};\,{rate})"
+
+    def behind(self, c: int) -> float:
+        """How many values the rate is of."""
+        return float(self.n[c])
 
     def grid(self) -> NDArray[np.float64]:
         """Counts from 0 to well above the highest rate."""
         high = self.rate.max()
         return np.arange(0.0, min(np.ceil(high + 4 * np.sqrt(high) + 4), 4096))
-
-    def label(self, column: NDArray[Any], row: int) -> str:
-        """The count."""
-        return number(float(column[row]))
 
     def typical(self, c: int) -> tuple[float, str]:
         """The rate."""
