@@ -12,22 +12,29 @@ NaN, NaT, NA) are recognized here and nowhere later:
 from __future__ import annotations
 
 import dataclasses
-import datetime
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.errors import SchemaError, TableError, UnseenValueError, did_you_mean, listed
+from countwise.columns import (
+    distinct,
+    factorized,
+    in_order,
+    narrowest,
+    number_lookup,
+    number_of,
+    numbers_of,
+    plain,
+    seconds_of,
+)
+from countwise.errors import SchemaError, UnseenValueError, did_you_mean, listed
 from countwise.frames import Coded, Column, is_missing, is_sparse
 
 __all__ = ["Attribute", "Count", "Nominal", "Numeric", "Ordinal"]
-
-_LOOKUP_LIMIT = 1 << 20  # integers spread wider than this are searched, not looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +123,14 @@ class Nominal(Attribute):
         if not self.grows:
             return self
         if isinstance(column, Coded) and column.declared and not self.values:
-            declared = tuple(_plain(c) for c in column.categories)
+            declared = tuple(plain(c) for c in column.categories)
             return dataclasses.replace(self, values=declared, fixed=declared)
         found = distinct(column, self.name)
         known = set(self.values)
         new = [v for v in found if v not in known]
         if not new:
             return self
-        return dataclasses.replace(self, values=_sorted((*self.values, *new), self.name))
+        return dataclasses.replace(self, values=in_order((*self.values, *new), self.name))
 
     def join(self, other: Attribute) -> Nominal:
         """The domain of both; a closed domain must already hold the other's values."""
@@ -137,7 +144,7 @@ class Nominal(Attribute):
             raise UnseenValueError(
                 f"{self.name!r} is declared as {listed(self.values)}; the other part also has {listed(new)}."
             )
-        return dataclasses.replace(self, values=_sorted((*self.values, *new), self.name), fixed=fixed)
+        return dataclasses.replace(self, values=in_order((*self.values, *new), self.name), fixed=fixed)
 
     def without(self, counts: NDArray[Any]) -> Nominal:
         """The domain less the values that nothing is left of, if it is one that grew to have them."""
@@ -151,7 +158,7 @@ class Nominal(Attribute):
         codes = self._codes(column)
         if strict and len(codes) and int(codes.max()) == self.unseen:
             row = int(np.argmax(codes == self.unseen))
-            value = _plain(column.categories[column.codes[row]] if isinstance(column, Coded) else column[row])
+            value = plain(column.categories[column.codes[row]] if isinstance(column, Coded) else column[row])
             raise UnseenValueError(
                 f"{self.name!r} is {value!r} in row {row}; its values are {listed(self.values)}.",
                 hint=did_you_mean(value, self.values) or "declare the value, or let the domain grow.",
@@ -171,7 +178,7 @@ class Nominal(Attribute):
         if coded.all_used and tuple(coded.categories) == (*self.values, None):
             return coded.codes  # already laid out as this domain has it
         index = {value: code for code, value in enumerate(self.values)}
-        lookup = [self.missing if is_missing(c) else index.get(_plain(c), self.unseen) for c in coded.categories]
+        lookup = [self.missing if is_missing(c) else index.get(plain(c), self.unseen) for c in coded.categories]
         table = np.array([*lookup, self.missing], dtype=dtype)  # code -1 finds the last entry: missing
         return table[coded.codes]
 
@@ -248,15 +255,15 @@ class Numeric(Attribute):
     def encode(self, column: Column, *, strict: bool = False) -> NDArray[Any]:
         """The same numbers, without a copy where they already are numbers."""
         if isinstance(column, Coded):
-            table = np.array([_number(c, self.name, "its categories") for c in column.categories] + [np.nan])
+            table = np.array([number_of(c, self.name, "its categories") for c in column.categories] + [np.nan])
             return table[column.codes]
         if is_sparse(column):
             raise SchemaError(f"{self.name!r} is a sparse block; it cannot be read as one number a row.")
         if column.dtype.kind in "fiub":
             return column
         if column.dtype.kind in "mM":
-            return _seconds(column)
-        return _numbers(column, self.name)
+            return seconds_of(column)
+        return numbers_of(column, self.name)
 
     def parse(self, text: str) -> float:
         """A number that a person typed; `?` and nothing at all are missing."""
@@ -297,161 +304,3 @@ class Count(Numeric):
                 row=row,
             )
         return numbers
-
-
-@lru_cache(maxsize=1 << 14)
-def number_lookup(values: tuple[Any, ...]) -> tuple[str, int, NDArray[Any] | None]:
-    """How to find the codes of numbers: by a table from the least value on, by search, or not at all."""
-    if not values or not all(isinstance(v, int | float) for v in values):
-        return "none", 0, None
-    low, high = min(values), max(values)
-    if not all(v == int(v) for v in values) or high - low >= _LOOKUP_LIMIT or max(-low, high) > 2**62:
-        return "search", 0, None
-    lookup = np.full(int(high - low) + 2, len(values) + 1, dtype=narrowest(len(values) + 2))
-    lookup[[int(v - low) for v in values]] = np.arange(len(values), dtype=lookup.dtype)
-    lookup[-1] = len(values)  # the kernels look there for a missing cell
-    return "lookup", int(low), lookup
-
-
-def narrowest(n: int) -> np.dtype[Any]:
-    """The narrowest unsigned type that holds the codes 0 .. n-1."""
-    return np.dtype(np.uint8 if n <= 1 << 8 else np.uint16 if n <= 1 << 16 else np.uint32)
-
-
-def factorized(column: NDArray[Any], name: str) -> Coded:
-    """An array of objects, strings or dates as codes and categories in order of first sight."""
-    if column.dtype.kind in "mM":
-        column = np.array([None if np.isnat(v) else str(v) for v in column], dtype=object)
-    elif column.dtype.kind != "O":
-        column = column.astype(object)
-    try:
-        codes, found = _kernels.factorize_objects(column)
-    except TypeError:
-        row = next(i for i, cell in enumerate(column) if not _hashable(cell))
-        raise SchemaError(
-            f"{name!r} holds a {type(column[row]).__name__} in row {row}; a cell is a single value.",
-            hint="spread it over several columns, or make it a string.",
-            row=row,
-        ) from None
-    return Coded(codes, found)
-
-
-def _hashable(cell: Any) -> bool:
-    try:
-        hash(cell)
-    except TypeError:
-        return False
-    return True
-
-
-def distinct(column: Column, name: str) -> list[Any]:
-    """The distinct values that are not missing, of one kind, in order."""
-    if is_sparse(column):
-        raise SchemaError(f"{name!r} is a sparse block; it has no single domain.")
-    if isinstance(column, Coded):
-        used: Any = range(len(column.categories))
-        if not column.declared and not column.all_used:
-            used = _kernels.integer_domain(column.codes, len(column.categories) + 2)
-        found = [c for c in used if c >= 0 and not is_missing(column.categories[c])]
-        return list(_sorted([_plain(column.categories[c]) for c in found], name, column))
-    if column.dtype.kind == "b":
-        return [False, True]
-    if column.dtype.kind in "iuf":
-        return _distinct_numbers(column, name)
-    return distinct(factorized(column, name), name)
-
-
-def _distinct_numbers(column: NDArray[Any], name: str) -> list[Any]:
-    whole = column.dtype.kind in "iu" or _kernels.float_is_integral(column)
-    if whole:
-        values = _kernels.integer_domain(column, _LOOKUP_LIMIT)
-        if values is not None:
-            return [int(v) for v in values]
-    found = np.unique(column)
-    if column.dtype.kind == "f":
-        found = found[~np.isnan(found)]
-        if np.isinf(found).any():
-            raise infinity(column, name)
-        return [int(v) if whole else float(v) for v in found]
-    return [int(v) for v in found]
-
-
-def infinity(column: NDArray[Any], name: str) -> TableError:
-    """The error for a column that holds an infinity, naming the row."""
-    row = int(np.argmax(np.isinf(column)))
-    return TableError(
-        f"{name!r} contains infinity in row {row}. (Input X contains infinity; NaN would be a missing cell.)",
-        hint="replace it by NaN if the value is missing, or by a large number if it is meant.",
-        row=row,
-    )
-
-
-def refuse_infinity(columns: Mapping[str, NDArray[Any]]) -> None:
-    """An infinity in any of some columns of numbers is an error that names its column and row."""
-    floats = {name: column for name, column in columns.items() if column.dtype.kind == "f"}
-    found = _kernels.find_infinity(list(floats.values()))
-    if found is not None:
-        name = list(floats)[found[0]]
-        raise infinity(columns[name], name)
-
-
-def _plain(value: Any) -> Any:
-    """A NumPy scalar as the Python value it stands for."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _sorted(values: Sequence[Any], name: str, column: Coded | None = None) -> tuple[Any, ...]:
-    """Values of one kind in their natural order; two kinds in one column are an error."""
-    kinds = {bool: "bool", str: "str", int: "number", float: "number"}
-    met = {kinds.get(type(v), type(v).__name__): v for v in reversed(values)}
-    if len(met) > 1:
-        (kind_a, a), (kind_b, b) = sorted(met.items())[:2]
-        where = "" if column is None else f" in rows {_first_row(column, a)} and {_first_row(column, b)}"
-        raise SchemaError(
-            f"Column {name!r} mixes kinds: {kind_a} ({a!r}) and {kind_b} ({b!r}){where}.",
-            hint="convert the column to one kind, for example with astype(str).",
-        )
-    try:
-        return tuple(sorted(values))
-    except TypeError:
-        return tuple(sorted(values, key=str))
-
-
-def _first_row(column: Coded, value: Any) -> int:
-    """Where a value first stands."""
-    code = next(i for i, c in enumerate(column.categories) if type(_plain(c)) is type(value) and _plain(c) == value)
-    return int(np.argmax(column.codes == code))
-
-
-def _seconds(column: NDArray[Any]) -> NDArray[np.float64]:
-    """Dates and durations as seconds, NaT as NaN."""
-    unit = "timedelta64[us]" if column.dtype.kind == "m" else "datetime64[us]"
-    seconds = column.astype(unit).astype(np.int64) / 1e6
-    seconds[np.isnat(column)] = np.nan
-    return np.asarray(seconds)
-
-
-def _numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
-    plain = (int, float, type(None), np.integer, np.floating)
-    kinds = set(map(type, column)) if column.dtype.kind == "O" else set()
-    if kinds and all(issubclass(kind, plain) for kind in kinds):
-        return column.astype(np.float64)
-    if kinds and all(issubclass(kind, datetime.date | type(None)) for kind in kinds):
-        return _seconds(np.array(column.tolist(), dtype="datetime64[us]"))
-    numbers = np.empty(len(column))
-    for row, value in enumerate(column):
-        numbers[row] = _number(value, name, f"row {row}", row)
-    return numbers
-
-
-def _number(value: Any, name: str, where: str, row: int | None = None) -> float:
-    if is_missing(value):
-        return float("nan")
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise SchemaError(
-            f"{name!r} is a numeric attribute; {value!r} in {where} is not a number.",
-            hint=f"mark missing cells with None or NaN, or declare types={{{name!r}: 'nominal'}}.",
-            row=row,
-        ) from None

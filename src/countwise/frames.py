@@ -22,41 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import SchemaError, TableError, listed
+from countwise.series import TWO_PARTS, Coded, Column, is_missing, native_order, series_column
 
-__all__ = ["Coded", "Frame", "frame_of", "is_missing", "is_sparse", "series_of", "taken"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Coded:
-    """A column that its owner keeps as codes into a list of categories.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (rows,)
-        Position in `categories`; -1 (or anything negative) is missing.
-    categories : sequence
-        The values, in the owner's order.
-    declared : bool
-        Whether the categories are a declared domain rather than what was found.
-    ordered : bool
-        Whether their order means something.
-    all_used : bool
-        Whether every category that is a value is known to stand in some row.
-    """
-
-    codes: NDArray[Any]
-    categories: Sequence[Any]
-    declared: bool = False
-    ordered: bool = False
-    all_used: bool = False
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-
-_TWO_PARTS = "give the real and imaginary parts as two columns."
-
-Column = Any  # NDArray | Coded | CSR matrix: told apart by type where it matters
+__all__ = ["Coded", "Column", "Frame", "frame_of", "is_missing", "is_sparse", "series_of", "taken"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,25 +90,6 @@ def is_sparse(X: object) -> bool:
     return type(X).__module__.startswith("scipy.sparse")
 
 
-def is_missing(value: object) -> bool:
-    """Whether a single cell is missing: None, NaN, NaT or NA.
-
-    Examples
-    --------
-    >>> from countwise.frames import is_missing
-    >>> is_missing(float("nan")), is_missing(None), is_missing("")
-    (True, True, False)
-    """
-    if value is None:
-        return True
-    if isinstance(value, str):
-        return False
-    try:
-        return bool(value != value)
-    except TypeError:
-        return True  # pandas.NA refuses to be a truth value
-
-
 def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
     """Open any table the user holds.
 
@@ -198,12 +147,12 @@ def series_of(y: Any) -> tuple[Column, str | None]:
         series = nw.from_native(y, series_only=True)
     except TypeError:
         return np.asarray(y), None
-    return _series_column(series, str(series.name or "y")), series.name or None
+    return series_column(series, str(series.name or "y")), series.name or None
 
 
 def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
     if X.dtype.kind == "c":
-        raise TableError("Complex data not supported.", hint=_TWO_PARTS)
+        raise TableError("Complex data not supported.", hint=TWO_PARTS)
     if X.dtype.names:
         return _from_mapping({name: X[name] for name in X.dtype.names})
     if X.ndim != 2:
@@ -213,24 +162,13 @@ def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
         )
     labels = tuple(names) if names is not None else tuple(f"x{j}" for j in range(X.shape[1]))
     if X.dtype.kind not in "OUS":
-        X = _native_order(X)
+        X = native_order(X)
     return Frame({name: X[:, j] for j, name in enumerate(labels)}, X.shape[0], names is not None)
-
-
-def _native_order(X: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers in a dtype that the kernels read: no half floats, no foreign byte order."""
-    if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
-        return X.astype(np.float64)
-    if X.dtype.kind in "mM":
-        return X
-    if not X.dtype.isnative or not X.flags.aligned:
-        return X.astype(X.dtype.newbyteorder("="))
-    return X
 
 
 def _from_sparse(X: Any) -> Frame:
     if X.dtype.kind == "c":
-        raise TableError("Complex data not supported.", hint=_TWO_PARTS)
+        raise TableError("Complex data not supported.", hint=TWO_PARTS)
     block = X.tocsr()
     if not block.has_canonical_format:  # duplicates would be counted as two words
         block = block.copy() if block is X else block
@@ -242,7 +180,7 @@ def _from_mapping(X: Mapping[str, Any]) -> Frame:
     columns: dict[str, Column] = {}
     for name, values in X.items():
         if isinstance(values, np.ndarray) and values.dtype.kind == "c":
-            raise TableError(f"Complex data not supported: column {str(name)!r}.", hint=_TWO_PARTS)
+            raise TableError(f"Complex data not supported: column {str(name)!r}.", hint=TWO_PARTS)
         if isinstance(values, np.ndarray) and values.ndim != 1:
             raise TableError(f"Column {str(name)!r} has {values.ndim} dimensions; a column has one.")
         if is_sparse(values):
@@ -250,7 +188,7 @@ def _from_mapping(X: Mapping[str, Any]) -> Frame:
         elif isinstance(values, Coded):
             columns[str(name)] = values
         elif isinstance(values, np.ndarray):
-            columns[str(name)] = _native_order(values) if values.dtype.kind not in "OUS" else values
+            columns[str(name)] = native_order(values) if values.dtype.kind not in "OUS" else values
         else:
             columns[str(name)] = series_of(values)[0]
     lengths = {n: c.shape[0] if is_sparse(c) else len(c) for n, c in columns.items()}
@@ -333,8 +271,7 @@ def _from_narwhals(X: Any) -> Frame | None:
     if not all_strings:
         names = [f"x{j}" for j in range(len(names))]
     columns = {
-        name: _series_column(frame.get_column(native), name)
-        for name, native in zip(names, frame.columns, strict=True)
+        name: series_column(frame.get_column(native), name) for name, native in zip(names, frame.columns, strict=True)
     }
     return Frame(columns, len(frame), named=all_strings)
 
@@ -343,104 +280,3 @@ def _refuse_duplicates(names: Sequence[object]) -> None:
     if len(set(names)) < len(names):
         twice = next(n for n in names if list(names).count(n) > 1)
         raise SchemaError(f"Two columns are named {twice!r}.", hint="rename one of them.")
-
-
-def _series_column(series: Any, name: str) -> Column:
-    import narwhals.stable.v2 as nw
-
-    dtype = series.dtype
-    if dtype == nw.Categorical or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
-        return _categorical_column(series, ordered=dtype == nw.Enum)
-    if dtype == nw.String:
-        return _string_column(series)
-    if dtype == nw.Boolean:
-        values = series.to_numpy()
-        return (
-            values
-            if values.dtype.kind == "b"
-            else np.array([None if is_missing(v) else bool(v) for v in values], dtype=object)
-        )
-    if dtype.is_integer() or dtype.is_float():
-        if series.null_count():
-            series = series.cast(nw.Float32 if dtype == nw.Float32 else nw.Float64)
-        values = series.to_numpy()
-        if values.dtype.kind == "O":
-            values = np.array([np.nan if is_missing(v) else float(v) for v in values])
-        return _native_order(values)
-    if dtype.is_nested():
-        raise SchemaError(
-            f"{name!r} holds a {dtype} in each cell; a cell is a single value.",
-            hint="spread it over several columns, or make it a string.",
-        )
-    if dtype.is_decimal():
-        return series.cast(nw.Float64).to_numpy()
-    if dtype.is_temporal():
-        return np.asarray(series.to_numpy())
-    values = np.asarray(series.to_numpy())
-    if values.dtype.kind == "c":
-        raise TableError(f"Complex data not supported: column {name!r}.", hint=_TWO_PARTS)
-    return values
-
-
-def _categorical_column(series: Any, *, ordered: bool) -> Coded:
-    native = series.to_native()
-    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its kin
-        dtype = native.dtype
-        return Coded(
-            np.asarray(native.cat.codes),
-            dtype.categories.tolist(),
-            declared=True,
-            ordered=bool(dtype.ordered),
-        )
-    if hasattr(native, "to_physical"):  # Polars: physical codes may point into a store shared by many columns
-        if ordered:
-            return Coded(_polars_codes(native), list(native.dtype.categories), declared=True, ordered=True)
-        import narwhals.stable.v2 as nw
-
-        return _string_column(series.cast(nw.String))
-    return _arrow_codes(native)
-
-
-def _string_column(series: Any) -> Column:
-    """Strings as codes, by the owner's own hash table where it is quick."""
-    native = series.to_native()
-    kind = type(native).__module__.partition(".")[0]
-    if kind == "polars":
-        found = native.drop_nulls().unique().sort()
-        if len(found) == 0:
-            return Coded(np.full(len(native), -1, dtype=np.int32), [])
-        import polars
-
-        return Coded(_polars_codes(native.cast(polars.Enum(found))), found.to_list())
-    if kind == "pyarrow" or (kind == "pandas" and "pyarrow" in str(getattr(native.dtype, "storage", native.dtype))):
-        return _arrow_codes(series.to_arrow())
-    return (
-        np.asarray(native.to_numpy(dtype=object)) if kind == "pandas" else np.asarray(series.to_list(), dtype=object)
-    )
-
-
-def _polars_codes(native: Any) -> NDArray[Any]:
-    physical = native.to_physical()
-    if physical.null_count():
-        return np.asarray(physical.cast(int).fill_null(-1).to_numpy())
-    return np.asarray(physical.to_numpy())
-
-
-def _arrow_codes(native: Any) -> Coded:
-    """Dictionary-encode an Arrow array; a declared dictionary keeps its order."""
-    import pyarrow
-    import pyarrow.types
-
-    whole = native.combine_chunks() if isinstance(native, pyarrow.ChunkedArray) else native
-    declared = pyarrow.types.is_dictionary(whole.type)
-    if not declared:
-        whole = whole.dictionary_encode()
-    codes = whole.indices
-    if codes.null_count:
-        codes = codes.cast(pyarrow.int64()).fill_null(-1)
-    return Coded(
-        codes.to_numpy(zero_copy_only=False),
-        whole.dictionary.to_pylist(),
-        declared=declared,
-        ordered=bool(declared and whole.type.ordered),
-    )

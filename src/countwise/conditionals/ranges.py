@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.attributes import Attribute, Nominal, Numeric, Ordinal, narrowest
+from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.columns import narrowest
 from countwise.conditionals._base import smoothing_of
 from countwise.conditionals.categorical import CategoricalDensity
 from countwise.cuts import RULES, cut

@@ -15,18 +15,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise import _kernels, progress
-from countwise.attributes import Nominal, Numeric, refuse_infinity
+from countwise import progress
+from countwise.attributes import Nominal
 from countwise.bags import Text
-from countwise.conditionals import Gaussian, Poisson, plain
+from countwise.conditionals import plain
 from countwise.errors import CountwiseError, DataWarning, TableError, listed
-from countwise.frames import Frame, frame_of
-from countwise.models._parts import Part, checked, derive
+from countwise.frames import Frame
+from countwise.models._parts import Part, checked
+from countwise.models._predicting import Predicting
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
 from countwise.table import Table
@@ -34,13 +35,8 @@ from countwise.tallies import Counts, Progress
 
 __all__ = ["TallyClassifier"]
 
-Kind = Literal["log", "proba"]
 
-SHOWS_INFINITY = (Gaussian, Poisson)  # laws under which an infinite number makes every class impossible
-PREDICT_BLOCK = 1 << 15  # rows whose posteriors stay in cache while the terms are added
-
-
-class TallyClassifier:
+class TallyClassifier(Predicting):
     """A classifier whose learned state is its tallies."""
 
     schema_: Schema
@@ -63,10 +59,6 @@ class TallyClassifier:
 
     def _settle(self) -> None:
         """Derive all parameters from `tallies_`."""
-        raise NotImplementedError
-
-    def _add_terms(self, table: Table, out: NDArray[np.float64]) -> None:
-        """Add each term to out (rows, classes), which holds log P(class)."""
         raise NotImplementedError
 
     # -- learning ------------------------------------------------------------
@@ -314,161 +306,3 @@ class TallyClassifier:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
             )
-
-    # -- predicting ------------------------------------------------------------
-
-    def _refuse_infinity(self, frame: Frame, table: Table, *, every: bool) -> None:
-        """An infinity under a law of moments shows in the answer; elsewhere it must be looked for."""
-        shows = {n for part in self.parts_ if isinstance(part.rule, SHOWS_INFINITY) for n in part.columns}
-        columns: dict[str, Any] = {}
-        for a in self.schema_.attributes:
-            if a.name in shows and not every:
-                continue
-            if isinstance(a, Numeric):
-                columns[a.name] = table[a.name]
-            elif isinstance(a, Nominal) and isinstance(frame.columns[a.name], np.ndarray):
-                columns[a.name] = frame.columns[a.name]
-        refuse_infinity(columns)
-
-    def _open(self, X: Any) -> Frame:
-        self._check_fitted()
-        frame = frame_of(X)
-        if frame.n_rows == 0:
-            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
-        return self.schema_.opened(frame)
-
-    def _table(self, frame: Frame, start: int, stop: int, *, every: bool = False) -> Table:
-        """Rows start to stop encoded; an error names the row of the whole frame.
-
-        An infinity under a law of moments shows in the answer, and is looked for only then (`every`).
-        """
-        strict = getattr(self, "unseen", "ignore") == "error"
-        try:
-            part = frame.slice(start, stop)
-            table = self.schema_.encode(part, strict=strict)
-            self._refuse_infinity(part, table, every=every)
-            return derive(table, self.parts_)
-        except CountwiseError as error:
-            raise error if error.row is None else error.at(error.row + start) from None
-
-    def _joint(self, X: Any, finish: Any) -> list[Any]:
-        """Posteriors block by block: terms are added in cache, then `finish` takes the block."""
-        frame = self._open(X)
-
-        def work(start: int, stop: int) -> Any:
-            table = self._table(frame, start, stop)
-            answer = finish(table, start, stop)
-            if answer[0]:  # rows that no class could have made: is it an infinity?
-                self._table(frame, start, stop, every=True)
-            return answer
-
-        return _kernels.over_blocks(frame.n_rows, PREDICT_BLOCK, work, progress=self._progress())
-
-    def _filled(self, X: Any, kind: Kind | None) -> NDArray[np.float64]:
-        frame = self._open(X)
-        out = np.empty((frame.n_rows, len(self.classes_)))
-        priors = self._priors(frame.n_rows)
-
-        def finish(table: Table, start: int, stop: int) -> tuple[int]:
-            return (self._posterior(table, out[start:stop], kind, priors),)
-
-        bad = sum(answer[0] for answer in self._joint(frame, finish))
-        self._warn_of_zeros(bad, warn=kind is not None)
-        return out
-
-    def _priors(self, n_rows: int) -> NDArray[np.float64]:
-        """Log P(class) for the rows of a block, to be copied in one go."""
-        return np.tile(self.log_prior_, (min(n_rows, PREDICT_BLOCK), 1))
-
-    def _posterior(self, table: Table, out: NDArray[np.float64], kind: Kind | None, priors: Any) -> int:
-        """Fill out; returns how many rows no class could have made."""
-        out[:] = priors[: len(out)]
-        self._add_terms(table, out)
-        if kind is None:
-            return int(np.count_nonzero(~np.isfinite(out).any(axis=1)))
-        bad = _kernels.normalize(out, kind)
-        if bad:
-            lost = np.isnan(out).any(axis=1)
-            out[lost] = self.log_prior_ if kind == "log" else np.exp(self.log_prior_)
-        return int(bad)
-
-    def _warn_of_zeros(self, bad: int, *, warn: bool = True) -> None:
-        """A row that no class could have made gets the prior, with a warning."""
-        if not bad or not warn:
-            return
-        warnings.warn(
-            f"In {bad} row{'s' * (bad > 1)} every class has probability 0: a value was never counted there. "
-            "The prior is given instead. Hint: smoothing=1 keeps every product above 0.",
-            DataWarning,
-            stacklevel=4,
-        )
-
-    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Log P(class) + Σ log P(attribute | class).
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
-        """
-        return self._filled(X, None)
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Log P(class | row).
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
-        """
-        return self._filled(X, "log")
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """P(class | row).
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
-        """
-        return self._filled(X, "proba")
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class; at a tie the first of `classes_`.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
-
-        def finish(table: Table, start: int, stop: int) -> tuple[int, NDArray[Any]]:
-            out = priors[: table.n_rows].copy()
-            self._add_terms(table, out)
-            codes = _kernels.argmax_rows(out)
-            bad = ~np.isfinite(out[np.arange(len(codes)), codes])
-            if bad.any():  # no class could have made the row: the prior decides
-                codes[bad] = int(np.argmax(self.log_prior_))
-            return int(np.count_nonzero(bad)), codes
-
-        frame = self._open(X)
-        priors = self._priors(frame.n_rows)
-        pieces = self._joint(frame, finish)
-        self._warn_of_zeros(sum(bad for bad, _ in pieces))
-        return self.classes_[np.concatenate([codes for _, codes in pieces])]

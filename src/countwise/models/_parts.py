@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from countwise.attributes import Attribute, Nominal, Numeric, refuse_infinity
+from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.bags import Bag, Block
+from countwise.columns import refuse_infinity
 from countwise.conditionals import Bernoulli, Categorical, Gaussian, Multinomial, Poisson
 from countwise.errors import TableError
 from countwise.table import Table

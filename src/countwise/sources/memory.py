@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.attributes import Nominal, factorized
+from countwise.attributes import Nominal
+from countwise.columns import factorized
 from countwise.errors import CountwiseError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, series_of, taken
 from countwise.schema import Schema

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.attributes import Nominal, Numeric, refuse_infinity
+from countwise.attributes import Nominal, Numeric
+from countwise.columns import refuse_infinity
 from countwise.errors import TableError
 from countwise.table import Table
 from countwise.tallies._base import BLOCK, Progress, joined, narrowed, plain_numbers, refuse_negative, spread

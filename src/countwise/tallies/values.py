@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.attributes import Nominal, Numeric, infinity
+from countwise.attributes import Nominal, Numeric
+from countwise.columns import infinity
 from countwise.table import Table
 from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative
 from countwise.tallies.moments import Moments, too_large

@@ -1,0 +1,199 @@
+"""Predicting: posteriors block by block, so that the terms of a block are added while its rows are in cache."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels, progress
+from countwise.attributes import Nominal, Numeric
+from countwise.columns import refuse_infinity
+from countwise.conditionals import Gaussian, Poisson
+from countwise.errors import CountwiseError, DataWarning, TableError
+from countwise.frames import Frame, frame_of
+from countwise.models._parts import Part, derive
+from countwise.schema import Schema
+from countwise.table import Table
+
+__all__ = ["Predicting"]
+
+Kind = Literal["log", "proba"]
+
+SHOWS_INFINITY = (Gaussian, Poisson)  # laws under which an infinite number makes every class impossible
+PREDICT_BLOCK = 1 << 15  # rows whose posteriors stay in cache while the terms are added
+
+
+class Predicting:
+    """What a fitted classifier answers; a model writes `_add_terms`."""
+
+    schema_: Schema
+    parts_: list[Part]
+    classes_: NDArray[Any]
+    log_prior_: NDArray[np.float64]
+
+    def _add_terms(self, table: Table, out: NDArray[np.float64]) -> None:
+        """Add each term to out (rows, classes), which holds log P(class)."""
+        raise NotImplementedError
+
+    def _check_fitted(self) -> None:
+        """Refuse to answer before there is anything to answer from."""
+        raise NotImplementedError
+
+    def _refuse_infinity(self, frame: Frame, table: Table, *, every: bool) -> None:
+        """An infinity under a law of moments shows in the answer; elsewhere it must be looked for."""
+        shows = {n for part in self.parts_ if isinstance(part.rule, SHOWS_INFINITY) for n in part.columns}
+        columns: dict[str, Any] = {}
+        for a in self.schema_.attributes:
+            if a.name in shows and not every:
+                continue
+            if isinstance(a, Numeric):
+                columns[a.name] = table[a.name]
+            elif isinstance(a, Nominal) and isinstance(frame.columns[a.name], np.ndarray):
+                columns[a.name] = frame.columns[a.name]
+        refuse_infinity(columns)
+
+    def _open(self, X: Any) -> Frame:
+        self._check_fitted()
+        frame = frame_of(X)
+        if frame.n_rows == 0:
+            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+        return self.schema_.opened(frame)
+
+    def _table(self, frame: Frame, start: int, stop: int, *, every: bool = False) -> Table:
+        """Rows start to stop encoded; an error names the row of the whole frame.
+
+        An infinity under a law of moments shows in the answer, and is looked for only then (`every`).
+        """
+        strict = getattr(self, "unseen", "ignore") == "error"
+        try:
+            part = frame.slice(start, stop)
+            table = self.schema_.encode(part, strict=strict)
+            self._refuse_infinity(part, table, every=every)
+            return derive(table, self.parts_)
+        except CountwiseError as error:
+            raise error if error.row is None else error.at(error.row + start) from None
+
+    def _joint(self, X: Any, finish: Any) -> list[Any]:
+        """Posteriors block by block: terms are added in cache, then `finish` takes the block."""
+        frame = self._open(X)
+
+        def work(start: int, stop: int) -> Any:
+            table = self._table(frame, start, stop)
+            answer = finish(table, start, stop)
+            if answer[0]:  # rows that no class could have made: is it an infinity?
+                self._table(frame, start, stop, every=True)
+            return answer
+
+        return _kernels.over_blocks(frame.n_rows, PREDICT_BLOCK, work, progress=progress.current())
+
+    def _filled(self, X: Any, kind: Kind | None) -> NDArray[np.float64]:
+        frame = self._open(X)
+        out = np.empty((frame.n_rows, len(self.classes_)))
+        priors = self._priors(frame.n_rows)
+
+        def finish(table: Table, start: int, stop: int) -> tuple[int]:
+            return (self._posterior(table, out[start:stop], kind, priors),)
+
+        bad = sum(answer[0] for answer in self._joint(frame, finish))
+        self._warn_of_zeros(bad, warn=kind is not None)
+        return out
+
+    def _priors(self, n_rows: int) -> NDArray[np.float64]:
+        """Log P(class) for the rows of a block, to be copied in one go."""
+        return np.tile(self.log_prior_, (min(n_rows, PREDICT_BLOCK), 1))
+
+    def _posterior(self, table: Table, out: NDArray[np.float64], kind: Kind | None, priors: Any) -> int:
+        """Fill out; returns how many rows no class could have made."""
+        out[:] = priors[: len(out)]
+        self._add_terms(table, out)
+        if kind is None:
+            return int(np.count_nonzero(~np.isfinite(out).any(axis=1)))
+        bad = _kernels.normalize(out, kind)
+        if bad:
+            lost = np.isnan(out).any(axis=1)
+            out[lost] = self.log_prior_ if kind == "log" else np.exp(self.log_prior_)
+        return int(bad)
+
+    def _warn_of_zeros(self, bad: int, *, warn: bool = True) -> None:
+        """A row that no class could have made gets the prior, with a warning."""
+        if not bad or not warn:
+            return
+        warnings.warn(
+            f"In {bad} row{'s' * (bad > 1)} every class has probability 0: a value was never counted there. "
+            "The prior is given instead. Hint: smoothing=1 keeps every product above 0.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Log P(class) + Σ log P(attribute | class).
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+        """
+        return self._filled(X, None)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Log P(class | row).
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+        """
+        return self._filled(X, "log")
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """P(class | row).
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+        """
+        return self._filled(X, "proba")
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class; at a tie the first of `classes_`.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+
+        def finish(table: Table, start: int, stop: int) -> tuple[int, NDArray[Any]]:
+            out = priors[: table.n_rows].copy()
+            self._add_terms(table, out)
+            codes = _kernels.argmax_rows(out)
+            bad = ~np.isfinite(out[np.arange(len(codes)), codes])
+            if bad.any():  # no class could have made the row: the prior decides
+                codes[bad] = int(np.argmax(self.log_prior_))
+            return int(np.count_nonzero(bad)), codes
+
+        frame = self._open(X)
+        priors = self._priors(frame.n_rows)
+        pieces = self._joint(frame, finish)
+        self._warn_of_zeros(sum(bad for bad, _ in pieces))
+        return self.classes_[np.concatenate([codes for _, codes in pieces])]
