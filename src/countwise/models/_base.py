@@ -30,8 +30,7 @@ from countwise.models._parts import Part, checked
 from countwise.models._predicting import Predicting
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
-from countwise.table import Table
-from countwise.tallies import Counts, Progress
+from countwise.tallies import Counts, Progress, fill_all
 
 __all__ = ["TallyClassifier"]
 
@@ -133,7 +132,7 @@ class TallyClassifier(Predicting):
         frame = self.schema_.match(rows.frame)
         table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
         parts = self._parts(self.schema_, self.target_.name)
-        filled = self._fill(parts, checked(table, parts))
+        filled = fill_all(_blanks(parts, self.target_), checked(table, parts))
         self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
         self.n_rows_ -= rows.frame.n_rows
 
@@ -169,6 +168,11 @@ class TallyClassifier(Predicting):
         other._check_fitted()
         if self._settings() != other._settings():
             raise TableError("Models with different settings cannot be merged.", hint="fit both with the same ones.")
+        if self.target_.name != other.target_.name:
+            raise TableError(
+                f"The models tell different things: {self.target_.name!r} and {other.target_.name!r}.",
+                hint="models are merged over the same target.",
+            )
         merged = type(self)(**self.get_params(deep=False))
         merged._adopt(self)
         merged._join(other.schema_, other.target_, other.tallies_)
@@ -204,9 +208,9 @@ class TallyClassifier(Predicting):
         schema = schema.learn(frame)
         target = self._learn_target(rows, first)
         parts = self._parts(schema, target.name)
-        blanks = {target.name: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
         source = replace(rows, frame=frame)
-        filled = source.gather(schema, target, blanks, lambda table: checked(table, parts), self._progress())
+        requests = _blanks(parts, target)
+        filled = source.gather(schema, target, requests, lambda table: checked(table, parts), self._progress())
         if first:
             self._remember_names(rows.frame)
             self.schema_, self.target_, self.tallies_ = schema, target, filled
@@ -231,13 +235,6 @@ class TallyClassifier(Predicting):
         self.schema_ = self.schema_ | schema
         self.target_ = self.target_.join(target)
         self.tallies_ = {name: tally + tallies[name] for name, tally in self.tallies_.items()}
-
-    def _fill(self, parts: list[Part], table: Table) -> dict[str, Any]:
-        from countwise.tallies import fill_all
-
-        target = self.target_
-        blanks = {target.name: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
-        return fill_all(blanks, table)
 
     def _adopt(self, other: Self) -> None:
         """Take over what another model of the same kind has learned."""
@@ -306,3 +303,8 @@ class TallyClassifier(Predicting):
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
             )
+
+
+def _blanks(parts: list[Part], target: Nominal) -> dict[str, Any]:
+    """The requests of a model: the counts of the classes, and the tally of each part."""
+    return {target.name: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}
