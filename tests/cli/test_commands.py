@@ -14,7 +14,6 @@ import pytest
 
 from countwise import _kernels, samples
 
-
 # where there are no compiled kernels, the one note about it is not what these tests are about
 QUIET = {"COUNTWISE_KERNELS": "reference"} if _kernels.LEVEL == "reference" else {}
 ENVIRONMENT = {**os.environ, **QUIET}
