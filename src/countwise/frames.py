@@ -177,6 +177,8 @@ def _from_sparse(X: Any) -> Frame:
 
 
 def _from_mapping(X: Mapping[str, Any]) -> Frame:
+    if X and all(_is_cell(value) for value in X.values()):
+        return _from_rows([X], None)
     columns: dict[str, Column] = {}
     for name, values in X.items():
         if isinstance(values, np.ndarray) and values.dtype.kind == "c":
@@ -197,6 +199,11 @@ def _from_mapping(X: Mapping[str, Any]) -> Frame:
         other = next(n for n, length in lengths.items() if length != lengths[first])
         raise TableError(f"Columns differ in length: {first!r} has {lengths[first]}, {other!r} has {lengths[other]}.")
     return Frame(columns, next(iter(lengths.values()), 0), named=True)
+
+
+def _is_cell(value: Any) -> bool:
+    """Whether a value is a single cell, so that a mapping of such values is one row."""
+    return value is None or isinstance(value, str | bytes) or (np.isscalar(value) and not is_sparse(value))
 
 
 def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:

@@ -24,7 +24,7 @@ from countwise.errors import ModelFileError
 from countwise.schema import Schema, attribute_from
 from countwise.tallies import tally_from
 
-__all__ = ["load", "save"]
+__all__ = ["load", "save", "write_whole"]
 
 FORMAT = 1
 _MAX_BYTES = 1 << 31
@@ -55,10 +55,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> countwise.load(path).predict([{"wind": "north", "temp": 22.8}]).tolist()
     ['no']
     """
+    if type(model).__name__.removesuffix("Classifier") not in _kinds(plain=True):
+        raise ModelFileError(f"{type(model).__name__} is not a model that can be saved.")
     content = _content(model)
     body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     whole = f'{{"countwise":{FORMAT},"sha256":"{_digest(body)}","model":{body}}}\n'
-    _write_whole(Path(path), whole.encode())
+    write_whole(Path(path), whole.encode())
 
 
 def load(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
@@ -215,7 +217,8 @@ def _build(content: Mapping[str, Any], plain: bool) -> Any:
     return model
 
 
-def _write_whole(place: Path, data: bytes) -> None:
+def write_whole(place: Path, data: bytes) -> None:
+    """Write a file beside its place, sync it, and rename it: it appears whole or not at all."""
     folder = place.parent
     try:
         for leftover in folder.glob(f".{place.name}.*{_LEFTOVER}"):

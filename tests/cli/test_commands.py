@@ -213,3 +213,26 @@ def test_explain_of_a_saved_model_imports_neither_scikit_learn_nor_a_frame_libra
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout
     assert "HEAVY []" in out
+
+
+def test_an_output_is_never_an_input_and_a_failed_answer_leaves_the_old_file(folder, tmp_path):
+    model = trained(folder, "weather", "play")
+    table = tmp_path / "weather.csv"
+    table.write_bytes((folder / "weather.csv").read_bytes())
+    before = table.read_bytes()
+    run("predict", model, str(table), "-o", str(table), check=1)
+    run("train", str(table), "-y", "play", "-o", str(table), check=1)
+    old = tmp_path / "answers.csv"
+    old.write_text("precious\n")
+    run("predict", model, str(folder / "tennis.csv"), "-o", str(old), check=1)
+    assert table.read_bytes() == before
+    assert old.read_text() == "precious\n"
+    run("predict", model, str(table), "-o", str(old))
+    assert old.read_text().startswith("play,P(no),P(yes)\n")
+
+
+def test_a_value_with_commas_is_put_in_quotes(folder):
+    model = trained(folder, "mail", "label", "--law", "text=bernoulli")
+    working = explained(model, "--set", 'text="review, us"')
+    assert {"review", "us"} <= {step["word"] for step in working["steps"]}
+    run("explain", model, "--set", "text=a,text=b", check=2)

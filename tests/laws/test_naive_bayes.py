@@ -1052,3 +1052,28 @@ def test_multinomial_words_beyond_the_limit_do_not_enter_the_working_or_the_join
     working = model.explain({"mail": objects(["review review password"])}, interval=None)
     summed = [math.fsum(step.factors[c].log for step in (working.prior, *working.used)) for c in range(2)]
     np.testing.assert_allclose(summed, working.log_joint, rtol=1e-12)
+
+
+def test_a_column_that_begins_with_nothing_but_gaps_is_what_it_turns_out_to_be():
+    """In pieces, in merges and at once: the same kind, the same answers."""
+    empty, full = [{"a": None, "b": 1.0}, {"a": None, "b": 2.0}], [{"a": 1.5, "b": 1.0}, {"a": 2.5, "b": 2.5}]
+    whole = NaiveBayesClassifier().fit(empty + full, [0, 1, 0, 1])
+    assert whole.schema_["a"].kind == "numeric"
+    pieces = NaiveBayesClassifier().partial_fit(empty, [0, 1]).partial_fit(full, [0, 1])
+    one, two = NaiveBayesClassifier().fit(empty, [0, 1]), NaiveBayesClassifier().fit(full, [0, 1])
+    for model in (pieces, one + two, two + one):
+        assert model.schema_["a"].kind == "numeric"
+        np.testing.assert_allclose(model.predict_proba(full), whole.predict_proba(full), rtol=1e-12)
+
+
+def test_filling_in_a_missing_cell_changes_the_evidence_of_its_absence_too():
+    gap, p, q = {"x": None}, {"x": "p"}, {"x": "q"}
+    rows = [gap] * 48 + [p] * 2 + [gap] * 25 + [p] * 20 + [q] * 5
+    model = NaiveBayesClassifier(missing={"x": "value"}).fit(rows, ["a"] * 50 + ["b"] * 50)
+    working = model.explain([gap])
+    assert working.answer == "a"
+    for change in working.changes:
+        assert model.predict([change.values]).tolist() == [change.to]
+        share = model.predict_proba([change.values])[0, model.classes_.tolist().index(change.to)]
+        assert share == pytest.approx(change.posterior, rel=1e-12)
+    assert {"x": "p"} in [change.values for change in working.changes]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import csv
+import io
+import re
 import shutil
 import sys
 import time
@@ -19,14 +20,18 @@ __all__ = ["echo_json", "pairs", "progress_bar", "row_from", "types_from"]
 
 
 def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
-    """``a=b,c=d`` as a mapping; values with commas can be quoted, or given in options of their own."""
+    """``a=b,c=d`` as a mapping; a value with commas is put in quotes: ``note="hello, world"``."""
     found: dict[str, str] = {}
     for text in texts:
-        for part in next(csv.reader([text], skipinitialspace=True), []):
+        for part in re.findall(r'(?:"[^"]*"|[^,"]|")+', text):
             name, equals, value = part.partition("=")
             if not equals:
                 raise click.UsageError(f"{option} needs name=value, not {part!r}.")
-            found[name.strip()] = value.strip()
+            if name.strip() in found:
+                raise click.UsageError(f"{option} names {name.strip()!r} twice.")
+            value = value.strip()
+            quoted = len(value) > 1 and value[0] == value[-1] == '"'
+            found[name.strip()] = value[1:-1] if quoted else value
     return found
 
 
@@ -114,6 +119,28 @@ def echo_json(value: Any) -> None:
     import json
 
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+@contextmanager
+def output_file(path: str, not_over: tuple[str, ...] = ()) -> Iterator[Any]:
+    """Standard output for "-"; else a file that appears whole when the work is done, or not at all."""
+    if path == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    refuse_same(path, not_over)
+    text = io.StringIO(newline="")
+    yield text
+    from countwise.modelfile import write_whole
+
+    write_whole(Path(path), text.getvalue().encode())
+
+
+def refuse_same(path: str, others: tuple[str, ...]) -> None:
+    """An output must not be one of the inputs."""
+    for other in others:
+        if Path(path).exists() and Path(other).exists() and Path(path).samefile(other):
+            raise OptionError(f"{path} is read by this command; it cannot be written to.", hint="give another -o.")
 
 
 def terminal_width() -> int | None:

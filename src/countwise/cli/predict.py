@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from typing import Any
 
 import click
@@ -22,15 +21,14 @@ def command(model: str, file: str, output: str, proba: bool) -> None:
     \b
     countwise predict weather.json days.csv
     """
-    from countwise.cli._common import existing, progress_bar
+    from countwise.cli._common import existing, output_file, progress_bar
     from countwise.modelfile import load
     from countwise.sources.readers import read_pieces
 
     fitted = load(model, plain=True)
     existing(file)
-    target = sys.stdout if output == "-" else open(output, "w", newline="", encoding="utf-8")  # noqa: SIM115 - closed below
-    try:
-        writer = csv.writer(target, lineterminator="\n")
+    with output_file(output, not_over=(file, model)) as out:
+        writer = csv.writer(out, lineterminator="\n")
         head = [fitted.target_.name, *([f"P({c})" for c in fitted.classes_] if proba else [])]
         with progress_bar(f"Reading {file}"):
             for number, piece in enumerate(read_pieces(file)):
@@ -38,10 +36,6 @@ def command(model: str, file: str, output: str, proba: bool) -> None:
                 if number == 0:
                     writer.writerow(head)
                 writer.writerows(lines)
-        target.flush()
-    finally:
-        if target is not sys.stdout:
-            target.close()
 
 
 def _lines(model: Any, piece: Any, proba: bool) -> list[list[Any]]:

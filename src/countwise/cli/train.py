@@ -63,11 +63,12 @@ def command(
     countwise train weather.arff -y play -o weather.json
     countwise train credit.csv -y Status --law auto --missing Income
     """
-    from countwise.cli._common import existing, pairs, progress_bar, types_from
+    from countwise.cli._common import existing, pairs, progress_bar, refuse_same, types_from
     from countwise.modelfile import save
     from countwise.models.naive_bayes import NaiveBayes
 
     existing(file)
+    refuse_same(output, (file,))
     model = NaiveBayes(
         _laws(laws),
         smoothing=_smoothing(smoothing),

@@ -39,7 +39,8 @@ class NumericDensity:
         if np.isnan(x):
             return left_out(name, shown or "?", "missing", self.rule)
         if self.constant:
-            return left_out(name, shown, "constant", self.rule)
+            met = any(self.behind(c) > 0 for c in range(self.n_classes))
+            return left_out(name, shown, "constant" if met else "never seen", self.rule)
         out = np.zeros((1, self.n_classes))
         self.add_log_prob(column, out)
         factors = tuple(

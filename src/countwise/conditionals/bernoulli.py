@@ -158,7 +158,8 @@ class BernoulliDensity(WordsDensity):
     def typical(self, c: int) -> tuple[str, str]:
         """The words most likely there, measured against the other classes."""
         others = np.delete(self.prob, c, axis=0).mean(axis=0) if self.n_classes > 1 else 0.0
-        top = np.argsort(-(self.prob[c] - others), kind="stable")[:8]
+        lead = self.prob[c] - others
+        top = [w for w in np.argsort(-lead, kind="stable")[:8] if lead[w] > 0]
         return ", ".join(self.words[self.kept[w]] for w in top), "its most telling words"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:

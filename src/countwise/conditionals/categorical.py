@@ -214,6 +214,8 @@ def written(
 ) -> tuple[str, str]:
     """A factor with its smoothing, as a lecture writes it: ``(2 + 1)/(9 + 3)``."""
     assert count is not None and total is not None and added is not None and mass is not None  # noqa: S101, PT018
+    if mass == 0 and (count.denominator > 1 or total.denominator > 1):
+        return f"({count})/({total})", rf"\frac{{{count}}}{{{total}}}"
     if mass == 0:
         return f"{count}/{total}", rf"\frac{{{count}}}{{{total}}}"
     return f"({count} + {added})/({total} + {mass})", rf"\frac{{{count} + {added}}}{{{total} + {mass}}}"

@@ -166,7 +166,7 @@ class MultinomialDensity(WordsDensity):
                 else np.log(self.prob[c])
             )
         lift = np.where(self.used[c] > 0, np.nan_to_num(lift, posinf=1e6), -np.inf) * self.prob[c]
-        top = np.argsort(-lift, kind="stable")[:8]
+        top = [w for w in np.argsort(-lift, kind="stable")[:8] if lift[w] > 0 or self.n_classes == 1]
         return ", ".join(self.words[self.kept[w]] for w in top), "its most telling words"
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:

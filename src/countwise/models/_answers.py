@@ -18,6 +18,8 @@ from countwise.working.numbers import number
 
 __all__ = ["Answers"]
 
+_LONGEST = 60  # letters of a value in a working
+
 
 class Answers:
     """Explanations of a fitted naive Bayes; mixed into `NaiveBayesClassifier`."""
@@ -60,6 +62,8 @@ class Answers:
           outlook = Rain would make it No (63.3 %).
         """
         frame = self._open(X)  # type: ignore[attr-defined]
+        if not isinstance(row, int | np.integer):
+            raise OptionError(f"row must be a whole number, not {row!r}.")
         if not -frame.n_rows <= row < frame.n_rows:
             raise TableError(f"There is no row {row}: the table has {frame.n_rows}.")
         row %= frame.n_rows
@@ -110,8 +114,8 @@ class Answers:
             if part.how in ("positive", "missing"):
                 shown = density.label(table[part.key], 0)
             steps += density.steps(part.key, table[part.key], shown)
-            if isinstance(part.of, Text) and shown and shown != "?":
-                unknown = part.of.unknown(shown)
+            if isinstance(part.of, Text):
+                unknown = part.of.unknown(_cell(one.columns[part.key]) or "")
                 if unknown:
                     notes.append(f"{listed(unknown)} in {part.key!r}: never seen in training, left out.")
         return steps, notes
@@ -199,6 +203,8 @@ class Answers:
                 hint=did_you_mean(cls, classes) or f"classes are {listed(classes)}.",
             )
         c = classes.index(cls)
+        if not isinstance(n, int | np.integer) or n < 0:
+            raise OptionError(f"n must be a whole number, 0 or more, not {n!r}.")
         if n:
             rng = np.random.default_rng(random_state)
             drawn = {key: d.draw(c, n, rng) for key, d in self.densities_.items()}  # type: ignore[attr-defined]
@@ -251,16 +257,22 @@ def _present(tally: Any) -> NDArray[np.float64]:
     return np.asarray(n, dtype=np.float64)
 
 
-def _shown(column: Any) -> str:
-    """The single cell of a one-row column as a person would write it; nothing if it is missing."""
+def _cell(column: Any) -> Any:
+    """The single cell of a one-row column; None if it is missing."""
     if isinstance(column, Coded):
         code = int(column.codes[0])
-        return "" if code < 0 else str(column.categories[code])
-    if not isinstance(column, np.ndarray):
-        return ""
-    cell = column[0]
-    if is_missing(cell):
+        return None if code < 0 else column.categories[code]
+    if not isinstance(column, np.ndarray) or is_missing(column[0]):
+        return None
+    return column[0]
+
+
+def _shown(column: Any) -> str:
+    """A one-row column as a person would write it, on one line; nothing if it is missing."""
+    cell = _cell(column)
+    if cell is None:
         return ""
     if isinstance(cell, float | np.floating):
         return number(float(cell))
-    return str(cell)
+    text = " ".join(str(cell).split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -173,9 +173,12 @@ class TallyClassifier(Predicting):
                 f"The models tell different things: {self.target_.name!r} and {other.target_.name!r}.",
                 hint="models are merged over the same target.",
             )
-        merged = type(self)(**self.get_params(deep=False))
+        merged, joined = (type(self)(**self.get_params(deep=False)) for _ in range(2))
         merged._adopt(self)
-        merged._join(other.schema_, other.target_, other.tallies_)
+        joined._adopt(other)
+        merged._rekind(other.schema_)
+        joined._rekind(merged.schema_)
+        merged._join(joined.schema_, joined.target_, joined.tallies_)
         merged.n_rows_ = self.n_rows_ + other.n_rows_
         merged.n_left_out_ = self.n_left_out_ + other.n_left_out_
         merged._settle()
@@ -203,6 +206,8 @@ class TallyClassifier(Predicting):
 
     def _tally(self, rows: Memory) -> None:
         first = not hasattr(self, "tallies_")
+        if not first:
+            self._rekind(self._kinds(self.schema_.match(rows.frame)))
         schema = self._kinds(rows.frame) if first else self.schema_
         frame = schema.coded(rows.frame if first else schema.match(rows.frame))
         schema = schema.learn(frame)
@@ -221,6 +226,23 @@ class TallyClassifier(Predicting):
         done = self._progress()
         if done is not None:
             done(frame.n_rows)
+
+    def _rekind(self, other: Schema) -> None:
+        """A column of which nothing but missing cells was met is whatever it turns out to be."""
+        unknown = {
+            a.name: other[a.name]
+            for a in self.schema_.attributes
+            if type(a) is Nominal and a.grows and not a.values and a.name in other
+            if not isinstance(other[a.name], Nominal)
+        }
+        if not unknown:
+            return
+        self.schema_ = Schema(unknown.get(a.name, a) for a in self.schema_.attributes)
+        fresh = _blanks(self._parts(self.schema_, self.target_.name), self.target_)
+        kept = {name: self.tallies_.get(name) for name in fresh}
+        self.tallies_ = {
+            name: kept[name] if type(kept[name]) is type(blank) else blank for name, blank in fresh.items()
+        }
 
     def _learn_target(self, rows: Memory, first: bool) -> Nominal:
         target = Nominal(rows.name, grows=True) if first else self.target_

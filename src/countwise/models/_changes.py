@@ -30,6 +30,8 @@ class _Option:
     order: NDArray[Any]
     gains: NDArray[np.float64]  # (values, classes)
     now: NDArray[np.float64]  # (classes,): what the present value adds
+    partner: str | None  # the term of its absence, which changes with it
+    there: NDArray[np.float64]  # (classes,): what that term adds once the value is there
 
 
 def changes_of(model: Any, table: Table, chosen: int) -> list[Change]:
@@ -52,11 +54,10 @@ def changes_of(model: Any, table: Table, chosen: int) -> list[Change]:
 def _options(model: Any, table: Table) -> tuple[NDArray[np.float64], list[_Option]]:
     """The joint as it is, each log 0 as a number, and what can be changed in it."""
     start, options = np.maximum(model.log_prior_, _ZERO), []
+    partners = {part.columns[0]: part.key for part in model.parts_ if part.how == "missing"}
     for part in model.parts_:
         density = model.densities_[part.key]
-        now = np.zeros((1, len(model.classes_)))
-        density.add_log_prob(table[part.key], now)
-        now = np.maximum(now[0], _ZERO)
+        now = _term(model, part.key, table[part.key])
         start = start + now
         grid = density.grid() if part.how == "same" else None
         if grid is None or getattr(density, "constant", False) or len(grid) == 0:
@@ -65,14 +66,28 @@ def _options(model: Any, table: Table) -> tuple[NDArray[np.float64], list[_Optio
             grid = np.unique(np.maximum(np.round(grid), 0.0))
         then = np.zeros((len(grid), len(model.classes_)))
         density.add_log_prob(grid, then)
-        gains = np.maximum(then, _ZERO) - now
-        options.append(_Option(part.key, density, grid, _nearest_first(grid, table[part.key]), gains, now))
+        partner, there = partners.get(part.key), np.zeros(len(model.classes_))
+        if partner is not None:
+            now = now + _term(model, partner, table[partner])
+            there = _term(model, partner, np.zeros(1, dtype=np.uint8))
+        gains = np.maximum(then, _ZERO) + there - now
+        order = _nearest_first(grid, table[part.key])
+        options.append(_Option(part.key, density, grid, order, gains, now, partner, there))
     return start, options
 
 
+def _term(model: Any, key: str, column: Any) -> NDArray[np.float64]:
+    """What a one-row column adds for each class, log 0 as a number."""
+    out = np.zeros((1, len(model.classes_)))
+    model.densities_[key].add_log_prob(column, out)
+    return np.maximum(out[0], _ZERO)
+
+
 def _nearest_first(grid: Any, column: Any) -> NDArray[Any]:
-    if grid.dtype.kind == "f" and not np.isnan(float(column[0])):
-        return np.argsort(np.abs(grid - float(column[0])), kind="stable")
+    if grid.dtype.kind == "f":
+        here = float(column[0])
+        middle = float(grid[len(grid) // 2])  # of a missing cell, ordinary values are tried before odd ones
+        return np.argsort(np.abs(grid - (middle if np.isnan(here) else here)), kind="stable")
     return np.arange(len(grid))
 
 
@@ -90,6 +105,8 @@ def _away(model: Any, table: Table, options: list[_Option], start: Any, chosen: 
         before, now = now, after[pick]
         values[option.name] = option.density.label(option.grid, pick)
         columns[option.name] = option.grid[pick : pick + 1]
+        if option.partner is not None:
+            columns[option.partner] = np.zeros(1, dtype=np.uint8)
         if len(enough):
             if option.grid.dtype.kind == "f" and not hasattr(option.density, "edges"):
                 values[option.name] = _shortest(option, pick, before, chosen)
@@ -120,7 +137,7 @@ def _shortest(option: _Option, pick: int, before: Any, chosen: int) -> str:
         number = float(f"{value:.{figures}g}")
         at = np.zeros((1, len(before)))
         option.density.add_log_prob(np.array([number]), at)
-        if _flips(before + np.maximum(at, _ZERO) - option.now, chosen)[0]:
+        if _flips(before + np.maximum(at, _ZERO) + option.there - option.now, chosen)[0]:
             return repr(number).removesuffix(".0")
     return repr(value)
 

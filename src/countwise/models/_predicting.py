@@ -122,8 +122,9 @@ class Predicting:
         if not bad or not warn:
             return
         warnings.warn(
-            f"In {bad} row{'s' * (bad > 1)} every class has probability 0: a value was never counted there. "
-            "The prior is given instead. Hint: smoothing=1 keeps every product above 0.",
+            f"In {bad} row{'s' * (bad > 1)} every class has probability 0: a value was never counted there, "
+            "or a number lies beyond all densities. The prior is given instead. "
+            "Hint: smoothing=1 keeps counts above 0.",
             DataWarning,
             stacklevel=4,
         )

@@ -159,7 +159,7 @@ class NaiveBayes(Answers, TallyClassifier):
     def _labels(self) -> NDArray[Any]:
         dtype = getattr(self, "_label_type", None)
         values = list(self.target_.values)
-        if dtype is not None and dtype.kind in "iufbO":
+        if dtype is not None and dtype.kind in "iufbOM":
             labels = np.empty(len(values), dtype=dtype)
             labels[:] = values
             return labels
@@ -193,7 +193,10 @@ class NaiveBayes(Answers, TallyClassifier):
                     f"prior names a class {odd!r} that there is not.",
                     hint=did_you_mean(odd, self.target_.values) or f"classes are {listed(self.target_.values)}.",
                 )
-            given = [given.get(v, 0.0) for v in self.target_.values]
+            forgotten = [v for v in self.target_.values if v not in given]
+            if forgotten:
+                raise OptionError(f"prior names no probability for {listed(forgotten)}.", hint="name every class.")
+            given = [given[v] for v in self.target_.values]
         try:
             shares = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError):
