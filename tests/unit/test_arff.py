@@ -21,6 +21,7 @@ from countwise.sources.arff import hints, pieces
 from countwise.sources.readers import attribute_hints, read, read_pieces
 
 SAMPLES = Path(countwise.samples.__file__).parent
+DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture
@@ -270,11 +271,15 @@ def test_files_are_read_together_if_their_attributes_agree(write, tmp_path):
         list(read_pieces(str(tmp_path / "?.arff")))
 
 
-@pytest.mark.parametrize("name", ["weather.numeric.arff", "weather.nominal.arff", "contact-lenses.arff"])
-def test_textbook_files_are_read_as_scipy_reads_them(name):
-    data, meta = scipy_arff.loadarff(SAMPLES / name)
-    frame = read(SAMPLES / name)
-    declared = attribute_hints(SAMPLES / name)
+@pytest.mark.parametrize(
+    "path",
+    [SAMPLES / "weather.numeric.arff", SAMPLES / "weather.nominal.arff", DATA / "contact-lenses.arff"],
+    ids=lambda path: path.name,
+)
+def test_textbook_files_are_read_as_scipy_reads_them(path):
+    data, meta = scipy_arff.loadarff(path)
+    frame = read(path)
+    declared = attribute_hints(path)
     assert list(frame) == meta.names()
     for column in meta.names():
         kind, values = meta[column]

@@ -117,13 +117,6 @@ _ENTRIES = {
         "Fourteen days in four attributes: for how many hours was played?",
         "lecture 002",
     ),
-    "contact_lenses": _Entry(
-        "contact-lenses.arff",
-        "contact-lenses",
-        "All 24 combinations of four findings, with the lenses to prescribe: hard, soft or none.",
-        "Cendrowska (1987), PRISM: an algorithm for inducing modular rules; UCI Machine Learning Repository",
-        "UCI / textbook",
-    ),
     "penguins": _Entry(
         "penguins.csv",
         "species",
