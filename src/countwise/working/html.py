@@ -15,8 +15,8 @@ __all__ = ["render"]
 
 _STYLE = """<style>
 .cw-working{font:14px/1.45 system-ui,sans-serif;color:#1b1b1b;background:#fff;overflow-x:auto;padding:.6em}
-.cw-working table{border-collapse:collapse;margin:.3em 0}
-.cw-working th,.cw-working td{padding:.22em .8em;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap}
+.cw-working table{border-collapse:collapse;margin:.3em 0;font:inherit}
+.cw-working th,.cw-working td{padding:.2em .6em;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap}
 .cw-working th{border-bottom:2px solid #555;font-weight:600}
 .cw-working .won{background:#eef3fa}
 .cw-working tr.sum td{border-top:2px solid #555;font-weight:600}
@@ -57,7 +57,7 @@ def render(working: Working) -> str:
     )
     against = f"speaks for {working.answer} against {working.classes[working.rival]}"
     head = "".join(f"<th{_won(c, working)}>{escape(f'{working.target} = {working.classes[c]}')}</th>" for c in shown)
-    titles = f"<tr><th></th>{head}<th>{escape(against)}</th></tr>"
+    titles = f"<tr><th></th><th>{escape(against)}</th>{head}</tr>"
     table = f"<table><thead>{titles}</thead><tbody>{''.join(rows)}</tbody></table>"
     return f'{_STYLE}<div class="cw-working">{_verdict(working)}{table}{_beside(working)}</div>'
 
@@ -74,7 +74,7 @@ def _with(exact: Fraction | None, value: str) -> str:
 def _cells(label: str, cells: list[str], working: Working, shown: list[int], last: str, kind: str = "") -> str:
     middle = "".join(f"<td{_won(c, working)}>{escape(cell)}</td>" for c, cell in zip(shown, cells, strict=True))
     row = f' class="{kind}"' if kind else ""
-    return f'<tr{row}><td>{escape(label)}</td>{middle}<td class="odds">{last}</td></tr>'
+    return f'<tr{row}><td>{escape(label)}</td><td class="odds">{last}</td>{middle}</tr>'
 
 
 def _row(label: str, step: Step, working: Working, shown: list[int], scale: float) -> str:
