@@ -71,6 +71,15 @@ class Bag:
 class Block(Attribute):
     """A block of counts that came as a sparse matrix, each column a word.
 
+    Parameters
+    ----------
+    name : str
+        The attribute's name.
+    words : tuple of str, default=()
+        The names of the columns.
+    binary : bool, default=False
+        Whether a word is only there or not, rather than there so many times.
+
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -80,6 +89,7 @@ class Block(Attribute):
     """
 
     words: tuple[str, ...] = ()
+    binary: bool = False
     kind: ClassVar[str] = "block"
 
     def learn(self, column: Column) -> Block:

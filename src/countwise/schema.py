@@ -297,6 +297,13 @@ def _attribute(name: str, word: Any, column: Column) -> Attribute:
         if word.name != name:
             raise SchemaError(f"The column {name!r} is declared by an attribute named {word.name!r}.")
         return word
+    if is_sparse(column):
+        if word not in ("count", "boolean", "bool", "binary"):
+            raise SchemaError(
+                f"A sparse matrix cannot be declared as {word!r}.",
+                hint="its columns are of type 'count' or 'boolean'; X.toarray() makes them columns of any kind.",
+            )
+        return Block(name, binary=word != "count")
     if word in ("boolean", "bool", "binary"):
         two = isinstance(column, np.ndarray) and column.dtype.kind in "iuf"
         return Nominal(name, (0, 1) if two else (False, True))
@@ -338,7 +345,7 @@ def _categorical(frame: Frame, features: Any) -> list[str]:
 def _by_dtype(name: str, column: Column) -> Attribute:
     """The kind that a dtype implies; objects are told by the kinds of the cells in them."""
     if is_sparse(column):
-        return Block(name)
+        return Block(name, binary=column.dtype.kind == "b")
     if isinstance(column, Coded):
         if column.ordered:
             return Ordinal(name, tuple(column.categories))

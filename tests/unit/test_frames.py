@@ -552,3 +552,31 @@ def test_every_sign_of_absence_is_a_missing_cell(cell):
 
 def test_an_empty_string_and_a_space_are_values():
     assert Schema.infer({"s": ["", " ", "a"]})["s"].values == ("", " ", "a")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "types", "law"),
+    [
+        (float, None, "multinomial"),
+        (bool, None, "bernoulli"),
+        (float, "boolean", "bernoulli"),
+        (bool, "count", "multinomial"),
+    ],
+)
+def test_the_columns_of_a_sparse_matrix_are_counts_or_two_valued(dtype, types, law):
+    from scipy.sparse import csr_array
+
+    X, y = csr_array(np.eye(4, dtype=dtype)), [0, 1, 0, 1]
+    model = NaiveBayesClassifier(types=types).fit(X, y)
+    assert model.conditionals_["x"].law == law
+    named = NaiveBayesClassifier(law).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), named.predict_proba(X))
+
+
+def test_a_sparse_matrix_is_not_of_another_kind():
+    from scipy.sparse import csr_array
+
+    from countwise import CountwiseError
+
+    with pytest.raises(CountwiseError, match=r"sparse matrix cannot be declared as 'text'.*Hint"):
+        NaiveBayesClassifier(types="text").fit(csr_array(np.eye(4)), [0, 1, 0, 1])

@@ -78,6 +78,8 @@ def conditional_from(spec: Any) -> Any:
 
 def default_for(attribute: Attribute) -> Any:
     """The law that a kind of attribute has unless the user says otherwise."""
+    if isinstance(attribute, Block) and attribute.binary:
+        return Bernoulli()
     if isinstance(attribute, Text | Block):
         return Multinomial()
     if isinstance(attribute, Count):
