@@ -14,7 +14,7 @@ from countwise.columns import refuse_infinity
 from countwise.conditionals import Gaussian, Poisson
 from countwise.errors import CountwiseError, DataWarning, TableError
 from countwise.frames import Frame, frame_of
-from countwise.models._parts import Part, derive
+from countwise.parts import Part, derive
 from countwise.schema import Schema
 from countwise.table import Table
 

@@ -27,7 +27,7 @@ from countwise.errors import OptionError, did_you_mean, listed
 from countwise.frames import Frame
 from countwise.models._answers import Answers
 from countwise.models._base import TallyClassifier
-from countwise.models._parts import Part, parts_of, presence
+from countwise.parts import Part, parts_of, presence
 from countwise.schema import Schema
 from countwise.table import Table, threads_for
 from countwise.tallies import Values

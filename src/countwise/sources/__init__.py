@@ -15,7 +15,7 @@ from countwise.sources.memory import Memory
 __all__ = ["Memory", "open_rows"]
 
 
-def open_rows(X: Any, y: Any, sample_weight: Any = None) -> Iterator[Memory]:
+def open_rows(X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True) -> Iterator[Memory]:
     """The rows of a table with their targets, in one piece or many.
 
     Parameters
@@ -26,12 +26,14 @@ def open_rows(X: Any, y: Any, sample_weight: Any = None) -> Iterator[Memory]:
         The target, or the name of its column (the only way for pieces).
     sample_weight : array or str, optional
         A weight for each row, or the name of their column.
+    needs_target : bool, default=True
+        Whether y must be given; if it need not and is not, all rows are of one class.
 
     Yields
     ------
     Memory
     """
     if is_chunked(X):
-        yield from in_pieces(X, y, sample_weight)
+        yield from in_pieces(X, y, sample_weight, needs_target)
     else:
-        yield weighted(X, y, sample_weight)
+        yield weighted(X, y, sample_weight, needs_target)

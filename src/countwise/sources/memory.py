@@ -76,12 +76,14 @@ class Memory:
         return fill_all(blanks, derive(self.table(schema, target)), progress)
 
 
-def memory(X: Any, y: Any, sample_weight: Any = None, *, whole: bool = True) -> Memory:
+def memory(X: Any, y: Any, sample_weight: Any = None, needs_target: bool = True, *, whole: bool = True) -> Memory:
     """Open a table and its target; rows without a target or without weight are left out.
 
     A whole table must have a row that counts; a piece of one need not.
     """
     frame = frame_of(X)
+    if y is None and not needs_target:
+        y = np.zeros(frame.n_rows, dtype=np.uint8)
     if y is None:
         raise TableError("This estimator requires y to be passed, but the target y is None.")
     if isinstance(y, str):

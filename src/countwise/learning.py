@@ -1,8 +1,8 @@
-"""What every model learned by counting has in common.
+"""What everything learned by counting has in common.
 
-A new model writes `_parts`, `_settle` and `_add_terms`; fitting in one go or in
-pieces, merging, forgetting and predicting come from here. `tallies_` is the only
-learned state: everything else is derived from it and can be thrown away.
+A new learner writes `_kinds`, `_parts` and `_settle`; fitting in one go or in pieces, merging and
+forgetting come from here. `tallies_` is the only learned state: everything else is derived from
+it and can be thrown away.
 
 Models are written without scikit-learn, so that the command line need not wait for
 it; `countwise.models.estimators` gives each of them scikit-learn's face.
@@ -26,27 +26,23 @@ from countwise.bags import Text
 from countwise.conditionals import plain
 from countwise.errors import CountwiseError, DataWarning, TableError, listed
 from countwise.frames import Frame
-from countwise.models._parts import Part, checked
-from countwise.models._predicting import Predicting
+from countwise.parts import Part, checked
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
 from countwise.tallies import Counts, Progress, fill_all
 
-__all__ = ["TallyClassifier"]
+__all__ = ["Tallying"]
 
 
-class TallyClassifier(Predicting):
-    """A classifier whose learned state is its tallies."""
+class Tallying:
+    """A learner whose learned state is its tallies."""
 
     schema_: Schema
     target_: Nominal
     tallies_: dict[str, Any]
-    classes_: NDArray[Any]
-    parts_: list[Part]
-    log_prior_: NDArray[np.float64]
     feature_names_in_: NDArray[Any]
 
-    # -- to be written by each model ----------------------------------------
+    # -- to be written by each learner ----------------------------------------
 
     def _kinds(self, frame: Frame) -> Schema:
         """What each column is, before its domain is learned."""
@@ -59,6 +55,10 @@ class TallyClassifier(Predicting):
     def _settle(self) -> None:
         """Derive all parameters from `tallies_`."""
         raise NotImplementedError
+
+    def _needs_target(self) -> bool:
+        """Whether rows without a target teach nothing."""
+        return True
 
     # -- learning ------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class TallyClassifier(Predicting):
         """
         self._check_fitted()
         with self._whole_or_nothing():
-            for rows in open_rows(X, y, sample_weight):
+            for rows in open_rows(X, y, sample_weight, needs_target=self._needs_target()):
                 try:
                     self._take_back(rows)
                 except CountwiseError as error:
@@ -186,7 +186,7 @@ class TallyClassifier(Predicting):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> Self:
         left_out, n_rows, name = 0, 0, ""
-        for rows in open_rows(X, y, sample_weight):
+        for rows in open_rows(X, y, sample_weight, needs_target=self._needs_target()):
             left_out, n_rows, name = left_out + rows.left_out, n_rows + rows.frame.n_rows, rows.name
             if rows.frame.n_rows:
                 self._learn_piece(rows)
