@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from countwise import NaiveBayesClassifier
+from countwise import (
+    Discretizer,
+    EmbeddedSelector,
+    FilterSelector,
+    NaiveBayesClassifier,
+    NumericEncoder,
+    WrapperSelector,
+)
 
 ESTIMATORS = [
     NaiveBayesClassifier(),
     NaiveBayesClassifier("auto"),
     NaiveBayesClassifier("kernel"),
     NaiveBayesClassifier("ranges"),
+    NaiveBayesClassifier("mdl"),
+    Discretizer(),
+    Discretizer("equal_frequency"),
+    Discretizer("kmeans", n_bins=3, encode="onehot"),
+    Discretizer("min_n", n=2, encode="codes"),
+    NumericEncoder(),
+    FilterSelector(),
+    FilterSelector("adjusted_gain", threshold=0.0),
+    WrapperSelector(cv=2),
+    WrapperSelector(direction="backward", cv=2),
+    EmbeddedSelector(),
 ]
 
 

@@ -23,8 +23,14 @@ if TYPE_CHECKING:
     from countwise.modelfile import load, save
     from countwise.models.estimators import NaiveBayesClassifier
     from countwise.schema import Schema
+    from countwise.selection.embedded import EmbeddedSelector
+    from countwise.selection.filters import pmi, scores
+    from countwise.selection.pairs import pairwise
+    from countwise.selection.selectors import FilterSelector
+    from countwise.selection.wrapper import WrapperSelector
     from countwise.sources.readers import read
     from countwise.tallies import Counts, Moments, Values
+    from countwise.transformers import Discretizer, NumericEncoder
     from countwise.working import Working
 
 __version__ = "0.1.0"
@@ -37,6 +43,9 @@ __all__ = [
     "Counts",
     "CountwiseError",
     "CountwiseWarning",
+    "Discretizer",
+    "EmbeddedSelector",
+    "FilterSelector",
     "Gaussian",
     "Kernel",
     "MEstimate",
@@ -45,6 +54,7 @@ __all__ = [
     "NaiveBayesClassifier",
     "Nominal",
     "Numeric",
+    "NumericEncoder",
     "Ordinal",
     "Poisson",
     "Ranges",
@@ -52,11 +62,15 @@ __all__ = [
     "Text",
     "Values",
     "Working",
+    "WrapperSelector",
     "__version__",
     "load",
+    "pairwise",
+    "pmi",
     "read",
     "samples",
     "save",
+    "scores",
 ]
 
 # Names are imported when they are first asked for, so that the command line starts without scikit-learn.
@@ -70,8 +84,14 @@ _HOMES = {
     "countwise.modelfile": ("load", "save"),
     "countwise.models.estimators": ("NaiveBayesClassifier",),
     "countwise.schema": ("Schema",),
+    "countwise.selection.embedded": ("EmbeddedSelector",),
+    "countwise.selection.filters": ("pmi", "scores"),
+    "countwise.selection.pairs": ("pairwise",),
+    "countwise.selection.selectors": ("FilterSelector",),
+    "countwise.selection.wrapper": ("WrapperSelector",),
     "countwise.sources.readers": ("read",),
     "countwise.tallies": ("Counts", "Moments", "Values"),
+    "countwise.transformers": ("Discretizer", "NumericEncoder"),
     "countwise.working": ("Working",),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

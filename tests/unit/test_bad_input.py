@@ -715,12 +715,12 @@ def test_a_refused_piece_leaves_the_model_as_it_was():
         ),
         ({"conditionals": {"temp": {"width": 2}}}, ["law"], "laws are"),
         (
-            {"conditionals": {"temp": {"law": "ranges", "rule": "equal_widht"}}},
+            {"conditionals": {"temp": {"law": "ranges", "method": "equal_widht"}}},
             ["'equal_widht'"],
             "did you mean 'equal_width'",
         ),
-        ({"conditionals": {"temp": {"law": "ranges", "bins": 0}}}, ["bins", "0"], "1 or more|from 1 upwards"),
-        ({"conditionals": {"temp": {"law": "ranges", "bins": 2.5}}}, ["bins", "2.5"], "whole number"),
+        ({"conditionals": {"temp": {"law": "ranges", "n_bins": 0}}}, ["n_bins", "0"], "1 or more|from 1 upwards"),
+        ({"conditionals": {"temp": {"law": "ranges", "n_bins": 2.5}}}, ["n_bins", "2.5"], "whole number"),
         ({"conditionals": {"temp": {"law": "kernel", "width": "silvermann"}}}, ["'silvermann'"], "'silverman'"),
         ({"conditionals": {"temp": {"law": "kernel", "width": -1}}}, ["-1"], "above 0"),
         (

@@ -12,10 +12,12 @@ import click
 __all__ = ["main"]
 
 _COMMANDS = {
+    "bin": "Cut the numbers of a table into ranges, with reasons.",
     "demo": "Train on a small table, show a worked answer, write a model file.",
     "explain": "Show the working behind one answer.",
     "look": "Say what a table holds: kinds, gaps, classes.",
     "predict": "Classify the rows of a file.",
+    "rank": "Score the attributes of a table by what they tell of the class.",
     "samples": "List the tables that come with Countwise, or write one out.",
     "show": "Show what a model has learned.",
     "train": "Learn a naive Bayes from a file.",

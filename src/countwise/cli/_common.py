@@ -6,9 +6,8 @@ import io
 import re
 import shutil
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import click
 
 from countwise.errors import OptionError, SchemaError, did_you_mean, listed
 
-__all__ = ["echo_json", "pairs", "progress_bar", "row_from", "types_from"]
+__all__ = ["echo_json", "pairs", "pieces", "progress_bar", "row_from", "types_from"]
 
 
 def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
@@ -68,50 +67,12 @@ def row_from(schema: Any, settings: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def progress_bar(title: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+def progress_bar(title: str, total: int | None = None) -> Iterator[None]:
     """A bar on the terminal for work that takes more than a second; silence otherwise."""
-    from countwise.progress import reporting
+    from countwise.progress import bar
 
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    started = time.monotonic()
-    bar: Any = None
-    before = last = 0
-
-    def listen(done: int) -> None:
-        nonlocal bar, before, last
-        if done < last:  # the next piece has begun
-            before += last
-        last = done
-        if bar is None and time.monotonic() - started > 1.0:
-            bar = _bar(title, total)
-        if bar is not None:
-            bar[0].update(bar[1], completed=before + done)
-
-    try:
-        with reporting(listen):
-            yield listen
-    finally:
-        if bar is not None:
-            bar[0].stop()
-
-
-def _bar(title: str, total: int | None) -> tuple[Any, Any]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("rows"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    bar.start()
-    return bar, bar.add_task(title, total=total)
+    with bar(title, total) if sys.stderr.isatty() else nullcontext():
+        yield
 
 
 def echo_json(value: Any) -> None:
@@ -155,3 +116,18 @@ def existing(path: str) -> Path:
     if not Path(path).exists():
         raise ReadError(f"There is no file {path}.")
     return Path(path)
+
+
+def pieces(file: str, target: str | None, drop: tuple[str, ...]) -> Any:
+    """The file piece by piece, without the columns to be dropped."""
+    from countwise.errors import ReadError
+    from countwise.sources.readers import read_pieces
+
+    for piece in read_pieces(file):
+        for name in (*drop, *([target] if target else ())):
+            if name not in piece:
+                raise ReadError(
+                    f"{file} has no column {name!r}.",
+                    hint=did_you_mean(name, piece) or f"it has {listed(piece)}.",
+                )
+        yield {name: column for name, column in piece.items() if name not in drop}

@@ -32,7 +32,8 @@ __all__ = ["command"]
     "laws",
     multiple=True,
     metavar="[COLUMN=]LAW",
-    help="auto, categorical, bernoulli, multinomial, gaussian, poisson, kernel or ranges; for one column or all.",
+    help="auto, categorical, bernoulli, multinomial, gaussian, poisson, kernel, ranges, or a rule for ranges such as "
+    "mdl; for one column or all.",
 )
 @click.option(
     "--smoothing",
@@ -63,7 +64,7 @@ def command(
     countwise train weather.arff -y play -o weather.json
     countwise train credit.csv -y Status --law auto --missing Income
     """
-    from countwise.cli._common import existing, pairs, progress_bar, refuse_same, types_from
+    from countwise.cli._common import existing, pairs, pieces, progress_bar, refuse_same, types_from
     from countwise.modelfile import save
     from countwise.models.naive_bayes import NaiveBayes
 
@@ -77,7 +78,7 @@ def command(
         missing=dict.fromkeys(missing, "value") or "ignore",
     )
     with progress_bar(f"Reading {file}"):
-        model.fit(_pieces(file, target, drop), target, sample_weight=weights)
+        model.fit(pieces(file, target, drop), target, sample_weight=weights)
     save(model, output)
     click.echo(_summary(model, output))
 
@@ -101,21 +102,6 @@ def _smoothing(text: str) -> Any:
         return MEstimate(float(text[2:])) if text.startswith("m=") else float(text)
     except ValueError:
         raise click.UsageError(f"--smoothing takes a number, 'global' or m=NUMBER, not {text!r}.") from None
-
-
-def _pieces(file: str, target: str, drop: tuple[str, ...]) -> Any:
-    """The file piece by piece, without the columns to be dropped."""
-    from countwise.errors import ReadError, did_you_mean, listed
-    from countwise.sources.readers import read_pieces
-
-    for piece in read_pieces(file):
-        for name in (*drop, target):
-            if name not in piece:
-                raise ReadError(
-                    f"{file} has no column {name!r}.",
-                    hint=did_you_mean(name, piece) or f"it has {listed(piece)}.",
-                )
-        yield {name: column for name, column in piece.items() if name not in drop}
 
 
 def _summary(model: Any, output: str) -> str:

@@ -5,9 +5,11 @@ To add one: a file here, an entry in `LAWS`, and a golden case.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
+
+import numpy as np
 
 from countwise.attributes import Attribute, Count, Nominal, Numeric
 from countwise.bags import Block, Text
@@ -21,6 +23,7 @@ from countwise.conditionals.multinomial import Multinomial
 from countwise.conditionals.plain import plain, revived
 from countwise.conditionals.poisson import Poisson
 from countwise.conditionals.ranges import Ranges
+from countwise.cuts import METHODS
 from countwise.errors import OptionError, did_you_mean, listed
 
 __all__ = [
@@ -68,8 +71,12 @@ def conditional_from(spec: Any) -> Any:
         word = _WORDS.get(spec, spec)
         if word in LAWS:
             return LAWS[word]()
+        if word in METHODS:
+            return Ranges(word)
     elif type(spec) in LAWS.values():
         return spec
+    elif isinstance(spec, Sequence | np.ndarray):
+        return Ranges(spec)
     raise OptionError(
         f"{spec!r} is not a law for an attribute.",
         hint=did_you_mean(spec, LAWS) or f"laws are {listed(LAWS)}.",

@@ -15,7 +15,10 @@ from countwise.conditionals.kernel import Kernel, KernelDensity
 from countwise.conditionals.poisson import Poisson, PoissonDensity
 from countwise.conditionals.ranges import Ranges, RangesDensity
 from countwise.conditionals.widths import TOLERANCE
+from countwise.cuts import COUNTED
 from countwise.errors import OptionError
+from countwise.measures import LEAST as _LEAST
+from countwise.measures import leave_one_out_score as score_of_counts
 from countwise.tallies import Moments, Values
 
 __all__ = ["Auto", "leave_one_out_score"]
@@ -23,7 +26,6 @@ __all__ = ["Auto", "leave_one_out_score"]
 Overall = tuple[float, float, float]  # n, mean and M2 over all classes
 
 _BLOCK = 1 << 14  # rows that stay in cache while they are judged
-_LEAST = -700.0  # the log-probability of what a law calls impossible: a finite price for being wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,8 @@ class Auto:
     ----------
     candidates : tuple of conditionals, default=()
         In order of preference at equal scores. By default Gaussian, ranges of equal
-        frequency and of equal width (10 each) and kernel; for counts Poisson first,
-        and each value on its own.
+        frequency and of equal width (10 each), ranges by MDL, and kernel; for counts Poisson
+        first, and each value on its own.
     smoothing : optional
         For the candidates; None takes the model's.
 
@@ -50,7 +52,7 @@ class Auto:
     >>> rain = samples.load("rain")
     >>> model = NaiveBayesClassifier("auto").fit(rain.X, rain.y)
     >>> sorted(model.choices_["temp"])
-    ['gaussian', 'kernel (silverman)', 'ranges (equal_frequency, 10)', 'ranges (equal_width, 10)']
+    ['gaussian', 'kernel (silverman)', 'ranges (equal_frequency, 10)', 'ranges (equal_width, 10)', 'ranges (mdl)']
     """
 
     candidates: tuple[Any, ...] = ()
@@ -78,10 +80,11 @@ class Auto:
         return best[1]
 
     def _usual(self, of: Attribute) -> tuple[Any, ...]:
-        ranges = tuple(Ranges(rule, 10, self.smoothing) for rule in ("equal_frequency", "equal_width"))
+        methods = ("equal_frequency", "equal_width", "mdl")
+        ranges = tuple(Ranges(method, 10, smoothing=self.smoothing) for method in methods)
         usual = (Gaussian(), *ranges, Kernel())
         if isinstance(of, Count):
-            return (Poisson(self.smoothing), *usual, Ranges("naive", 1, self.smoothing))
+            return (Poisson(self.smoothing), *usual, Ranges("naive", smoothing=self.smoothing))
         return usual
 
 
@@ -96,7 +99,10 @@ class Choice:
 def title(candidate: Any) -> str:
     """A candidate in a few words."""
     if isinstance(candidate, Ranges):
-        return f"ranges ({candidate.rule}, {candidate.bins})" if candidate.rule != "naive" else "each value"
+        if candidate.method == "naive":
+            return "each value"
+        counted = candidate.method in COUNTED
+        return f"ranges ({candidate.how}, {candidate.n_bins})" if counted else f"ranges ({candidate.how})"
     if isinstance(candidate, Kernel):
         return f"kernel ({candidate.width})"
     return str(candidate.law)
@@ -111,7 +117,7 @@ def leave_one_out_score(density: Any, tally: Values, moments: Moments) -> float:
     """The mean over the rows of log P(class | x), the row itself left out."""
     whole = all(weights.dtype.kind == "i" for _, weights in tally.filled)
     if whole and isinstance(density, RangesDensity):
-        return _score_of_ranges(density)
+        return score_of_counts(density.counts.T, density.pseudo)
     n, overall = moments.triple[0], moments.overall
     total = 0.0
     for c, (values, weights) in enumerate(tally.filled):
@@ -140,23 +146,6 @@ def _block_score(density: Any, values: Any, weights: Any, own: Any, n: Any, c: i
     # a row that no class could have made tells nothing: it scores as the least likely
     scores = np.nan_to_num(scores, nan=_LEAST) if impossible else scores
     return float((np.maximum(scores, _LEAST) * weights).sum())
-
-
-def _score_of_ranges(density: RangesDensity) -> float:
-    """The same for ranges, where all rows of a class in one range score alike."""
-    counts, pseudo = density.counts.astype(np.float64), density.pseudo
-    n = counts.sum(axis=1)
-    total = 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        prior = np.log(n)
-        for c in range(len(n)):
-            joint = np.ascontiguousarray(np.log(density.prob.T) + prior)  # (ranges, classes)
-            own = np.log((counts[c] - 1 + pseudo) / (n[c] - 1 + pseudo.sum())) + np.log(n[c] - 1)
-            joint[:, c] = np.nan_to_num(own, nan=-np.inf, neginf=-np.inf)
-            _kernels.normalize(joint, "log")
-            scores = np.maximum(np.nan_to_num(joint[:, c], nan=_LEAST, neginf=_LEAST), _LEAST)
-            total += float((counts[c] * scores).sum())
-    return total / float(n.sum()) if n.sum() else 0.0
 
 
 def _own(

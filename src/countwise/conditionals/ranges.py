@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,10 +14,9 @@ from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.columns import narrowest
 from countwise.conditionals._base import smoothing_of
 from countwise.conditionals.categorical import CategoricalDensity
-from countwise.cuts import RULES, cut
-from countwise.errors import OptionError, did_you_mean, listed
-from countwise.tallies import Values, all_ones
-from countwise.working.numbers import number
+from countwise.cuts import Cuts, How, labels
+from countwise.errors import OptionError
+from countwise.tallies import Values
 from countwise.working.steps import Step
 
 __all__ = ["Ranges", "RangesDensity"]
@@ -30,10 +28,16 @@ class Ranges:
 
     Parameters
     ----------
-    rule : {"equal_frequency", "equal_width", "naive"}, default="equal_frequency"
-        Where to cut; see `countwise.cuts`.
-    bins : int, default=10
-        How many ranges.
+    method : str or sequence of float, default="equal_frequency"
+        Where to cut: "equal_frequency", "equal_width", "kmeans", "naive" (each value a range),
+        "class_contiguous", "min_n", "mdl", or the inner edges themselves. Rules that look at the
+        class look at that of the rows they are fitted on and of no others.
+    n_bins : int or "leave_one_out", default=10
+        How many ranges, for the first three.
+    n : float, default=6
+        For "min_n": how many rows of one class a range must hold.
+    merge : {None, "majority", "last"}, optional
+        For "min_n": which ranges are joined afterwards.
     smoothing : optional
         Against zero counts; None takes the model's.
 
@@ -41,7 +45,7 @@ class Ranges:
     --------
     >>> from countwise import Ranges, samples, NaiveBayesClassifier
     >>> rain = samples.load("rain")
-    >>> model = NaiveBayesClassifier({"temp": Ranges("equal_width", bins=3)}).fit(rain.X, rain.y)
+    >>> model = NaiveBayesClassifier({"temp": Ranges("equal_width", n_bins=3)}).fit(rain.X, rain.y)
     >>> print(model.table("temp"))
     temp                no                        yes
     <= 22.9667          (1 + 1)/(3 + 3) = 0.333333  (3 + 1)/(3 + 3) = 0.666667
@@ -49,19 +53,20 @@ class Ranges:
     > 27.5333           (1 + 1)/(3 + 3) = 0.333333  (0 + 1)/(3 + 3) = 0.166667
     """
 
-    rule: str = "equal_frequency"
-    bins: int = 10
+    method: Any = "equal_frequency"
+    n_bins: Any = 10
+    n: Any = 6
+    merge: str | None = None
     smoothing: Any = None
     law: ClassVar[str] = "ranges"
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise OptionError(
-                f"{self.rule!r} is not a rule for ranges.",
-                hint=did_you_mean(self.rule, RULES) or f"rules are {listed(RULES)}.",
-            )
-        if not isinstance(self.bins, int | np.integer) or self.bins < 1:
-            raise OptionError(f"bins must be a whole number, 1 or more, not {self.bins!r}.")
+        object.__setattr__(self, "method", self.how.method)
+
+    @property
+    def how(self) -> How:
+        """The rule with its settings."""
+        return How(self.method, self.n_bins, self.n, self.merge)
 
     def blank(self, given: Nominal, of: Attribute) -> Values:
         """The values themselves: the cuts depend on them."""
@@ -71,16 +76,8 @@ class Ranges:
 
     def settle(self, tally: Values) -> RangesDensity:
         """Cut and count."""
-        edges = cut(self.rule, *tally.pooled, self.bins)
-        whole = all(weights.dtype.kind == "i" for _, weights in tally.filled)
-        counts = np.zeros((len(tally.filled), len(edges) + 1), dtype=np.int64 if whole else np.float64)
-        for c, (values, weights) in enumerate(tally.filled):
-            ends = np.concatenate([[0], np.searchsorted(values, edges, side="right"), [len(values)]])
-            if all_ones(weights):
-                counts[c] = np.diff(ends)
-            else:
-                counts[c] = np.diff(np.concatenate([[0], np.cumsum(weights)])[ends])
-        return RangesDensity(tally.of.name, edges, counts, self)
+        cuts = self.how.cut(tally)
+        return RangesDensity(tally.of.name, cuts, tally.counts_in(cuts.edges), self)
 
 
 class RangesDensity(CategoricalDensity):
@@ -90,25 +87,23 @@ class RangesDensity(CategoricalDensity):
     ----------
     name : str
         The attribute.
-    edges : ndarray
-        Inner edges in ascending order; ranges are (lo, hi].
+    cuts : Cuts
+        Where, and why.
     counts : ndarray, shape (classes, ranges)
         How often.
     settings : Ranges
         The rule.
     """
 
-    def __init__(self, name: str, edges: NDArray[np.float64], counts: NDArray[Any], settings: Ranges) -> None:
-        self.edges = edges
-        super().__init__(Ordinal(name, labels(edges)), counts, smoothing_of(settings.smoothing))
-        self.rule = f"{len(edges) + 1} ranges, {settings.rule.replace('_', ' ')}, {self.smoothing}"
+    def __init__(self, name: str, cuts: Cuts, counts: NDArray[Any], settings: Ranges) -> None:
+        self.cuts, self.edges = cuts, cuts.edges
+        super().__init__(Ordinal(name, labels(cuts.edges)), counts, smoothing_of(settings.smoothing))
+        self.rule = f"{len(cuts.edges) + 1} ranges, {str(settings.how).replace('_', ' ')}, {self.smoothing}"
 
     def codes(self, column: NDArray[Any]) -> NDArray[Any]:
         """The range of each number; missing has its own code."""
-        k = len(self.edges) + 1
-        codes = np.searchsorted(self.edges, column).astype(narrowest(k + 2))
-        if column.dtype.kind == "f":
-            codes[np.isnan(column)] = k
+        codes = np.empty(len(column), dtype=narrowest(len(self.edges) + 3))
+        _kernels.cut_codes(column, self.edges, codes)
         return codes
 
     def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
@@ -149,14 +144,3 @@ class RangesDensity(CategoricalDensity):
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """As for nominal values."""
         return super().draw_log_prob(self.codes(column), size, rng)
-
-
-def labels(edges: NDArray[np.float64]) -> tuple[str, ...]:
-    """Ranges as a person reads them: ``<= 70.5``, ``(70.5, 77.5]``, ``> 77.5``."""
-    if len(edges) == 0:
-        return ("any",)
-    texts = [number(e) for e in edges]
-    if len(set(texts)) < len(texts):  # six figures cannot tell the edges apart: write them out
-        texts = [repr(float(e)) for e in edges]
-    middle = [f"({a}, {b}]" for a, b in itertools.pairwise(texts)]
-    return (f"<= {texts[0]}", *middle, f"> {texts[-1]}")

@@ -38,6 +38,10 @@ class Predicting:
         """Add each term to out (rows, classes), which holds log P(class)."""
         raise NotImplementedError
 
+    def _add_term(self, part: Part, table: Table, out: NDArray[np.float64]) -> None:
+        """Add one term to out."""
+        raise NotImplementedError
+
     def _check_fitted(self) -> None:
         """Refuse to answer before there is anything to answer from."""
         raise NotImplementedError
@@ -128,6 +132,33 @@ class Predicting:
             DataWarning,
             stacklevel=4,
         )
+
+    def terms(self, X: Any) -> dict[str, NDArray[np.float64]]:
+        """Log P(attribute | class) of every column on its own: what the answer is the sum of.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (rows, classes)
+            By column, or by the columns joined with " + " where they share one term.
+        """
+        frame = self._open(X)
+        table = self._table(frame, 0, frame.n_rows, every=True)
+
+        def one(part: Part) -> NDArray[np.float64]:
+            out = np.zeros((frame.n_rows, len(self.classes_)))
+            self._add_term(part, table, out)
+            return out
+
+        found: dict[str, NDArray[np.float64]] = {}
+        for part, term in zip(self.parts_, _kernels.over_items(self.parts_, one, table.threads), strict=True):
+            name = " + ".join(part.columns)
+            found[name] = found[name] + term if name in found else term
+        return found
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Log P(class) + Σ log P(attribute | class).

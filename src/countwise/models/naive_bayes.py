@@ -231,6 +231,9 @@ class NaiveBayes(Answers, TallyClassifier):
         for kind, keys in self._groups:
             kind.add_many([self.densities_[key] for key in keys], [table[key] for key in keys], out)
 
+    def _add_term(self, part: Part, table: Table, out: NDArray[np.float64]) -> None:
+        self.densities_[part.key].add_log_prob(table[part.key], out)
+
     def table(self, name: str) -> Grid:
         """The parameters of one attribute as a readable table.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,18 @@ from countwise.table import Table
 from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative
 from countwise.tallies.moments import Moments, too_large
 
-__all__ = ["Values", "all_ones"]
+__all__ = ["Merged", "Values", "all_ones"]
 
 Multiset = tuple[NDArray[np.float64], NDArray[Any]]  # distinct values ascending, weight of each
+
+
+class Merged(NamedTuple):
+    """The values of all classes in one ascending sequence, an entry for each value and class that meet."""
+
+    values: NDArray[np.float64]
+    codes: NDArray[Any]
+    weights: NDArray[Any] | None  # None: all 1
+
 
 _NONE: Multiset = (np.empty(0), np.empty(0, dtype=np.int64))
 
@@ -52,6 +61,35 @@ class Values:
     of: Numeric
     sets: tuple[Multiset, ...] | None = None
 
+    @classmethod
+    def from_arrays(cls, values: Any, classes: Any = None, weights: Any = None, name: str = "x") -> Self:
+        """The tally of a column and the class of each of its rows.
+
+        Parameters
+        ----------
+        values : array-like of numbers
+            NaN is missing.
+        classes : array-like, optional
+            The class of each row; by default all are of one.
+        weights : array-like, optional
+            A weight for each row.
+        name : str, default="x"
+            The attribute.
+
+        Examples
+        --------
+        >>> from countwise import Values
+        >>> Values.from_arrays([3.0, 1.0, 3.0], ["no", "yes", "no"]).n.tolist()
+        [2, 1]
+        """
+        column = np.asarray(values, dtype=np.float64)
+        labels = np.zeros(len(column), dtype=np.uint8) if classes is None else np.asarray(classes)
+        given = Nominal("class" if name != "class" else "class_").learn(labels)
+        rows = {name: column, given.name: given.encode(labels)}
+        return cls(given, Numeric(name)).fill(
+            Table(rows, len(column), None if weights is None else np.asarray(weights))
+        )
+
     @property
     def filled(self) -> tuple[Multiset, ...]:
         """The multisets; empty while blank."""
@@ -69,6 +107,24 @@ class Values:
         for part in self.filled:
             total = _combine(total, part, 1)
         return total
+
+    @cached_property
+    def merged(self) -> Merged:
+        """All classes in one sequence: entries in order of value, then class."""
+        sets = [(values, None if all_ones(weights) else weights) for values, weights in self.filled]
+        return Merged(*_kernels.merge_sets([v for v, _ in sets], [w for _, w in sets]))
+
+    def counts_in(self, edges: NDArray[np.float64]) -> NDArray[Any]:
+        """How many values of each class lie in each range (lo, hi], shape (classes, ranges)."""
+        whole = all(weights.dtype.kind == "i" for _, weights in self.filled)
+        counts = np.zeros((len(self.filled), len(edges) + 1), dtype=np.int64 if whole else np.float64)
+        for c, (values, weights) in enumerate(self.filled):
+            ends = np.concatenate([[0], np.searchsorted(values, edges, side="right"), [len(values)]])
+            if all_ones(weights):
+                counts[c] = np.diff(ends)
+            else:
+                counts[c] = np.diff(np.concatenate([[0], np.cumsum(weights)])[ends])
+        return counts
 
     @cached_property
     def moments(self) -> Moments:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from countwise.working.numbers import number
+
 __all__ = ["Grid"]
+
+
+def shown(cell: Any) -> str:
+    """A cell as text; nothing for what is not there."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    return number(cell) if isinstance(cell, float) else str(cell)
 
 
 class Grid(Mapping[str, list[Any]]):
@@ -50,7 +60,7 @@ class Grid(Mapping[str, list[Any]]):
     def __str__(self) -> str:
         lines = [
             tuple(self._columns),
-            *(tuple("" if c is None else str(c) for c in row) for row in self.rows()),
+            *(tuple(shown(cell) for cell in row) for row in self.rows()),
         ]
         widths = [max(len(line[j]) for line in lines) for j in range(len(self._columns))]
         texts = ("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines)
@@ -60,10 +70,7 @@ class Grid(Mapping[str, list[Any]]):
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in self._columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape('' if c is None else str(c))}</td>" for c in row) + "</tr>"
-            for row in self.rows()
-        )
+        body = "".join("<tr>" + "".join(f"<td>{escape(shown(c))}</td>" for c in row) + "</tr>" for row in self.rows())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def to_frame(self, kind: str = "pandas") -> Any:

@@ -1,0 +1,114 @@
+"""countwise bin: cut the numbers of a table into ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("bin")
+@click.argument("file")
+@click.option("-y", "--target", default=None, metavar="COLUMN", help="The class, for the rules that look at it.")
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="[COLUMN=]RULE",
+    help="mdl, min_n, class_contiguous, equal_frequency, equal_width, kmeans or naive; for one column or all. "
+    "COLUMN=18:30:65 gives the edges by hand.  [default: mdl]",
+)
+@click.option("--bins", default="10", show_default=True, metavar="N", help="How many ranges, or leave_one_out.")
+@click.option("--n", "n", default=6.0, show_default=True, help="min_n: rows of one class that a range must hold.")
+@click.option("--merge", default=None, type=click.Choice(["majority", "last"]), help="min_n: ranges to be joined.")
+@click.option(
+    "--types",
+    "types",
+    multiple=True,
+    metavar="COLUMN=KIND",
+    help="nominal, ordinal, numeric, count, text or boolean.",
+)
+@click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
+@click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@click.option(
+    "-o", "--output", default=None, metavar="CSV", help="Write the table with its ranges; - for the screen."
+)
+@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+def command(
+    file: str,
+    target: str | None,
+    methods: tuple[str, ...],
+    bins: str,
+    n: float,
+    merge: str | None,
+    types: tuple[str, ...],
+    weights: str | None,
+    drop: tuple[str, ...],
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Cut the numeric columns of FILE into ranges, and say why and at what cost.
+
+    \b
+    countwise bin weather.arff -y play --method min_n --n 3
+    countwise bin penguins.csv -y species -o ranges.csv
+    countwise bin credit.csv -y Status --method Age=25:40:60
+    """
+    from countwise.cli._common import echo_json, existing, pairs, pieces, progress_bar, types_from
+    from countwise.discretize import Discretization
+
+    existing(file)
+    known = types_from(file, pairs(types, "--types"), target or "")
+    cutter = Discretization(
+        _methods(methods),
+        n_bins=int(bins) if bins.isdecimal() else bins,
+        n=n,
+        merge=merge,
+        encode="labels",
+        types={name: kind for name, kind in known.items() if name not in drop} or None,
+    )
+    with progress_bar(f"Reading {file}"):
+        cutter.fit(pieces(file, target, drop), target, sample_weight=weights)
+    reports = [cutter.report(name) for name in cutter.edges_]
+    if as_json:
+        echo_json({"rows": cutter.n_rows_, "target": target, "columns": [report.to_dict() for report in reports]})
+    elif output != "-":
+        click.echo("\n\n".join(str(report) for report in reports) or f"{file} has no column of numbers.")
+    if output is not None:
+        _write(cutter, file, output)
+
+
+def _methods(methods: tuple[str, ...]) -> Any:
+    from countwise.cli._common import pairs
+
+    single = [method for method in methods if "=" not in method]
+    named: dict[str, Any] = dict(pairs(tuple(method for method in methods if "=" in method), "--method"))
+    if len(single) > 1 or (single and named):
+        raise click.UsageError("--method takes one rule for all columns, or COLUMN=RULE for some.")
+    for name, rule in named.items():
+        try:
+            named[name] = [float(edge) for edge in rule.split(":")]
+        except ValueError:
+            named[name] = rule
+    return single[0] if single else named or "mdl"
+
+
+def _write(cutter: Any, file: str, output: str) -> None:
+    """The table with its ranges as CSV, piece by piece."""
+    import csv
+
+    from countwise.cli._common import output_file
+    from countwise.frames import is_missing
+    from countwise.sources.readers import read_pieces
+
+    with output_file(output, (file,)) as out:
+        writer = csv.writer(out)
+        for number, piece in enumerate(read_pieces(file)):
+            ranges = cutter.transform({name: piece[name] for name in cutter.schema_})
+            columns = {name: ranges.get(name, column) for name, column in piece.items()}
+            if number == 0:
+                writer.writerow(columns)
+            for row in zip(*columns.values(), strict=True):
+                writer.writerow(["" if is_missing(cell) else cell for cell in row])

@@ -1,0 +1,135 @@
+"""countwise rank: which attributes tell most of the class."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+BY = [
+    "information_gain",
+    "gain_ratio",
+    "symmetrical_uncertainty",
+    "chi_square",
+    "gini_gain",
+    "adjusted_gain",
+    "adjusted_chi_square",
+]
+
+
+@click.command("rank")
+@click.argument("file")
+@click.option("-y", "--target", required=True, metavar="COLUMN", help="The class.")
+@click.option(
+    "--by", default="information_gain", show_default=True, type=click.Choice(BY), help="The score to rank by."
+)
+@click.option(
+    "--numeric",
+    default="mdl",
+    show_default=True,
+    metavar="RULE",
+    help="How numbers are read: a rule for ranges (see countwise bin), or gaussian.",
+)
+@click.option("--nominal", default="nominal", show_default=True, type=click.Choice(["nominal", "binary"]))
+@click.option("--ordinal", default="nominal", show_default=True, type=click.Choice(["nominal", "binary", "number"]))
+@click.option(
+    "--adjust",
+    default=None,
+    type=click.Choice(["permutation", "analytic"]),
+    help="Also scores without the favor for attributes of many or of rare values.",
+)
+@click.option("--pmi", "pmi_of", default=None, metavar="COLUMN", help="Show a column's values and classes instead.")
+@click.option("--top", default=None, type=click.IntRange(1), metavar="N", help="Show only the first N.")
+@click.option(
+    "--types",
+    "types",
+    multiple=True,
+    metavar="COLUMN=KIND",
+    help="nominal, ordinal, numeric, count, text or boolean.",
+)
+@click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
+@click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+def command(
+    file: str,
+    target: str,
+    by: str,
+    numeric: str,
+    nominal: str,
+    ordinal: str,
+    adjust: str | None,
+    pmi_of: str | None,
+    top: int | None,
+    types: tuple[str, ...],
+    weights: str | None,
+    drop: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Score the attributes of FILE by what each tells of the class.
+
+    \b
+    countwise rank weather.arff -y play
+    countwise rank credit.csv -y Status --by gain_ratio --adjust permutation
+    countwise rank tennis.csv -y play --pmi outlook
+    """
+    from countwise.cli._common import echo_json, existing, pairs, pieces, progress_bar, types_from
+    from countwise.selection.filters import Filtering, pmi_table, scored
+
+    existing(file)
+    known = types_from(file, pairs(types, "--types"), target)
+    types_left = {name: kind for name, kind in known.items() if name not in drop} or None
+    filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=types_left)
+    with progress_bar(f"Reading {file}"):
+        filters.fit(pieces(file, target, drop), target, weights)
+    if pmi_of is not None:
+        _only(filters, pmi_of)
+        found = pmi_table(filters)
+    else:
+        adjust = adjust or ("permutation" if by.startswith("adjusted") else None)
+        found = _ranked(scored(filters.contingencies_, adjust), by)
+    found = {name: cells[:top] for name, cells in found.items()}
+    if as_json:
+        rows = [
+            dict(zip(found, (_plain(cell) for cell in row), strict=True)) for row in zip(*found.values(), strict=True)
+        ]
+        echo_json({"rows": filters.n_rows_, "target": target, "attributes": rows})
+        return
+    _print(found, filters, target, by, pmi_of)
+
+
+def _only(filters: Any, name: str) -> None:
+    from countwise.errors import OptionError, did_you_mean, listed
+
+    if name not in filters.schema_:
+        hint = did_you_mean(name, filters.schema_) or f"there are {listed(filters.schema_)}."
+        raise OptionError(f"There is no attribute {name!r}.", hint=hint)
+    filters.contingencies_ = [c for c in filters.contingencies_ if c.of.name == name]
+
+
+def _ranked(found: dict[str, list[Any]], by: str) -> dict[str, list[Any]]:
+    """From the best on; what has no such score comes last."""
+    values = [(-math.inf if math.isnan(value) else value) for value in found[by]]
+    order = sorted(range(len(values)), key=lambda i: -values[i])
+    return {name: [cells[i] for i in order] for name, cells in found.items()}
+
+
+def _plain(cell: Any) -> Any:
+    """Infinity and NaN have no place in JSON."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def _print(found: dict[str, list[Any]], filters: Any, target: str, by: str, pmi_of: str | None) -> None:
+    from countwise.working import Grid
+
+    if pmi_of is not None:
+        click.echo(str(Grid(found)))
+        return
+    short = {"information_gain": "gain", "symmetrical_uncertainty": "sym. unc.", "read_as": "read as"}
+    columns = {short.get(name, name.replace("_", " ")): cells for name, cells in found.items() if name != "kind"}
+    if not any(columns["note"]):
+        del columns["note"]
+    click.echo(f"{filters.n_rows_} rows; what each attribute tells of {target}, by {by.replace('_', ' ')} (bits)\n")
+    click.echo(str(Grid(columns)))

@@ -1,0 +1,132 @@
+"""Cuts: where to cut a numeric attribute into ranges, and why there.
+
+Each rule takes the values of each class and gives the inner edges of the ranges (lo, hi].
+A weight of n equals n copies, and the order of the rows does not matter.
+To add one: a function, and an entry in `METHODS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from countwise.cuts._base import Cuts, Edges, labels, midway
+from countwise.cuts.bins import best_number
+from countwise.cuts.report import CutReport
+from countwise.cuts.supervised import class_contiguous, mdl, min_n
+from countwise.cuts.unsupervised import edges_of, equal_frequency, equal_width, given, kmeans, naive, quantiles
+from countwise.errors import OptionError, did_you_mean, listed
+from countwise.tallies import Values
+
+__all__ = [
+    "COUNTED",
+    "METHODS",
+    "SUPERVISED",
+    "CutReport",
+    "Cuts",
+    "Edges",
+    "How",
+    "best_number",
+    "class_contiguous",
+    "equal_frequency",
+    "equal_width",
+    "given",
+    "kmeans",
+    "labels",
+    "mdl",
+    "midway",
+    "min_n",
+    "naive",
+    "quantiles",
+]
+
+COUNTED: dict[str, Callable[[Values, int], Cuts]] = {
+    "equal_frequency": equal_frequency,
+    "equal_width": equal_width,
+    "kmeans": kmeans,
+}
+SUPERVISED = ("class_contiguous", "mdl", "min_n")
+METHODS = (*COUNTED, "naive", *SUPERVISED)
+_WORDS = {"quantile": "equal_frequency", "uniform": "equal_width", "entropy_mdl": "mdl", "mdlp": "mdl"}
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """A rule with its settings.
+
+    Parameters
+    ----------
+    method : str or sequence of float
+        One of `METHODS`, or the inner edges themselves.
+    n_bins : int or "leave_one_out", default=10
+        How many ranges, for the rules that must be told.
+    n : float, default=6
+        For "min_n": how many rows of one class a range must hold.
+    merge : {None, "majority", "last"}, optional
+        For "min_n": which ranges are joined afterwards.
+
+    Examples
+    --------
+    >>> from countwise.cuts import How
+    >>> from countwise import Values, samples
+    >>> rain = samples.load("rain")
+    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
+    >>> How("equal_width", n_bins=2).cut(temp).edges.tolist()
+    [25.25]
+    """
+
+    method: Any = "equal_frequency"
+    n_bins: Any = 10
+    n: Any = 6
+    merge: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.method, str):
+            object.__setattr__(self, "method", _WORDS.get(self.method, self.method))
+            if self.method not in METHODS:
+                raise OptionError(
+                    f"{self.method!r} is not a rule for ranges.",
+                    hint=did_you_mean(self.method, METHODS) or f"rules are {listed(METHODS)}, or a list of edges.",
+                )
+        elif isinstance(self.method, Sequence | np.ndarray):
+            object.__setattr__(self, "method", tuple(edges_of(self.method).tolist()))
+        else:
+            raise OptionError(f"{self.method!r} is neither a rule for ranges nor a list of edges.")
+        whole = isinstance(self.n_bins, int | np.integer) and not isinstance(self.n_bins, bool)
+        if self.n_bins != "leave_one_out" and not (whole and self.n_bins >= 1):
+            raise OptionError(f"n_bins must be a whole number, 1 or more, or 'leave_one_out', not {self.n_bins!r}.")
+        if not isinstance(self.n, int | float | np.number) or not self.n > 0:
+            raise OptionError(f"n must be above 0, not {self.n!r}.")
+        if self.merge not in (None, "majority", "last"):
+            raise OptionError(f"merge={self.merge!r} is unknown.", hint="give None, 'majority' or 'last'.")
+
+    @property
+    def supervised(self) -> bool:
+        """Whether the rule looks at the class."""
+        return self.method in SUPERVISED
+
+    def __str__(self) -> str:
+        if not isinstance(self.method, str):
+            return "given"
+        if self.method == "min_n":
+            return f"min_n, n = {self.n:g}{f', joined by {self.merge}' if self.merge else ''}"
+        return self.method
+
+    def cut(self, tally: Values) -> Cuts:
+        """Cut, with the reason for each edge."""
+        if not isinstance(self.method, str):
+            return given(tally, self.method)
+        if self.method in COUNTED:
+            rule = COUNTED[self.method]
+            return best_number(rule, tally) if self.n_bins == "leave_one_out" else rule(tally, int(self.n_bins))
+        rules: dict[str, Callable[[Values], Cuts]] = {
+            "naive": naive,
+            "class_contiguous": class_contiguous,
+            "mdl": mdl,
+            "min_n": partial(min_n, n=float(self.n), merge=self.merge),
+        }
+        return rules[self.method](tally)

@@ -1,0 +1,63 @@
+"""What every rule gives back: edges, the reason for each, and what a person should know."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.working.numbers import number
+
+__all__ = ["Cuts", "Edges", "labels", "midway", "uncut"]
+
+Edges = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Where a numeric attribute is cut, and why.
+
+    Parameters
+    ----------
+    edges : ndarray
+        Inner edges in ascending order; the ranges are (lo, hi].
+    why : callable
+        The reason for the edge at a place.
+    notes : tuple of str
+        What did not go as asked.
+    """
+
+    edges: Edges
+    why: Callable[[int], str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> list[str]:
+        """The reason for each edge."""
+        return [self.why(i) for i in range(len(self.edges))]
+
+
+def uncut(*notes: str) -> Cuts:
+    """One range for all."""
+    return Cuts(np.empty(0), lambda i: "", notes)
+
+
+def midway(low: Any, high: Any) -> Any:
+    """The middle of two values, low < high; never `high` itself, which the edge must leave above."""
+    middle = low + (high - low) / 2
+    return np.where(middle < high, middle, low)
+
+
+def labels(edges: Edges) -> tuple[str, ...]:
+    """Ranges as a person reads them: ``<= 70.5``, ``(70.5, 77.5]``, ``> 77.5``."""
+    if len(edges) == 0:
+        return ("any",)
+    texts = [number(e) for e in edges]
+    if len(set(texts)) < len(texts):  # six figures cannot tell the edges apart: write them out
+        texts = [repr(float(e)) for e in edges]
+    middle = [f"({a}, {b}]" for a, b in itertools.pairwise(texts)]
+    return (f"<= {texts[0]}", *middle, f"> {texts[-1]}")

@@ -1,0 +1,205 @@
+"""Rules that look at the classes of the values: where the class changes, a cut is worth making."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.cuts._base import Cuts, midway, uncut
+from countwise.tallies import Values
+from countwise.working.numbers import number
+
+__all__ = ["class_contiguous", "mdl", "min_n"]
+
+
+def class_contiguous(tally: Values) -> Cuts:
+    """A cut midway wherever the class changes (000).
+
+    A range goes on while some class has rows at every value in it; equal values are never
+    parted. So a value with rows of two classes stays with the range below it if that range's
+    class is one of the two, and the order of the rows does not matter.
+
+    Examples
+    --------
+    >>> from countwise.cuts import class_contiguous
+    >>> from countwise import Values, samples
+    >>> rain = samples.load("rain")
+    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
+    >>> cuts = class_contiguous(temp)
+    >>> cuts.edges.round(2).tolist(), cuts.reasons[0]
+    ([18.95, 19.6, 21.9], 'midway between 18.4 (yes) and 19.5 (no)')
+    """
+    values, starts, codes, _ = _by_value(tally)
+    if _one_class(tally) or len(values) < 2:
+        return uncut(*_why_not(tally))
+    cuts: list[int] = []
+    kept: list[frozenset[int]] = []
+    shared: frozenset[int] = frozenset()
+    for i, here in enumerate(_classes_at(starts, codes)):
+        common = shared & here
+        if i and not common:
+            cuts.append(i)
+            kept.append(shared)
+        shared = common or here
+    names = tally.given.values
+    places = np.array(cuts, dtype=np.int64)
+    sides = list(zip(kept, _classes_at(starts, codes, places), strict=True))
+
+    def why(i: int) -> str:
+        low, high = values[places[i] - 1], values[places[i]]
+        before, after = (" or ".join(str(names[c]) for c in sorted(side)) for side in sides[i])
+        return f"midway between {number(low)} ({before}) and {number(high)} ({after})"
+
+    return Cuts(midway(values[places - 1], values[places]), why)
+
+
+def min_n(tally: Values, n: float, merge: str | None = None) -> Cuts:
+    """A cut where the class changes, but not before the range holds n rows of one class (001).
+
+    A range that has n rows of its commonest class goes on while the next value still has rows of
+    that class. The last range may never get there.
+
+    Parameters
+    ----------
+    tally : Values
+        The values of each class.
+    n : float
+        How many rows of one class a range must hold.
+    merge : {None, "majority", "last"}, optional
+        "majority" joins neighbors with the same commonest class; "last" joins a last range
+        that never reached n to the one before it.
+
+    Examples
+    --------
+    >>> from countwise.cuts import min_n
+    >>> from countwise import Values, samples
+    >>> weather = samples.load("weather")
+    >>> temperature = Values.from_arrays(weather.X["temperature"], weather.y)
+    >>> [min_n(temperature, 3, merge).edges.tolist() for merge in (None, "majority", "last")]
+    [[70.5, 77.5], [77.5], [70.5]]
+    """
+    values, starts, codes, weights = _by_value(tally)
+    if _one_class(tally) or len(values) < 2:
+        return uncut(*_why_not(tally))
+    places, inside = _delayed(starts, codes, weights, len(tally.given.values), n)
+    reached = len(places)
+    if merge == "last" and places and max(inside[-1]) < n:
+        places, inside = places[:-1], [*inside[:-2], inside[-2] + inside[-1]]
+    if merge == "majority":
+        places, inside = _joined_majorities(places, inside)
+    names = tally.given.values
+    at = np.array(places, dtype=np.int64)
+
+    def why(i: int) -> str:
+        best = int(np.argmax(inside[i]))
+        low, high = number(values[at[i] - 1]), number(values[at[i]])
+        return f"{number(inside[i][best])} of {names[best]} up to {low}; {high} is of another class"
+
+    notes: tuple[str, ...] = ()
+    if not reached:
+        most = number(float(tally.n.max()))
+        notes = (f"no range reaches {number(n)} rows of one class before the values end (largest class: {most})",)
+    elif len(places) < reached:
+        notes = (f"{reached - len(places)} of {reached} cuts taken out by joining ({merge})",)
+    return Cuts(midway(values[at - 1], values[at]), why, notes)
+
+
+def mdl(tally: Values) -> Cuts:
+    """The cuts whose gain pays for their own description (Fayyad and Irani).
+
+    .. math:: gain > [log₂(N - 1) + log₂(3^k - 2) - (k H(S) - k₁ H(S₁) - k₂ H(S₂))] / N
+
+    The best cut of a range is accepted if it holds, and each side is cut in turn. At equal gains
+    the lowest cut is taken.
+
+    Examples
+    --------
+    >>> from countwise.cuts import mdl
+    >>> from countwise import Values, samples
+    >>> weather = samples.load("weather")
+    >>> temperature = Values.from_arrays(weather.X["temperature"], weather.y)
+    >>> mdl(temperature).notes[0]
+    'no cut pays for itself: the best, at 84, gains 0.113401 bits and would need 0.457729'
+    """
+    if _one_class(tally) or len(tally.pooled[0]) < 2:
+        return uncut(*_why_not(tally))
+    values, codes, weights = tally.merged
+    places, gains, needed, refused = _kernels.mdl_cuts(values, codes, weights, len(tally.given.values))
+    if len(places) == 0:
+        if refused is None:
+            return uncut()
+        at, gain, threshold = refused
+        cut = number(float(midway(values[at - 1], values[at])))
+        best = f"the best, at {cut}, gains {number(gain)} bits and would need {number(threshold)}"
+        return uncut(f"no cut pays for itself: {best}")
+    edges = midway(values[places - 1], values[places])
+    return Cuts(edges, lambda i: f"gain {number(gains[i])} bits > {number(needed[i])} needed")
+
+
+def _one_class(tally: Values) -> bool:
+    return int(np.count_nonzero(tally.n > 0)) < 2
+
+
+def _why_not(tally: Values) -> tuple[str, ...]:
+    return ("one class only: there is nothing to tell apart",) if len(tally.pooled[0]) > 1 else ()
+
+
+def _by_value(tally: Values) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[Any], NDArray[Any]]:
+    """Distinct values, where the entries of each begin, and the class and weight of each entry."""
+    values, codes, weights = tally.merged
+    if len(values) == 0:
+        return values, np.empty(0, dtype=np.int64), codes, np.empty(0)
+    fresh = np.concatenate([[True], values[1:] != values[:-1]])
+    starts = np.flatnonzero(fresh)
+    return values[starts], starts, codes, np.ones(len(values)) if weights is None else weights
+
+
+def _classes_at(starts: Any, codes: Any, places: Any = None) -> list[frozenset[int]]:
+    """The classes that have rows at each value, or at some of them."""
+    ends = np.append(starts[1:], len(codes))
+    chosen = range(len(starts)) if places is None else places
+    known = codes.tolist()
+    return [frozenset(known[starts[i] : ends[i]]) for i in chosen]
+
+
+def _delayed(
+    starts: Any, codes: Any, weights: Any, n_classes: int, n: float
+) -> tuple[list[int], list[NDArray[np.float64]]]:
+    """Places of the cuts, and what each range holds of each class."""
+    places: list[int] = []
+    inside: list[NDArray[np.float64]] = []
+    held = [0.0] * n_classes
+    ends = np.append(starts[1:], len(codes)).tolist()
+    known, amounts = codes.tolist(), weights.tolist()
+    begin = starts.tolist()
+    for i in range(len(begin)):
+        entries = range(begin[i], ends[i])
+        most = max(held)
+        if most >= n and not any(held[known[e]] == most for e in entries):
+            places.append(i)
+            inside.append(np.array(held))
+            held = [0.0] * n_classes
+        for e in entries:
+            held[known[e]] += amounts[e]
+    return places, [*inside, np.array(held)]
+
+
+def _joined_majorities(places: list[int], inside: list[Any]) -> tuple[list[int], list[Any]]:
+    """Neighboring ranges with one and the same commonest class made one."""
+    kept: list[int] = []
+    ranges = [inside[0]]
+    for place, here in zip(places, inside[1:], strict=True):
+        before = ranges[-1]
+        if _commonest(before) & _commonest(here) and len(_commonest(before)) == len(_commonest(here)) == 1:
+            ranges[-1] = before + here
+        else:
+            kept.append(place)
+            ranges.append(here)
+    return kept, ranges
+
+
+def _commonest(held: Any) -> set[int]:
+    return set(np.flatnonzero(held == held.max()).tolist())

@@ -1,0 +1,192 @@
+"""Rules that look at the values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.cuts._base import Cuts, Edges, midway, uncut
+from countwise.errors import OptionError, TableError
+from countwise.tallies import Values, all_ones
+from countwise.working.numbers import number
+
+__all__ = ["equal_frequency", "equal_width", "given", "kmeans", "naive", "quantiles"]
+
+_MOST_CELLS = 1 << 28  # places that exact k-means may have to remember
+
+
+def naive(tally: Values) -> Cuts:
+    """Each value a range of its own, cut midway (001).
+
+    Examples
+    --------
+    >>> from countwise.cuts import naive
+    >>> from countwise import Values, samples
+    >>> rain = samples.load("rain")
+    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
+    >>> naive(temp).edges.round(2).tolist()
+    [18.95, 19.6, 20.0, 21.9, 27.8]
+    """
+    values = tally.pooled[0]
+    if len(values) < 2:
+        return uncut()
+    edges = midway(values[:-1], values[1:])
+    return Cuts(edges, lambda i: f"midway between {number(values[i])} and {number(values[i + 1])}")
+
+
+def equal_width(tally: Values, n_bins: int) -> Cuts:
+    """Ranges of one width from the least value to the greatest (000, 001).
+
+    Examples
+    --------
+    >>> from countwise.cuts import equal_width
+    >>> from countwise import Values, samples
+    >>> rain = samples.load("rain")
+    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
+    >>> cuts = equal_width(temp, 3)
+    >>> cuts.edges.round(6).tolist(), cuts.reasons[0]
+    ([22.966667, 27.533333], '1/3 of the way from 18.4 to 32.1')
+    """
+    values = tally.pooled[0]
+    if len(values) < 2:
+        return uncut()
+    low, high = values[0], values[-1]
+    edges = np.linspace(low, high, n_bins + 1)[1:-1]
+    kept = np.unique(edges)
+    kept = kept[(kept >= low) & (kept < high)]
+    place = np.searchsorted(edges, kept)
+    notes = _lost(n_bins, len(kept), "the values are too close together for that many widths")
+    return Cuts(kept, lambda i: f"{place[i] + 1}/{n_bins} of the way from {number(low)} to {number(high)}", notes)
+
+
+def equal_frequency(tally: Values, n_bins: int) -> Cuts:
+    """Ranges that hold about equally many rows; equal values are never parted (000, 001).
+
+    Examples
+    --------
+    >>> from countwise.cuts import equal_frequency
+    >>> from countwise import Values, samples
+    >>> rain = samples.load("rain")
+    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
+    >>> cuts = equal_frequency(temp, 3)
+    >>> cuts.edges.round(6).tolist(), cuts.reasons[0]
+    ([19.6, 21.9], '2 of 6 rows lie at or below')
+    """
+    values, weights = tally.pooled
+    if len(values) < 2:
+        return uncut()
+    edges = np.unique(quantiles(values, weights, np.arange(1, n_bins) / n_bins))
+    edges = edges[edges < values[-1]]
+    below = np.concatenate([[0], np.cumsum(weights)])[np.searchsorted(values, edges, side="right")]
+    total = number(float(weights.sum()))
+    notes = _lost(n_bins, len(edges), "several edges fell on one value, and equal values are never parted")
+    return Cuts(edges, lambda i: f"{number(float(below[i]))} of {total} rows lie at or below", notes)
+
+
+def kmeans(tally: Values, n_bins: int) -> Cuts:
+    """Ranges around the centers that leave the least squared distance: the optimum, not a restart's luck (000, 001).
+
+    Examples
+    --------
+    >>> from countwise.cuts import kmeans
+    >>> from countwise import Values, samples
+    >>> rain = samples.load("rain")
+    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
+    >>> cuts = kmeans(temp, 2)
+    >>> cuts.edges.round(2).tolist(), cuts.reasons[0]
+    ([26.19], 'midway between the centers 20.28 and 32.1')
+    """
+    values, weights = tally.pooled
+    if len(values) < 2:
+        return uncut()
+    k = min(n_bins, len(values))
+    if k * len(values) > _MOST_CELLS:
+        raise TableError(
+            f"Exact k-means of {len(values)} distinct values into {k} ranges needs too much memory.",
+            hint="ask for fewer ranges, or round the values.",
+        )
+    starts = _kernels.kmeans_1d(values, None if all_ones(weights) else weights, k)
+    sums = np.add.reduceat(weights.astype(np.float64), starts)
+    centers = values[starts] + np.add.reduceat((values - np.repeat(values[starts], np.diff(starts, append=len(values)))) * weights, starts) / sums  # fmt: skip # noqa: E501
+    edges = np.clip(
+        midway(centers[:-1], centers[1:]), values[starts[1:] - 1], np.nextafter(values[starts[1:]], -np.inf)
+    )
+    notes = _lost(n_bins, len(edges), f"there are only {len(values)} different values")
+    return Cuts(
+        edges, lambda i: f"midway between the centers {number(centers[i])} and {number(centers[i + 1])}", notes
+    )
+
+
+def given(tally: Values, edges: Sequence[float]) -> Cuts:
+    """Edges that a person gave.
+
+    Examples
+    --------
+    >>> from countwise.cuts import given
+    >>> from countwise import Values, samples
+    >>> rain = samples.load("rain")
+    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
+    >>> given(temp, (19.0, 21.0)).edges.tolist()
+    [19.0, 21.0]
+    """
+    wanted = edges_of(edges)
+    values = tally.pooled[0]
+    notes: tuple[str, ...] = ()
+    if len(values):
+        counts = tally.counts_in(wanted).sum(axis=0)
+        empty = int(np.count_nonzero(counts == 0))
+        notes = (f"no training value lies in {empty} of the {len(counts)} ranges",) if empty else ()
+    return Cuts(wanted, lambda i: "given", notes)
+
+
+def edges_of(edges: Any) -> Edges:
+    """Edges given by hand, checked: numbers, finite, each once; they may come in any order."""
+    try:
+        wanted = np.asarray(edges, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"The edges {edges!r} are not numbers.") from None
+    if wanted.ndim != 1 or not np.isfinite(wanted).all():
+        raise OptionError(
+            f"The edges {edges!r} must be finite numbers in one list.",
+            hint="the first and the last range are open; infinity need not be named.",
+        )
+    if len(np.unique(wanted)) < len(wanted):
+        raise OptionError(f"An edge is given twice: {edges!r}.")
+    return np.sort(wanted)
+
+
+def quantiles(values: NDArray[np.float64], weights: NDArray[Any], shares: NDArray[np.float64]) -> Edges:
+    """The values below which given shares of the rows lie; midway between two values where a share ends there.
+
+    The rule is even-handed: counting from above gives the same values as counting from below.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.cuts import quantiles
+    >>> quantiles(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4), np.array([0.25, 0.5, 0.9])).tolist()
+    [1.5, 2.5, 4.0]
+    """
+    target = float(weights.sum()) * shares
+    # a target within rounding of a running total falls between two values
+    if all_ones(weights):
+        place = np.ceil(target * (1 - 1e-12)).astype(np.int64) - 1
+        running = place + 1.0
+    else:
+        below = np.cumsum(weights, dtype=np.float64)
+        place = np.searchsorted(below, target * (1 - 1e-12))
+        running = below[np.minimum(place, len(values) - 1)]
+    place = np.clip(place, 0, len(values) - 1)
+    above = np.minimum(place + 1, len(values) - 1)
+    between = np.isclose(running, target, rtol=1e-12, atol=0)
+    return np.where(between, values[place] + (values[above] - values[place]) / 2, values[place])
+
+
+def _lost(n_bins: int, n_edges: int, why: str) -> tuple[str, ...]:
+    if n_edges + 1 >= n_bins:
+        return ()
+    return (f"{n_edges + 1} ranges instead of {n_bins}: {why}",)

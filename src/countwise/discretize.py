@@ -1,0 +1,367 @@
+"""Numbers into ranges: the cuts of each column, what they lose, and the table cut by them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.bags import Block
+from countwise.columns import narrowest, refuse_infinity
+from countwise.conditionals import Ranges
+from countwise.cuts import CutReport, Cuts, How, labels
+from countwise.errors import DataWarning, OptionError, TableError, did_you_mean, listed
+from countwise.frames import Coded, Column, Frame, frame_of
+from countwise.learning import Tallying
+from countwise.measures import information_of_values, mutual_information
+from countwise.outputs import container_of, library_of, names_in, rebuilt
+from countwise.parts import Part
+from countwise.schema import Schema
+from countwise.table import threads_for
+from countwise.tallies import Values
+
+__all__ = ["Discretization"]
+
+ENCODINGS = ("labels", "codes", "onehot")
+
+
+@dataclass(frozen=True, slots=True)
+class _Other(Attribute):
+    """A column that is left as it is."""
+
+    kind = "left as it is"
+
+    def encode(self, column: Column, *, strict: bool = False) -> Any:
+        """Nothing is counted of it."""
+        return np.empty(0)
+
+
+class Discretization(Tallying):
+    """Cut the numeric columns of a table into ranges; see `Discretizer`."""
+
+    cuts_: dict[str, Cuts]
+
+    def __init__(
+        self,
+        method: Any = "mdl",
+        *,
+        n_bins: Any = 10,
+        n: Any = 6,
+        merge: str | None = None,
+        encode: str | None = None,
+        columns: Sequence[str] | None = None,
+        types: Any = None,
+    ) -> None:
+        self.method = method
+        self.n_bins = n_bins
+        self.n = n
+        self.merge = merge
+        self.encode = encode
+        self.columns = columns
+        self.types = types
+
+    # -- what is counted ---------------------------------------------------------
+
+    def _how(self, spec: Any) -> How:
+        if isinstance(spec, How):
+            return spec
+        if isinstance(spec, Ranges):
+            return spec.how
+        if isinstance(spec, Mapping):
+            settings = {"n_bins": self.n_bins, "n": self.n, "merge": self.merge, **spec}
+            odd = sorted(set(settings) - {"method", "n_bins", "n", "merge"})
+            if odd:
+                raise OptionError(f"A rule has no setting {odd[0]!r}.", hint="it has method, n_bins, n and merge.")
+            return How(**settings)
+        return How(spec, self.n_bins, self.n, self.merge)
+
+    def _rules(self, frame: Frame | None = None) -> dict[str, How]:
+        """The rule of each column that is named; under the empty name that of all others."""
+        per_column = isinstance(self.method, Mapping) and "method" not in self.method
+        rules = {str(k): self._how(v) for k, v in self.method.items()} if per_column else {"": self._how(self.method)}
+        for name in [*(k for k in rules if k), *(self.columns or ())]:
+            if frame is not None and name not in frame.columns:
+                raise OptionError(
+                    f"The table has no column {name!r} to cut.",
+                    hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
+                )
+        return rules
+
+    def _needs_target(self) -> bool:
+        return any(how.supervised for how in self._rules().values())
+
+    def _kinds(self, frame: Frame) -> Schema:
+        if self.encode not in (None, *ENCODINGS):
+            hint = "'codes' gives whole numbers." if self.encode == "ordinal" else f"give one of {listed(ENCODINGS)}."
+            raise OptionError(f"encode={self.encode!r} is unknown.", hint=hint)
+        rules = self._rules(frame)
+        schema = Schema.kinds(frame, self.types)
+        for a in schema.attributes:
+            if isinstance(a, Block):
+                raise TableError("A sparse matrix cannot be cut into ranges.", hint="X.toarray() makes it dense.")
+        wanted = set(self.columns or ()) | {name for name in rules if name}
+        every = not wanted
+        return Schema(self._kind(a, a.name in wanted, every) for a in schema.attributes)
+
+    def _kind(self, attribute: Attribute, named: bool, every: bool) -> Attribute:
+        if named and not isinstance(attribute, Numeric):
+            if isinstance(attribute, Nominal) and attribute.grows and not attribute.values:
+                return Numeric(attribute.name)  # objects that are numbers, or an error that names the cell
+            raise OptionError(f"{attribute.name!r} is {attribute.kind}; only numbers are cut into ranges.")
+        cut = named or (every and isinstance(attribute, Numeric))
+        return attribute if cut else _Other(attribute.name)
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        rules = self._rules()
+        parts = []
+        for a in schema.attributes:
+            if isinstance(a, Numeric):
+                how = rules.get(a.name) or rules[""]
+                parts.append(Part(a, Ranges(how.method, how.n_bins, how.n, how.merge), (a.name,)))
+        return parts
+
+    def _settle(self) -> None:
+        parts = self._parts(self.schema_, self.target_.name)
+        found = _kernels.over_items(parts, self._cut, threads_for(self.n_rows_))
+        self.cuts_ = {part.key: cuts for part, cuts in zip(parts, found, strict=True)}
+        self.how_ = {part.key: part.rule.how for part in parts}
+        self.edges_ = {name: cuts.edges for name, cuts in self.cuts_.items()}
+        self.n_bins_ = {name: len(edges) + 1 for name, edges in self.edges_.items()}
+        self.attributes_ = {name: Ordinal(name, labels(edges)) for name, edges in self.edges_.items()}
+        self._note_collapsed()
+
+    def _cut(self, part: Part) -> Cuts:
+        return part.rule.how.cut(self.tallies_[part.key])
+
+    def _note_collapsed(self) -> None:
+        lost = [name for name, edges in self.edges_.items() if len(edges) == 0]
+        if lost:
+            warnings.warn(
+                f"{listed(lost)} {'is' if len(lost) == 1 else 'are'} one range only and tell nothing any more. "
+                f"Hint: report({lost[0]!r}) says why.",
+                DataWarning,
+                stacklevel=6,
+            )
+
+    # -- the table cut ---------------------------------------------------------------
+
+    def _asked(self) -> str | None:
+        """The kind of table that `set_output` asked for."""
+        return None
+
+    def transform(self, X: Any) -> Any:
+        """Put each number into its range; missing stays missing.
+
+        Numbers outside the values of training fall in the first or the last range, with a warning
+        that says how many.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        table of the same kind
+            Ranges as ordered labels in a frame, as codes 0, 1, ... in an array, or as `encode` says.
+        """
+        self._check_fitted()
+        given = frame_of(X)
+        if given.n_rows == 0:
+            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+        frame = self.schema_.match(given)
+        codes = self._codes(frame)
+        container = container_of(X, self._asked())
+        encode = self.encode or ("codes" if library_of(X) == "array" else "labels")
+        columns: dict[str, Column | None] = {}
+        for name in self.schema_:
+            columns.update(self._encoded(name, codes[name], encode) if name in codes else {name: None})
+        return rebuilt(X, frame, columns, container)
+
+    def _codes(self, frame: Frame) -> dict[str, NDArray[Any]]:
+        cut: list[Numeric] = [a for a in self.schema_.attributes if isinstance(a, Numeric)]
+        numbers = {a.name: a.encode(frame.columns[a.name]) for a in cut}
+        refuse_infinity(numbers)
+        found = _kernels.over_items(
+            list(numbers.items()), lambda item: self._ranges(*item), threads_for(frame.n_rows)
+        )
+        outside = {name: n for name, (_, n) in zip(numbers, found, strict=True) if n}
+        if outside:
+            told = ", ".join(f"{n} of {name!r}" for name, n in outside.items())
+            warnings.warn(
+                f"Cells outside the values of training fall in the first or last range: {told}.",
+                DataWarning,
+                stacklevel=5,
+            )
+        return {name: codes for name, (codes, _) in zip(numbers, found, strict=True)}
+
+    def _ranges(self, name: str, column: NDArray[Any]) -> tuple[NDArray[Any], int]:
+        edges, values = self.edges_[name], self.tallies_[name].pooled[0]
+        codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
+        _kernels.cut_codes(column, edges, codes)
+        if len(values) == 0:
+            return codes, int(np.count_nonzero(codes <= len(edges)))
+        with np.errstate(invalid="ignore"):
+            outside = int(np.count_nonzero(column < values[0])) + int(np.count_nonzero(column > values[-1]))
+        return codes, outside
+
+    def _encoded(self, name: str, codes: NDArray[Any], encode: str) -> dict[str, Column | None]:
+        domain = self.attributes_[name].values
+        if encode == "labels":
+            return {name: Coded(codes, domain, declared=True, ordered=True)}
+        missing = codes >= len(domain)
+        if encode == "codes":
+            return {name: np.where(missing, np.nan, codes.astype(np.float64))}
+        columns: dict[str, Column | None] = {}
+        for code, label in enumerate(domain):
+            columns[f"{name} {label}"] = np.where(missing, np.nan, (codes == code).astype(np.float64))
+        return columns
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that it takes; those met in training if there were any.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        self._check_fitted()
+        names = names_in(self, input_features)
+        out: list[str] = []
+        for own, name in zip(self.schema_, names, strict=True):
+            if own in self.edges_ and self.encode == "onehot":
+                out.extend(f"{name} {label}" for label in self.attributes_[own].values)
+            else:
+                out.append(str(name))
+        return np.array(out, dtype=object)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """The middle of each range; the outer ranges end at the least and greatest value of training.
+
+        Parameters
+        ----------
+        X : any table
+            What `transform` gave.
+
+        Returns
+        -------
+        table of the same kind
+        """
+        self._check_fitted()
+        frame = frame_of(X)
+        waiting = list(frame.columns)
+        expected = len(self.get_feature_names_out())
+        if len(waiting) != expected:
+            raise TableError(f"X has {len(waiting)} columns; what transform gives has {expected}.")
+        columns: dict[str, Column | None] = {}
+        for name in self.schema_:
+            width = self.n_bins_[name] if name in self.edges_ and self.encode == "onehot" else 1
+            own, waiting = waiting[:width], waiting[width:]
+            if name not in self.edges_:
+                columns[own[0] if frame.named else name] = None
+                continue
+            codes = self._back([frame.columns[column] for column in own], name)
+            columns[name] = np.append(self.centers(name), np.nan)[codes]
+        kept = dict(zip(columns, (frame.columns.get(name) for name in columns), strict=True))
+        opened = Frame(
+            {**frame.columns, **{k: v for k, v in kept.items() if v is not None}}, frame.n_rows, frame.named
+        )
+        return rebuilt(X, opened, columns, container_of(X, self._asked()))
+
+    def _back(self, columns: list[Column], name: str) -> NDArray[np.int64]:
+        """Codes of labels, of codes as numbers, or of one column a range; missing is behind the last."""
+        domain = self.attributes_[name]
+        k = len(domain.values)
+        if len(columns) > 1:
+            cells = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
+            return np.where(np.isnan(cells).any(axis=1), k, np.argmax(np.nan_to_num(cells), axis=1))
+        column = columns[0]
+        if isinstance(column, Coded) or column.dtype.kind in "OUS":
+            column = domain.encode(column, strict=True) if not _of_numbers(column) else np.asarray(column, np.float64)
+        cells = np.asarray(column, dtype=np.float64)
+        wrong = (cells < 0) | (cells > k) | ((cells != np.floor(cells)) & ~np.isnan(cells))
+        if wrong.any():
+            raise TableError(f"{name!r} is {cells[np.argmax(wrong)]:g}; its ranges have the codes 0 to {k - 1}.")
+        return np.where(np.isnan(cells), k, cells).astype(np.int64)
+
+    def centers(self, name: str) -> NDArray[np.float64]:
+        """The middle of each range of a column.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+
+        Returns
+        -------
+        ndarray
+        """
+        values, edges = self._values_of(name).pooled[0], self.edges_[name]
+        if len(values) == 0:
+            return np.full(1, np.nan) if len(edges) == 0 else _middles(np.concatenate([edges[:1], edges, edges[-1:]]))
+        low, high = values[[0, -1]]
+        ends = [min(low, edges[0]), *edges, max(high, edges[-1])] if len(edges) else [low, high]
+        return _middles(np.array(ends))
+
+    # -- what was done -------------------------------------------------------------------
+
+    def _values_of(self, name: str) -> Values:
+        if name not in self.edges_:
+            raise OptionError(
+                f"{name!r} was not cut.",
+                hint=did_you_mean(name, self.edges_) or f"cut were {listed(self.edges_)}.",
+            )
+        return self.tallies_[name]
+
+    def report(self, name: str) -> CutReport:
+        """What was done to a column, and what it cost.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+
+        Returns
+        -------
+        CutReport
+            The cuts, why each was made, the counts of each class in each range, and the information
+            on the class before and after. It prints as a table.
+        """
+        self._check_fitted()
+        tally = self._values_of(name)
+        counts = tally.counts_in(self.edges_[name])
+        total = float(self.tallies_[self.target_.name].table.sum())
+        known = len(self.target_.values) > 1
+        return CutReport(
+            name=name,
+            target=self.target_.name,
+            how=str(self.how_[name]),
+            cuts=self.cuts_[name],
+            classes=tuple(self.target_.values) if known else ("rows",),
+            counts=counts,
+            n_values=len(tally.pooled[0]),
+            missing=total - float(counts.sum()),
+            before=information_of_values(tally) if known else float("nan"),
+            after=mutual_information(counts.T) if known else float("nan"),
+        )
+
+
+def _middles(ends: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(ends[:-1] + np.diff(ends) / 2)
+
+
+def _of_numbers(column: Column) -> bool:
+    """Whether an array of objects holds codes, not labels."""
+    if isinstance(column, Coded):
+        return False
+    return all(isinstance(cell, int | float | np.number | None) for cell in column)

@@ -1,0 +1,210 @@
+"""Names into numbers: nominal columns one-hot or as codes, ordinal ones as thresholds or number (000, 001)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.columns import refuse_infinity
+from countwise.errors import DataWarning, OptionError, TableError, UnseenValueError, listed
+from countwise.frames import Coded, Column, Frame, frame_of
+from countwise.learning import Tallying
+from countwise.outputs import container_of, names_in, rebuilt
+from countwise.parts import Part
+from countwise.schema import Schema
+
+__all__ = ["Encoding"]
+
+Columns = dict[str, NDArray[Any]]
+
+
+class Encoding(Tallying):
+    """Turn names into numbers; see `NumericEncoder`."""
+
+    def __init__(
+        self,
+        nominal: str = "onehot",
+        *,
+        ordinal: str = "thresholds",
+        drop: str | None = None,
+        types: Any = None,
+        unseen: str = "ignore",
+    ) -> None:
+        self.nominal = nominal
+        self.ordinal = ordinal
+        self.drop = drop
+        self.types = types
+        self.unseen = unseen
+
+    def _needs_target(self) -> bool:
+        return False
+
+    def _kinds(self, frame: Frame) -> Schema:
+        self._check_options()
+        schema = Schema.kinds(frame, self.types)
+        for a in schema.attributes:
+            if not isinstance(a, Nominal | Numeric):
+                raise TableError(
+                    f"{a.name!r} is {a.kind}; it cannot be turned into one number or a few. "
+                    "(A sparse matrix is numbers already.)"
+                )
+        return schema
+
+    def _check_options(self) -> None:
+        for name, known in (
+            ("nominal", ("onehot", "codes")),
+            ("ordinal", ("thresholds", "number", "nominal")),
+            ("drop", (None, "if_binary", "first")),
+            ("unseen", ("ignore", "error")),
+        ):
+            if getattr(self, name) not in known:
+                raise OptionError(f"{name}={getattr(self, name)!r} is unknown.", hint=f"give one of {listed(known)}.")
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        return []
+
+    def _settle(self) -> None:
+        coded = [a for a in self.schema_.attributes if self._way(a) == "codes" and len(a.values) > 2]  # type: ignore[attr-defined]
+        if coded:
+            first: Any = coded[0]
+            told = ", ".join(f"{code} {value}" for code, value in enumerate(first.values[:3]))
+            warnings.warn(
+                f"Codes give {listed([a.name for a in coded])} an order and distances that the values do not have "
+                f"({first.name}: {told}, ...): a learner that compares numbers will believe them. "
+                "Hint: nominal='onehot', or declare an order by types={...: Ordinal(...)}.",
+                DataWarning,
+                stacklevel=5,
+            )
+
+    def _way(self, a: Attribute) -> str:
+        if isinstance(a, Ordinal) and self.ordinal != "nominal":
+            return "codes of an order" if self.ordinal == "number" else "thresholds"
+        if isinstance(a, Nominal):
+            return self.nominal
+        return "same"
+
+    def _asked(self) -> str | None:
+        """The kind of table that `set_output` asked for."""
+        return None
+
+    def transform(self, X: Any) -> Any:
+        """Turn each column into numbers; missing stays missing (NaN in each column that comes of it).
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        table of the same kind
+        """
+        self._check_fitted()
+        given = frame_of(X)
+        if given.n_rows == 0:
+            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+        frame = self.schema_.match(given)
+        table = self.schema_.encode(frame, strict=self.unseen == "error")
+        refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
+        columns: dict[str, Column | None] = {}
+        for a in self.schema_.attributes:
+            columns.update(self._numbers(a, table[a.name]))
+        return rebuilt(X, frame, columns, container_of(X, self._asked()))
+
+    def _numbers(self, a: Attribute, column: NDArray[Any]) -> Columns:
+        way = self._way(a)
+        if way == "same":
+            return {a.name: column.astype(np.float64)}
+        assert isinstance(a, Nominal)  # noqa: S101 - what is not a number has values
+        missing = column == a.missing
+        if way == "onehot":  # a value never met is none of those that were
+            cells = {code: np.where(missing, np.nan, (column == code).astype(np.float64)) for code in self._kept(a)}
+            return {f"{a.name}={a.values[code]}": cell for code, cell in cells.items()}
+        missing = column >= a.missing
+        if way == "thresholds":
+            return {
+                f"{a.name}>{value}": np.where(missing, np.nan, (column > code).astype(np.float64))
+                for code, value in enumerate(a.values[:-1])
+            }
+        return {a.name: np.where(missing, np.nan, column.astype(np.float64))}
+
+    def _kept(self, a: Nominal) -> list[int]:
+        """The values that have a column of their own."""
+        first = self.drop == "first" or (self.drop == "if_binary" and len(a.values) == 2)
+        return list(range(int(first), len(a.values)))
+
+    @property
+    def expanded_(self) -> dict[str, list[str]]:
+        """The names of the columns that come of each attribute."""
+        nothing = np.empty(0, dtype=np.uint8)
+        return {a.name: list(self._numbers(a, nothing)) for a in self.schema_.attributes}
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that it takes; those met in training if there were any.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        self._check_fitted()
+        names = names_in(self, input_features)
+        out: list[str] = []
+        for (own, columns), name in zip(self.expanded_.items(), names, strict=True):
+            out.extend(f"{name}{column[len(own) :]}" for column in columns)
+        return np.array(out, dtype=object)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """The values behind the numbers.
+
+        Parameters
+        ----------
+        X : any table
+            What `transform` gave.
+
+        Returns
+        -------
+        table of the same kind
+        """
+        self._check_fitted()
+        frame = frame_of(X)
+        waiting = list(frame.columns.values())
+        expected = sum(len(columns) for columns in self.expanded_.values())
+        if len(waiting) != expected:
+            raise TableError(f"X has {len(waiting)} columns; what transform gives has {expected}.")
+        columns: dict[str, Column | None] = {}
+        for a in self.schema_.attributes:
+            width = len(self.expanded_[a.name])
+            own, waiting = waiting[:width], waiting[width:]
+            columns[a.name] = self._value(a, [np.asarray(c, dtype=np.float64) for c in own], frame.n_rows)
+        return rebuilt(X, frame, columns, container_of(X, self._asked()))
+
+    def _value(self, a: Attribute, columns: list[NDArray[np.float64]], n_rows: int) -> Column:
+        if not isinstance(a, Nominal):
+            return columns[0]
+        missing = np.zeros(n_rows, dtype=bool)
+        for column in columns:
+            missing |= np.isnan(column)
+        cells = np.nan_to_num(np.stack(columns, axis=1)) if columns else np.zeros((n_rows, 0))
+        way = self._way(a)
+        if way == "onehot":
+            first = len(a.values) - cells.shape[1]  # 1 if the first value has no column
+            none = ~cells.any(axis=1)
+            codes = np.argmax(cells, axis=1) + first if cells.shape[1] else np.zeros(n_rows, dtype=np.int64)
+            codes = np.where(none, 0 if first else len(a.values), codes)
+        elif way == "thresholds":
+            codes = cells.sum(axis=1).astype(np.int64)
+        else:
+            codes = cells[:, 0].astype(np.int64)
+            if ((codes < 0) | (codes >= len(a.values))).any():
+                raise UnseenValueError(f"{a.name!r} has the codes 0 to {len(a.values) - 1}.")
+        codes = np.where(missing, len(a.values), codes)
+        return Coded(codes, a.values, declared=True, ordered=isinstance(a, Ordinal))

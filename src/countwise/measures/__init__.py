@@ -1,0 +1,37 @@
+"""Measures, each written once.
+
+A table of counts has a row for each value of the attribute and a column for each class; several
+tables of one shape can be stacked. Information is in bits, 0 log 0 is 0.
+"""
+
+from __future__ import annotations
+
+from countwise.measures.bias import expected_information, pooled_rare
+from countwise.measures.counts import (
+    chi_square,
+    entropy,
+    gain_ratio,
+    gini,
+    gini_gain,
+    mutual_information,
+    pmi,
+    symmetrical_uncertainty,
+)
+from countwise.measures.numbers import LEAST, gaussian_information, information_of_values, leave_one_out_score
+
+__all__ = [
+    "LEAST",
+    "chi_square",
+    "entropy",
+    "expected_information",
+    "gain_ratio",
+    "gaussian_information",
+    "gini",
+    "gini_gain",
+    "information_of_values",
+    "leave_one_out_score",
+    "mutual_information",
+    "pmi",
+    "pooled_rare",
+    "symmetrical_uncertainty",
+]

@@ -1,0 +1,111 @@
+"""What numbers tell of the class: each value on its own, as Gaussians, or as counts of the other rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.measures.counts import entropy, log2
+from countwise.tallies import Values
+
+__all__ = ["LEAST", "gaussian_information", "information_of_values", "leave_one_out_score"]
+
+LEAST = -700.0  # the log-probability of what is called impossible: a finite price for being wrong
+
+
+def information_of_values(tally: Values) -> float:
+    """What the values of a numeric attribute tell of the class when each is a value of its own, in bits.
+
+    Examples
+    --------
+    >>> from countwise import Values
+    >>> from countwise.measures import information_of_values
+    >>> information_of_values(Values.from_arrays([1.0, 2.0, 3.0, 3.0], ["no", "yes", "no", "yes"]))
+    0.5
+    """
+    values, _, weights = tally.merged
+    if len(values) == 0:
+        return 0.0
+    n = np.ones(len(values)) if weights is None else weights.astype(np.float64)
+    at_value = np.add.reduceat(n, np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])))
+    unsure = float((at_value * log2(at_value)).sum() - (n * log2(n)).sum()) / float(n.sum())
+    return max(entropy(tally.n) - unsure, 0.0)
+
+
+def gaussian_information(n: NDArray[Any], mean: NDArray[Any], variance: NDArray[Any]) -> float:
+    """What a number tells of the class if it is Gaussian in each class, in bits.
+
+    .. math:: I = Σ_c P(c) ∫ f(x | c) log₂ [f(x | c) / f(x)] dx
+
+    Parameters
+    ----------
+    n, mean, variance : ndarray, shape (classes,)
+        How many values each class has, their mean and their variance.
+
+    Returns
+    -------
+    float
+        By the trapezoid rule, exact to about 1e-6; NaN if a class has no spread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import gaussian_information
+    >>> round(gaussian_information(np.array([5, 5]), np.array([0.0, 100.0]), np.array([1.0, 1.0])), 6)
+    1.0
+    """
+    there = np.asarray(n) > 0
+    share = np.asarray(n, dtype=np.float64)[there] / max(float(np.sum(n)), 1e-300)
+    mu, sd = np.asarray(mean)[there], np.sqrt(np.asarray(variance)[there])
+    if len(share) < 2:
+        return 0.0
+    if not (sd > 0).all():
+        return float("nan")
+    # a grid that is fine wherever some class is narrow
+    x = np.unique((mu + np.linspace(-12, 12, 2401)[:, None] * sd).ravel())
+    log_f = -0.5 * ((x[:, None] - mu) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
+    log_mix = np.logaddexp.reduce(log_f + np.log(share), axis=1)
+    inner = (share * np.exp(log_f) * (log_f - log_mix[:, None])).sum(axis=1)
+    area = float(((inner[1:] + inner[:-1]) * np.diff(x)).sum() / 2)
+    return max(area / np.log(2), 0.0)
+
+
+def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0) -> float:
+    """The mean over the rows of log P(class | value), in nats, the row itself left out.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (values, classes)
+        A contingency table.
+    pseudo : ndarray, shape (values,), or float, default=1
+        Imagined counts of each value in each class.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import leave_one_out_score
+    >>> round(leave_one_out_score(np.array([[5, 0], [0, 9]])), 4)
+    -0.1392
+    """
+    n_vc = np.asarray(counts, dtype=np.float64)
+    added = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), n_vc.shape[:1])[:, None]
+    n_c, mass = n_vc.sum(axis=0), float(added.sum())
+    if not n_c.sum() > 0:
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        joint = np.log(n_vc + added) - np.log(n_c + mass) + np.log(n_c)  # (values, classes)
+        own = np.log(np.maximum(n_vc - 1 + added, 0)) - np.log(n_c - 1 + mass) + np.log(np.maximum(n_c - 1, 0))
+        own = np.where(np.isnan(own), -np.inf, own)
+        total = 0.0
+        for c in range(n_vc.shape[1]):
+            rest = np.delete(joint, c, axis=1)
+            log_sum = np.logaddexp.reduce(np.column_stack([rest, own[:, c]]), axis=1)
+            score = np.nan_to_num(own[:, c] - log_sum, nan=LEAST, neginf=LEAST)
+            total += float((n_vc[:, c] * np.maximum(score, LEAST)).sum())
+    return total / float(n_c.sum())

@@ -1,0 +1,63 @@
+"""Pictures, for those who have matplotlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from countwise.errors import OptionError
+
+__all__ = ["plot_search"]
+
+INK, SOFT, MARK = "#1f3a5f", "#b8c4d3", "#c8102e"
+
+
+def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
+    """The axes to draw on; new ones if none are given."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise OptionError("Pictures need matplotlib.", hint="pip install countwise[plot].") from None
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def plot_search(search: Any, ax: Any = None) -> Any:
+    """The score of a `WrapperSelector` against the number of attributes.
+
+    Each subset that was scored is a dot; the line is the path taken (for an exhaustive search the
+    best of each size), and the ring is the choice.
+
+    Parameters
+    ----------
+    search : WrapperSelector
+        Fitted.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = axes(ax)
+    sizes = [len(subset) for subset in search.scores_]
+    ax.scatter(sizes, list(search.scores_.values()), s=12, color=SOFT, label="subsets scored", zorder=1)
+    path = search.path_
+    ax.plot(path["attributes"], path["score"], "o-", color=INK, markersize=4, label="path taken", zorder=2)
+    chosen = int(search.support_.sum())
+    ring = {"facecolors": "none", "edgecolors": MARK, "linewidths": 1.8}
+    ax.scatter([chosen], [search.score_], s=120, label=f"chosen: {chosen}", zorder=3, **ring)
+    names = search.get_feature_names_out().tolist()
+    if len(names) <= 4:
+        ax.annotate(", ".join(names), (chosen, search.score_), (0, 10), textcoords="offset points", ha="center",
+                    color=MARK, fontsize=9)  # fmt: skip
+    ax.margins(y=0.15)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel("number of attributes")
+    scoring = search.scoring if isinstance(search.scoring, str) else "score"
+    ax.set_ylabel(f"cross-validated {scoring.replace('_', ' ')}")
+    ax.set_title(f"{search.direction} search", loc="left", fontsize=10)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.legend(frameon=False, fontsize=8)
+    return ax

@@ -1,0 +1,276 @@
+"""Selectors with scikit-learn's face, over frames as they are: strings, gaps and all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+
+from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.frames import Frame, frame_of, is_sparse
+from countwise.outputs import chosen, container_of, library_of, names_in, rebuilt
+from countwise.selection.filters import ADJUSTED, SCORES, Contingency, Filtering, scored
+from countwise.working import Grid
+
+__all__ = ["FilterSelector", "Selector"]
+
+
+class Choosing:
+    """Give back the chosen columns of any table, in the kind of table that it is."""
+
+    n_features_in_: int
+    names_: tuple[str, ...]
+    _get_support_mask: Any
+    _sklearn_output_config: dict[str, str]
+
+    def _remember(self, X: Any, frame: Frame) -> None:
+        block = next(iter(frame.columns.values())) if is_sparse(X) else None
+        self.names_ = frame.names if block is None else tuple(f"x{j}" for j in range(block.shape[1]))
+        self.n_features_in_ = len(self.names_)
+        vars(self).pop("feature_names_in_", None)
+        if frame.named:
+            self.feature_names_in_ = np.array(frame.names, dtype=object)
+
+    def _fitted_frame(self, X: Any) -> Frame:
+        """A table with the columns that were met in training, found by name or by place."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        frame = frame_of(X)
+        n = next(iter(frame.columns.values())).shape[1] if is_sparse(X) else len(frame.columns)
+        if frame.named and hasattr(self, "feature_names_in_"):
+            lost = [name for name in self.names_ if name not in frame.columns]
+            if lost:
+                raise TableError(
+                    f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
+                    hint=did_you_mean(lost[0], frame.columns) or f"it has {listed(frame.columns)}.",
+                )
+        elif n != self.n_features_in_:
+            raise TableError(
+                f"X has {n} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
+            )
+        return frame
+
+    def transform(self, X: Any) -> Any:
+        """The chosen columns.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        table of the same kind
+        """
+        frame = self._fitted_frame(X)
+        if frame.n_rows == 0:
+            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+        places = np.flatnonzero(self._get_support_mask()).tolist()
+        if frame.named and hasattr(self, "feature_names_in_"):
+            where = {name: place for place, name in enumerate(frame.names)}
+            places = [where[self.names_[place]] for place in places]
+        picked = chosen(X, frame, places)
+        asked = container_of(X, self._asked())
+        if asked == library_of(X) or is_sparse(X):
+            return picked
+        names = [str(n) for n in self.get_feature_names_out()]
+        columns = dict(zip(names, (frame.columns[frame.names[p]] for p in places), strict=True))
+        return rebuilt(X, frame, columns, asked)
+
+    def _asked(self) -> str:
+        from sklearn import get_config
+
+        own = getattr(self, "_sklearn_output_config", {})
+        return str(own.get("transform", get_config()["transform_output"]))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the chosen columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of all columns; those met in training if there were any.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        names = np.array(names_in(self, input_features), dtype=object)
+        return names[self._get_support_mask()]
+
+    def inverse_transform(self, X: Any) -> Any:
+        """All columns again; those that were not chosen are missing.
+
+        Parameters
+        ----------
+        X : any table
+            What `transform` gave.
+
+        Returns
+        -------
+        table of the same kind
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        frame = frame_of(X)
+        mask = self._get_support_mask()
+        if is_sparse(X) or len(frame.columns) != int(mask.sum()):
+            raise TableError(f"X must be a dense table of the {int(mask.sum())} chosen columns.")
+        waiting = iter(frame.columns.values())
+        gaps = np.full(frame.n_rows, np.nan)
+        columns = {name: next(waiting) if kept else gaps for name, kept in zip(self.names_, mask, strict=True)}
+        return rebuilt(X, frame, columns, container_of(X, self._asked()))
+
+
+class Selector(Choosing, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """What scikit-learn asks of a selector that takes tables as they are."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "support_")
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        mask: NDArray[np.bool_] = self.support_
+        return mask
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = []
+        tags.target_tags.required = True
+        return tags
+
+
+class FilterSelector(Selector):
+    """Keep the attributes that score best on their own (001).
+
+    Parameters
+    ----------
+    score : str, default="information_gain"
+        "information_gain", "gain_ratio", "symmetrical_uncertainty", "chi_square", "gini_gain",
+        or, freed of the favor for attributes of many or of rare values, "adjusted_gain" or
+        "adjusted_chi_square".
+    k : int, optional
+        Keep so many; at a tie the first columns. 10 if neither is given.
+    threshold : float, optional
+        Keep those that score more than this.
+    numeric, nominal, ordinal, types
+        How columns are read; see `scores`. An attribute that is read as several two-valued
+        ones scores as the best of them.
+    adjust : {"permutation", "analytic"}, default="permutation"
+        How the adjusted scores are found.
+
+    Attributes
+    ----------
+    scores_ : ndarray
+        The score of each column; NaN where it has none.
+    table_ : Grid
+        All scores; see `scores`.
+    support_ : ndarray of bool
+        Which columns are kept.
+    ties_ : tuple of str
+        Columns left out that score as well as the last one kept.
+
+    Examples
+    --------
+    >>> from countwise import FilterSelector, samples
+    >>> tennis = samples.load("tennis")
+    >>> list(FilterSelector(k=2).fit_transform(tennis.X, tennis.y))
+    ['outlook', 'humidity']
+    """
+
+    def __init__(
+        self,
+        score: str = "information_gain",
+        *,
+        k: int | None = None,
+        threshold: float | None = None,
+        numeric: Any = "mdl",
+        nominal: str = "nominal",
+        ordinal: str = "nominal",
+        adjust: str = "permutation",
+        types: Any = None,
+    ) -> None:
+        self.score = score
+        self.k = k
+        self.threshold = threshold
+        self.numeric = numeric
+        self.nominal = nominal
+        self.ordinal = ordinal
+        self.adjust = adjust
+        self.types = types
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Score the columns.
+
+        Parameters
+        ----------
+        X : any table
+            Columns of any kind, with gaps.
+        y : array-like or str
+            The class of each row, or the name of its column in X.
+        sample_weight : array-like, optional
+            A weight for each row.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        filters = Filtering(numeric=self.numeric, nominal=self.nominal, ordinal=self.ordinal, types=self.types)
+        filters.fit(X, y, sample_weight)
+        frame = frame_of(X)
+        self._remember(X, frame.without(y) if isinstance(y, str) else frame)
+        found = scored(filters.contingencies_, self.adjust if self.score in ADJUSTED else None)
+        self.table_ = Grid(found)
+        self.scores_ = _per_column(
+            filters.contingencies_, np.array(found[self.score], dtype=np.float64), is_sparse(X)
+        )
+        self.support_ = self._kept()
+        return self
+
+    def _check_options(self) -> None:
+        if self.score not in (*SCORES, *ADJUSTED):
+            raise OptionError(
+                f"score={self.score!r} is unknown.",
+                hint=did_you_mean(self.score, (*SCORES, *ADJUSTED)) or f"scores are {listed((*SCORES, *ADJUSTED))}.",
+            )
+        if self.k is not None and self.threshold is not None:
+            raise OptionError("Give k or threshold, not both.")
+        whole = isinstance(self.k, int | np.integer) and not isinstance(self.k, bool)
+        if self.k is not None and not (whole and self.k >= 1):
+            raise OptionError(f"k must be a whole number, 1 or more, not {self.k!r}.")
+
+    def _kept(self) -> NDArray[np.bool_]:
+        self.ties_: tuple[str, ...] = ()
+        values = np.nan_to_num(self.scores_, nan=-np.inf)
+        if self.threshold is not None:
+            return values > self.threshold
+        k = min(10 if self.k is None else int(self.k), len(values))
+        order = np.argsort(-values, kind="stable")
+        support = np.zeros(len(values), dtype=bool)
+        support[order[:k]] = True
+        last = values[order[k - 1]]
+        self.ties_ = tuple(
+            self.names_[j] for j in order[k:] if abs(values[j] - last) <= 1e-12 * max(abs(last), 1e-12)
+        )
+        return support
+
+
+def _per_column(found: Sequence[Contingency], values: NDArray[np.float64], sparse: bool) -> NDArray[np.float64]:
+    """The best score of each column's tables; each word of a sparse matrix is a column of its own."""
+    if sparse:
+        return values
+    ends = np.cumsum([len(c.names) for c in found])
+    parts = np.split(values, ends[:-1])
+    return np.array([np.nanmax(part) if len(part) and not np.isnan(part).all() else np.nan for part in parts])
