@@ -51,6 +51,12 @@ struct Boxes {
 constexpr std::size_t gauss_order = 16;
 constexpr std::size_t gauss_row = gauss_order + 1;
 
+// Values in ascending order, of which each has a class and a weight: all 1 if weights.data is null.
+struct Entries {
+    const double* values;
+    Column codes, weights;
+};
+
 // An int return is 0 if all went well, or 1 + the number of the column that holds a code out of range.
 struct Kernels {
     const char* name;
@@ -93,6 +99,20 @@ struct Kernels {
     void (*gauss_log_sums)(const Points& points, const Boxes& boxes, const double* queries, std::size_t n,
                            double* sums);
     void (*gauss_loo_log_sums)(const Points& points, const Boxes& boxes, double* sums);
+    // Values of several classes in one order, with codes of the given type.
+    void (*merge_sets)(const double* const* values, const std::size_t* sizes, std::size_t n_classes, Type type,
+                       double* merged, void* codes);
+    // The weights in the order of merged codes; a stride may be 0. As int64 if whole, else as float64.
+    void (*merge_weights)(Column codes, std::size_t n, const Column* weights, const std::size_t* sizes,
+                          std::size_t n_classes, bool whole, void* merged);
+    // The weight of each class; returns 1 for a code out of range, 2 for a negative or infinite weight.
+    int (*class_totals)(const Entries& entries, std::size_t start, std::size_t stop, std::size_t n_classes,
+                        double* totals);
+    // The best place or -1, given the totals. x_log_x is a table up to the sum of whole weights, or null.
+    std::int64_t (*best_cut)(const Entries& entries, std::size_t start, std::size_t stop, std::size_t n_classes,
+                             const double* totals, double tolerance, const double* x_log_x);
+    void (*cut_codes)(Column column, std::size_t rows, const double* edges, std::size_t n_edges, Type type,
+                      void* out);
 };
 
 }  // namespace countwise

@@ -28,6 +28,11 @@ const Kernels kernels = {
     gauss_expand,
     gauss_log_sums,
     gauss_loo_log_sums,
+    merge_sets,
+    merge_weights,
+    class_totals,
+    best_cut,
+    cut_codes,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -38,5 +38,13 @@ void gauss_log_sums_exact(const Points& points, const double* queries, size_t n,
 size_t gauss_expand(const Points& points, double tolerance, int64_t* boxes, double* taylor);
 void gauss_log_sums(const Points& points, const Boxes& boxes, const double* queries, size_t n, double* sums);
 void gauss_loo_log_sums(const Points& points, const Boxes& boxes, double* sums);
+void merge_sets(const double* const* values, const size_t* sizes, size_t n_classes, Type type, double* merged,
+                void* codes);
+void merge_weights(Column codes, size_t n, const Column* weights, const size_t* sizes, size_t n_classes, bool whole,
+                   void* merged);
+int class_totals(const Entries& entries, size_t start, size_t stop, size_t n_classes, double* totals);
+int64_t best_cut(const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
+                 double tolerance, const double* x_log_x);
+void cut_codes(Column column, size_t rows, const double* edges, size_t n_edges, Type type, void* out);
 
 }  // namespace countwise::COUNTWISE_LEVEL

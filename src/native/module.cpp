@@ -210,4 +210,5 @@ NB_MODULE(_native, m) {
     define_columns(m);
     define_objects(m);
     define_gauss(m);
+    define_cuts(m);
 }

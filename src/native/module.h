@@ -19,5 +19,6 @@ void define_integers(nb::module_& m);
 void define_columns(nb::module_& m);
 void define_objects(nb::module_& m);
 void define_gauss(nb::module_& m);
+void define_cuts(nb::module_& m);
 
 }  // namespace countwise

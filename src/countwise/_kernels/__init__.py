@@ -25,10 +25,12 @@ __all__ = [
     "add_lookup",
     "add_poisson",
     "argmax_rows",
+    "best_cut",
     "class_moments",
     "count_codes",
     "csr_add",
     "csr_class_sums",
+    "cut_codes",
     "encode_columns",
     "factorize_objects",
     "find_infinity",
@@ -39,6 +41,8 @@ __all__ = [
     "gauss_loo_log_sums",
     "integer_domain",
     "mark_columns",
+    "mdl_cuts",
+    "merge_sets",
     "normalize",
     "over_blocks",
     "over_items",
@@ -84,10 +88,12 @@ add_gaussian = _chosen.add_gaussian
 add_lookup = _chosen.add_lookup
 add_poisson = _chosen.add_poisson
 argmax_rows = _chosen.argmax_rows
+best_cut = _chosen.best_cut
 class_moments = _chosen.class_moments
 count_codes = _chosen.count_codes
 csr_add = _chosen.csr_add
 csr_class_sums = _chosen.csr_class_sums
+cut_codes = _chosen.cut_codes
 encode_columns = _chosen.encode_columns
 factorize_objects = _chosen.factorize_objects
 find_infinity = _chosen.find_infinity
@@ -98,4 +104,6 @@ gauss_log_sums_exact = _chosen.gauss_log_sums_exact
 gauss_loo_log_sums = _chosen.gauss_loo_log_sums
 integer_domain = _chosen.integer_domain
 mark_columns = _chosen.mark_columns
+mdl_cuts = _chosen.mdl_cuts
+merge_sets = _chosen.merge_sets
 normalize = _chosen.normalize

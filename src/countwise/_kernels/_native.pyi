@@ -12,6 +12,9 @@ from countwise._kernels.reference import (
     argmax_rows as argmax_rows,
 )
 from countwise._kernels.reference import (
+    best_cut as best_cut,
+)
+from countwise._kernels.reference import (
     class_moments as class_moments,
 )
 from countwise._kernels.reference import (
@@ -22,6 +25,9 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     csr_class_sums as csr_class_sums,
+)
+from countwise._kernels.reference import (
+    cut_codes as cut_codes,
 )
 from countwise._kernels.reference import (
     encode_columns as encode_columns,
@@ -52,6 +58,12 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     mark_columns as mark_columns,
+)
+from countwise._kernels.reference import (
+    mdl_cuts as mdl_cuts,
+)
+from countwise._kernels.reference import (
+    merge_sets as merge_sets,
 )
 from countwise._kernels.reference import (
     normalize as normalize,

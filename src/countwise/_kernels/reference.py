@@ -18,6 +18,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from countwise._kernels.checks import (
+    check_codes,
+    check_columns,
+    check_out,
+    check_points,
+    check_rows,
+    check_table,
+    check_weights,
+)
+from countwise._kernels.reference_cuts import (
+    best_cut as best_cut,
+)
+from countwise._kernels.reference_cuts import (
+    cut_codes as cut_codes,
+)
+from countwise._kernels.reference_cuts import (
+    mdl_cuts as mdl_cuts,
+)
+from countwise._kernels.reference_cuts import (
+    merge_sets as merge_sets,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal
@@ -54,9 +76,9 @@ def class_moments(
     -------
     n, mean, m2 : float64 array (columns, classes)
     """
-    rows = _check_codes(codes, "codes")
-    _check_columns(columns, rows)
-    w = np.ones(rows) if weights is None else _check_weights(weights, rows)
+    rows = check_codes(codes, "codes")
+    check_columns(columns, rows)
+    w = np.ones(rows) if weights is None else check_weights(weights, rows)
     n, mean, m2 = (np.zeros((len(columns), n_classes)) for _ in range(3))
     for j, column in enumerate(columns):
         x = column.astype(np.float64)
@@ -94,13 +116,13 @@ def count_codes(column: Array, given: Array, weights: Array | None, n_values: in
     array (n_given, n_values)
         int64 if weights are None or of an integer (or bool) type, else float64.
     """
-    rows = _check_codes(column, "column")
-    _check_rows("given", _check_codes(given, "given"), rows)
+    rows = check_codes(column, "column")
+    check_rows("given", check_codes(given, "given"), rows)
     kept = (column < n_values) & (given < n_given)
     key = given[kept].astype(np.intp) * n_values + column[kept]
     if weights is None:
         return np.bincount(key, minlength=n_given * n_values).astype(np.int64).reshape(n_given, n_values)
-    _check_rows("weights", weights.size, rows)
+    check_rows("weights", weights.size, rows)
     kind = np.float64 if weights.dtype.kind == "f" else np.int64
     counts: Array = np.zeros(n_given * n_values, kind)
     np.add.at(counts, key, weights[kept].astype(kind))
@@ -118,11 +140,11 @@ def add_lookup(columns: Sequence[Array], tables: Sequence[Floats], out: Floats) 
         Entries may be minus infinity.
     out : float64 array (rows, classes)
     """
-    rows, classes = _check_out(out)
+    rows, classes = check_out(out)
     if len(columns) != len(tables):
         raise ValueError(f"there are {len(columns)} columns but {len(tables)} tables")
     for j, (column, table) in enumerate(zip(columns, tables, strict=True)):
-        _check_rows(f"column {j}", _check_codes(column, f"column {j}"), rows)
+        check_rows(f"column {j}", check_codes(column, f"column {j}"), rows)
         if table.ndim != 2 or table.shape[1] != classes:
             raise ValueError(f"table {j} has shape {table.shape}; it needs {classes} classes")
         if rows and int(column.max()) >= len(table):
@@ -140,10 +162,10 @@ def add_gaussian(columns: Sequence[Array], mean: Floats, inverse_sd: Floats, log
     mean, inverse_sd, log_norm : float64 array (columns, classes)
     out : float64 array (rows, classes)
     """
-    rows, classes = _check_out(out)
-    _check_columns(columns, rows)
+    rows, classes = check_out(out)
+    check_columns(columns, rows)
     for name, table in (("mean", mean), ("inverse_sd", inverse_sd), ("log_norm", log_norm)):
-        _check_table(name, table, len(columns), classes)
+        check_table(name, table, len(columns), classes)
     for j, column in enumerate(columns):
         x = column.astype(np.float64)[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -166,9 +188,9 @@ def add_poisson(columns: Sequence[Array], rate: Floats, out: Floats) -> None:
     """
     from scipy.special import gammaln, xlogy
 
-    rows, classes = _check_out(out)
-    _check_columns(columns, rows)
-    _check_table("rate", rate, len(columns), classes)
+    rows, classes = check_out(out)
+    check_columns(columns, rows)
+    check_table("rate", rate, len(columns), classes)
     for j, column in enumerate(columns):
         x = column.astype(np.float64)[:, None]
         inside = np.where((x >= 0) & np.isfinite(x), x, 0.0)
@@ -196,7 +218,7 @@ def normalize(out: Floats, kind: Literal["log", "proba"]) -> int:
     int
         How many rows became NaN.
     """
-    rows, classes = _check_out(out)
+    rows, classes = check_out(out)
     if kind not in ("log", "proba"):
         raise ValueError(f"kind is {kind!r}; it must be 'log' or 'proba'")
     if classes == 0 or rows == 0:
@@ -226,7 +248,7 @@ def argmax_rows(out: Floats) -> NDArray[np.intp]:
     -------
     intp array (rows,)
     """
-    _, classes = _check_out(out)
+    _, classes = check_out(out)
     if classes == 0:
         raise ValueError("out has no classes to choose from")
     best: NDArray[np.intp] = out.argmax(axis=1)
@@ -265,9 +287,9 @@ def csr_class_sums(
     -------
     float64 array (n_classes, n_columns)
     """
-    rows = _check_codes(codes, "codes")
+    rows = check_codes(codes, "codes")
     row, column, x = _entries(indptr, indices, data, rows, n_columns, present)
-    w = np.ones(rows) if weights is None else _check_weights(weights, rows)
+    w = np.ones(rows) if weights is None else check_weights(weights, rows)
     kept = (codes < n_classes)[row]
     row, column, x = row[kept], column[kept], x[kept]
     key = codes[row].astype(np.intp) * n_columns + column
@@ -288,7 +310,7 @@ def csr_add(indptr: Array, indices: Array, data: Array, table: Floats, present: 
         Take 1 for the entries above 0, and 0 for others.
     out : float64 array (rows, classes)
     """
-    rows, classes = _check_out(out)
+    rows, classes = check_out(out)
     if table.ndim != 2 or table.shape[1] != classes:
         raise ValueError(f"table has shape {table.shape}; it needs {classes} classes")
     row, column, x = _entries(indptr, indices, data, rows, len(table), present)
@@ -331,7 +353,7 @@ def float_is_integral(column: Array) -> bool:
     -------
     bool
     """
-    _check_columns([column], len(column))
+    check_columns([column], len(column))
     if column.dtype.kind != "f":
         return True
     x = column[~np.isnan(column)]
@@ -376,7 +398,7 @@ def find_infinity(columns: Sequence[Array]) -> tuple[int, int] | None:
     (column, row) or None
         Of the first infinity met; which one that is, where there are several, is not said.
     """
-    _check_columns(columns, len(columns[0]) if columns else 0)
+    check_columns(columns, len(columns[0]) if columns else 0)
     for j, column in enumerate(columns):
         if column.dtype.kind == "f":
             found = np.isinf(column)
@@ -401,7 +423,7 @@ def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, 
     outside : uint8, shape (n_columns,)
         1 if the column holds anything else: a number outside, or one that is not whole.
     """
-    _check_columns(columns, len(columns[0]) if columns else 0)
+    check_columns(columns, len(columns[0]) if columns else 0)
     marks = np.zeros((len(columns), span + 1), np.uint8)
     outside = np.zeros(len(columns), np.uint8)
     for j, column in enumerate(columns):
@@ -434,9 +456,9 @@ def encode_columns(
     codes : list of codes
         Contiguous arrays of the lookups' types, to be filled.
     """
-    _check_columns(columns, len(columns[0]) if columns else 0)
+    check_columns(columns, len(columns[0]) if columns else 0)
     for column, low, lookup, other, to in zip(columns, lows, lookups, others, codes, strict=True):
-        _check_codes(lookup, "lookup")
+        check_codes(lookup, "lookup")
         if abs(low) > 2**62:
             raise ValueError("a low must lie within 2**62 of 0")
         to[:] = other
@@ -516,7 +538,7 @@ def gauss_log_sums_exact(points: Floats, weights: Floats | None, h: float, queri
     float64 array (queries,)
         Accurate however far out; minus infinity if there is no point.
     """
-    w = _check_points(points, weights, h)
+    w = check_points(points, weights, h)
     step = max(1, _BLOCK // max(len(points), 1))
     blocks = [_log_sums(points, w, h, queries[i : i + step]) for i in range(0, len(queries), step)]
     sums = np.concatenate([np.empty(0), *blocks])
@@ -554,7 +576,7 @@ def gauss_expand(
     taylor : float64 array (B, order + 1)
         Their coefficients, and in the last column the sum below which the expansion is not to be trusted.
     """
-    _check_points(points, weights, h)
+    check_points(points, weights, h)
     return np.empty(0, np.int64), np.empty((0, 17))
 
 
@@ -609,7 +631,7 @@ def gauss_loo_log_sums(
     float64 array (points,)
         Minus infinity if nothing remains.
     """
-    w = _check_points(points, weights, h)
+    w = check_points(points, weights, h)
     rest = np.where(w >= 1, w - 1, 0.0)
     sums = np.empty(len(points))
     for i in range(len(points)):
@@ -617,61 +639,3 @@ def gauss_loo_log_sums(
         others[i] = rest[i]
         sums[i] = _log_sums(points, others, h, points[i : i + 1])[0]
     return sums
-
-
-# Checks
-
-
-def _check_codes(codes: Array, name: str) -> int:
-    if codes.ndim != 1 or codes.dtype not in (np.uint8, np.uint16, np.uint32):
-        raise TypeError(f"{name}: codes are 1-D uint8, uint16 or uint32, not {codes.dtype} {codes.shape}")
-    return len(codes)
-
-
-def _check_columns(columns: Sequence[Array], rows: int) -> None:
-    for j, column in enumerate(columns):
-        if column.ndim != 1:
-            raise ValueError(f"column {j} has {column.ndim} dimensions; it needs 1")
-        if column.dtype.kind not in "fiub" or column.dtype.itemsize > 8 or column.dtype == np.float16:
-            raise TypeError(f"column {j} is {column.dtype}; it must be float32, float64, an integer or bool")
-        _check_rows(f"column {j}", len(column), rows)
-
-
-def _check_rows(name: str, found: int, rows: int) -> None:
-    if found != rows:
-        raise ValueError(f"{name} has {found} rows; {rows} are needed")
-
-
-def _check_weights(weights: Floats, rows: int) -> Floats:
-    if weights.dtype != np.float64 or weights.ndim != 1:
-        raise TypeError(f"weights are 1-D float64, not {weights.dtype}")
-    _check_rows("weights", len(weights), rows)
-    return weights
-
-
-def _check_out(out: Floats) -> tuple[int, int]:
-    if out.dtype != np.float64:
-        raise TypeError(f"out is {out.dtype}; it must be float64")
-    if out.ndim != 2 or not out.flags.c_contiguous:
-        raise ValueError(f"out must be C-contiguous (rows, classes), not of shape {out.shape}")
-    return out.shape[0], out.shape[1]
-
-
-def _check_table(name: str, table: Floats, columns: int, classes: int) -> None:
-    if table.shape != (columns, classes):
-        raise ValueError(f"{name} has shape {table.shape}; it needs {(columns, classes)}")
-
-
-def _check_points(points: Floats, weights: Floats | None, h: float) -> Floats:
-    if points.dtype != np.float64 or points.ndim != 1:
-        raise TypeError(f"points are 1-D float64, not {points.dtype}")
-    if not np.all(np.isfinite(points)) or np.any(np.diff(points) < 0):
-        raise ValueError("points must be finite and ascending")
-    if not (h > 0 and np.isfinite(h)):
-        raise ValueError(f"h is {h}; a width is finite and above 0")
-    if weights is None:
-        return np.ones(len(points))
-    w = _check_weights(weights, len(points))
-    if not np.all((w >= 0) & np.isfinite(w)):
-        raise ValueError("weights must be finite and not negative")
-    return w

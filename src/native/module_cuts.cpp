@@ -1,0 +1,282 @@
+// Bindings of the kernels that cut a numeric column.
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "module.h"
+
+namespace countwise {
+
+namespace {
+
+using Counts = std::vector<double>;
+
+bool is_float(Type type) { return type == Type::f64 || type == Type::f32; }
+
+double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0.0; }
+
+// x log x of 0, 1, 2 ... as far as `most`, kept for later calls in any thread.
+std::shared_ptr<const Counts> x_log_x_table(std::size_t most) {
+    static std::mutex lock;
+    static std::shared_ptr<const Counts> kept = std::make_shared<Counts>();
+    const std::lock_guard<std::mutex> held(lock);
+    if (kept->size() <= most) {
+        auto grown = std::make_shared<Counts>(*kept);
+        grown->reserve(std::max(most + 1, 2 * kept->size()));
+        while (grown->size() < grown->capacity()) grown->push_back(x_log_x(static_cast<double>(grown->size())));
+        kept = grown;
+    }
+    return kept;
+}
+
+// The information about the class in nats: n log n - sum of n_c log n_c.
+double information(const Counts& counts) {
+    double n = 0, sum = 0;
+    for (const double count : counts) n += count, sum += x_log_x(count);
+    return std::max(0.0, x_log_x(n) - sum);
+}
+
+double sum_of(const Counts& counts) {
+    double n = 0;
+    for (const double count : counts) n += count;
+    return n;
+}
+
+struct Cut {
+    std::int64_t place = -1;
+    Counts left, right;
+};
+
+// Values in ascending order with their classes and weights.
+class Sequence {
+public:
+    Sequence(nb::handle values, nb::handle codes, nb::handle weights, std::size_t n_classes)
+        : values_(float_array(values, "values", 1)),
+          codes_(codes_array(codes, "codes", values_.size())),
+          n_classes_(n_classes) {
+        entries_ = {values_.data<const double>(), codes_.column(), {nullptr, 0, Type::f64}};
+        if (weights.is_none()) return;
+        weights_.push_back(column_array(weights, "weights"));
+        check_rows("weights", weights_[0].size(), size());
+        entries_.weights = weights_[0].column();
+        whole_ = !is_float(weights_[0].type());
+    }
+    std::size_t size() const { return values_.size(); }
+    std::size_t classes() const { return n_classes_; }
+
+    // What a kernel finds wrong is told by `refuse`, with the interpreter's lock held.
+    int totals(std::size_t start, std::size_t stop, Counts* counts) const {
+        counts->assign(n_classes_, 0.0);
+        return kernels().class_totals(entries_, start, stop, n_classes_, counts->data());
+    }
+    void refuse(int wrong) const {
+        if (wrong == 1) refuse_value("codes hold a class beyond the " + std::to_string(n_classes_) + " there are");
+        if (wrong == 2) refuse_value("weights must be finite and not negative");
+    }
+    // A table costs its length: it is for sequences that are not much shorter than their weight.
+    void make_table(std::size_t entries, const Counts& counts) {
+        const double n = sum_of(counts);
+        if (whole_ && n <= most_table && n <= 16.0 * static_cast<double>(entries) + 4096.0)
+            table_ = x_log_x_table(static_cast<std::size_t>(n));
+    }
+    Cut best(std::size_t start, std::size_t stop, const Counts& counts) const {
+        const double n = sum_of(counts);
+        const double size = n > 0 ? n * (1 + std::fabs(std::log(n))) : 0.0;
+        const double tolerance = 1e-12 * information(counts) + 4e-15 * size;
+        Cut cut;
+        cut.place = kernels().best_cut(entries_, start, stop, n_classes_, counts.data(), tolerance,
+                                       table_ ? table_->data() : nullptr);
+        const std::size_t place = cut.place < 0 ? start : static_cast<std::size_t>(cut.place);
+        totals(start, place, &cut.left);
+        if (whole_) {
+            cut.right = counts;
+            for (std::size_t c = 0; c < n_classes_; ++c) cut.right[c] -= cut.left[c];
+        } else {
+            totals(place, stop, &cut.right);  // a difference would not be exactly 0 where a class is absent
+        }
+        return cut;
+    }
+
+private:
+    static constexpr double most_table = 1 << 22;
+    Array values_, codes_;
+    std::vector<Array> weights_;
+    std::size_t n_classes_;
+    Entries entries_{};
+    bool whole_ = true;
+    std::shared_ptr<const Counts> table_;
+};
+
+nb::object array_of(const Counts& numbers) {
+    const nb::object made = new_array("empty", nb::int_(numbers.size()), "d");
+    const Array to(made, "numbers");
+    std::copy(numbers.begin(), numbers.end(), to.data<double>());
+    return made;
+}
+
+nb::tuple best_cut(nb::handle values, nb::handle codes, nb::handle weights, std::size_t start, std::size_t stop,
+                   std::size_t n_classes) {
+    Sequence sequence(values, codes, weights, n_classes);
+    if (start > stop || stop > sequence.size())
+        refuse_value("start and stop are " + std::to_string(start) + " and " + std::to_string(stop) + "; there are " +
+                     std::to_string(sequence.size()) + " entries");
+    Cut cut;
+    const int wrong = unlocked([&] {
+        Counts counts;
+        const int found = sequence.totals(start, stop, &counts);
+        if (found) return found;
+        sequence.make_table(stop - start, counts);
+        cut = sequence.best(start, stop, counts);
+        return 0;
+    });
+    sequence.refuse(wrong);
+    return nb::make_tuple(cut.place, information(cut.left) + information(cut.right), array_of(cut.left),
+                          array_of(cut.right));
+}
+
+// A cut and how it stands the test of Fayyad and Irani.
+struct Tested {
+    std::int64_t place;
+    double gain, threshold;
+    bool accepted() const { return gain > threshold; }
+};
+
+// Of one side, in bits: the information a row, and how many classes are present.
+struct Side {
+    double n, entropy, present;
+    explicit Side(const Counts& counts) : n(sum_of(counts)), entropy(0), present(0) {
+        for (const double count : counts) present += count > 0;
+        if (n > 0) entropy = information(counts) / n / std::log(2.0);
+    }
+};
+
+// log2(3**k - 2), also where 3**k is more than a double holds.
+double log2_of_choices(double k) { return k < 30 ? std::log2(std::pow(3.0, k) - 2) : k * std::log2(3.0); }
+
+Tested test_cut(const Cut& cut, const Counts& counts) {
+    const Side all(counts), left(cut.left), right(cut.right);
+    if (!(all.n > 0)) return {cut.place, 0.0, HUGE_VAL};
+    const double gain = all.entropy - (left.n * left.entropy + right.n * right.entropy) / all.n;
+    const double delta = log2_of_choices(all.present) - (all.present * all.entropy - left.present * left.entropy -
+                                                         right.present * right.entropy);
+    return {cut.place, gain, (std::log2(std::max(all.n - 1, 1.0)) + delta) / all.n};
+}
+
+struct Cuts {
+    std::vector<Tested> accepted;
+    std::vector<Tested> first;  // the best cut of all entries, or nothing
+};
+
+int find_cuts(Sequence& sequence, Cuts* found) {
+    struct Range {
+        std::size_t start, stop;
+        Counts counts;
+    };
+    std::vector<Range> waiting{{0, sequence.size(), {}}};
+    const int wrong = sequence.totals(0, sequence.size(), &waiting[0].counts);
+    if (wrong) return wrong;
+    sequence.make_table(sequence.size(), waiting[0].counts);
+    while (!waiting.empty()) {
+        const Range range = std::move(waiting.back());
+        waiting.pop_back();
+        Cut cut = sequence.best(range.start, range.stop, range.counts);
+        if (cut.place < 0) continue;
+        const Tested tested = test_cut(cut, range.counts);
+        if (found->first.empty()) found->first.push_back(tested);
+        if (!tested.accepted()) continue;
+        found->accepted.push_back(tested);
+        const std::size_t place = static_cast<std::size_t>(cut.place);
+        waiting.push_back({range.start, place, std::move(cut.left)});
+        waiting.push_back({place, range.stop, std::move(cut.right)});
+    }
+    std::sort(found->accepted.begin(), found->accepted.end(),
+              [](const Tested& a, const Tested& b) { return a.place < b.place; });
+    return 0;
+}
+
+nb::tuple mdl_cuts(nb::handle values, nb::handle codes, nb::handle weights, std::size_t n_classes) {
+    Sequence sequence(values, codes, weights, n_classes);
+    Cuts found;
+    sequence.refuse(unlocked([&] { return find_cuts(sequence, &found); }));
+    const nb::object places = new_array("empty", nb::int_(found.accepted.size()), "int64");
+    const Array to(places, "places");
+    Counts gains, thresholds;
+    for (const Tested& cut : found.accepted) {
+        to.data<std::int64_t>()[gains.size()] = cut.place;
+        gains.push_back(cut.gain);
+        thresholds.push_back(cut.threshold);
+    }
+    nb::object first = nb::none();
+    if (!found.first.empty())
+        first = nb::make_tuple(found.first[0].place, found.first[0].gain, found.first[0].threshold);
+    return nb::make_tuple(places, array_of(gains), array_of(thresholds), first);
+}
+
+nb::tuple merge_sets(nb::list values, nb::list weights) {
+    const std::size_t n_classes = values.size();
+    if (weights.size() != n_classes)
+        refuse_value("there are " + std::to_string(n_classes) + " classes but " + std::to_string(weights.size()) +
+                     " weights");
+    static const std::int64_t one = 1;
+    std::vector<Array> kept;
+    std::vector<const double*> value;
+    std::vector<std::size_t> sizes;
+    std::vector<Column> weight;
+    bool any = false, whole = true;
+    std::size_t total = 0;
+    for (std::size_t c = 0; c < n_classes; ++c) {
+        kept.push_back(float_array(values[c], "values " + std::to_string(c), 1));
+        value.push_back(kept.back().data<const double>());
+        sizes.push_back(kept.back().size());
+        total += sizes.back();
+        weight.push_back({reinterpret_cast<const char*>(&one), 0, Type::i64});
+        if (nb::handle(weights[c]).is_none()) continue;
+        const std::string name = "weights " + std::to_string(c);
+        kept.push_back(column_array(weights[c], name));
+        check_rows(name, kept.back().size(), sizes.back());
+        weight.back() = kept.back().column();
+        any = true;
+        whole &= !is_float(weight.back().type);
+    }
+    const Type type = n_classes <= 256 ? Type::u8 : n_classes <= 65536 ? Type::u16 : Type::u32;
+    const nb::object merged = new_array("empty", nb::int_(total), "d");
+    const nb::object codes =
+        new_array("empty", nb::int_(total), type == Type::u8 ? "uint8" : type == Type::u16 ? "uint16" : "uint32");
+    const nb::object merged_weights =
+        any ? new_array("empty", nb::int_(total), whole ? "int64" : "d") : nb::none();
+    const Array to(merged, "merged"), to_codes(codes, "codes"), to_weights(any ? merged_weights : merged, "weights");
+    unlocked([&] {
+        kernels().merge_sets(value.data(), sizes.data(), n_classes, type, to.data<double>(), to_codes.data<void>());
+        if (any)
+            kernels().merge_weights(to_codes.column(), total, weight.data(), sizes.data(), n_classes, whole,
+                                    to_weights.data<void>());
+    });
+    return nb::make_tuple(merged, codes, merged_weights);
+}
+
+void cut_codes(nb::handle column, nb::handle edges, nb::handle out) {
+    const Array from = column_array(column, "column"), edge = float_array(edges, "edges", 1);
+    codes_array(out, "out", from.size());
+    const Array to(out, "out", true);
+    if (!to.contiguous()) refuse_value("out must be contiguous");
+    const double* at = edge.data<const double>();
+    const std::size_t n = edge.size();
+    bool good = n == 0 || at[0] == at[0];
+    for (std::size_t i = 1; i < n; ++i) good &= at[i - 1] <= at[i];
+    if (!good) refuse_value("edges must be ascending");
+    const std::size_t most = to.type() == Type::u8 ? UINT8_MAX : to.type() == Type::u16 ? UINT16_MAX : UINT32_MAX;
+    if (n + 1 > most) refuse_value("out is too narrow for the codes of " + std::to_string(n) + " edges");
+    unlocked([&] { kernels().cut_codes(from.column(), from.size(), at, n, to.type(), to.data<void>()); });
+}
+
+}  // namespace
+
+void define_cuts(nb::module_& m) {
+    using namespace nb::literals;
+    m.def("merge_sets", &merge_sets, "values"_a, "weights"_a);
+    m.def("best_cut", &best_cut, "values"_a, "codes"_a, "weights"_a.none(), "start"_a, "stop"_a, "n_classes"_a);
+    m.def("mdl_cuts", &mdl_cuts, "values"_a, "codes"_a, "weights"_a.none(), "n_classes"_a);
+    m.def("cut_codes", &cut_codes, "column"_a, "edges"_a, "out"_a);
+}
+
+}  // namespace countwise
