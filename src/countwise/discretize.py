@@ -143,7 +143,7 @@ class Discretization(Tallying):
         lost = [name for name, edges in self.edges_.items() if len(edges) == 0]
         if lost:
             warnings.warn(
-                f"{listed(lost)} {'is' if len(lost) == 1 else 'are'} one range only and tell nothing any more. "
+                f"{listed(lost)} {'is' if len(lost) == 1 else 'are'} left with one range, which tells nothing. "
                 f"Hint: report({lost[0]!r}) says why.",
                 DataWarning,
                 stacklevel=6,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ __all__ = ["Cuts", "Edges", "labels", "midway", "uncut"]
 Edges = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cuts:
     """Where a numeric attribute is cut, and why.
 
@@ -25,15 +25,23 @@ class Cuts:
     ----------
     edges : ndarray
         Inner edges in ascending order; the ranges are (lo, hi].
-    why : callable
-        The reason for the edge at a place.
+    reason : str
+        The reason for an edge, with a place for each of `parts`.
+    parts : tuple of sequences
+        For each place in the reason, what stands there for each edge.
     notes : tuple of str
         What did not go as asked.
     """
 
     edges: Edges
-    why: Callable[[int], str]
+    reason: str = ""
+    parts: tuple[Sequence[Any] | NDArray[Any], ...] = ()
     notes: tuple[str, ...] = ()
+
+    def why(self, i: int) -> str:
+        """The reason for the edge at a place."""
+        cells = [part[i] for part in self.parts]
+        return self.reason.format(*(cell if isinstance(cell, str) else number(float(cell)) for cell in cells))
 
     @property
     def reasons(self) -> list[str]:
@@ -43,7 +51,7 @@ class Cuts:
 
 def uncut(*notes: str) -> Cuts:
     """One range for all."""
-    return Cuts(np.empty(0), lambda i: "", notes)
+    return Cuts(np.empty(0), notes=notes)
 
 
 def midway(low: Any, high: Any) -> Any:

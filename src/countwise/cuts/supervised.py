@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,16 +45,10 @@ def class_contiguous(tally: Values) -> Cuts:
             cuts.append(i)
             kept.append(shared)
         shared = common or here
-    names = tally.given.values
     places = np.array(cuts, dtype=np.int64)
-    sides = list(zip(kept, _classes_at(starts, codes, places), strict=True))
-
-    def why(i: int) -> str:
-        low, high = values[places[i] - 1], values[places[i]]
-        before, after = (" or ".join(str(names[c]) for c in sorted(side)) for side in sides[i])
-        return f"midway between {number(low)} ({before}) and {number(high)} ({after})"
-
-    return Cuts(midway(values[places - 1], values[places]), why)
+    low, high = values[places - 1], values[places]
+    before, after = (_named(side, tally) for side in (kept, _classes_at(starts, codes, places)))
+    return Cuts(midway(low, high), "midway between {} ({}) and {} ({})", (low, before, high, after))
 
 
 def min_n(tally: Values, n: float, merge: str | None = None) -> Cuts:
@@ -90,21 +85,18 @@ def min_n(tally: Values, n: float, merge: str | None = None) -> Cuts:
         places, inside = places[:-1], [*inside[:-2], inside[-2] + inside[-1]]
     if merge == "majority":
         places, inside = _joined_majorities(places, inside)
-    names = tally.given.values
     at = np.array(places, dtype=np.int64)
-
-    def why(i: int) -> str:
-        best = int(np.argmax(inside[i]))
-        low, high = number(values[at[i] - 1]), number(values[at[i]])
-        return f"{number(inside[i][best])} of {names[best]} up to {low}; {high} is of another class"
-
+    low, high = values[at - 1], values[at]
+    held = [held.max() for held in inside[: len(at)]]
+    commonest = [str(tally.given.values[int(np.argmax(held))]) for held in inside[: len(at)]]
     notes: tuple[str, ...] = ()
     if not reached:
         most = number(float(tally.n.max()))
         notes = (f"no range reaches {number(n)} rows of one class before the values end (largest class: {most})",)
     elif len(places) < reached:
         notes = (f"{reached - len(places)} of {reached} cuts taken out by joining ({merge})",)
-    return Cuts(midway(values[at - 1], values[at]), why, notes)
+    reason = "{} of {} up to {}; {} is of another class"
+    return Cuts(midway(low, high), reason, (held, commonest, low, high), notes)
 
 
 def mdl(tally: Values) -> Cuts:
@@ -136,7 +128,7 @@ def mdl(tally: Values) -> Cuts:
         best = f"the best, at {cut}, gains {number(gain)} bits and would need {number(threshold)}"
         return uncut(f"no cut pays for itself: {best}")
     edges = midway(values[places - 1], values[places])
-    return Cuts(edges, lambda i: f"gain {number(gains[i])} bits > {number(needed[i])} needed")
+    return Cuts(edges, "gain {} bits > {} needed", (gains, needed))
 
 
 def _one_class(tally: Values) -> bool:
@@ -163,6 +155,12 @@ def _classes_at(starts: Any, codes: Any, places: Any = None) -> list[frozenset[i
     chosen = range(len(starts)) if places is None else places
     known = codes.tolist()
     return [frozenset(known[starts[i] : ends[i]]) for i in chosen]
+
+
+def _named(sides: Sequence[frozenset[int]], tally: Values) -> list[str]:
+    names = [str(value) for value in tally.given.values]
+    words = {side: " or ".join(names[c] for c in sorted(side)) for side in set(sides)}
+    return [words[side] for side in sides]
 
 
 def _delayed(

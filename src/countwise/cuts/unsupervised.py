@@ -35,7 +35,7 @@ def naive(tally: Values) -> Cuts:
     if len(values) < 2:
         return uncut()
     edges = midway(values[:-1], values[1:])
-    return Cuts(edges, lambda i: f"midway between {number(values[i])} and {number(values[i + 1])}")
+    return Cuts(edges, "midway between {} and {}", (values[:-1], values[1:]))
 
 
 def equal_width(tally: Values, n_bins: int) -> Cuts:
@@ -60,7 +60,8 @@ def equal_width(tally: Values, n_bins: int) -> Cuts:
     kept = kept[(kept >= low) & (kept < high)]
     place = np.searchsorted(edges, kept)
     notes = _lost(n_bins, len(kept), "the values are too close together for that many widths")
-    return Cuts(kept, lambda i: f"{place[i] + 1}/{n_bins} of the way from {number(low)} to {number(high)}", notes)
+    reason = f"{{}}/{n_bins} of the way from {number(low)} to {number(high)}"
+    return Cuts(kept, reason, (place + 1,), notes)
 
 
 def equal_frequency(tally: Values, n_bins: int) -> Cuts:
@@ -82,9 +83,9 @@ def equal_frequency(tally: Values, n_bins: int) -> Cuts:
     edges = np.unique(quantiles(values, weights, np.arange(1, n_bins) / n_bins))
     edges = edges[edges < values[-1]]
     below = np.concatenate([[0], np.cumsum(weights)])[np.searchsorted(values, edges, side="right")]
-    total = number(float(weights.sum()))
+    reason = f"{{}} of {number(float(weights.sum()))} rows lie at or below"
     notes = _lost(n_bins, len(edges), "several edges fell on one value, and equal values are never parted")
-    return Cuts(edges, lambda i: f"{number(float(below[i]))} of {total} rows lie at or below", notes)
+    return Cuts(edges, reason, (below,), notes)
 
 
 def kmeans(tally: Values, n_bins: int) -> Cuts:
@@ -111,14 +112,12 @@ def kmeans(tally: Values, n_bins: int) -> Cuts:
         )
     starts = _kernels.kmeans_1d(values, None if all_ones(weights) else weights, k)
     sums = np.add.reduceat(weights.astype(np.float64), starts)
-    centers = values[starts] + np.add.reduceat((values - np.repeat(values[starts], np.diff(starts, append=len(values)))) * weights, starts) / sums  # fmt: skip # noqa: E501
-    edges = np.clip(
-        midway(centers[:-1], centers[1:]), values[starts[1:] - 1], np.nextafter(values[starts[1:]], -np.inf)
-    )
+    first = np.repeat(values[starts], np.diff(starts, append=len(values)))
+    centers = values[starts] + np.add.reduceat((values - first) * weights, starts) / sums
+    below, above = values[starts[1:] - 1], values[starts[1:]]
+    edges = np.clip(midway(centers[:-1], centers[1:]), below, np.nextafter(above, -np.inf))
     notes = _lost(n_bins, len(edges), f"there are only {len(values)} different values")
-    return Cuts(
-        edges, lambda i: f"midway between the centers {number(centers[i])} and {number(centers[i + 1])}", notes
-    )
+    return Cuts(edges, "midway between the centers {} and {}", (centers[:-1], centers[1:]), notes)
 
 
 def given(tally: Values, edges: Sequence[float]) -> Cuts:
@@ -140,7 +139,7 @@ def given(tally: Values, edges: Sequence[float]) -> Cuts:
         counts = tally.counts_in(wanted).sum(axis=0)
         empty = int(np.count_nonzero(counts == 0))
         notes = (f"no training value lies in {empty} of the {len(counts)} ranges",) if empty else ()
-    return Cuts(wanted, lambda i: "given", notes)
+    return Cuts(wanted, "given", notes=notes)
 
 
 def edges_of(edges: Any) -> Edges:

@@ -146,6 +146,7 @@ class Selector(Choosing, SelectorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []
         tags.target_tags.required = True
         return tags
@@ -156,7 +157,7 @@ class FilterSelector(Selector):
 
     Parameters
     ----------
-    score : str, default="information_gain"
+    measure : str, default="information_gain"
         "information_gain", "gain_ratio", "symmetrical_uncertainty", "chi_square", "gini_gain",
         or, freed of the favor for attributes of many or of rare values, "adjusted_gain" or
         "adjusted_chi_square".
@@ -191,7 +192,7 @@ class FilterSelector(Selector):
 
     def __init__(
         self,
-        score: str = "information_gain",
+        measure: str = "information_gain",
         *,
         k: int | None = None,
         threshold: float | None = None,
@@ -201,7 +202,7 @@ class FilterSelector(Selector):
         adjust: str = "permutation",
         types: Any = None,
     ) -> None:
-        self.score = score
+        self.measure = measure
         self.k = k
         self.threshold = threshold
         self.numeric = numeric
@@ -231,19 +232,20 @@ class FilterSelector(Selector):
         filters.fit(X, y, sample_weight)
         frame = frame_of(X)
         self._remember(X, frame.without(y) if isinstance(y, str) else frame)
-        found = scored(filters.contingencies_, self.adjust if self.score in ADJUSTED else None)
+        found = scored(filters.contingencies_, self.adjust if self.measure in ADJUSTED else None)
         self.table_ = Grid(found)
         self.scores_ = _per_column(
-            filters.contingencies_, np.array(found[self.score], dtype=np.float64), is_sparse(X)
+            filters.contingencies_, np.array(found[self.measure], dtype=np.float64), is_sparse(X)
         )
         self.support_ = self._kept()
         return self
 
     def _check_options(self) -> None:
-        if self.score not in (*SCORES, *ADJUSTED):
+        if self.measure not in (*SCORES, *ADJUSTED):
             raise OptionError(
-                f"score={self.score!r} is unknown.",
-                hint=did_you_mean(self.score, (*SCORES, *ADJUSTED)) or f"scores are {listed((*SCORES, *ADJUSTED))}.",
+                f"measure={self.measure!r} is unknown.",
+                hint=did_you_mean(self.measure, (*SCORES, *ADJUSTED))
+                or f"measures are {listed((*SCORES, *ADJUSTED))}.",
             )
         if self.k is not None and self.threshold is not None:
             raise OptionError("Give k or threshold, not both.")
