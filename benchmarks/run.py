@@ -1,4 +1,4 @@
-"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cold]"""
+"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws cold]"""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import sklearn
 import cold_start
 from countwise import __version__, _kernels
 from harness import Report, head
-from naive_bayes import CASES
+from naive_bayes import CASES as NAIVE_BAYES
+from selection import CASES as SELECTION
+
+CASES = {**NAIVE_BAYES, **SELECTION}
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or [*CASES, "cold"]

@@ -131,6 +131,7 @@ class Discretization(Tallying):
         found = _kernels.over_items(parts, self._cut, threads_for(self.n_rows_))
         self.cuts_ = {part.key: cuts for part, cuts in zip(parts, found, strict=True)}
         self.how_ = {part.key: part.rule.how for part in parts}
+        self._release()
         self.edges_ = {name: cuts.edges for name, cuts in self.cuts_.items()}
         self.n_bins_ = {name: len(edges) + 1 for name, edges in self.edges_.items()}
         self.attributes_ = {name: Ordinal(name, labels(edges)) for name, edges in self.edges_.items()}
@@ -202,13 +203,13 @@ class Discretization(Tallying):
         return {name: codes for name, (codes, _) in zip(numbers, found, strict=True)}
 
     def _ranges(self, name: str, column: NDArray[Any]) -> tuple[NDArray[Any], int]:
-        edges, values = self.edges_[name], self.tallies_[name].pooled[0]
+        edges, (low, high) = self.edges_[name], self.tallies_[name].bounds
         codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
         _kernels.cut_codes(column, edges, codes)
-        if len(values) == 0:
+        if np.isnan(low):
             return codes, int(np.count_nonzero(codes <= len(edges)))
         with np.errstate(invalid="ignore"):
-            outside = int(np.count_nonzero(column < values[0])) + int(np.count_nonzero(column > values[-1]))
+            outside = int(np.count_nonzero(column < low)) + int(np.count_nonzero(column > high))
         return codes, outside
 
     def _encoded(self, name: str, codes: NDArray[Any], encode: str) -> dict[str, Column | None]:
@@ -306,10 +307,9 @@ class Discretization(Tallying):
         -------
         ndarray
         """
-        values, edges = self._values_of(name).pooled[0], self.edges_[name]
-        if len(values) == 0:
+        (low, high), edges = self._values_of(name).bounds, self.edges_[name]
+        if np.isnan(low):
             return np.full(1, np.nan) if len(edges) == 0 else _middles(np.concatenate([edges[:1], edges, edges[-1:]]))
-        low, high = values[[0, -1]]
         ends = [min(low, edges[0]), *edges, max(high, edges[-1])] if len(edges) else [low, high]
         return _middles(np.array(ends))
 

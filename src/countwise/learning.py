@@ -29,7 +29,7 @@ from countwise.frames import Frame
 from countwise.parts import Part, checked
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
-from countwise.tallies import Counts, Progress, fill_all
+from countwise.tallies import Counts, Progress, Values, fill_all
 
 __all__ = ["Tallying"]
 
@@ -277,6 +277,12 @@ class Tallying:
         own = ("_expected", "_groups", "_label_type")
         for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
             delattr(self, name)
+
+    def _release(self) -> None:
+        """Give back the memory of what was only needed to settle."""
+        for tally in self.tallies_.values():
+            if isinstance(tally, Values):
+                tally.release()
 
     def _progress(self) -> Progress | None:
         return progress.current()

@@ -47,7 +47,7 @@ class CutReport:
     <= 70.5       1   4    4 of yes up to 70; 71 is of another class
     (70.5, 77.5]  2   3    3 of yes up to 75; 80 is of another class
     > 77.5        2   2
-    Information on play: 0.797429 bits by its 12 values, 0.0499265 bits by its ranges (94 % lost)
+    Information on class: 0.797429 bits by its 12 values, 0.0499721 bits by its ranges (94 % lost)
     """
 
     name: str

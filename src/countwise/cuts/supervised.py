@@ -116,7 +116,7 @@ def mdl(tally: Values) -> Cuts:
     >>> mdl(temperature).notes[0]
     'no cut pays for itself: the best, at 84, gains 0.113401 bits and would need 0.457729'
     """
-    if _one_class(tally) or len(tally.pooled[0]) < 2:
+    if _one_class(tally):
         return uncut(*_why_not(tally))
     values, codes, weights = tally.merged
     places, gains, needed, refused = _kernels.mdl_cuts(values, codes, weights, len(tally.given.values))
@@ -136,7 +136,8 @@ def _one_class(tally: Values) -> bool:
 
 
 def _why_not(tally: Values) -> tuple[str, ...]:
-    return ("one class only: there is nothing to tell apart",) if len(tally.pooled[0]) > 1 else ()
+    low, high = tally.bounds
+    return ("one class only: there is nothing to tell apart",) if low < high else ()
 
 
 def _by_value(tally: Values) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[Any], NDArray[Any]]:

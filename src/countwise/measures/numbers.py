@@ -69,7 +69,7 @@ def gaussian_information(n: NDArray[Any], mean: NDArray[Any], variance: NDArray[
     log_mix = np.logaddexp.reduce(log_f + np.log(share), axis=1)
     inner = (share * np.exp(log_f) * (log_f - log_mix[:, None])).sum(axis=1)
     area = float(((inner[1:] + inner[:-1]) * np.diff(x)).sum() / 2)
-    return max(area / np.log(2), 0.0)
+    return max(area / float(np.log(2)), 0.0)
 
 
 def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0) -> float:

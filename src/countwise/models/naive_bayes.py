@@ -147,6 +147,7 @@ class NaiveBayes(Answers, TallyClassifier):
         settled = dict(zip((part.key for part in heavy), densities, strict=True))
         self.densities_ = {p.key: settled[p.key] if p.key in settled else settle(p) for p in self.parts_}
         self.conditionals_ = {part.key: part.rule for part in self.parts_}
+        self._release()
         self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if hasattr(d, "choice")}
         self.class_prior_ = self._prior()
         with np.errstate(divide="ignore"):

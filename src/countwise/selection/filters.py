@@ -110,6 +110,7 @@ class Filtering(Tallying):
 
         parts = self._parts(self.schema_, self.target_.name)
         self.contingencies_ = _kernels.over_items(parts, self._contingency, threads_for(self.n_rows_))
+        self._release()
 
     def _contingency(self, part: Part) -> Contingency:
         tally: Any = self.tallies_[part.key]
@@ -154,8 +155,9 @@ def _of_values(tally: Values, how: How, of: Attribute, total: float, name: str =
     k = len(cuts.edges) + 1
     read = f"{k} range{'s' * (k > 1)} ({how})"
     note = "; ".join(cuts.notes)
-    if len(tally.pooled[0]) < 2:
-        note = "nothing but gaps" if len(tally.pooled[0]) == 0 else "one value only"
+    low, high = tally.bounds
+    if not low < high:
+        note = "nothing but gaps" if np.isnan(low) else "one value only"
     return Contingency([name or of.name], of, read, list(labels(cuts.edges)), counts[None], missing, note)
 
 

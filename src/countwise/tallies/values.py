@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -101,18 +102,31 @@ class Values:
         return np.array([weights.sum() for _, weights in self.filled])
 
     @cached_property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest value; NaN if there is none."""
+        ends = [(values[0], values[-1]) for values, _ in self.filled if len(values)]
+        if not ends:
+            return float("nan"), float("nan")
+        return float(min(low for low, _ in ends)), float(max(high for _, high in ends))
+
+    @cached_property
     def pooled(self) -> Multiset:
         """All classes together."""
-        total = _NONE
-        for part in self.filled:
-            total = _combine(total, part, 1)
-        return total
+        if sum(len(values) > 0 for values, _ in self.filled) == 1:
+            return next(part for part in self.filled if len(part[0]))
+        values, _, weights = self.merged
+        return _counted(values) if weights is None else _squeezed(values, weights)
 
     @cached_property
     def merged(self) -> Merged:
         """All classes in one sequence: entries in order of value, then class."""
         sets = [(values, None if all_ones(weights) else weights) for values, weights in self.filled]
         return Merged(*_kernels.merge_sets([v for v, _ in sets], [w for _, w in sets]))
+
+    def release(self) -> None:
+        """Forget what was derived from the values; it comes back when it is asked for."""
+        for name in ("merged", "moments", "pooled"):
+            vars(self).pop(name, None)
 
     def counts_in(self, edges: NDArray[np.float64]) -> NDArray[Any]:
         """How many values of each class lie in each range (lo, hi], shape (classes, ranges)."""
@@ -134,24 +148,29 @@ class Values:
 
     def fill(self, table: Table) -> Self:
         """Sort the values of a table into their classes."""
-        codes, column = table[self.given.name], table[self.of.name]
-        sets = []
-        for c in range(len(self.given.values)):
-            mine = codes == c
-            values = column[mine].astype(np.float64, copy=False)
-            weights = None if table.weights is None else table.weights[mine]
-            sets.append(multiset(values, weights))
-            ends = np.abs(sets[-1][0][[0, -1]]).max() if len(sets[-1][0]) else 0.0
-            if np.isinf(ends):
-                raise infinity(column, self.of.name)
-            if ends > 1e150:
-                raise too_large(self.of.name)
-        return replace(self, sets=tuple(sets))
+        return self.fill_many([self], table)[0]
 
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
-        """Columns are independent of each other."""
-        return _kernels.over_items(list(blanks), lambda blank: blank.fill(table), table.threads)
+        """Columns are independent of each other; which rows are of which class is found once for all of them."""
+        given = {blank.given.name: blank.given for blank in blanks}
+        by_class = {name: _rows_by_class(table[name], len(a.values)) for name, a in given.items()}
+        return _kernels.over_items(
+            list(blanks), lambda blank: blank._fill(table, *by_class[blank.given.name]), table.threads
+        )
+
+    def _fill(self, table: Table, order: NDArray[Any] | None, ends: NDArray[Any]) -> Self:
+        column, weights = table[self.of.name], table.weights
+        if order is not None:
+            column = column[order]
+            weights = None if weights is None else weights[order]
+        column = column.astype(np.float64, copy=False)
+        sets = []
+        for start, stop in itertools.pairwise(ends.tolist()):
+            mine = multiset(column[start:stop], None if weights is None else weights[start:stop])
+            _refuse_extremes(mine, table[self.of.name], self.of.name)
+            sets.append(mine)
+        return replace(self, sets=tuple(sets))
 
     def __add__(self, other: Self) -> Self:
         return self._combine(other, 1)
@@ -193,6 +212,21 @@ class Values:
         if len(sets) != len(given.values):
             raise ValueError(f"the values of {of.name!r} do not fit the classes")
         return cls(given, of, tuple(sets))
+
+
+def _rows_by_class(codes: NDArray[Any], n_classes: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+    """The rows in order of their class (None: as they are), and where each class begins and ends."""
+    ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=n_classes)[:n_classes])])
+    return (None if n_classes == 1 else np.argsort(codes, kind="stable")), ends
+
+
+def _refuse_extremes(mine: Multiset, column: NDArray[Any], name: str) -> None:
+    """Infinity is an error, and so is what would be infinite when squared."""
+    ends = np.abs(mine[0][[0, -1]]).max() if len(mine[0]) else 0.0
+    if np.isinf(ends):
+        raise infinity(column, name)
+    if ends > 1e150:
+        raise too_large(name)
 
 
 def multiset(values: NDArray[np.float64], weights: NDArray[Any] | None) -> Multiset:
