@@ -85,7 +85,7 @@ def forward(report: Report, n: int = 20_000, d: int = 50) -> None:
     X = rng.normal(size=(n, d)) + np.linspace(0, 0.35, d) * y[:, None]
 
     def ours(direction="forward", wanted=d // 2):
-        model = NaiveBayesClassifier(Gaussian(divisor="N"))
+        model = NaiveBayesClassifier(Gaussian(divisor="n"))
         return WrapperSelector(model, direction, n_features_to_select=wanted, cv=5).fit(X, y)
 
     def sklearn():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import click
@@ -69,6 +70,7 @@ def command(
         encode="labels",
         types={name: kind for name, kind in known.items() if name not in drop} or None,
     )
+    warnings.filterwarnings("ignore", message=".*left with one range")  # the report says so, and why
     with progress_bar(f"Reading {file}"):
         cutter.fit(pieces(file, target, drop), target, sample_weight=weights)
     reports = [cutter.report(name) for name in cutter.edges_]

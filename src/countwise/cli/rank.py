@@ -128,8 +128,21 @@ def _print(found: dict[str, list[Any]], filters: Any, target: str, by: str, pmi_
         click.echo(str(Grid(found)))
         return
     short = {"information_gain": "gain", "symmetrical_uncertainty": "sym. unc.", "read_as": "read as"}
-    columns = {short.get(name, name.replace("_", " ")): cells for name, cells in found.items() if name != "kind"}
-    if not any(columns["note"]):
-        del columns["note"]
+    left_out = ("kind", "entropy", "note")
+    columns = {
+        short.get(name, name.replace("_", " ")): [_shown(cell) for cell in cells]
+        for name, cells in found.items()
+        if name not in left_out
+    }
     click.echo(f"{filters.n_rows_} rows; what each attribute tells of {target}, by {by.replace('_', ' ')} (bits)\n")
     click.echo(str(Grid(columns)))
+    for name, note in zip(found["attribute"], found["note"], strict=True):
+        if note:
+            click.echo(f"Note: {name}: {note}")
+
+
+def _shown(cell: Any) -> Any:
+    """Four figures are enough to rank by."""
+    from countwise.working.numbers import number
+
+    return number(float(f"{cell:.4g}")) if isinstance(cell, float) and math.isfinite(cell) else cell

@@ -17,7 +17,14 @@ from countwise.measures.counts import (
     pmi,
     symmetrical_uncertainty,
 )
-from countwise.measures.numbers import LEAST, gaussian_information, information_of_values, leave_one_out_score
+from countwise.measures.numbers import (
+    LEAST,
+    gaussian_information,
+    information_of_values,
+    leave_one_out_score,
+    sd_reduction,
+    variance_reduction,
+)
 
 __all__ = [
     "LEAST",
@@ -33,5 +40,7 @@ __all__ = [
     "mutual_information",
     "pmi",
     "pooled_rare",
+    "sd_reduction",
     "symmetrical_uncertainty",
+    "variance_reduction",
 ]

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from countwise.measures.counts import entropy, log2
 from countwise.tallies import Values
 
-__all__ = ["LEAST", "gaussian_information", "information_of_values", "leave_one_out_score"]
+__all__ = [
+    "LEAST",
+    "gaussian_information",
+    "information_of_values",
+    "leave_one_out_score",
+    "sd_reduction",
+    "variance_reduction",
+]
 
 LEAST = -700.0  # the log-probability of what is called impossible: a finite price for being wrong
 
@@ -109,3 +116,62 @@ def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0
             score = np.nan_to_num(own[:, c] - log_sum, nan=LEAST, neginf=LEAST)
             total += float((n_vc[:, c] * np.maximum(score, LEAST)).sum())
     return total / float(n_c.sum())
+
+
+def sd_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> float:
+    """By how much knowing the value lowers the standard deviation (over N) of a number (002).
+
+    .. math:: SDR = SD(y) - Σ_v n_v/n SD(y | v)
+
+    Parameters
+    ----------
+    n, mean, m2 : ndarray, shape (values,)
+        How many numbers each value has, their mean, and their sum of squared deviations.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import sd_reduction
+    >>> sd_reduction(np.array([2, 2]), np.array([0.0, 4.0]), np.array([0.0, 0.0]))
+    2.0
+    """
+    shares, whole, parts = _variances(n, mean, m2)
+    return float(np.sqrt(whole) - (shares * np.sqrt(parts)).sum())
+
+
+def variance_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> float:
+    """By how much knowing the value lowers the variance (over N) of a number (002).
+
+    Parameters
+    ----------
+    n, mean, m2 : ndarray, shape (values,)
+        How many numbers each value has, their mean, and their sum of squared deviations.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import variance_reduction
+    >>> variance_reduction(np.array([2, 2]), np.array([0.0, 4.0]), np.array([0.0, 0.0]))
+    4.0
+    """
+    shares, whole, parts = _variances(n, mean, m2)
+    return float(max(whole - (shares * parts).sum(), 0.0))
+
+
+def _variances(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> tuple[Any, float, Any]:
+    """The share of each value, the variance of all numbers, and the variance at each value."""
+    total = float(np.sum(n))
+    if not total > 0:
+        return np.zeros(len(n)), 0.0, np.zeros(len(n))
+    shares = np.asarray(n, dtype=np.float64) / total
+    center = float((shares * mean).sum())
+    parts = np.divide(m2, n, out=np.zeros(len(n)), where=np.asarray(n) > 0)
+    return shares, float((shares * (parts + (np.asarray(mean) - center) ** 2)).sum()), parts

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from countwise.encode import Encoding
 from countwise.errors import OptionError
 from countwise.frames import frame_of, is_sparse
+from countwise.selection.opening import opened
 from countwise.selection.selectors import Selector
-from countwise.selection.wrapper import opened
 from countwise.sources.memory import weights_of
 from countwise.working import Grid
 

@@ -255,9 +255,10 @@ def scores(
     nominal: str = "nominal",
     ordinal: str = "nominal",
     adjust: str | None = None,
+    target: str = "class",
     types: Any = None,
 ) -> Any:
-    """Score every attribute by what it tells of the class (001).
+    """Score every attribute by what it tells of the class (001), or of a number (002).
 
     Cells that are missing are left out of their attribute's table, and counted.
 
@@ -281,6 +282,10 @@ def scores(
         Add the gain less its mean over all permutations of the rows (or less the first term of
         that mean's expansion), and χ² with values that expect fewer than 5 rows in some class as
         one.
+    target : {"class", "number"}, default="class"
+        What y is. If it is a number, the scores are by how much knowing the attribute lowers the
+        standard deviation and the variance of y (both over N); numbers are cut into ten ranges
+        of equal frequency unless `numeric` names another rule that needs no class.
     types : mapping of column to kind, str or Schema, optional
         What the columns are, where dtypes do not tell.
 
@@ -289,7 +294,8 @@ def scores(
     frame of the library that X is of, else Grid
         A row for each attribute, in the order of the columns: attribute, kind, read_as, values,
         missing, entropy (bits), information_gain (mutual information, bits), gain_ratio,
-        symmetrical_uncertainty, chi_square, p_value, gini_gain, note.
+        symmetrical_uncertainty, chi_square, p_value, gini_gain, note. For a number: mean, sd,
+        sd_reduction, variance_reduction in place of the last ones.
 
     Examples
     --------
@@ -299,6 +305,12 @@ def scores(
     >>> dict(zip(found["attribute"], [round(gain, 4) for gain in found["information_gain"]]))
     {'outlook': 0.2467, 'temperature': 0.0292, 'humidity': 0.1518, 'wind': 0.0481}
     """
+    if target not in ("class", "number"):
+        raise OptionError(f"target={target!r} is unknown.", hint="give 'class' or 'number'.")
+    if target == "number":
+        from countwise.selection.spread import spread_scores
+
+        return _like(Grid(spread_scores(X, y, sample_weight, numeric, types)), X)
     filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=types)
     filters.fit(X, y, sample_weight)
     return _like(Grid(scored(filters.contingencies_, adjust)), X)

@@ -22,7 +22,7 @@ from countwise.table import Table, threads_for
 from countwise.tallies import Values
 from countwise.working import Grid
 
-__all__ = ["pairwise"]
+__all__ = ["codes_of", "pairwise"]
 
 _BLOCK = 1 << 17  # rows a thread takes at a time
 _MOST_CELLS = 1 << 22  # cells of the tables that are filled at once
@@ -88,7 +88,7 @@ def pairwise(
     how = How(numeric, n_bins)
     if how.supervised:
         raise OptionError(f"{numeric!r} looks at a class, and there is none here.", hint="use 'equal_frequency'.")
-    columns, sizes = _codes(schema, table, how)
+    columns, sizes = codes_of(schema, table, how)
     matrix = information_matrix(columns, sizes, table.weights, MEASURES[measure])
     names = list(schema)
     found = Grid({"attribute": names, **{name: matrix[:, j].tolist() for j, name in enumerate(names)}})
@@ -96,7 +96,7 @@ def pairwise(
     return found.to_frame(library) if library in LIBRARIES else found
 
 
-def _codes(schema: Schema, table: Table, how: How) -> tuple[list[NDArray[Any]], list[int]]:
+def codes_of(schema: Schema, table: Table, how: How) -> tuple[list[NDArray[Any]], list[int]]:
     """Codes of every attribute; what is missing has a code behind the domain."""
 
     def one(name: str) -> tuple[NDArray[Any], int]:
@@ -104,7 +104,7 @@ def _codes(schema: Schema, table: Table, how: How) -> tuple[list[NDArray[Any]], 
         if isinstance(a, Nominal):
             return column, len(a.values)
         if not isinstance(a, Numeric):
-            raise OptionError(f"{name!r} is {a.kind}; pairs are of single values.", hint="leave the column out.")
+            raise OptionError(f"{name!r} is {a.kind}; single values are needed.", hint="leave the column out.")
         refuse_infinity({name: column})
         edges = how.cut(Values.from_arrays(column, weights=table.weights, name=name)).edges
         codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))

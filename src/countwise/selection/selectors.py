@@ -14,6 +14,7 @@ from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.frames import Frame, frame_of, is_sparse
 from countwise.outputs import chosen, container_of, library_of, names_in, rebuilt
 from countwise.selection.filters import ADJUSTED, SCORES, Contingency, Filtering, scored
+from countwise.selection.spread import SPREADS, spread_scores
 from countwise.working import Grid
 
 __all__ = ["FilterSelector", "Selector"]
@@ -160,7 +161,7 @@ class FilterSelector(Selector):
     measure : str, default="information_gain"
         "information_gain", "gain_ratio", "symmetrical_uncertainty", "chi_square", "gini_gain",
         or, freed of the favor for attributes of many or of rare values, "adjusted_gain" or
-        "adjusted_chi_square".
+        "adjusted_chi_square". If the target is a number: "sd_reduction" or "variance_reduction".
     k : int, optional
         Keep so many; at a tie the first columns. 10 if neither is given.
     threshold : float, optional
@@ -228,24 +229,26 @@ class FilterSelector(Selector):
         self
         """
         self._check_options()
-        filters = Filtering(numeric=self.numeric, nominal=self.nominal, ordinal=self.ordinal, types=self.types)
-        filters.fit(X, y, sample_weight)
+        if self.measure in SPREADS:
+            found = spread_scores(X, y, sample_weight, self.numeric, self.types)
+            values = np.array(found[self.measure], dtype=np.float64)
+        else:
+            filters = Filtering(numeric=self.numeric, nominal=self.nominal, ordinal=self.ordinal, types=self.types)
+            contingencies = filters.fit(X, y, sample_weight).contingencies_
+            found = scored(contingencies, self.adjust if self.measure in ADJUSTED else None)
+            values = _per_column(contingencies, np.array(found[self.measure], dtype=np.float64), is_sparse(X))
         frame = frame_of(X)
         self._remember(X, frame.without(y) if isinstance(y, str) else frame)
-        found = scored(filters.contingencies_, self.adjust if self.measure in ADJUSTED else None)
-        self.table_ = Grid(found)
-        self.scores_ = _per_column(
-            filters.contingencies_, np.array(found[self.measure], dtype=np.float64), is_sparse(X)
-        )
+        self.table_, self.scores_ = Grid(found), values
         self.support_ = self._kept()
         return self
 
     def _check_options(self) -> None:
-        if self.measure not in (*SCORES, *ADJUSTED):
+        known = (*SCORES, *ADJUSTED, *SPREADS)
+        if self.measure not in known:
             raise OptionError(
                 f"measure={self.measure!r} is unknown.",
-                hint=did_you_mean(self.measure, (*SCORES, *ADJUSTED))
-                or f"measures are {listed((*SCORES, *ADJUSTED))}.",
+                hint=did_you_mean(self.measure, known) or f"measures are {listed(known)}.",
             )
         if self.k is not None and self.threshold is not None:
             raise OptionError("Give k or threshold, not both.")

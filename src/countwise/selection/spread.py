@@ -1,0 +1,93 @@
+"""Scores for a target that is a number: by how much knowing an attribute lowers its spread (002)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from countwise import measures
+from countwise.attributes import Nominal, Numeric
+from countwise.columns import numbers_of
+from countwise.conditionals import Ranges
+from countwise.cuts import How
+from countwise.errors import OptionError, TableError
+from countwise.schema import Schema
+from countwise.selection.opening import opened
+from countwise.selection.pairs import codes_of
+from countwise.sources.memory import weights_of
+from countwise.table import Table
+from countwise.tallies import Moments, fill_all
+
+__all__ = ["SPREADS", "spread_scores"]
+
+SPREADS = ("sd_reduction", "variance_reduction")
+
+
+def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) -> dict[str, list[Any]]:
+    """A row for each attribute: what is left of the target's spread once its value is known.
+
+    Parameters
+    ----------
+    X, y, sample_weight, types
+        As for `scores`; y holds numbers.
+    numeric : str, sequence of float, Ranges or How
+        How numbers are cut into ranges; "mdl", which needs classes, stands for ten ranges of equal frequency.
+
+    Returns
+    -------
+    dict of str to list
+    """
+    X, frame, target = opened(X, y)
+    numbers = _numbers(target, y if isinstance(y, str) else "y")
+    weights = weights_of(sample_weight, frame.n_rows)
+    how = _unsupervised(numeric)
+    schema = Schema.kinds(frame, types)
+    frame = schema.coded(frame)
+    schema = schema.learn(frame)
+    codes, sizes = codes_of(schema, schema.encode(frame, weights), how)
+    axes = [Nominal(name, tuple(range(size)), grows=False) for name, size in zip(schema, sizes, strict=True)]
+    of = Numeric("target of the scores")
+    table = Table({**dict(zip(schema, codes, strict=True)), of.name: numbers}, len(numbers), weights)
+    filled = fill_all({axis.name: Moments(axis, of) for axis in axes}, table)
+    whole = float((~np.isnan(numbers) if weights is None else weights * ~np.isnan(numbers)).sum())
+    rows = [_row(schema[name], how, size, filled[name], whole) for name, size in zip(schema, sizes, strict=True)]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _row(attribute: Any, how: How, size: int, tally: Moments, whole: float) -> dict[str, Any]:
+    n, mean, m2 = tally.triple
+    number = isinstance(attribute, Numeric)
+    total, overall, left = tally.overall
+    return {
+        "attribute": attribute.name,
+        "kind": attribute.kind,
+        "read_as": f"{size} ranges ({how})" if number else "nominal",
+        "values": int(np.count_nonzero(n > 0)),
+        "missing": whole - float(n.sum()),
+        "mean": overall,
+        "sd": float(np.sqrt(left / total)) if total > 0 else float("nan"),
+        "sd_reduction": measures.sd_reduction(n, mean, m2),
+        "variance_reduction": measures.variance_reduction(n, mean, m2),
+        "note": "nothing but gaps" if not n.any() else "one value only" if np.count_nonzero(n) == 1 else "",
+    }
+
+
+def _unsupervised(numeric: Any) -> How:
+    if isinstance(numeric, How | Ranges):
+        how = numeric if isinstance(numeric, How) else numeric.how
+    else:
+        how = How("equal_frequency" if isinstance(numeric, str) and numeric == "mdl" else numeric)
+    if how.supervised:
+        raise OptionError(
+            f"{how.method!r} looks at classes, and the target is a number.", hint="use 'equal_frequency'."
+        )
+    return how
+
+
+def _numbers(target: Any, name: str) -> Any:
+    if target.dtype.kind in "OUS":
+        target = numbers_of(target, name)
+    if target.dtype.kind not in "fiub":
+        raise TableError(f"The target {name!r} is not a column of numbers.")
+    return target.astype(np.float64)
