@@ -182,7 +182,7 @@ def rows_of(X: Any, rows: NDArray[Any]) -> Any:
         return [X[i] for i in rows]
     if isinstance(X, Coded):
         return Coded(X.codes[rows], X.categories, X.declared, X.ordered)
-    return X[rows]
+    return X[rows] if isinstance(X, np.ndarray) or is_sparse(X) else np.asarray(X)[rows]
 
 
 def names_in(learner: Any, input_features: Any) -> list[str]:

@@ -51,7 +51,7 @@ def plot_search(search: Any, ax: Any = None) -> Any:
     if len(names) <= 4:
         ax.annotate(", ".join(names), (chosen, search.score_), (0, 10), textcoords="offset points", ha="center",
                     color=MARK, fontsize=9)  # fmt: skip
-    ax.margins(y=0.15)
+    ax.margins(x=0.08, y=0.15)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("number of attributes")
     scoring = search.scoring if isinstance(search.scoring, str) else "score"

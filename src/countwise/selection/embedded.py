@@ -13,7 +13,6 @@ from countwise.errors import OptionError
 from countwise.frames import frame_of, is_sparse
 from countwise.selection.opening import opened
 from countwise.selection.selectors import Selector
-from countwise.sources.memory import weights_of
 from countwise.working import Grid
 
 __all__ = ["EmbeddedSelector"]
@@ -94,18 +93,17 @@ class EmbeddedSelector(Selector):
         self
         """
         self._check_options()
-        X, frame, target = opened(X, y)
-        weights = weights_of(sample_weight, frame.n_rows)
-        settings = {} if weights is None else {"sample_weight": weights}
+        rows = opened(X, y, sample_weight)
+        settings = {} if rows.weights is None else {"sample_weight": rows.weights}
         model = _default() if self.estimator is None else clone(self.estimator)
-        self._remember(X, frame)
-        if self.as_it_is or is_sparse(X):
-            self.estimator_ = model.fit(X, target, **settings)
+        self._remember(rows.X, rows.frame)
+        if self.as_it_is or is_sparse(rows.X):
+            self.estimator_ = model.fit(rows.X, rows.y, **settings)
             importances = told_by(self.estimator_)
             groups = [[j] for j in range(len(importances))]
         else:
-            cells, groups = self._numbers(X)
-            self.estimator_ = model.fit(cells, target, **settings)
+            cells, groups = self._numbers(rows.X)
+            self.estimator_ = model.fit(cells, rows.y, **settings)
             importances = told_by(self.estimator_)
         if len(groups) != self.n_features_in_:
             raise OptionError(f"{type(model).__name__} tells of {len(groups)} columns; the table has more or fewer.")

@@ -14,9 +14,10 @@ from sklearn.metrics import check_scoring
 
 from countwise import _kernels, progress
 from countwise.errors import TableError
-from countwise.frames import Frame
+from countwise.frames import is_sparse
 from countwise.models.naive_bayes import NaiveBayes
 from countwise.outputs import chosen, rows_of
+from countwise.selection.opening import Opened
 from countwise.selection.search import Subset, all_subsets
 
 __all__ = ["Folds", "Refits", "Terms", "judge_for"]
@@ -24,57 +25,64 @@ __all__ = ["Folds", "Refits", "Terms", "judge_for"]
 Step = Callable[[], None]
 
 
+_MOST_BYTES = 1 << 32  # of terms kept; beyond it subsets are refitted
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Folds:
-    """The table, its target, and the rows of each fold.
+    """A table with its target, the rows of each fold, and how answers are scored.
 
     Parameters
     ----------
-    X : any table
-        As the user holds it.
-    frame : Frame
-        The same, opened.
-    y : ndarray
-        The target.
+    rows : Opened
+        The table, its target and weights.
     splits : list of (train, test)
         Rows.
-    weights : ndarray or None
-        A weight for each row.
     scoring : str, callable or None
         As scikit-learn has it.
     """
 
-    X: Any
-    frame: Frame
-    y: NDArray[Any]
+    rows: Opened
     splits: list[tuple[NDArray[Any], NDArray[Any]]]
-    weights: NDArray[Any] | None
     scoring: Any
 
     @property
     def d(self) -> int:
         """The number of attributes."""
-        X: Any = self.X
-        return int(X.shape[1]) if hasattr(X, "tocsr") else len(self.frame.columns)
+        X: Any = self.rows.X
+        return int(X.shape[1]) if is_sparse(X) else len(self.rows.frame.columns)
+
+    def weights(self, rows: NDArray[Any]) -> NDArray[Any] | None:
+        """The weights of some rows."""
+        return None if self.rows.weights is None else self.rows.weights[rows]
+
+    def table(self, subset: Subset | None) -> Any:
+        """The columns of a subset; a column of zeros for none."""
+        if subset is None:
+            return self.rows.X
+        if not subset:
+            return np.zeros((self.rows.frame.n_rows, 1))
+        return chosen(self.rows.X, self.rows.frame, subset)
 
 
 def judge_for(estimator: Any, folds: Folds, n_jobs: int | None) -> Terms | Refits:
     """Terms where the estimator is a sum of one term for each column; else refits."""
-    if isinstance(estimator, NaiveBayes) and not hasattr(folds.X, "tocsr"):
+    if isinstance(estimator, NaiveBayes) and not is_sparse(folds.rows.X):
         models = [_fitted(estimator, folds, train, None) for train, _ in folds.splits]
-        if all(len(part.columns) == 1 for model in models for part in model.parts_):
+        cells = sum(len(test) * len(m.classes_) for m, (_, test) in zip(models, folds.splits, strict=True))
+        apart = all(len(part.columns) == 1 for model in models for part in model.parts_)
+        if apart and 8 * cells * folds.d <= _MOST_BYTES:
             return Terms(estimator, folds, models)
     return Refits(estimator, folds, n_jobs)
 
 
 def _fitted(estimator: Any, folds: Folds, rows: NDArray[Any], subset: Subset | None) -> Any:
-    X = folds.X if subset is None else chosen(folds.X, folds.frame, subset)
     model = clone(estimator)
     if subset is not None and not subset:
         model = DummyClassifier(strategy="prior") if is_classifier(estimator) else DummyRegressor()
-        X = np.zeros((folds.frame.n_rows, 1))
-    settings = {} if folds.weights is None else {"sample_weight": folds.weights[rows]}
-    return model.fit(rows_of(X, rows), folds.y[rows], **settings)
+    weights = folds.weights(rows)
+    settings = {} if weights is None else {"sample_weight": weights}
+    return model.fit(rows_of(folds.table(subset), rows), folds.rows.y[rows], **settings)
 
 
 def _score(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
@@ -142,17 +150,17 @@ class Refits:
 
 
 def _refit_score(estimator: Any, folds: Folds, subset: Subset) -> float:
-    names = ", ".join(folds.frame.names[a] for a in subset) if not hasattr(folds.X, "tocsr") else str(subset)
     scorer = check_scoring(estimator, folds.scoring)
-    X = chosen(folds.X, folds.frame, subset) if subset else np.zeros((folds.frame.n_rows, 1))
+    X = folds.table(subset)
     values = []
     try:
         for train, test in folds.splits:
             model = _fitted(estimator, folds, train, subset)
-            weights = None if folds.weights is None else folds.weights[test]
-            values.append(_score(scorer, model, rows_of(X, test), folds.y[test], weights))
+            values.append(_score(scorer, model, rows_of(X, test), folds.rows.y[test], folds.weights(test)))
     except Exception as error:
-        error.add_note(f"(while scoring the attributes {names})")
+        names = folds.rows.frame.names
+        told = subset if is_sparse(folds.rows.X) else ", ".join(names[a] for a in subset)
+        error.add_note(f"(while scoring the attributes {told})")
         raise
     return float(np.mean(values))
 
@@ -194,7 +202,7 @@ class Terms:
 
     def __init__(self, estimator: Any, folds: Folds, models: list[Any]) -> None:
         self.d = folds.d
-        names = folds.frame.names
+        names = folds.rows.frame.names
         self.folds = [_kept(model, folds, test, names) for model, (_, test) in zip(models, folds.splits, strict=True)]
         by_count = folds.scoring in (None, "accuracy")
         self.scorer = None if by_count else check_scoring(estimator, folds.scoring)
@@ -275,13 +283,12 @@ def _right(fold: _Fold, base: NDArray[np.float64], terms: list[NDArray[np.float6
 
 
 def _kept(model: Any, folds: Folds, test: NDArray[Any], names: Sequence[str]) -> _Fold:
-    X, y = rows_of(folds.X, test), folds.y[test]
+    X, y = rows_of(folds.rows.X, test), folds.rows.y[test]
     by_name = model.terms(X)
     target = model.target_.encode(y)  # a class that the fold never met has a code behind the last
-    weights = None if folds.weights is None else folds.weights[test]
     prior = np.tile(model.log_prior_, (len(y), 1))
     fallback = int(np.argmax(model.log_prior_))
-    return _Fold(model.classes_, prior, [by_name[name] for name in names], target, y, weights, fallback)
+    return _Fold(model.classes_, prior, [by_name[name] for name in names], target, y, folds.weights(test), fallback)
 
 
 class Answered(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

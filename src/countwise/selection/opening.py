@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import TableError, did_you_mean, listed
-from countwise.frames import Coded, Frame, frame_of, is_sparse, series_of
-from countwise.outputs import chosen
+from countwise.errors import DataWarning, TableError, did_you_mean, listed
+from countwise.frames import Coded, Frame, frame_of, is_missing, is_sparse, series_of
+from countwise.outputs import chosen, rows_of
+from countwise.sources.memory import weights_of
 
-__all__ = ["opened"]
+__all__ = ["Opened", "opened"]
 
 
-def opened(X: Any, y: Any) -> tuple[Any, Frame, NDArray[Any]]:
-    """The table without its target, the same opened, and the target as an array."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """A table without its target, the same opened, the target as an array, and the weights."""
+
+    X: Any
+    frame: Frame
+    y: NDArray[Any]
+    weights: NDArray[Any] | None
+
+
+def opened(X: Any, y: Any, sample_weight: Any = None) -> Opened:
+    """Take a table and its target apart; rows without a target are left out, with a warning."""
     frame = frame_of(X)
     if y is None:
         raise TableError("This estimator requires y to be passed, but the target y is None.")
@@ -42,4 +55,22 @@ def opened(X: Any, y: Any) -> tuple[Any, Frame, NDArray[Any]]:
         raise TableError(
             f"Found input variables with inconsistent numbers of samples: {frame.n_rows} rows, {len(target)} targets."
         )
-    return X, frame, target
+    return _known(Opened(X, frame, target, weights_of(sample_weight, frame.n_rows)))
+
+
+def _known(rows: Opened) -> Opened:
+    """The rows whose target is known."""
+    if rows.y.dtype.kind == "f":
+        lost = np.isnan(rows.y)
+    elif rows.y.dtype.kind == "O":
+        lost = np.array([is_missing(value) for value in rows.y], dtype=bool)
+    else:
+        return rows
+    if not lost.any():
+        return rows
+    warnings.warn(
+        f"{int(lost.sum())} of {len(lost)} rows were left out: their target is missing.", DataWarning, stacklevel=4
+    )
+    keep = np.flatnonzero(~lost)
+    weights = None if rows.weights is None else rows.weights[keep]
+    return Opened(rows_of(rows.X, keep), rows.frame.take(keep), rows.y[keep], weights)

@@ -15,7 +15,6 @@ from countwise.errors import OptionError, TableError
 from countwise.schema import Schema
 from countwise.selection.opening import opened
 from countwise.selection.pairs import codes_of
-from countwise.sources.memory import weights_of
 from countwise.table import Table
 from countwise.tallies import Moments, fill_all
 
@@ -38,9 +37,9 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     -------
     dict of str to list
     """
-    X, frame, target = opened(X, y)
-    numbers = _numbers(target, y if isinstance(y, str) else "y")
-    weights = weights_of(sample_weight, frame.n_rows)
+    rows = opened(X, y, sample_weight)
+    frame, weights = rows.frame, rows.weights
+    numbers = _numbers(rows.y, y if isinstance(y, str) else "y")
     how = _unsupervised(numeric)
     schema = Schema.kinds(frame, types)
     frame = schema.coded(frame)
@@ -50,9 +49,9 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     of = Numeric("target of the scores")
     table = Table({**dict(zip(schema, codes, strict=True)), of.name: numbers}, len(numbers), weights)
     filled = fill_all({axis.name: Moments(axis, of) for axis in axes}, table)
-    whole = float((~np.isnan(numbers) if weights is None else weights * ~np.isnan(numbers)).sum())
-    rows = [_row(schema[name], how, size, filled[name], whole) for name, size in zip(schema, sizes, strict=True)]
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    whole = float(len(numbers) if weights is None else weights.sum())
+    found = [_row(schema[name], how, size, filled[name], whole) for name, size in zip(schema, sizes, strict=True)]
+    return {name: [row[name] for row in found] for name in found[0]}
 
 
 def _row(attribute: Any, how: How, size: int, tally: Moments, whole: float) -> dict[str, Any]:

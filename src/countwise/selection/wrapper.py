@@ -17,7 +17,6 @@ from countwise.selection.judges import Folds, judge_for
 from countwise.selection.opening import opened
 from countwise.selection.search import Found, Judge, backward, exhaustive, forward
 from countwise.selection.selectors import Selector
-from countwise.sources.memory import weights_of
 from countwise.working import Grid
 
 __all__ = ["WrapperSelector"]
@@ -132,16 +131,15 @@ class WrapperSelector(Selector):
         self
         """
         self._check_options()
-        X, frame, target = opened(X, y)
+        rows = opened(X, y, sample_weight)
         model = NaiveBayesClassifier() if self.estimator is None else self.estimator
-        weights = weights_of(sample_weight, frame.n_rows)
-        splits = _splits(self.cv, model, frame.n_rows, target, groups)
-        folds = Folds(X, frame, target, splits, weights, self.scoring)
+        splits = _splits(self.cv, model, rows.frame.n_rows, rows.y, groups)
+        folds = Folds(rows, splits, self.scoring)
         wanted = self._wanted(folds.d)
         with bar("Scoring subsets", unit="subsets") if self.verbose else nullcontext():
             judge = judge_for(model, folds, self.n_jobs)
             found = self._searched(judge, folds.d, wanted)
-        self._remember(X, frame)
+        self._remember(rows.X, rows.frame)
         self._tell(found)
         self.how_ = judge.how
         return self
