@@ -57,6 +57,16 @@ struct Entries {
     Column codes, weights;
 };
 
+// Log joint probabilities (rows x classes), the class that is right and the weight (or a null pointer) of each row;
+// the fallback is the answer for rows of minus infinity.
+struct Right {
+    const double* base;
+    Column target;
+    const double* weights;
+    std::size_t rows, classes;
+    std::int64_t fallback;
+};
+
 // An int return is 0 if all went well, or 1 + the number of the column that holds a code out of range.
 struct Kernels {
     const char* name;
@@ -113,6 +123,12 @@ struct Kernels {
                              const double* totals, double tolerance, const double* x_log_x);
     void (*cut_codes)(Column column, std::size_t rows, const double* edges, std::size_t n_edges, Type type,
                       void* out);
+    void (*count_right)(const Right& rows, const double* const* terms, std::size_t n_terms, double* sums);
+    // Added to tables of (sizes[i], sizes[j]) for each pair (i, j).
+    void (*pair_counts)(const Column* columns, std::size_t n_columns, std::size_t rows, const std::size_t* sizes,
+                        const std::size_t* pairs, std::size_t n_pairs, std::int64_t* const* tables);
+    void (*kmeans_1d)(const double* values, const double* weights, std::size_t n, std::size_t k,
+                      std::int64_t* starts);
 };
 
 }  // namespace countwise

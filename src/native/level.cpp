@@ -33,6 +33,9 @@ const Kernels kernels = {
     class_totals,
     best_cut,
     cut_codes,
+    count_right,
+    pair_counts,
+    kmeans_1d,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -45,6 +45,10 @@ void merge_weights(Column codes, size_t n, const Column* weights, const size_t* 
 int class_totals(const Entries& entries, size_t start, size_t stop, size_t n_classes, double* totals);
 int64_t best_cut(const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
                  double tolerance, const double* x_log_x);
+void count_right(const Right& rows, const double* const* terms, size_t n_terms, double* sums);
+void pair_counts(const Column* columns, size_t n_columns, size_t rows, const size_t* sizes, const size_t* pairs,
+                 size_t n_pairs, int64_t* const* tables);
+void kmeans_1d(const double* values, const double* weights, size_t n, size_t k, int64_t* starts);
 void cut_codes(Column column, size_t rows, const double* edges, size_t n_edges, Type type, void* out);
 
 }  // namespace countwise::COUNTWISE_LEVEL

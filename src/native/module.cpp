@@ -211,4 +211,5 @@ NB_MODULE(_native, m) {
     define_objects(m);
     define_gauss(m);
     define_cuts(m);
+    define_pairs(m);
 }

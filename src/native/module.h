@@ -20,5 +20,6 @@ void define_columns(nb::module_& m);
 void define_objects(nb::module_& m);
 void define_gauss(nb::module_& m);
 void define_cuts(nb::module_& m);
+void define_pairs(nb::module_& m);
 
 }  // namespace countwise

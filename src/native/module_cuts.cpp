@@ -15,15 +15,18 @@ bool is_float(Type type) { return type == Type::f64 || type == Type::f32; }
 
 double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0.0; }
 
-// x log x of 0, 1, 2 ... as far as `most`, kept for later calls in any thread.
+constexpr std::size_t most_table = 1 << 22;
+
+// x log x of 0, 1, 2 ... as far as `most` or further, kept for later calls in any thread.
 std::shared_ptr<const Counts> x_log_x_table(std::size_t most) {
     static std::mutex lock;
     static std::shared_ptr<const Counts> kept = std::make_shared<Counts>();
     const std::lock_guard<std::mutex> held(lock);
     if (kept->size() <= most) {
+        const std::size_t size = std::max(most, std::min(2 * kept->size(), most_table)) + 1;
         auto grown = std::make_shared<Counts>(*kept);
-        grown->reserve(std::max(most + 1, 2 * kept->size()));
-        while (grown->size() < grown->capacity()) grown->push_back(x_log_x(static_cast<double>(grown->size())));
+        grown->reserve(size);
+        while (grown->size() < size) grown->push_back(x_log_x(static_cast<double>(grown->size())));
         kept = grown;
     }
     return kept;
@@ -76,7 +79,7 @@ public:
     // A table costs its length: it is for sequences that are not much shorter than their weight.
     void make_table(std::size_t entries, const Counts& counts) {
         const double n = sum_of(counts);
-        if (whole_ && n <= most_table && n <= 16.0 * static_cast<double>(entries) + 4096.0)
+        if (whole_ && n <= static_cast<double>(most_table) && n <= 16.0 * static_cast<double>(entries) + 4096.0)
             table_ = x_log_x_table(static_cast<std::size_t>(n));
     }
     Cut best(std::size_t start, std::size_t stop, const Counts& counts) const {
@@ -98,7 +101,6 @@ public:
     }
 
 private:
-    static constexpr double most_table = 1 << 22;
     Array values_, codes_;
     std::vector<Array> weights_;
     std::size_t n_classes_;
@@ -269,6 +271,32 @@ void cut_codes(nb::handle column, nb::handle edges, nb::handle out) {
     unlocked([&] { kernels().cut_codes(from.column(), from.size(), at, n, to.type(), to.data<void>()); });
 }
 
+nb::object kmeans_1d(nb::handle values, nb::handle weights, std::size_t k) {
+    const Array value = float_array(values, "values", 1);
+    const std::size_t n = value.size();
+    const double* x = value.data<const double>();
+    std::vector<double> w;
+    if (!weights.is_none()) {
+        const Array weight = column_array(weights, "weights");
+        check_rows("weights", weight.size(), n);
+        const nb::object floats = nb::handle(weights).attr("astype")("float64");
+        const Array cells(floats, "weights");
+        w.assign(cells.data<const double>(), cells.data<const double>() + n);
+    }
+    if (k < 1 || k > n || n > INT32_MAX)
+        refuse_value("k is " + std::to_string(k) + "; it must be 1 or more and at most the " + std::to_string(n) +
+                     " values there are");
+    bool good = std::isfinite(x[0]) && std::isfinite(x[n - 1]);
+    for (std::size_t i = 1; i < n; ++i) good &= x[i - 1] < x[i];
+    if (!good) refuse_value("values must be finite, ascending and distinct");
+    for (const double weight : w) good &= weight > 0 && weight < HUGE_VAL;
+    if (!good) refuse_value("weights must be finite and above 0");
+    const nb::object starts = new_array("empty", nb::int_(k), "int64");
+    const Array to(starts, "starts");
+    unlocked([&] { kernels().kmeans_1d(x, w.empty() ? nullptr : w.data(), n, k, to.data<std::int64_t>()); });
+    return starts;
+}
+
 }  // namespace
 
 void define_cuts(nb::module_& m) {
@@ -276,6 +304,7 @@ void define_cuts(nb::module_& m) {
     m.def("merge_sets", &merge_sets, "values"_a, "weights"_a);
     m.def("best_cut", &best_cut, "values"_a, "codes"_a, "weights"_a.none(), "start"_a, "stop"_a, "n_classes"_a);
     m.def("mdl_cuts", &mdl_cuts, "values"_a, "codes"_a, "weights"_a.none(), "n_classes"_a);
+    m.def("kmeans_1d", &kmeans_1d, "values"_a, "weights"_a.none(), "k"_a);
     m.def("cut_codes", &cut_codes, "column"_a, "edges"_a, "out"_a);
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from math import log
 
 import numpy as np
@@ -342,6 +343,83 @@ def test_a_column_at_any_address_has_the_same_ranges(level: str) -> None:
     native.cut_codes(unaligned, edges, ours)
     reference.cut_codes(x, edges, theirs)
     assert_array_equal(ours, theirs)
+
+
+# Clusters on a line
+
+
+def deviations(values: np.ndarray, weights: np.ndarray, starts: tuple[int, ...] | np.ndarray) -> float:
+    total = 0.0
+    for part, w in zip(np.split(values, starts[1:]), np.split(weights, starts[1:]), strict=True):
+        total += float((w * (part - np.average(part, weights=w)) ** 2).sum())
+    return total
+
+
+@pytest.mark.parametrize("kernels", [native, reference])
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 9])
+def test_no_clusters_are_better_than_the_best(level: str, kernels, n: int) -> None:
+    rng = random(n)
+    values, weights = np.sort(rng.normal(size=n)), rng.random(n) + 0.1
+    for k in range(1, n + 1):
+        starts = kernels.kmeans_1d(values, weights, k)
+        assert starts.dtype == np.int64
+        assert (len(starts), starts[0]) == (k, 0)
+        least = min(deviations(values, weights, (0, *rest)) for rest in combinations(range(1, n), k - 1))
+        assert_allclose(deviations(values, weights, starts), least, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 20])
+@pytest.mark.parametrize("kind", ["none", "whole", "strided", "small", "float"])
+def test_clusters_are_the_reference_s(level: str, k: int, kind: str) -> None:
+    rng = random(k)
+    for values in (
+        np.sort(rng.normal(size=3000)),
+        np.sort(rng.lognormal(3, 2, size=3000)),
+        np.unique(rng.integers(0, 10**6, 3000)) + 1e9,
+        np.sort(rng.normal(size=50)) * 1e300,
+        np.sort(rng.normal(size=50)) * 1e-300,
+    ):
+        weights = weights_of(kind, len(values), rng)
+        assert_array_equal(native.kmeans_1d(values, weights, k), reference.kmeans_1d(values, weights, k))
+
+
+def test_many_values_have_the_reference_s_clusters(level: str) -> None:
+    values = np.unique(random().normal(size=60_000))
+    assert_array_equal(native.kmeans_1d(values, None, 4), reference.kmeans_1d(values, None, 4))
+
+
+@pytest.mark.parametrize("kernels", [native, reference])
+def test_of_equally_good_clusters_those_with_the_lowest_starts_are_taken(level: str, kernels) -> None:
+    for scale in (1.0, 0.1, 1 / 3):
+        for weights in (None, np.full(10, 0.1)):
+            assert kernels.kmeans_1d(np.arange(10) * scale, weights, 3).tolist() == [0, 3, 6]
+            assert kernels.kmeans_1d(np.arange(10) * scale - 20, weights, 4).tolist() == [0, 2, 4, 7]
+        assert kernels.kmeans_1d(np.arange(3) * scale, None, 2).tolist() == [0, 1]
+
+
+def test_far_values_do_not_drown_the_near_ones(level: str) -> None:
+    near = np.sort(random().normal(size=40))
+    alone = native.kmeans_1d(near, None, 4)
+    for far in (1e6, 1e9, 1e12):
+        assert native.kmeans_1d(np.append(near, far), None, 5).tolist() == [*alone, 40]
+
+
+@pytest.mark.parametrize("kernels", [native, reference])
+def test_clusters_that_cannot_be_are_refused(kernels) -> None:
+    values = np.arange(4.0)
+    for k in (0, 5):
+        with pytest.raises(ValueError, match=f"k is {k}"):
+            kernels.kmeans_1d(values, None, k)
+    with pytest.raises(ValueError, match="k is 1"):
+        kernels.kmeans_1d(values[:0], None, 1)
+    for bad in ([0.0, 1, 1], [1.0, 0], [0.0, np.inf], [np.nan, 1.0], [0.0, np.nan, 1]):
+        with pytest.raises(ValueError, match="ascending and distinct"):
+            kernels.kmeans_1d(np.array(bad), None, 1)
+    for weight in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="above 0"):
+            kernels.kmeans_1d(values, np.array([1, 1, weight, 1]), 2)
+    with pytest.raises(ValueError, match="weights has 3 rows"):
+        kernels.kmeans_1d(values, np.ones(3), 2)
 
 
 # What is refused

@@ -28,6 +28,7 @@ __all__ = [
     "best_cut",
     "class_moments",
     "count_codes",
+    "count_right",
     "csr_add",
     "csr_class_sums",
     "cut_codes",
@@ -40,12 +41,14 @@ __all__ = [
     "gauss_log_sums_exact",
     "gauss_loo_log_sums",
     "integer_domain",
+    "kmeans_1d",
     "mark_columns",
     "mdl_cuts",
     "merge_sets",
     "normalize",
     "over_blocks",
     "over_items",
+    "pair_counts",
     "thread_count",
 ]
 
@@ -91,6 +94,7 @@ argmax_rows = _chosen.argmax_rows
 best_cut = _chosen.best_cut
 class_moments = _chosen.class_moments
 count_codes = _chosen.count_codes
+count_right = _chosen.count_right
 csr_add = _chosen.csr_add
 csr_class_sums = _chosen.csr_class_sums
 cut_codes = _chosen.cut_codes
@@ -103,7 +107,9 @@ gauss_log_sums = _chosen.gauss_log_sums
 gauss_log_sums_exact = _chosen.gauss_log_sums_exact
 gauss_loo_log_sums = _chosen.gauss_loo_log_sums
 integer_domain = _chosen.integer_domain
+kmeans_1d = _chosen.kmeans_1d
 mark_columns = _chosen.mark_columns
 mdl_cuts = _chosen.mdl_cuts
 merge_sets = _chosen.merge_sets
 normalize = _chosen.normalize
+pair_counts = _chosen.pair_counts

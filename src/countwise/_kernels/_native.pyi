@@ -21,6 +21,9 @@ from countwise._kernels.reference import (
     count_codes as count_codes,
 )
 from countwise._kernels.reference import (
+    count_right as count_right,
+)
+from countwise._kernels.reference import (
     csr_add as csr_add,
 )
 from countwise._kernels.reference import (
@@ -57,6 +60,9 @@ from countwise._kernels.reference import (
     integer_domain as integer_domain,
 )
 from countwise._kernels.reference import (
+    kmeans_1d as kmeans_1d,
+)
+from countwise._kernels.reference import (
     mark_columns as mark_columns,
 )
 from countwise._kernels.reference import (
@@ -67,6 +73,9 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     normalize as normalize,
+)
+from countwise._kernels.reference import (
+    pair_counts as pair_counts,
 )
 
 def get_level() -> str: ...

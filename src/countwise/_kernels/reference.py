@@ -34,10 +34,19 @@ from countwise._kernels.reference_cuts import (
     cut_codes as cut_codes,
 )
 from countwise._kernels.reference_cuts import (
+    kmeans_1d as kmeans_1d,
+)
+from countwise._kernels.reference_cuts import (
     mdl_cuts as mdl_cuts,
 )
 from countwise._kernels.reference_cuts import (
     merge_sets as merge_sets,
+)
+from countwise._kernels.reference_pairs import (
+    count_right as count_right,
+)
+from countwise._kernels.reference_pairs import (
+    pair_counts as pair_counts,
 )
 
 if TYPE_CHECKING:
