@@ -71,10 +71,10 @@ def pairwise(
     >>> from countwise import pairwise, samples
     >>> tennis = samples.load("tennis")
     >>> print(pairwise({name: tennis.X[name] for name in ("temperature", "humidity", "wind")}))
-    attribute    temperature  humidity   wind
-    temperature  1.55666      0.270435   0.0202439
-    humidity     0.270435     1          0
-    wind         0.0202439    0          0.985228
+    attribute    temperature  humidity  wind
+    temperature  1.55666      0.374651  0.0391487
+    humidity     0.374651     1         0
+    wind         0.0391487    0         0.985228
     """
     if measure not in MEASURES:
         raise OptionError(f"measure={measure!r} is unknown.", hint=did_you_mean(measure, MEASURES) or "")
