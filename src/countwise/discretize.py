@@ -283,7 +283,7 @@ class Discretization(Tallying):
         """Codes of labels, of codes as numbers, or of one column a range; missing is behind the last."""
         domain = self.attributes_[name]
         k = len(domain.values)
-        if len(columns) > 1:
+        if self.encode == "onehot":
             cells = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
             return np.where(np.isnan(cells).any(axis=1), k, np.argmax(np.nan_to_num(cells), axis=1))
         column = columns[0]

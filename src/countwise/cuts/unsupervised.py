@@ -82,7 +82,9 @@ def equal_frequency(tally: Values, n_bins: int) -> Cuts:
         return uncut()
     edges = np.unique(quantiles(values, weights, np.arange(1, n_bins) / n_bins))
     edges = edges[edges < values[-1]]
-    below = np.concatenate([[0], np.cumsum(weights)])[np.searchsorted(values, edges, side="right")]
+    place = np.searchsorted(values, edges, side="right")
+    apart = np.append(np.diff(place) > 0, True)[: len(edges)]  # two edges with no value between them are one cut
+    edges, below = edges[apart], np.concatenate([[0], np.cumsum(weights)])[place[apart]]
     reason = f"{{}} of {number(float(weights.sum()))} rows lie at or below"
     notes = _lost(n_bins, len(edges), "several edges fell on one value, and equal values are never parted")
     return Cuts(edges, reason, (below,), notes)

@@ -171,6 +171,7 @@ class _Fold:
 
     classes: NDArray[Any]
     prior: NDArray[np.float64]  # (rows, classes)
+    shares: NDArray[np.float64]  # of the classes: the answer without any attribute, as of any other estimator
     terms: list[NDArray[np.float64]]  # (rows, classes) each
     target: NDArray[Any]  # codes
     y: NDArray[Any]
@@ -179,6 +180,8 @@ class _Fold:
 
     def base(self, subset: Subset) -> NDArray[np.float64]:
         """Log P(class) and the terms of a subset."""
+        if not subset:
+            return np.tile(self.shares, (len(self.prior), 1))
         total = self.prior.copy()
         for a in subset:
             total += self.terms[a]
@@ -216,7 +219,7 @@ class Terms:
     def adding(self, base: Subset, more: Sequence[int]) -> list[float]:
         """One addition for each."""
         terms = [[fold.terms[a] for a in more] for fold in self.folds]
-        return self._means([fold.base(base) for fold in self.folds], terms)
+        return self._means([fold.base(base) if base else fold.prior for fold in self.folds], terms)
 
     def dropping(self, base: Subset) -> list[float]:
         """The sum of those before and of those after each: nothing is subtracted, so no rounding is left over."""
@@ -288,7 +291,11 @@ def _kept(model: Any, folds: Folds, test: NDArray[Any], names: Sequence[str]) ->
     target = model.target_.encode(y)  # a class that the fold never met has a code behind the last
     prior = np.tile(model.log_prior_, (len(y), 1))
     fallback = int(np.argmax(model.log_prior_))
-    return _Fold(model.classes_, prior, [by_name[name] for name in names], target, y, folds.weights(test), fallback)
+    with np.errstate(divide="ignore"):
+        shares = np.log(model.class_count_ / model.class_count_.sum())
+    return _Fold(
+        model.classes_, prior, shares, [by_name[name] for name in names], target, y, folds.weights(test), fallback
+    )
 
 
 class Answered(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
