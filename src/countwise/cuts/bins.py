@@ -44,7 +44,7 @@ def best_number(rule: Callable[[Values, int], Cuts], tally: Values) -> Cuts:
             best, best_score = cuts, score
     of = "log P(class | range)" if supervised else "log-likelihood"
     found = f"{len(best.edges) + 1} ranges, the best of 1 to {most} by leave-one-out {of}: {number(best_score)}"
-    return replace(best, notes=(found,))
+    return replace(best, notes=(found, *best.notes))
 
 
 def _class_score(tally: Values, cuts: Cuts) -> float:

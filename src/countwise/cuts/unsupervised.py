@@ -60,6 +60,8 @@ def equal_width(tally: Values, n_bins: int) -> Cuts:
     kept = kept[(kept >= low) & (kept < high)]
     place = np.searchsorted(edges, kept)
     notes = _lost(n_bins, len(kept), "the values are too close together for that many widths")
+    between = np.diff(np.searchsorted(values, kept, side="right"), prepend=0)
+    notes += _empty(int(np.count_nonzero(between == 0)), len(kept) + 1)
     reason = f"{{}}/{n_bins} of the way from {number(low)} to {number(high)}"
     return Cuts(kept, reason, (place + 1,), notes)
 
@@ -83,10 +85,10 @@ def equal_frequency(tally: Values, n_bins: int) -> Cuts:
     edges = np.unique(quantiles(values, weights, np.arange(1, n_bins) / n_bins))
     edges = edges[edges < values[-1]]
     place = np.searchsorted(values, edges, side="right")
-    apart = np.append(np.diff(place) > 0, True)[: len(edges)]  # two edges with no value between them are one cut
-    edges, below = edges[apart], np.concatenate([[0], np.cumsum(weights)])[place[apart]]
+    below = np.concatenate([[0], np.cumsum(weights)])[place]
     reason = f"{{}} of {number(float(weights.sum()))} rows lie at or below"
     notes = _lost(n_bins, len(edges), "several edges fell on one value, and equal values are never parted")
+    notes += _empty(int(np.count_nonzero(np.diff(place) == 0)), len(edges) + 1)
     return Cuts(edges, reason, (below,), notes)
 
 
@@ -139,8 +141,7 @@ def given(tally: Values, edges: Sequence[float]) -> Cuts:
     notes: tuple[str, ...] = ()
     if len(values):
         counts = tally.counts_in(wanted).sum(axis=0)
-        empty = int(np.count_nonzero(counts == 0))
-        notes = (f"no training value lies in {empty} of the {len(counts)} ranges",) if empty else ()
+        notes = _empty(int(np.count_nonzero(counts == 0)), len(counts))
     return Cuts(wanted, "given", notes=notes)
 
 
@@ -185,6 +186,10 @@ def quantiles(values: NDArray[np.float64], weights: NDArray[Any], shares: NDArra
     above = np.minimum(place + 1, len(values) - 1)
     between = np.isclose(running, target, rtol=1e-12, atol=0)
     return np.where(between, values[place] + (values[above] - values[place]) / 2, values[place])
+
+
+def _empty(n_empty: int, n_ranges: int) -> tuple[str, ...]:
+    return (f"no training value lies in {n_empty} of the {n_ranges} ranges",) if n_empty else ()
 
 
 def _lost(n_bins: int, n_edges: int, why: str) -> tuple[str, ...]:
