@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.attributes import Attribute, Numeric, Ordinal
 from countwise.bags import Block
 from countwise.columns import narrowest, refuse_infinity
 from countwise.conditionals import Ranges
 from countwise.cuts import CutReport, Cuts, How, labels
-from countwise.errors import DataWarning, OptionError, TableError, did_you_mean, listed
-from countwise.frames import Coded, Column, Frame, frame_of
+from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
+from countwise.frames import Coded, Column, Frame, frame_of, is_missing, refuse_duplicates
 from countwise.learning import Tallying
 from countwise.measures import information_of_values, mutual_information
 from countwise.outputs import container_of, library_of, names_in, rebuilt
 from countwise.parts import Part
 from countwise.schema import Schema
 from countwise.table import threads_for
-from countwise.tallies import Values
+from countwise.tallies import Values, shortfall
 
 __all__ = ["Discretization"]
 
@@ -35,6 +34,7 @@ ENCODINGS = ("labels", "codes", "onehot")
 class _Other(Attribute):
     """A column that is left as it is."""
 
+    unknown: bool = False
     kind = "left as it is"
 
     def encode(self, column: Column, *, strict: bool = False) -> Any:
@@ -74,7 +74,7 @@ class Discretization(Tallying):
         if isinstance(spec, Ranges):
             return spec.how
         if isinstance(spec, Mapping):
-            settings = {"n_bins": self.n_bins, "n": self.n, "merge": self.merge, **spec}
+            settings = {"method": "mdl", "n_bins": self.n_bins, "n": self.n, "merge": self.merge, **spec}
             odd = sorted(set(settings) - {"method", "n_bins", "n", "merge"})
             if odd:
                 raise OptionError(f"A rule has no setting {odd[0]!r}.", hint="it has method, n_bins, n and merge.")
@@ -85,13 +85,20 @@ class Discretization(Tallying):
         """The rule of each column that is named; under the empty name that of all others."""
         per_column = isinstance(self.method, Mapping) and "method" not in self.method
         rules = {str(k): self._how(v) for k, v in self.method.items()} if per_column else {"": self._how(self.method)}
-        for name in [*(k for k in rules if k), *(self.columns or ())]:
+        if not rules:
+            raise OptionError("method names no column and no rule.", hint="method='mdl' cuts all columns of numbers.")
+        if per_column and self.columns is not None:
+            raise OptionError("A method for each column says which columns are cut.", hint="leave `columns` out.")
+        for name in [*(k for k in rules if k), *self._chosen()]:
             if frame is not None and name not in frame.columns:
                 raise OptionError(
                     f"The table has no column {name!r} to cut.",
                     hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
                 )
         return rules
+
+    def _chosen(self) -> list[str]:
+        return [self.columns] if isinstance(self.columns, str) else list(self.columns or ())
 
     def _needs_target(self) -> bool:
         return any(how.supervised for how in self._rules().values())
@@ -105,17 +112,22 @@ class Discretization(Tallying):
         for a in schema.attributes:
             if isinstance(a, Block):
                 raise TableError("A sparse matrix cannot be cut into ranges.", hint="X.toarray() makes it dense.")
-        wanted = set(self.columns or ()) | {name for name in rules if name}
-        every = not wanted
-        return Schema(self._kind(a, a.name in wanted, every) for a in schema.attributes)
+        wanted = {*self._chosen(), *(name for name in rules if name)}
+        return Schema(self._kind(a, frame.columns[a.name], wanted) for a in schema.attributes)
 
-    def _kind(self, attribute: Attribute, named: bool, every: bool) -> Attribute:
-        if named and not isinstance(attribute, Numeric):
-            if isinstance(attribute, Nominal) and attribute.grows and not attribute.values:
-                return Numeric(attribute.name)  # objects that are numbers, or an error that names the cell
-            raise OptionError(f"{attribute.name!r} is {attribute.kind}; only numbers are cut into ranges.")
-        cut = named or (every and isinstance(attribute, Numeric))
-        return attribute if cut else _Other(attribute.name)
+    def _kind(self, a: Attribute, column: Column, wanted: set[str]) -> Attribute:
+        if isinstance(a, Numeric):
+            return a if a.name in wanted or not wanted else _Other(a.name)
+        gaps = isinstance(column, np.ndarray) and column.dtype.kind == "O" and all(map(is_missing, column))
+        if a.name in wanted and not gaps:
+            raise OptionError(
+                f"{a.name!r} is {a.kind}; only numbers are cut into ranges.",
+                hint=f"types={{{a.name!r}: 'numeric'}} reads it as numbers.",
+            )
+        return Numeric(a.name) if a.name in wanted else _Other(a.name, unknown=gaps and not wanted)
+
+    def _is_unknown(self, a: Any) -> bool:
+        return isinstance(a, _Other) and a.unknown
 
     def _parts(self, schema: Schema, target: str) -> list[Part]:
         rules = self._rules()
@@ -135,6 +147,7 @@ class Discretization(Tallying):
         self.edges_ = {name: cuts.edges for name, cuts in self.cuts_.items()}
         self.n_bins_ = {name: len(edges) + 1 for name, edges in self.edges_.items()}
         self.attributes_ = {name: Ordinal(name, labels(edges)) for name, edges in self.edges_.items()}
+        refuse_duplicates(self.get_feature_names_out().tolist())
         self._note_collapsed()
 
     def _cut(self, part: Part) -> Cuts:
@@ -143,11 +156,9 @@ class Discretization(Tallying):
     def _note_collapsed(self) -> None:
         lost = [name for name, edges in self.edges_.items() if len(edges) == 0]
         if lost:
-            warnings.warn(
+            warn(
                 f"{listed(lost)} {'is' if len(lost) == 1 else 'are'} left with one range, which tells nothing. "
-                f"Hint: report({lost[0]!r}) says why.",
-                DataWarning,
-                stacklevel=6,
+                f"Hint: report({lost[0]!r}) says why."
             )
 
     # -- the table cut ---------------------------------------------------------------
@@ -195,11 +206,7 @@ class Discretization(Tallying):
         outside = {name: n for name, (_, n) in zip(numbers, found, strict=True) if n}
         if outside:
             told = ", ".join(f"{n} of {name!r}" for name, n in outside.items())
-            warnings.warn(
-                f"Cells outside the values of training fall in the first or last range: {told}.",
-                DataWarning,
-                stacklevel=5,
-            )
+            warn(f"Cells outside the values of training fall in the first or last range: {told}.")
         return {name: codes for name, (codes, _) in zip(numbers, found, strict=True)}
 
     def _ranges(self, name: str, column: NDArray[Any]) -> tuple[NDArray[Any], int]:
@@ -287,10 +294,10 @@ class Discretization(Tallying):
             cells = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
             return np.where(np.isnan(cells).any(axis=1), k, np.argmax(np.nan_to_num(cells), axis=1))
         column = columns[0]
-        if isinstance(column, Coded) or column.dtype.kind in "OUS":
-            column = domain.encode(column, strict=True) if not _of_numbers(column) else np.asarray(column, np.float64)
+        if isinstance(column, Coded) or (column.dtype.kind in "OUS" and not _of_numbers(column)):
+            return domain.encode(column, strict=True).astype(np.int64)
         cells = np.asarray(column, dtype=np.float64)
-        wrong = (cells < 0) | (cells > k) | ((cells != np.floor(cells)) & ~np.isnan(cells))
+        wrong = (cells < 0) | (cells >= k) | ((cells != np.floor(cells)) & ~np.isnan(cells))
         if wrong.any():
             raise TableError(f"{name!r} is {cells[np.argmax(wrong)]:g}; its ranges have the codes 0 to {k - 1}.")
         return np.where(np.isnan(cells), k, cells).astype(np.int64)
@@ -308,10 +315,12 @@ class Discretization(Tallying):
         ndarray
         """
         (low, high), edges = self._values_of(name).bounds, self.edges_[name]
-        if np.isnan(low):
-            return np.full(1, np.nan) if len(edges) == 0 else _middles(np.concatenate([edges[:1], edges, edges[-1:]]))
-        ends = [min(low, edges[0]), *edges, max(high, edges[-1])] if len(edges) else [low, high]
-        return _middles(np.array(ends))
+        if len(edges) == 0:
+            return _middles(np.array([low, high]))
+        step = float(np.diff(edges).mean()) if len(edges) > 1 else 1.0
+        low = low if low < edges[0] else edges[0] - step  # a range that no value of training lies in
+        high = high if high > edges[-1] else edges[-1] + step
+        return _middles(np.array([low, *edges, high]))
 
     # -- what was done -------------------------------------------------------------------
 
@@ -350,14 +359,16 @@ class Discretization(Tallying):
             classes=tuple(self.target_.values) if known else ("rows",),
             counts=counts,
             n_values=len(tally.pooled[0]),
-            missing=total - float(counts.sum()),
+            missing=shortfall(total, float(counts.sum())),
             before=information_of_values(tally) if known else float("nan"),
             after=mutual_information(counts.T) if known else float("nan"),
         )
 
 
 def _middles(ends: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(ends[:-1] + np.diff(ends) / 2)
+    """The middle of each range; never its lower end, which belongs to the range below."""
+    middles = ends[:-1] + np.diff(ends) / 2
+    return np.where((middles > ends[:-1]) | (np.diff(ends) == 0), middles, ends[1:])
 
 
 def _of_numbers(column: Column) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,9 @@ from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.columns import refuse_infinity
-from countwise.errors import DataWarning, OptionError, TableError, UnseenValueError, listed
-from countwise.frames import Coded, Column, Frame, frame_of
+from countwise.conditionals import Categorical
+from countwise.errors import OptionError, TableError, listed, warn
+from countwise.frames import Coded, Column, Frame, frame_of, refuse_duplicates
 from countwise.learning import Tallying
 from countwise.outputs import container_of, names_in, rebuilt
 from countwise.parts import Part
@@ -65,19 +65,19 @@ class Encoding(Tallying):
                 raise OptionError(f"{name}={getattr(self, name)!r} is unknown.", hint=f"give one of {listed(known)}.")
 
     def _parts(self, schema: Schema, target: str) -> list[Part]:
-        return []
+        # counted so that a value of which no row is left can be forgotten
+        return [Part(a, Categorical(), (a.name,)) for a in schema.attributes if isinstance(a, Nominal)]
 
     def _settle(self) -> None:
+        refuse_duplicates(self.get_feature_names_out().tolist())
         coded = [a for a in self.schema_.attributes if self._way(a) == "codes" and len(a.values) > 2]  # type: ignore[attr-defined]
         if coded:
             first: Any = coded[0]
             told = ", ".join(f"{code} {value}" for code, value in enumerate(first.values[:3]))
-            warnings.warn(
+            warn(
                 f"Codes give {listed([a.name for a in coded])} an order and distances that the values do not have "
                 f"({first.name}: {told}, ...): a learner that compares numbers will believe them. "
-                "Hint: nominal='onehot', or declare an order by types={...: Ordinal(...)}.",
-                DataWarning,
-                stacklevel=5,
+                "Hint: nominal='onehot', or declare an order by types={...: Ordinal(...)}."
             )
 
     def _way(self, a: Attribute) -> str:
@@ -195,6 +195,7 @@ class Encoding(Tallying):
             missing |= np.isnan(column)
         cells = np.nan_to_num(np.stack(columns, axis=1)) if columns else np.zeros((n_rows, 0))
         way = self._way(a)
+        _refuse_strange(cells, a, way)
         if way == "onehot":
             first = len(a.values) - cells.shape[1]  # 1 if the first value has no column
             none = ~cells.any(axis=1)
@@ -204,7 +205,17 @@ class Encoding(Tallying):
             codes = cells.sum(axis=1).astype(np.int64)
         else:
             codes = cells[:, 0].astype(np.int64)
-            if ((codes < 0) | (codes >= len(a.values))).any():
-                raise UnseenValueError(f"{a.name!r} has the codes 0 to {len(a.values) - 1}.")
         codes = np.where(missing, len(a.values), codes)
         return Coded(codes, a.values, declared=True, ordered=isinstance(a, Ordinal))
+
+
+def _refuse_strange(cells: NDArray[np.float64], a: Nominal, way: str) -> None:
+    """Numbers that `transform` never gives are an error."""
+    if way in ("onehot", "thresholds"):
+        wrong = ((cells != 0) & (cells != 1)).any(axis=1)
+        wrong |= cells.sum(axis=1) > 1 if way == "onehot" else (np.diff(cells, axis=1) > 0).any(axis=1)
+    else:
+        wrong = ((cells != np.floor(cells)) | (cells < 0) | (cells >= max(len(a.values), 1))).any(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise TableError(f"Row {row} is not what transform gives for {a.name!r}: {cells[row].tolist()}.", row=row)

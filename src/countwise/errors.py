@@ -21,6 +21,8 @@ Each message says what is wrong and where; `hint` says what would be right.
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "UnseenValueError",
     "did_you_mean",
     "listed",
+    "warn",
 ]
 
 
@@ -111,6 +114,15 @@ class SlowKernelsWarning(CountwiseWarning):
 
 class DataWarning(CountwiseWarning):
     """Something in the table that the user will want to know of."""
+
+
+def warn(message: str, category: type[Warning] = DataWarning) -> None:
+    """Warn about the line of the caller's own code, however deep in Countwise the reason was found."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "countwise":
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str | None:

@@ -24,7 +24,17 @@ from numpy.typing import NDArray
 from countwise.errors import SchemaError, TableError, listed
 from countwise.series import TWO_PARTS, Coded, Column, is_missing, native_order, series_column
 
-__all__ = ["Coded", "Column", "Frame", "frame_of", "is_missing", "is_sparse", "series_of", "taken"]
+__all__ = [
+    "Coded",
+    "Column",
+    "Frame",
+    "frame_of",
+    "is_missing",
+    "is_sparse",
+    "refuse_duplicates",
+    "series_of",
+    "taken",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,10 +271,10 @@ def _from_narwhals(X: Any) -> Frame | None:
     except TypeError:
         return None
     except ValueError as error:  # duplicate names, in narwhals' words
-        _refuse_duplicates(list(getattr(X, "column_names", getattr(X, "columns", ()))))
+        refuse_duplicates(list(getattr(X, "column_names", getattr(X, "columns", ()))))
         raise TableError(str(error)) from error
     names = [str(name) for name in frame.columns]
-    _refuse_duplicates(names)
+    refuse_duplicates(names)
     labels = getattr(X, "columns", None)  # only pandas and its kin have names that are not strings
     native_names = list(labels) if labels is not None and hasattr(labels, "tolist") else names
     all_strings = all(isinstance(name, str) for name in native_names)
@@ -283,7 +293,8 @@ def _from_narwhals(X: Any) -> Frame | None:
     return Frame(columns, len(frame), named=all_strings)
 
 
-def _refuse_duplicates(names: Sequence[object]) -> None:
+def refuse_duplicates(names: Sequence[object]) -> None:
+    """Two columns of one name are an error."""
     if len(set(names)) < len(names):
         twice = next(n for n in names if list(names).count(n) > 1)
         raise SchemaError(f"Two columns are named {twice!r}.", hint="rename one of them.")

@@ -10,7 +10,6 @@ it; `countwise.models.estimators` gives each of them scikit-learn's face.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,7 +23,7 @@ from countwise import progress
 from countwise.attributes import Nominal
 from countwise.bags import Text
 from countwise.conditionals import plain
-from countwise.errors import CountwiseError, DataWarning, TableError, listed
+from countwise.errors import CountwiseError, TableError, listed, warn
 from countwise.frames import Frame
 from countwise.parts import Part, checked
 from countwise.schema import Schema
@@ -232,8 +231,7 @@ class Tallying:
         unknown = {
             a.name: other[a.name]
             for a in self.schema_.attributes
-            if type(a) is Nominal and a.grows and not a.values and a.name in other
-            if not isinstance(other[a.name], Nominal)
+            if self._is_unknown(a) and a.name in other and not isinstance(other[a.name], type(a))
         }
         if not unknown:
             return
@@ -244,13 +242,21 @@ class Tallying:
             name: kept[name] if type(kept[name]) is type(blank) else blank for name, blank in fresh.items()
         }
 
+    def _is_unknown(self, a: Any) -> bool:
+        """Whether nothing but missing cells was met of an attribute."""
+        return type(a) is Nominal and bool(a.grows) and not a.values
+
     def _learn_target(self, rows: Memory, first: bool) -> Nominal:
         target = Nominal(rows.name, grows=True) if first else self.target_
         if first and getattr(self, "_expected", None):
             expected = tuple(sorted(self._expected))
             target = Nominal(rows.name, expected, grows=True, fixed=expected)
         if first:
-            self._label_type = rows.label_type
+            self._label_type, self._known_target = rows.label_type, rows.known
+        elif rows.known != getattr(self, "_known_target", True):
+            raise TableError(
+                "Some rows came with a class and some without.", hint="give y for all pieces, or for none."
+            )
         return target.learn(rows.target)
 
     def _join(self, schema: Schema, target: Nominal, tallies: Mapping[str, Any]) -> None:
@@ -268,13 +274,14 @@ class Tallying:
             "n_left_out_",
             "n_features_in_",
             "_label_type",
+            "_known_target",
         ):
-            setattr(self, name, getattr(other, name))
+            setattr(self, name, getattr(other, name, None))
         if hasattr(other, "feature_names_in_"):
             self.feature_names_in_ = other.feature_names_in_
 
     def _forget_all(self) -> None:
-        own = ("_expected", "_groups", "_label_type")
+        own = ("_expected", "_groups", "_label_type", "_known_target")
         for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
             delattr(self, name)
 
@@ -297,9 +304,7 @@ class Tallying:
 
     def _note_left_out(self, left_out: int, of: int, name: str) -> None:
         if left_out:
-            warnings.warn(
-                f"{left_out} of {of} rows were left out: their target {name!r} is missing.", DataWarning, stacklevel=4
-            )
+            warn(f"{left_out} of {of} rows were left out: their target {name!r} is missing.")
 
     def _note_identifiers(self) -> None:
         looks = [
@@ -309,11 +314,9 @@ class Tallying:
             if self.n_rows_ >= 100 and len(a.values) > 0.9 * self.n_rows_
         ]
         if looks:
-            warnings.warn(
+            warn(
                 f"{listed(looks)} look{'s' * (len(looks) == 1)} like an identifier: "
-                "nearly every row has its own value. Hint: leave the column out, or declare it as text.",
-                DataWarning,
-                stacklevel=5,
+                "nearly every row has its own value. Hint: leave the column out, or declare it as text."
             )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

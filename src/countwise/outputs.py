@@ -77,6 +77,9 @@ def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], containe
     if container == "polars":
         return library.DataFrame(cells)
     index = X.index if own else None
+    if own and not frame.named:  # pandas has names that are not strings: give back those that are still there
+        made_up = dict(zip(frame.names, X.columns, strict=False))
+        cells = {made_up.get(name, name): column for name, column in cells.items()}
     if not cells:
         return library.DataFrame(index=range(frame.n_rows) if index is None else index)
     return library.DataFrame(cells, index=index)

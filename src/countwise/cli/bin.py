@@ -70,6 +70,8 @@ def command(
         encode="labels",
         types={name: kind for name, kind in known.items() if name not in drop} or None,
     )
+    if target is None and cutter._needs_target():
+        raise click.UsageError("A rule that looks at the class needs -y COLUMN; equal_frequency does not.")
     warnings.filterwarnings("ignore", message=".*left with one range")  # the report says so, and why
     with progress_bar(f"Reading {file}"):
         cutter.fit(pieces(file, target, drop), target, sample_weight=weights)

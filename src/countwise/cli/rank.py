@@ -117,8 +117,10 @@ def _ranked(found: dict[str, list[Any]], by: str) -> dict[str, list[Any]]:
 
 
 def _plain(cell: Any) -> Any:
-    """Infinity and NaN have no place in JSON."""
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+    """NaN and infinity have no place in JSON: what is unknown is null, what never meets is "-inf"."""
+    if not isinstance(cell, float) or math.isfinite(cell):
+        return cell
+    return None if math.isnan(cell) else str(cell)
 
 
 def _print(found: dict[str, list[Any]], filters: Any, target: str, by: str, pmi_of: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals._numeric import NumericDensity
-from countwise.errors import DataWarning, OptionError
+from countwise.errors import OptionError, warn
 from countwise.tallies import Moments
 from countwise.working.numbers import number
 
@@ -63,11 +62,9 @@ class Gaussian:
     def settle(self, tally: Moments) -> GaussianDensity:
         """Means and deviations, with a floor under the variance."""
         if tally.worn:
-            warnings.warn(
+            warn(
                 f"What remains of {tally.of.name!r} is tiny beside what was taken back: its deviation has lost "
-                "digits. Hint: fit again on the rows that remain.",
-                DataWarning,
-                stacklevel=2,
+                "digits. Hint: fit again on the rows that remain."
             )
         n, mean, _ = tally.triple
         total, overall_mean, overall_m2 = tally.overall

@@ -99,7 +99,7 @@ class How:
         whole = isinstance(self.n_bins, int | np.integer) and not isinstance(self.n_bins, bool)
         if self.n_bins != "leave_one_out" and not (whole and self.n_bins >= 1):
             raise OptionError(f"n_bins must be a whole number, 1 or more, or 'leave_one_out', not {self.n_bins!r}.")
-        if not isinstance(self.n, int | float | np.number) or not self.n > 0:
+        if not isinstance(self.n, int | float | np.number) or isinstance(self.n, bool) or not self.n > 0:
             raise OptionError(f"n must be above 0, not {self.n!r}.")
         if self.merge not in (None, "majority", "last"):
             raise OptionError(f"merge={self.merge!r} is unknown.", hint="give None, 'majority' or 'last'.")

@@ -43,12 +43,21 @@ def best_number(rule: Callable[[Values, int], Cuts], tally: Values) -> Cuts:
         if score > best_score + 1e-12 * abs(best_score if np.isfinite(best_score) else 0):
             best, best_score = cuts, score
     of = "log P(class | range)" if supervised else "log-likelihood"
-    found = f"{len(best.edges) + 1} ranges, the best of 1 to {most} by leave-one-out {of}: {number(best_score)}"
+    k = len(best.edges) + 1
+    found = f"{k} range{'s' * (k > 1)}, the best of 1 to {most} by leave-one-out {of}: {number(best_score)}"
     return replace(best, notes=(found, *best.notes))
 
 
 def _class_score(tally: Values, cuts: Cuts) -> float:
-    return leave_one_out_score(tally.counts_in(cuts.edges).T)
+    return leave_one_out_score(tally.counts_in(cuts.edges).T, unit=_unit(tally))
+
+
+def _unit(tally: Values) -> float:
+    """What one row weighs: 1 where weights are whole, else the mean weight of a value."""
+    if all(weights.dtype.kind == "i" for _, weights in tally.filled):
+        return 1.0
+    entries = sum(len(values) for values, _ in tally.filled)
+    return min(1.0, float(tally.n.sum()) / max(entries, 1))
 
 
 def _density_score(tally: Values, cuts: Cuts) -> float:
@@ -56,7 +65,7 @@ def _density_score(tally: Values, cuts: Cuts) -> float:
     values: Any = tally.pooled[0]
     if len(values) < 2:
         return 0.0
-    counts = tally.counts_in(cuts.edges).sum(axis=0).astype(np.float64)
+    counts = tally.counts_in(cuts.edges).sum(axis=0) / _unit(tally)
     widths = np.diff(np.concatenate([[values[0]], cuts.edges, [values[-1]]]))
     widths = np.maximum(widths, 1e-12 * (values[-1] - values[0]))  # a range of the least value alone has no width
     n, k = counts.sum(), len(counts)

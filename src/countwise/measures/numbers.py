@@ -79,7 +79,7 @@ def gaussian_information(n: NDArray[Any], mean: NDArray[Any], variance: NDArray[
     return max(area / float(np.log(2)), 0.0)
 
 
-def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0) -> float:
+def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0, unit: float = 1.0) -> float:
     """The mean over the rows of log P(class | value), in nats, the row itself left out.
 
     Parameters
@@ -88,6 +88,8 @@ def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0
         A contingency table.
     pseudo : ndarray, shape (values,), or float, default=1
         Imagined counts of each value in each class.
+    unit : float, default=1
+        What one row weighs; imagined counts are of such rows.
 
     Returns
     -------
@@ -100,7 +102,7 @@ def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0
     >>> round(leave_one_out_score(np.array([[5, 0], [0, 9]])), 4)
     -0.1392
     """
-    n_vc = np.asarray(counts, dtype=np.float64)
+    n_vc = np.asarray(counts, dtype=np.float64) / unit
     added = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), n_vc.shape[:1])[:, None]
     n_c, mass = n_vc.sum(axis=0), float(added.sum())
     if not n_c.sum() > 0:

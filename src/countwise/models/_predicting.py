@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from countwise import _kernels, progress
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import refuse_infinity
 from countwise.conditionals import Gaussian, Poisson
-from countwise.errors import CountwiseError, DataWarning, TableError
+from countwise.errors import CountwiseError, TableError, warn
 from countwise.frames import Frame, frame_of
 from countwise.parts import Part, derive
 from countwise.schema import Schema
@@ -102,7 +101,7 @@ class Predicting:
             return (self._posterior(table, out[start:stop], kind, priors),)
 
         bad = sum(answer[0] for answer in self._joint(frame, finish))
-        self._warn_of_zeros(bad, warn=kind is not None)
+        self._warn_of_zeros(bad, told=kind is None)
         return out
 
     def _priors(self, n_rows: int) -> NDArray[np.float64]:
@@ -121,16 +120,14 @@ class Predicting:
             out[lost] = self.log_prior_ if kind == "log" else np.exp(self.log_prior_)
         return int(bad)
 
-    def _warn_of_zeros(self, bad: int, *, warn: bool = True) -> None:
+    def _warn_of_zeros(self, bad: int, *, told: bool = False) -> None:
         """A row that no class could have made gets the prior, with a warning."""
-        if not bad or not warn:
+        if not bad or told:
             return
-        warnings.warn(
+        warn(
             f"In {bad} row{'s' * (bad > 1)} every class has probability 0: a value was never counted there, "
             "or a number lies beyond all densities. The prior is given instead. "
-            "Hint: smoothing=1 keeps counts above 0.",
-            DataWarning,
-            stacklevel=4,
+            "Hint: smoothing=1 keeps counts above 0."
         )
 
     def terms(self, X: Any) -> dict[str, NDArray[np.float64]]:

@@ -12,7 +12,7 @@ from countwise.encode import Encoding
 from countwise.errors import OptionError
 from countwise.frames import frame_of, is_sparse
 from countwise.selection.opening import opened
-from countwise.selection.selectors import Selector
+from countwise.selection.selectors import Selector, is_number, refuse_count
 from countwise.working import Grid
 
 __all__ = ["EmbeddedSelector"]
@@ -96,19 +96,22 @@ class EmbeddedSelector(Selector):
         rows = opened(X, y, sample_weight)
         settings = {} if rows.weights is None else {"sample_weight": rows.weights}
         model = _default() if self.estimator is None else clone(self.estimator)
-        self._remember(rows.X, rows.frame)
         if self.as_it_is or is_sparse(rows.X):
-            self.estimator_ = model.fit(rows.X, rows.y, **settings)
-            importances = told_by(self.estimator_)
-            groups = [[j] for j in range(len(importances))]
+            model.fit(rows.X, rows.y, **settings)
+            groups = [[j] for j in range(rows.d)]
         else:
             cells, groups = self._numbers(rows.X)
-            self.estimator_ = model.fit(cells, rows.y, **settings)
-            importances = told_by(self.estimator_)
-        if len(groups) != self.n_features_in_:
-            raise OptionError(f"{type(model).__name__} tells of {len(groups)} columns; the table has more or fewer.")
-        linear = not hasattr(self.estimator_, "feature_importances_")
-        self.importances_ = _joined(importances, groups, linear)
+            model.fit(cells, rows.y, **settings)
+        importances = told_by(model)
+        if len(importances) != sum(map(len, groups)):
+            raise OptionError(f"{type(model).__name__} tells of {len(importances)} columns; the table has {rows.d}.")
+        linear = not hasattr(model, "feature_importances_")
+        self._remember(rows.X, rows.frame)
+        self.estimator_, self.importances_ = model, _joined(importances, groups, linear)
+        self._rank()
+        return self
+
+    def _rank(self) -> None:
         order = np.argsort(-self.importances_, kind="stable")
         self.ranks_ = Grid(
             {
@@ -118,12 +121,12 @@ class EmbeddedSelector(Selector):
             }
         )
         self.support_ = self._kept(order)
-        return self
 
     def _check_options(self) -> None:
         if self.k is not None and self.threshold is not None:
             raise OptionError("Give k or threshold, not both.")
-        if isinstance(self.threshold, str) and self.threshold != "mean":
+        refuse_count(self.k)
+        if self.threshold not in (None, "mean") and not is_number(self.threshold):
             raise OptionError(f"threshold={self.threshold!r} is unknown.", hint="give a number or 'mean'.")
 
     def _numbers(self, X: Any) -> tuple[NDArray[np.float64], list[list[int]]]:

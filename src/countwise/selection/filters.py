@@ -20,7 +20,7 @@ from countwise.learning import Tallying
 from countwise.outputs import LIBRARIES, library_of
 from countwise.parts import Part
 from countwise.schema import Schema
-from countwise.tallies import Counts, Moments, Values, Words
+from countwise.tallies import Counts, Moments, Values, Words, shortfall
 from countwise.working import Grid
 
 __all__ = ["ADJUSTED", "SCORES", "Contingency", "Filtering", "pmi", "pmi_table", "scored", "scores"]
@@ -86,7 +86,9 @@ class Filtering(Tallying):
                     f"numeric names {name!r}, which the table does not have.",
                     hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
                 )
-        return Schema.kinds(frame, self.types)
+        schema = Schema.kinds(frame, self.types)
+        refuse_nominal(named, schema, self.ordinal)
+        return schema
 
     def _rule(self, name: str) -> Any:
         spec = self.numeric.get(name, "mdl") if isinstance(self.numeric, Mapping) else self.numeric
@@ -126,7 +128,7 @@ class Filtering(Tallying):
     def _of_counts(self, tally: Counts, total: float) -> Contingency:
         of = tally.axes[-1]
         table = tally.table.T  # (values, classes)
-        missing = total - float(table.sum())
+        missing = shortfall(total, float(table.sum()))
         names = [str(value) for value in of.values]
         way = self.ordinal if isinstance(of, Ordinal) else self.nominal
         if way == "number":
@@ -143,6 +145,14 @@ class Filtering(Tallying):
         return Contingency([of.name], of, "nominal", names, table[None], missing, note)
 
 
+def refuse_nominal(named: Mapping[str, Any], schema: Schema, ordinal: str = "") -> None:
+    """A rule for numbers that is named for something else is an error."""
+    for name in named:
+        a = schema[name]
+        if not isinstance(a, Numeric) and not (isinstance(a, Ordinal) and ordinal == "number"):
+            raise OptionError(f"numeric names {name!r}, which is {a.kind}.", hint="it says how numbers are read.")
+
+
 def _two_valued(rows: NDArray[Any], totals: NDArray[Any]) -> NDArray[Any]:
     """Tables (no, yes) x classes of things that are there `rows` times, of `totals` rows."""
     return np.stack([totals - rows, rows], axis=1)
@@ -151,7 +161,7 @@ def _two_valued(rows: NDArray[Any], totals: NDArray[Any]) -> NDArray[Any]:
 def _of_values(tally: Values, how: How, of: Attribute, total: float, name: str = "") -> Contingency:
     cuts: Cuts = how.cut(tally)
     counts = tally.counts_in(cuts.edges).T
-    missing = total - float(counts.sum())
+    missing = shortfall(total, float(counts.sum()))
     k = len(cuts.edges) + 1
     read = f"{k} range{'s' * (k > 1)} ({how})"
     note = "; ".join(cuts.notes)
@@ -181,16 +191,29 @@ def _of_moments(tally: Moments, total: float, of: Attribute | None = None) -> Co
     nothing = np.zeros((1, 0, len(n)))
     attribute = of or tally.of
     return Contingency(
-        [attribute.name], attribute, "Gaussian in each class", [], nothing, total - float(n.sum()), note, information
+        [attribute.name],
+        attribute,
+        "Gaussian in each class",
+        [],
+        nothing,
+        shortfall(total, float(n.sum())),
+        note,
+        information,
     )
 
 
 def _of_words(tally: Words, total: float) -> Contingency:
     n, cells = tally.filled
     words = [str(word) for word in tally.of.words]
+    missing = shortfall(total, float(n.sum()))
+    if not words:
+        nothing = np.zeros((1, 2, len(n)))
+        return Contingency(
+            [tally.of.name], tally.of, "word there or not", ["no", "yes"], nothing, missing, "no words"
+        )
     names = words if isinstance(tally.of, Block) else [f"{tally.of.name}: {word}" for word in words]
     tables = _two_valued(cells.T, n)
-    return Contingency(names, tally.of, "word there or not", ["no", "yes"], tables, total - float(n.sum()))
+    return Contingency(names, tally.of, "word there or not", ["no", "yes"], tables, missing)
 
 
 def scored(found: Sequence[Contingency], adjust: str | None) -> dict[str, list[Any]]:
@@ -308,6 +331,13 @@ def scores(
     if target not in ("class", "number"):
         raise OptionError(f"target={target!r} is unknown.", hint="give 'class' or 'number'.")
     if target == "number":
+        for option, value, usual in (
+            ("nominal", nominal, "nominal"),
+            ("ordinal", ordinal, "nominal"),
+            ("adjust", adjust, None),
+        ):
+            if value != usual:
+                raise OptionError(f"{option}={value!r} has no meaning where the target is a number.")
         from countwise.selection.spread import spread_scores
 
         return _like(Grid(spread_scores(X, y, sample_weight, numeric, types)), X)

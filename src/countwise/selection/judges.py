@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,11 @@ from countwise.errors import TableError
 from countwise.frames import is_sparse
 from countwise.models.naive_bayes import NaiveBayes
 from countwise.outputs import chosen, rows_of
+from countwise.schema import Schema
 from countwise.selection.opening import Opened
 from countwise.selection.search import Subset, all_subsets
 
 __all__ = ["Folds", "Refits", "Terms", "judge_for"]
-
-Step = Callable[[], None]
 
 
 _MOST_BYTES = 1 << 32  # of terms kept; beyond it subsets are refitted
@@ -46,12 +45,6 @@ class Folds:
     splits: list[tuple[NDArray[Any], NDArray[Any]]]
     scoring: Any
 
-    @property
-    def d(self) -> int:
-        """The number of attributes."""
-        X: Any = self.rows.X
-        return int(X.shape[1]) if is_sparse(X) else len(self.rows.frame.columns)
-
     def weights(self, rows: NDArray[Any]) -> NDArray[Any] | None:
         """The weights of some rows."""
         return None if self.rows.weights is None else self.rows.weights[rows]
@@ -66,23 +59,39 @@ class Folds:
 
 
 def judge_for(estimator: Any, folds: Folds, n_jobs: int | None) -> Terms | Refits:
-    """Terms where the estimator is a sum of one term for each column; else refits."""
-    if isinstance(estimator, NaiveBayes) and not is_sparse(folds.rows.X):
+    """Terms where the estimator is a sum of one term for each column; else refits.
+
+    A scoring function of the user's own may look at the rows, and gets them with a refitted model.
+    """
+    by_answers = folds.scoring is None or isinstance(folds.scoring, str) or hasattr(folds.scoring, "_score_func")
+    if isinstance(estimator, NaiveBayes) and not is_sparse(folds.rows.X) and by_answers:
         models = [_fitted(estimator, folds, train, None) for train, _ in folds.splits]
         cells = sum(len(test) * len(m.classes_) for m, (_, test) in zip(models, folds.splits, strict=True))
         apart = all(len(part.columns) == 1 for model in models for part in model.parts_)
-        if apart and 8 * cells * folds.d <= _MOST_BYTES:
+        if apart and 8 * cells * folds.rows.d <= _MOST_BYTES:
             return Terms(estimator, folds, models)
     return Refits(estimator, folds, n_jobs)
 
 
 def _fitted(estimator: Any, folds: Folds, rows: NDArray[Any], subset: Subset | None) -> Any:
-    model = clone(estimator)
+    model = _narrowed(clone(estimator), folds, subset)
     if subset is not None and not subset:
         model = DummyClassifier(strategy="prior") if is_classifier(estimator) else DummyRegressor()
     weights = folds.weights(rows)
     settings = {} if weights is None else {"sample_weight": weights}
     return model.fit(rows_of(folds.table(subset), rows), folds.rows.y[rows], **settings)
+
+
+def _narrowed(model: Any, folds: Folds, subset: Subset | None) -> Any:
+    """A naive Bayes that names columns names only those that are there."""
+    if subset is None or not isinstance(model, NaiveBayes) or is_sparse(folds.rows.X):
+        return model
+    names = {folds.rows.frame.names[a] for a in subset}
+    for option in ("conditionals", "missing", "types"):
+        value = getattr(model, option)
+        if isinstance(value, Mapping) and not isinstance(value, Schema):
+            setattr(model, option, {k: v for k, v in value.items() if k in names})
+    return model
 
 
 def _score(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
@@ -125,7 +134,7 @@ class Refits:
 
     def every(self, sizes: range) -> Iterator[tuple[Subset, float]]:
         """One after the other."""
-        subsets = list(all_subsets(self.folds.d, sizes))
+        subsets = list(all_subsets(self.folds.rows.d, sizes))
         yield from zip(subsets, self._scores(subsets), strict=True)
 
     def _scores(self, subsets: list[Subset]) -> list[float]:
@@ -204,7 +213,7 @@ class Terms:
     how = "adding terms"
 
     def __init__(self, estimator: Any, folds: Folds, models: list[Any]) -> None:
-        self.d = folds.d
+        self.d = folds.rows.d
         names = folds.rows.frame.names
         self.folds = [_kept(model, folds, test, names) for model, (_, test) in zip(models, folds.splits, strict=True)]
         by_count = folds.scoring in (None, "accuracy")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import DataWarning, TableError, did_you_mean, listed
+from countwise.errors import TableError, did_you_mean, listed, warn
 from countwise.frames import Coded, Frame, frame_of, is_missing, is_sparse, series_of
 from countwise.outputs import chosen, rows_of
 from countwise.sources.memory import weights_of
@@ -25,6 +24,11 @@ class Opened:
     frame: Frame
     y: NDArray[Any]
     weights: NDArray[Any] | None
+
+    @property
+    def d(self) -> int:
+        """The number of attributes."""
+        return int(self.X.shape[1]) if is_sparse(self.X) else len(self.frame.columns)
 
 
 def opened(X: Any, y: Any, sample_weight: Any = None) -> Opened:
@@ -51,6 +55,8 @@ def opened(X: Any, y: Any, sample_weight: Any = None) -> Opened:
         raise TableError(
             f"Found array with 0 feature(s) (shape=({frame.n_rows}, 0)) while a minimum of 1 is required."
         )
+    if frame.n_rows == 0:
+        raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
     if len(target) != frame.n_rows:
         raise TableError(
             f"Found input variables with inconsistent numbers of samples: {frame.n_rows} rows, {len(target)} targets."
@@ -68,9 +74,7 @@ def _known(rows: Opened) -> Opened:
         return rows
     if not lost.any():
         return rows
-    warnings.warn(
-        f"{int(lost.sum())} of {len(lost)} rows were left out: their target is missing.", DataWarning, stacklevel=4
-    )
+    warn(f"{int(lost.sum())} of {len(lost)} rows were left out: their target is missing.")
     keep = np.flatnonzero(~lost)
     weights = None if rows.weights is None else rows.weights[keep]
     return Opened(rows_of(rows.X, keep), rows.frame.take(keep), rows.y[keep], weights)

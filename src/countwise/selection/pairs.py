@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from countwise import _kernels, measures
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import narrowest, refuse_infinity
 from countwise.cuts import How
-from countwise.errors import DataWarning, OptionError, TableError, did_you_mean
+from countwise.errors import OptionError, TableError, did_you_mean, warn
 from countwise.frames import frame_of
 from countwise.outputs import LIBRARIES, library_of
 from countwise.schema import Schema
@@ -88,7 +87,7 @@ def pairwise(
     how = How(numeric, n_bins)
     if how.supervised:
         raise OptionError(f"{numeric!r} looks at a class, and there is none here.", hint="use 'equal_frequency'.")
-    columns, sizes = codes_of(schema, table, how)
+    columns, sizes = codes_of(schema, table, dict.fromkeys(schema, how))
     matrix = information_matrix(columns, sizes, table.weights, MEASURES[measure])
     names = list(schema)
     found = Grid({"attribute": names, **{name: matrix[:, j].tolist() for j, name in enumerate(names)}})
@@ -96,7 +95,7 @@ def pairwise(
     return found.to_frame(library) if library in LIBRARIES else found
 
 
-def codes_of(schema: Schema, table: Table, how: How) -> tuple[list[NDArray[Any]], list[int]]:
+def codes_of(schema: Schema, table: Table, hows: Mapping[str, How]) -> tuple[list[NDArray[Any]], list[int]]:
     """Codes of every attribute; what is missing has a code behind the domain."""
 
     def one(name: str) -> tuple[NDArray[Any], int]:
@@ -106,7 +105,7 @@ def codes_of(schema: Schema, table: Table, how: How) -> tuple[list[NDArray[Any]]
         if not isinstance(a, Numeric):
             raise OptionError(f"{name!r} is {a.kind}; single values are needed.", hint="leave the column out.")
         refuse_infinity({name: column})
-        edges = how.cut(Values.from_arrays(column, weights=table.weights, name=name)).edges
+        edges = hows[name].cut(Values.from_arrays(column, weights=table.weights, name=name)).edges
         codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
         _kernels.cut_codes(column, edges, codes)
         return codes, len(edges) + 1
@@ -123,7 +122,7 @@ def information_matrix(
     matrix = np.zeros((d, d))
     empty = [j for j, size in enumerate(sizes) if size == 0]
     if empty:
-        warnings.warn("A column of nothing but gaps tells nothing of any other.", DataWarning, stacklevel=3)
+        warn("A column of nothing but gaps tells nothing of any other.")
     for j in set(range(d)) - set(empty):
         alone = np.bincount(columns[j], weights, minlength=sizes[j])[: sizes[j]]
         matrix[j, j] = measure(np.diag(alone)) if sizes[j] <= 1 << 10 else _alone(alone, measure)

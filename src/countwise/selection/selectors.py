@@ -252,9 +252,9 @@ class FilterSelector(Selector):
             )
         if self.k is not None and self.threshold is not None:
             raise OptionError("Give k or threshold, not both.")
-        whole = isinstance(self.k, int | np.integer) and not isinstance(self.k, bool)
-        if self.k is not None and not (whole and self.k >= 1):
-            raise OptionError(f"k must be a whole number, 1 or more, not {self.k!r}.")
+        refuse_count(self.k)
+        if self.threshold is not None and not is_number(self.threshold):
+            raise OptionError(f"threshold must be a number, not {self.threshold!r}.")
 
     def _kept(self) -> NDArray[np.bool_]:
         self.ties_: tuple[str, ...] = ()
@@ -270,6 +270,18 @@ class FilterSelector(Selector):
             self.names_[j] for j in order[k:] if abs(values[j] - last) <= 1e-12 * max(abs(last), 1e-12)
         )
         return support
+
+
+def refuse_count(k: Any) -> None:
+    """How many to keep is a whole number from 1 on, or not said."""
+    whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
+    if k is not None and not (whole and k >= 1):
+        raise OptionError(f"k must be a whole number, 1 or more, not {k!r}.")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def _per_column(found: Sequence[Contingency], values: NDArray[np.float64], sparse: bool) -> NDArray[np.float64]:

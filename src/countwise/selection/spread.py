@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from countwise.conditionals import Ranges
 from countwise.cuts import How
 from countwise.errors import OptionError, TableError
 from countwise.schema import Schema
+from countwise.selection.filters import refuse_nominal
 from countwise.selection.opening import opened
 from countwise.selection.pairs import codes_of
 from countwise.table import Table
-from countwise.tallies import Moments, fill_all
+from countwise.tallies import Moments, fill_all, shortfall
 
 __all__ = ["SPREADS", "spread_scores"]
 
@@ -30,7 +32,7 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     ----------
     X, y, sample_weight, types
         As for `scores`; y holds numbers.
-    numeric : str, sequence of float, Ranges or How
+    numeric : str, sequence of float, Ranges, How, or mapping of column to any of these
         How numbers are cut into ranges; "mdl", which needs classes, stands for ten ranges of equal frequency.
 
     Returns
@@ -40,17 +42,19 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     rows = opened(X, y, sample_weight)
     frame, weights = rows.frame, rows.weights
     numbers = _numbers(rows.y, y if isinstance(y, str) else "y")
-    how = _unsupervised(numeric)
     schema = Schema.kinds(frame, types)
+    hows = _rules(numeric, schema)
     frame = schema.coded(frame)
     schema = schema.learn(frame)
-    codes, sizes = codes_of(schema, schema.encode(frame, weights), how)
+    codes, sizes = codes_of(schema, schema.encode(frame, weights), hows)
     axes = [Nominal(name, tuple(range(size)), grows=False) for name, size in zip(schema, sizes, strict=True)]
     of = Numeric("target of the scores")
     table = Table({**dict(zip(schema, codes, strict=True)), of.name: numbers}, len(numbers), weights)
     filled = fill_all({axis.name: Moments(axis, of) for axis in axes}, table)
     whole = float(len(numbers) if weights is None else weights.sum())
-    found = [_row(schema[name], how, size, filled[name], whole) for name, size in zip(schema, sizes, strict=True)]
+    found = [
+        _row(schema[name], hows[name], size, filled[name], whole) for name, size in zip(schema, sizes, strict=True)
+    ]
     return {name: [row[name] for row in found] for name in found[0]}
 
 
@@ -63,12 +67,21 @@ def _row(attribute: Any, how: How, size: int, tally: Moments, whole: float) -> d
         "kind": attribute.kind,
         "read_as": f"{size} ranges ({how})" if number else "nominal",
         "values": int(np.count_nonzero(n > 0)),
-        "missing": whole - float(n.sum()),
+        "missing": shortfall(whole, float(n.sum())),
         "mean": overall,
         "sd": float(np.sqrt(left / total)) if total > 0 else float("nan"),
         "sd_reduction": measures.sd_reduction(n, mean, m2),
         "variance_reduction": measures.variance_reduction(n, mean, m2),
         "note": "nothing but gaps" if not n.any() else "one value only" if np.count_nonzero(n) == 1 else "",
+    }
+
+
+def _rules(numeric: Any, schema: Schema) -> dict[str, How]:
+    """The rule of each column of numbers."""
+    named = numeric if isinstance(numeric, Mapping) else {}
+    refuse_nominal(named, schema)
+    return {
+        name: _unsupervised(named.get(name, "mdl") if isinstance(numeric, Mapping) else numeric) for name in schema
     }
 
 

@@ -135,10 +135,10 @@ class WrapperSelector(Selector):
         model = NaiveBayesClassifier() if self.estimator is None else self.estimator
         splits = _splits(self.cv, model, rows.frame.n_rows, rows.y, groups)
         folds = Folds(rows, splits, self.scoring)
-        wanted = self._wanted(folds.d)
+        wanted = self._wanted(rows.d)
         with bar("Scoring subsets", unit="subsets") if self.verbose else nullcontext():
             judge = judge_for(model, folds, self.n_jobs)
-            found = self._searched(judge, folds.d, wanted)
+            found = self._searched(judge, rows.d, wanted)
         self._remember(rows.X, rows.frame)
         self._tell(found)
         self.how_ = judge.how
@@ -177,6 +177,12 @@ class WrapperSelector(Selector):
             raise OptionError(
                 f"direction={self.direction!r} is unknown.",
                 hint=did_you_mean(self.direction, DIRECTIONS) or f"give one of {listed(DIRECTIONS)}.",
+            )
+        if self.estimator is not None and not (
+            hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")
+        ):
+            raise OptionError(
+                f"estimator={self.estimator!r} is not an estimator.", hint="it needs fit and get_params."
             )
         if not isinstance(self.tol, int | float | np.number) or not np.isfinite(self.tol):
             raise OptionError(f"tol must be a number, not {self.tol!r}.")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise.attributes import Nominal
 from countwise.columns import factorized
-from countwise.errors import CountwiseError, TableError, did_you_mean, listed
+from countwise.errors import CountwiseError, TableError, did_you_mean, listed, warn
 from countwise.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, series_of, taken
 from countwise.schema import Schema
 from countwise.table import Table
@@ -43,6 +43,8 @@ class Memory:
         In which dtype the user keeps the target.
     places : ndarray or None
         Where the rows stood in the user's table; None if none was left out.
+    known : bool
+        Whether the user gave classes; if not, all rows are of one.
     """
 
     frame: Frame
@@ -52,6 +54,7 @@ class Memory:
     left_out: int = 0
     label_type: np.dtype[Any] | None = None
     places: NDArray[Any] | None = None
+    known: bool = True
 
     def counted_as_given(self, error: CountwiseError) -> CountwiseError:
         """An error about one of these rows, with the row's number in the table that the user gave."""
@@ -79,12 +82,11 @@ class Memory:
 def memory(X: Any, y: Any, sample_weight: Any = None, needs_target: bool = True, *, whole: bool = True) -> Memory:
     """Open a table and its target; rows without a target or without weight are left out.
 
-    A whole table must have a row that counts; a piece of one need not.
+    A whole table must have a row that counts; a piece of one need not. Where no target is needed, one
+    that is no class, or not there in every row, is not looked at.
     """
     frame = frame_of(X)
-    if y is None and not needs_target:
-        y = np.zeros(frame.n_rows, dtype=np.uint8)
-    if y is None:
+    if y is None and needs_target:
         raise TableError("This estimator requires y to be passed, but the target y is None.")
     if isinstance(y, str):
         if y not in frame.columns:
@@ -93,15 +95,31 @@ def memory(X: Any, y: Any, sample_weight: Any = None, needs_target: bool = True,
                 hint=did_you_mean(y, frame.columns) or f"it has {listed(frame.columns)}.",
             )
         target, name, frame = frame.columns[y], y, frame.without(y)
+    elif y is None:
+        target, name = np.zeros(frame.n_rows, dtype=np.uint8), _free_name("class", frame)
     else:
         target, own_name = _target(y)
         name = own_name if own_name and own_name not in frame.columns else _free_name("class", frame)
     _check_shape(frame, target, whole)
+    known = y is not None and (needs_target or _is_class(target, name))
+    target = target if known else np.zeros(frame.n_rows, dtype=np.uint8)
     label_type = target.dtype if isinstance(target, np.ndarray) else None
-    if isinstance(target, np.ndarray) and target.dtype.kind in "OUSM":
+    if _of_objects(target):
         target = factorized(target, name)  # once, for all who ask for codes
     weights = weights_of(sample_weight, frame.n_rows, whole=whole)
-    return replace(_keep(frame, target, name, weights, whole), label_type=label_type)
+    return replace(_keep(frame, target, name, weights, whole), label_type=label_type, known=known)
+
+
+def _is_class(target: Column, name: str) -> bool:
+    """Whether a column holds a class in every row."""
+    try:
+        return _missing(factorized(target, name) if _of_objects(target) else target, name) is None
+    except TableError:
+        return False
+
+
+def _of_objects(target: Column) -> bool:
+    return isinstance(target, np.ndarray) and target.dtype.kind in "OUSM"
 
 
 def _free_name(name: str, frame: Frame) -> str:
@@ -115,15 +133,9 @@ def _target(y: Any) -> tuple[Column, str | None]:
         raise TableError("The target y is a sparse matrix; one class a row is needed.", hint="y.toarray().ravel().")
     target, name = series_of(y)
     if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
-        import warnings
-
         from sklearn.exceptions import DataConversionWarning
 
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected; y.ravel() is used.",
-            DataConversionWarning,
-            stacklevel=5,
-        )
+        warn("A column-vector y was passed when a 1d array was expected; y.ravel() is used.", DataConversionWarning)
         target = target.ravel()
     if isinstance(target, np.ndarray) and target.ndim != 1:
         raise TableError(f"y should be a 1d array, got an array of shape {target.shape} instead.")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from countwise.table import Table
-from countwise.tallies._base import BLOCK, Progress, Tally
+from countwise.tallies._base import BLOCK, Progress, Tally, shortfall
 from countwise.tallies.counts import Counts
 from countwise.tallies.moments import Moments
 from countwise.tallies.values import Values, all_ones
@@ -26,6 +26,7 @@ __all__ = [
     "Words",
     "all_ones",
     "fill_all",
+    "shortfall",
     "tally_from",
 ]
 

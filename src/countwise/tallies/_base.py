@@ -96,6 +96,12 @@ def taken(whole: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
     return rest
 
 
+def shortfall(whole: float, part: float) -> float:
+    """What is left of a weight; what rounding alone has left of broken weights is nothing."""
+    rest = whole - part
+    return rest if rest > 1e-9 * whole else 0.0
+
+
 def refuse_negative(cells: NDArray[Any], what: str) -> None:
     """Taking back more than was there is an error, not a negative count."""
     if cells.size and cells.min() < -1e-9:
