@@ -88,7 +88,10 @@ class Discretization(Tallying):
         if not rules:
             raise OptionError("method names no column and no rule.", hint="method='mdl' cuts all columns of numbers.")
         if per_column and self.columns is not None:
-            raise OptionError("A method for each column says which columns are cut.", hint="leave `columns` out.")
+            raise OptionError(
+                f"A method for each column names what is cut; columns={listed(self._chosen())} says it again.",
+                hint="leave `columns` out.",
+            )
         for name in [*(k for k in rules if k), *self._chosen()]:
             if frame is not None and name not in frame.columns:
                 raise OptionError(
@@ -118,8 +121,10 @@ class Discretization(Tallying):
     def _kind(self, a: Attribute, column: Column, wanted: set[str]) -> Attribute:
         if isinstance(a, Numeric):
             return a if a.name in wanted or not wanted else _Other(a.name)
-        gaps = isinstance(column, np.ndarray) and column.dtype.kind == "O" and all(map(is_missing, column))
-        if a.name in wanted and not gaps:
+        cells = column if isinstance(column, np.ndarray) and column.dtype.kind == "O" else None
+        gaps = cells is not None and all(map(is_missing, cells))
+        some = cells is not None and any(isinstance(cell, int | float | np.number) for cell in cells)
+        if a.name in wanted and not (gaps or some):  # of some numbers and a name the error is about the name
             raise OptionError(
                 f"{a.name!r} is {a.kind}; only numbers are cut into ranges.",
                 hint=f"types={{{a.name!r}: 'numeric'}} reads it as numbers.",
@@ -318,7 +323,7 @@ class Discretization(Tallying):
         if len(edges) == 0:
             return _middles(np.array([low, high]))
         step = float(np.diff(edges).mean()) if len(edges) > 1 else 1.0
-        low = low if low < edges[0] else edges[0] - step  # a range that no value of training lies in
+        low = low if low <= edges[0] else edges[0] - step  # a range that no value of training lies in
         high = high if high > edges[-1] else edges[-1] + step
         return _middles(np.array([low, *edges, high]))
 

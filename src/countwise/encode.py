@@ -218,4 +218,7 @@ def _refuse_strange(cells: NDArray[np.float64], a: Nominal, way: str) -> None:
         wrong = ((cells != np.floor(cells)) | (cells < 0) | (cells >= max(len(a.values), 1))).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise TableError(f"Row {row} is not what transform gives for {a.name!r}: {cells[row].tolist()}.", row=row)
+        told = "" if way in ("onehot", "thresholds") else f"; its codes are 0 to {len(a.values) - 1}"
+        raise TableError(
+            f"Row {row} is not what transform gives for {a.name!r}: {cells[row].tolist()}{told}.", row=row
+        )

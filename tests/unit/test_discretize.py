@@ -235,7 +235,8 @@ def test_a_row_that_weighs_nothing_is_not_there(method):
 def test_weights_that_are_not_whole_leave_no_dust_in_the_notes(method):
     rng = np.random.default_rng(0)
     x = rng.normal(size=40)
-    cutter = Discretizer(method, n_bins=3, n=1).fit({"x": x}, np.where(x > 0, "a", "b"), rng.random(40) / 100)
+    weights = rng.random(40) / 100 + 4  # so much of them that a cut can pay for itself
+    cutter = Discretizer(method, n_bins=3, n=1).fit({"x": x}, np.where(x > 0, "a", "b"), weights)
     assert cutter.report("x").to_dict()["notes"] == []
 
 
@@ -446,12 +447,8 @@ def test_the_names_that_come_out_are_those_of_the_columns(encode, kind):
 
 def test_one_hot_columns_never_take_the_name_of_another_column():
     frame = {"x": np.array([1.0, 2.0]), "x > 1.5": np.array(["u", "v"], dtype=object)}
-    cutter = Discretizer([1.5], columns=["x"], encode="onehot").fit(frame)
-    try:
-        out = cutter.transform(frame)
-    except CountwiseError:
-        return
-    assert len(out) == len(cutter.get_feature_names_out()) == 3
+    cutter = Discretizer([1.5], columns=["x"], encode="onehot")
+    refused(lambda: cutter.fit(frame), "'x > 1.5'", kind=SchemaError)
 
 
 def test_labels_tell_edges_apart_that_six_figures_cannot():
@@ -692,12 +689,7 @@ def test_an_option_of_the_encoder_without_meaning_is_refused(settings, words):
 
 def test_one_hot_columns_of_the_encoder_never_take_the_name_of_another_column():
     frame = {"w": np.array(["a", "b"], dtype=object), "w=a": np.array([5.0, 6.0])}
-    coder = NumericEncoder().fit(frame)
-    try:
-        out = coder.transform(frame)
-    except CountwiseError:
-        return
-    assert len(out) == len(coder.get_feature_names_out()) == 3
+    refused(lambda: NumericEncoder().fit(frame), "'w=a'", kind=SchemaError)
 
 
 def test_the_encoder_does_not_mind_a_target_of_numbers_or_none():

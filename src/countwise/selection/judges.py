@@ -83,14 +83,15 @@ def _fitted(estimator: Any, folds: Folds, rows: NDArray[Any], subset: Subset | N
 
 
 def _narrowed(model: Any, folds: Folds, subset: Subset | None) -> Any:
-    """A naive Bayes that names columns names only those that are there."""
-    if subset is None or not isinstance(model, NaiveBayes) or is_sparse(folds.rows.X):
+    """A naive Bayes that says something of columns that are not in a subset, without that."""
+    if subset is None or is_sparse(folds.rows.X):
         return model
-    names = {folds.rows.frame.names[a] for a in subset}
-    for option in ("conditionals", "missing", "types"):
-        value = getattr(model, option)
-        if isinstance(value, Mapping) and not isinstance(value, Schema):
-            setattr(model, option, {k: v for k, v in value.items() if k in names})
+    gone = set(folds.rows.frame.names) - {folds.rows.frame.names[a] for a in subset}
+    for part in (model, *(step for _, step in getattr(model, "steps", ()))):
+        for option in ("conditionals", "missing", "types") if isinstance(part, NaiveBayes) else ():
+            value = getattr(part, option)
+            if isinstance(value, Mapping) and not isinstance(value, Schema):
+                setattr(part, option, {k: v for k, v in value.items() if k not in gone})
     return model
 
 
