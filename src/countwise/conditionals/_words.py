@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from countwise.bags import Bag
 from countwise.conditionals._base import Smoothing, add_each, exact
 from countwise.conditionals.categorical import written
+from countwise.lazy import lazy
 from countwise.tallies import Words
 from countwise.working.steps import Factor
 
@@ -57,7 +57,7 @@ class WordsDensity:
             known = np.sort(known[np.argsort(-overall[known], kind="stable")[:max_words]])
         self.kept = known  # positions of the words in use
 
-    @cached_property
+    @lazy
     def used(self) -> NDArray[Any]:
         """Counts of the words kept, shape (classes, kept)."""
         return self.counts if len(self.kept) == len(self.words) else self.counts[:, self.kept]

@@ -19,6 +19,7 @@ from countwise.cuts import COUNTED
 from countwise.errors import OptionError
 from countwise.measures import LEAST as _LEAST
 from countwise.measures import leave_one_out_score as score_of_counts
+from countwise.table import threads_for
 from countwise.tallies import Moments, Values
 
 __all__ = ["Auto", "leave_one_out_score"]
@@ -68,16 +69,19 @@ class Auto:
     def settle(self, tally: Values) -> Any:
         """Score the candidates, settle the best."""
         moments = tally.moments
-        scores: dict[str, float] = {}
-        best: Any = None
-        for candidate in self.candidates or self._usual(tally.of):
+        candidates = self.candidates or self._usual(tally.of)
+
+        def judged(candidate: Any) -> tuple[Any, float]:
             density = settle_from_values(candidate, tally, moments)
-            score = leave_one_out_score(density, tally, moments) - _price(candidate, density, moments)
-            scores[title(candidate)] = score
-            if best is None or score > scores[best[0]]:
-                best = (title(candidate), density)
-        best[1].choice = Choice(best[0], scores)
-        return best[1]
+            return density, leave_one_out_score(density, tally, moments) - _price(candidate, density, moments)
+
+        n_values = sum(len(values) for values, _ in tally.filled)
+        found = _kernels.over_items(candidates, judged, threads_for(n_values))
+        scores = {title(c): score for c, (_, score) in zip(candidates, found, strict=True)}
+        best = max(range(len(found)), key=lambda i: found[i][1])  # the first at a tie
+        density = found[best][0]
+        density.choice = Choice(title(candidates[best]), scores)
+        return density
 
     def _usual(self, of: Attribute) -> tuple[Any, ...]:
         methods = ("equal_frequency", "equal_width", "mdl")

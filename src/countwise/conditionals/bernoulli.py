@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from countwise.bags import Bag, Block, Text
 from countwise.conditionals._base import exact, left_out, smoothing_of
 from countwise.conditionals._words import FEW_WORDS, WordsDensity
 from countwise.errors import OptionError
+from countwise.lazy import lazy
 from countwise.tallies import Words
 from countwise.working.steps import Factor, Step
 
@@ -78,7 +78,7 @@ class BernoulliDensity(WordsDensity):
         super().__init__(tally, smoothing, max_words, cap, repeats)
         self.rule = f"Bernoulli, {smoothing}"
 
-    @cached_property
+    @lazy
     def pseudo(self) -> NDArray[np.float64]:
         """Imagined texts with and without each word, shape (kept, 2)."""
         if self.smoothing.estimate is not None and self.smoothing.estimate.p == "global":
@@ -87,7 +87,7 @@ class BernoulliDensity(WordsDensity):
         two = self.smoothing.pseudo(np.zeros((1, 2)), ("there", "not there"))
         return np.broadcast_to(two, (len(self.kept), 2))
 
-    @cached_property
+    @lazy
     def prob(self) -> NDArray[np.float64]:
         """P(word there | class), shape (classes, kept)."""
         totals = self.n.astype(np.float64)[:, None] + self.pseudo.sum(axis=1)
@@ -95,13 +95,13 @@ class BernoulliDensity(WordsDensity):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(totals > 0, (self.used + self.pseudo[:, 0]) / totals, overall)
 
-    @cached_property
+    @lazy
     def _logs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Log P(there) and log P(not there), shape (kept, classes)."""
         with np.errstate(divide="ignore"):
             return self._capped(np.log(self.prob.T)), self._capped(np.log1p(-self.prob.T))
 
-    @cached_property
+    @lazy
     def _tables(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
         """What a present word changes, what all words absent give, and words that cannot be absent."""
         there, away = self._logs

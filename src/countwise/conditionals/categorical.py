@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from countwise import _kernels
 from countwise.attributes import Attribute, Nominal
 from countwise.conditionals._base import Smoothing, exact, left_out, smoothing_of
 from countwise.errors import OptionError
+from countwise.lazy import lazy
 from countwise.tallies import Counts
 from countwise.working.steps import Factor, Step
 
@@ -87,12 +87,12 @@ class CategoricalDensity:
     def _extra(self) -> int:
         return int(self.unseen == "share")
 
-    @cached_property
+    @lazy
     def pseudo(self) -> NDArray[np.float64]:
         """Imagined counts, shape (values + extra,)."""
         return self.smoothing.pseudo(self.counts, self.of.values, self._extra)
 
-    @cached_property
+    @lazy
     def prob(self) -> NDArray[np.float64]:
         """P(value | class), shape (classes, values + extra)."""
         padded = np.pad(self.counts.astype(np.float64), ((0, 0), (0, self._extra)))
@@ -102,7 +102,7 @@ class CategoricalDensity:
             # a class in which the attribute was never there has no say: it takes the share of all classes
             return np.where(totals > 0, (padded + self.pseudo) / totals, overall)
 
-    @cached_property
+    @lazy
     def _lookup(self) -> NDArray[np.float64]:
         """Log P laid out (values, missing, unseen; classes)."""
         k = len(self.of.values)

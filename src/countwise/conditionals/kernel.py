@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from countwise.conditionals._numeric import NumericDensity
 from countwise.conditionals.widths import TOLERANCE, ones_as_none, width_of
 from countwise.cuts import quantiles
 from countwise.errors import OptionError
+from countwise.lazy import lazy
 from countwise.tallies import Values
 from countwise.working.numbers import number
 
@@ -105,7 +105,7 @@ class KernelDensity(NumericDensity):
         self.rule = f"kernel density, Gaussian kernel, width {how.replace('_', '-')}"
         self.constant = not bool((widths > 0).all()) or all(len(v) == 0 for v, _ in sets)
 
-    @cached_property
+    @lazy
     def _expanded(self) -> list[tuple[Any, Any, Any, Any, float]]:
         """For each class: points, kernel weights, boxes, coefficients, log of the norm."""
         prepared = []

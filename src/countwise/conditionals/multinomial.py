@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from countwise.bags import Bag, Block, Text
 from countwise.conditionals._base import left_out, smoothing_of
 from countwise.conditionals._words import WordsDensity
 from countwise.errors import OptionError
+from countwise.lazy import lazy
 from countwise.tallies import Words
 from countwise.working.steps import Factor, Step
 
@@ -99,7 +99,7 @@ class MultinomialDensity(WordsDensity):
         self.coefficient = coefficient
         self.rule = f"multinomial, {smoothing}"
 
-    @cached_property
+    @lazy
     def prob(self) -> NDArray[np.float64]:
         """P(word | class), shape (classes, kept)."""
         counts = self.used.astype(np.float64)
@@ -111,7 +111,7 @@ class MultinomialDensity(WordsDensity):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(totals > 0, (counts + pseudo) / totals, overall)
 
-    @cached_property
+    @lazy
     def _table(self) -> NDArray[np.float64]:
         with np.errstate(divide="ignore"):
             logs = self._capped(np.log(self.prob).T)

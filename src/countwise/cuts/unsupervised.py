@@ -85,7 +85,7 @@ def equal_frequency(tally: Values, n_bins: int) -> Cuts:
     edges = np.unique(quantiles(values, weights, np.arange(1, n_bins) / n_bins))
     edges = edges[edges < values[-1]]
     place = np.searchsorted(values, edges, side="right")
-    below = np.concatenate([[0], np.cumsum(weights)])[place]
+    below = place if all_ones(weights) else np.concatenate([[0], np.cumsum(weights)])[place]
     reason = f"{{}} of {number(float(weights.sum()))} rows lie at or below"
     notes = _lost(n_bins, len(edges), "several edges fell on one value, and equal values are never parted")
     notes += _empty(int(np.count_nonzero(np.diff(place) == 0)), len(edges) + 1)

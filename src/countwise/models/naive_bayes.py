@@ -143,7 +143,9 @@ class NaiveBayes(Answers, TallyClassifier):
 
         # threads are for laws made from the values themselves; the others take no time
         heavy = [part for part in self.parts_ if isinstance(self.tallies_[part.key], Values)]
-        densities = _kernels.over_items(heavy, settle, threads_for(self.n_rows_))
+        threads = threads_for(self.n_rows_) or _kernels.thread_count()
+        shared = len(heavy) // threads * threads  # the rest are settled one by one, and use the threads themselves
+        densities = [*_kernels.over_items(heavy[:shared], settle, threads), *map(settle, heavy[shared:])]
         settled = dict(zip((part.key for part in heavy), densities, strict=True))
         self.densities_ = {p.key: settled[p.key] if p.key in settled else settle(p) for p in self.parts_}
         self.conditionals_ = {part.key: part.rule for part in self.parts_}

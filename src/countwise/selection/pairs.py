@@ -123,9 +123,13 @@ def information_matrix(
     empty = [j for j, size in enumerate(sizes) if size == 0]
     if empty:
         warn("A column of nothing but gaps tells nothing of any other.")
-    for j in set(range(d)) - set(empty):
-        alone = np.bincount(columns[j], weights, minlength=sizes[j])[: sizes[j]]
-        matrix[j, j] = measure(np.diag(alone)) if sizes[j] <= 1 << 10 else _alone(alone, measure)
+    there = [j for j in range(d) if sizes[j]]
+    one = np.zeros(n_rows, dtype=np.uint8)
+    alone = _kernels.over_items(
+        there, lambda j: _kernels.count_codes(columns[j], one, weights, sizes[j], 1)[0], threads_for(n_rows)
+    )
+    for j, counts in zip(there, alone, strict=True):
+        matrix[j, j] = measure(np.diag(counts)) if sizes[j] <= 1 << 10 else _alone(counts, measure)
     for pairs in _batches(sizes):
         tables = (_counted if weights is None else _weighted)(columns, sizes, pairs, n_rows, weights)
         for (i, j), value in zip(pairs.tolist(), _measured(tables, measure), strict=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import infinity
+from countwise.lazy import lazy
 from countwise.table import Table
 from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative
 from countwise.tallies.moments import Moments, too_large
@@ -101,7 +101,7 @@ class Values:
         """The weight of the values in each class."""
         return np.array([weights.sum() for _, weights in self.filled])
 
-    @cached_property
+    @lazy
     def bounds(self) -> tuple[float, float]:
         """The least and the greatest value; NaN if there is none."""
         ends = [(values[0], values[-1]) for values, _ in self.filled if len(values)]
@@ -109,7 +109,7 @@ class Values:
             return float("nan"), float("nan")
         return float(min(low for low, _ in ends)), float(max(high for _, high in ends))
 
-    @cached_property
+    @lazy
     def pooled(self) -> Multiset:
         """All classes together."""
         if sum(len(values) > 0 for values, _ in self.filled) == 1:
@@ -117,7 +117,7 @@ class Values:
         values, _, weights = self.merged
         return _counted(values) if weights is None else _squeezed(values, weights)
 
-    @cached_property
+    @lazy
     def merged(self) -> Merged:
         """All classes in one sequence: entries in order of value, then class."""
         sets = [(values, None if all_ones(weights) else weights) for values, weights in self.filled]
@@ -140,7 +140,7 @@ class Values:
                 counts[c] = np.diff(np.concatenate([[0], np.cumsum(weights)])[ends])
         return counts
 
-    @cached_property
+    @lazy
     def moments(self) -> Moments:
         """The moments of the same values."""
         n, mean, m2 = np.array([_moments(*part) for part in self.filled]).reshape(-1, 3).T
