@@ -19,7 +19,7 @@ from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
 from countwise.frames import Coded, Column, Frame, frame_of, is_missing, refuse_duplicates
 from countwise.learning import Tallying
 from countwise.measures import information_of_values, mutual_information
-from countwise.outputs import container_of, library_of, names_in, rebuilt
+from countwise.outputs import container_of, dense, library_of, names_in, rebuilt
 from countwise.parts import Part
 from countwise.schema import Schema
 from countwise.table import threads_for
@@ -113,8 +113,10 @@ class Discretization(Tallying):
         rules = self._rules(frame)
         schema = Schema.kinds(frame, self.types)
         for a in schema.attributes:
-            if isinstance(a, Block):
-                raise TableError("A sparse matrix cannot be cut into ranges.", hint="X.toarray() makes it dense.")
+            if isinstance(a, Block):  # a block within a mapping of columns
+                raise TableError(
+                    f"{a.name!r} is a sparse block and cannot be cut.", hint="give its columns as columns."
+                )
         wanted = {*self._chosen(), *(name for name in rules if name)}
         return Schema(self._kind(a, frame.columns[a.name], wanted) for a in schema.attributes)
 
@@ -168,6 +170,9 @@ class Discretization(Tallying):
 
     # -- the table cut ---------------------------------------------------------------
 
+    def _let_in(self, X: Any) -> Any:
+        return dense(X)
+
     def _asked(self) -> str | None:
         """The kind of table that `set_output` asked for."""
         return None
@@ -189,6 +194,7 @@ class Discretization(Tallying):
             Ranges as ordered labels in a frame, as codes 0, 1, ... in an array, or as `encode` says.
         """
         self._check_fitted()
+        X = dense(X)
         given = frame_of(X)
         if given.n_rows == 0:
             raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
@@ -271,6 +277,7 @@ class Discretization(Tallying):
         table of the same kind
         """
         self._check_fitted()
+        X = dense(X)
         frame = frame_of(X)
         waiting = list(frame.columns)
         expected = len(self.get_feature_names_out())

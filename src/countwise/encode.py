@@ -13,7 +13,7 @@ from countwise.conditionals import Categorical
 from countwise.errors import OptionError, TableError, listed, warn
 from countwise.frames import Coded, Column, Frame, frame_of, refuse_duplicates
 from countwise.learning import Tallying
-from countwise.outputs import container_of, names_in, rebuilt
+from countwise.outputs import container_of, dense, names_in, rebuilt
 from countwise.parts import Part
 from countwise.schema import Schema
 
@@ -87,6 +87,9 @@ class Encoding(Tallying):
             return self.nominal
         return "same"
 
+    def _let_in(self, X: Any) -> Any:
+        return dense(X)
+
     def _asked(self) -> str | None:
         """The kind of table that `set_output` asked for."""
         return None
@@ -104,6 +107,7 @@ class Encoding(Tallying):
         table of the same kind
         """
         self._check_fitted()
+        X = dense(X)
         given = frame_of(X)
         if given.n_rows == 0:
             raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
@@ -175,6 +179,7 @@ class Encoding(Tallying):
         table of the same kind
         """
         self._check_fitted()
+        X = dense(X)
         frame = frame_of(X)
         waiting = list(frame.columns.values())
         expected = sum(len(columns) for columns in self.expanded_.values())

@@ -55,6 +55,10 @@ class Tallying:
         """Derive all parameters from `tallies_`."""
         raise NotImplementedError
 
+    def _let_in(self, X: Any) -> Any:
+        """The table in a form that the learner takes."""
+        return X
+
     def _needs_target(self) -> bool:
         """Whether rows without a target teach nothing."""
         return True
@@ -114,7 +118,7 @@ class Tallying:
         """
         self._check_fitted()
         with self._whole_or_nothing():
-            for rows in open_rows(X, y, sample_weight, needs_target=self._needs_target()):
+            for rows in open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()):
                 try:
                     self._take_back(rows)
                 except CountwiseError as error:
@@ -185,7 +189,7 @@ class Tallying:
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> Self:
         left_out, n_rows, name = 0, 0, ""
-        for rows in open_rows(X, y, sample_weight, needs_target=self._needs_target()):
+        for rows in open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()):
             left_out, n_rows, name = left_out + rows.left_out, n_rows + rows.frame.n_rows, rows.name
             if rows.frame.n_rows:
                 self._learn_piece(rows)

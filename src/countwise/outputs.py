@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import OptionError
+from countwise.errors import OptionError, TableError
 from countwise.frames import Coded, Column, Frame, is_sparse
 
-__all__ = ["chosen", "container_of", "library_of", "names_in", "rebuilt", "rows_of"]
+__all__ = ["chosen", "container_of", "dense", "library_of", "names_in", "rebuilt", "rows_of"]
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
+
+_MOST_CELLS = 1 << 27  # a GB of numbers
 
 
 def library_of(X: Any) -> str:
@@ -128,6 +130,19 @@ def _array(columns: list[Any], n_rows: int) -> NDArray[Any]:
     for j, column in enumerate(columns):
         out[:, j] = column
     return out
+
+
+def dense(X: Any) -> Any:
+    """A sparse matrix with its zeros written out, if there is room for them; any other table as it is."""
+    if not is_sparse(X):
+        return X
+    rows, columns = X.shape
+    if rows * columns > _MOST_CELLS:
+        raise TableError(
+            f"A sparse matrix of {rows} x {columns} has too many zeros to be written out.",
+            hint="choose its columns first, for example with FilterSelector.",
+        )
+    return X.toarray()
 
 
 def chosen(X: Any, frame: Frame, places: Sequence[int]) -> Any:

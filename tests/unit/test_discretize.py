@@ -365,7 +365,8 @@ def test_a_rule_may_be_the_law_of_a_naive_bayes():
 def test_tables_of_the_wrong_shape_are_refused(learner):
     refused(lambda: clone(learner).fit({"x": []}), "empty", kind=TableError)
     refused(lambda: clone(learner).fit(X), "1D", "reshape", kind=TableError)
-    refused(lambda: clone(learner).fit(csr_array(np.eye(3))), "sparse", kind=TableError)
+    huge = csr_array((1 << 14, 1 << 14))
+    refused(lambda: clone(learner).fit(huge), "sparse", "zeros", kind=TableError)
     refused(lambda: clone(learner).fit({"x": X}, Y[:3]), "4", "3")
     refused(lambda: clone(learner).fit({"x": X}).transform({"x": []}), "empty", kind=TableError)
     refused(lambda: clone(learner).fit({"x": X, "z": X}).transform({"x": X}), "'z'", kind=TableError)
@@ -449,6 +450,13 @@ def test_one_hot_columns_never_take_the_name_of_another_column():
     frame = {"x": np.array([1.0, 2.0]), "x > 1.5": np.array(["u", "v"], dtype=object)}
     cutter = Discretizer([1.5], columns=["x"], encode="onehot")
     refused(lambda: cutter.fit(frame), "'x > 1.5'", kind=SchemaError)
+
+
+def test_a_sparse_matrix_is_cut_with_its_zeros():
+    cells = np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0]])
+    cutter = Discretizer("naive").fit(csr_array(cells))
+    assert [edges.tolist() for edges in cutter.edges_.values()] == [[1.0], [0.5, 2.0]]
+    assert cutter.transform(csr_array(cells)).tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 2.0]]
 
 
 def test_labels_tell_edges_apart_that_six_figures_cannot():
