@@ -76,7 +76,8 @@ def command(
     countwise rank tennis.csv -y play --pmi outlook
     """
     from countwise.cli._common import echo_json, existing, pairs, pieces, progress_bar, types_from
-    from countwise.selection.filters import Filtering, pmi_table, scored
+    from countwise.selection.contingency import Filtering
+    from countwise.selection.filters import pmi_table, scored
 
     existing(file)
     known = types_from(file, pairs(types, "--types"), target)

@@ -13,7 +13,8 @@ from sklearn.feature_selection import SelectorMixin
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.frames import Frame, frame_of, is_sparse
 from countwise.outputs import chosen, container_of, library_of, names_in, rebuilt
-from countwise.selection.filters import ADJUSTED, SCORES, Contingency, Filtering, scored
+from countwise.selection.contingency import Contingency, Filtering
+from countwise.selection.filters import ADJUSTED, SCORES, scored
 from countwise.selection.spread import SPREADS, spread_scores
 from countwise.working import Grid
 

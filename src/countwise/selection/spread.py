@@ -14,7 +14,7 @@ from countwise.conditionals import Ranges
 from countwise.cuts import How
 from countwise.errors import OptionError, TableError
 from countwise.schema import Schema
-from countwise.selection.filters import refuse_nominal
+from countwise.selection.contingency import refuse_nominal
 from countwise.selection.opening import opened
 from countwise.selection.pairs import codes_of
 from countwise.table import Table
