@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from countwise.cuts import CutReport, Cuts, How, labels
 from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
 from countwise.frames import Coded, Column, Frame, frame_of, is_missing, refuse_duplicates
 from countwise.learning import Tallying
-from countwise.measures import information_of_values, mutual_information
+from countwise.measures import chance_information, information_of_values, mutual_information
 from countwise.outputs import container_of, dense, library_of, names_in, rebuilt
 from countwise.parts import Part
 from countwise.schema import Schema
@@ -55,6 +55,7 @@ class Discretization(Tallying):
         n: Any = 6,
         merge: str | None = None,
         encode: str | None = None,
+        missing: str = "keep",
         columns: Sequence[str] | None = None,
         types: Any = None,
     ) -> None:
@@ -63,6 +64,7 @@ class Discretization(Tallying):
         self.n = n
         self.merge = merge
         self.encode = encode
+        self.missing = missing
         self.columns = columns
         self.types = types
 
@@ -75,6 +77,8 @@ class Discretization(Tallying):
             return spec.how
         if isinstance(spec, Mapping):
             settings = {"method": "mdl", "n_bins": self.n_bins, "n": self.n, "merge": self.merge, **spec}
+            if "n_bins" in spec and settings["method"] == "mdl":
+                raise OptionError("n_bins has no meaning for 'mdl'.", hint="name a method: 'equal_frequency'.")
             odd = sorted(set(settings) - {"method", "n_bins", "n", "merge"})
             if odd:
                 raise OptionError(f"A rule has no setting {odd[0]!r}.", hint="it has method, n_bins, n and merge.")
@@ -110,6 +114,8 @@ class Discretization(Tallying):
         if self.encode not in (None, *ENCODINGS):
             hint = "'codes' gives whole numbers." if self.encode == "ordinal" else f"give one of {listed(ENCODINGS)}."
             raise OptionError(f"encode={self.encode!r} is unknown.", hint=hint)
+        if self.missing not in ("keep", "zeros"):
+            raise OptionError(f"missing={self.missing!r} is unknown.", hint="give 'keep' or 'zeros'.")
         rules = self._rules(frame)
         schema = Schema.kinds(frame, self.types)
         for a in schema.attributes:
@@ -173,6 +179,15 @@ class Discretization(Tallying):
     def _let_in(self, X: Any) -> Any:
         return dense(X)
 
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        looks = [how.method for how in self._rules().values() if how.supervised]
+        if y is None and looks:
+            raise TableError(
+                f"{looks[0]!r} looks at the class, but the target y is None: this rule requires y to be passed.",
+                hint="'equal_frequency', 'equal_width', 'kmeans', 'naive' and edges by hand do not.",
+            )
+        return super()._learn(X, y, sample_weight)
+
     def _asked(self) -> str | None:
         """The kind of table that `set_output` asked for."""
         return None
@@ -224,6 +239,8 @@ class Discretization(Tallying):
         edges, (low, high) = self.edges_[name], self.tallies_[name].bounds
         codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
         _kernels.cut_codes(column, edges, codes)
+        if not isinstance(self.how_[name].method, str):
+            return codes, 0  # whoever gives the edges by hand means the outer ranges to be open
         if np.isnan(low):
             return codes, int(np.count_nonzero(codes <= len(edges)))
         with np.errstate(invalid="ignore"):
@@ -239,7 +256,8 @@ class Discretization(Tallying):
             return {name: np.where(missing, np.nan, codes.astype(np.float64))}
         columns: dict[str, Column | None] = {}
         for code, label in enumerate(domain):
-            columns[f"{name} {label}"] = np.where(missing, np.nan, (codes == code).astype(np.float64))
+            cells = (codes == code).astype(np.float64)
+            columns[f"{name} {label}"] = np.where(missing, np.nan, cells) if self.missing == "keep" else cells
         return columns
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -304,7 +322,8 @@ class Discretization(Tallying):
         k = len(domain.values)
         if self.encode == "onehot":
             cells = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
-            return np.where(np.isnan(cells).any(axis=1), k, np.argmax(np.nan_to_num(cells), axis=1))
+            gone = np.isnan(cells).any(axis=1) | ~cells.any(axis=1)
+            return np.where(gone, k, np.argmax(np.nan_to_num(cells), axis=1))
         column = columns[0]
         if isinstance(column, Coded) or (column.dtype.kind in "OUS" and not _of_numbers(column)):
             return domain.encode(column, strict=True).astype(np.int64)
@@ -337,10 +356,12 @@ class Discretization(Tallying):
     # -- what was done -------------------------------------------------------------------
 
     def _values_of(self, name: str) -> Values:
+        if name in self.schema_ and name not in self.edges_:
+            raise OptionError(f"{name!r} was not cut: it is not a column of numbers, or not one of those named.")
         if name not in self.edges_:
             raise OptionError(
-                f"{name!r} was not cut.",
-                hint=did_you_mean(name, self.edges_) or f"cut were {listed(self.edges_)}.",
+                f"There is no column {name!r}.",
+                hint=did_you_mean(name, self.schema_) or f"cut were {listed(self.edges_)}.",
             )
         return self.tallies_[name]
 
@@ -374,6 +395,7 @@ class Discretization(Tallying):
             missing=shortfall(total, float(counts.sum())),
             before=information_of_values(tally) if known else float("nan"),
             after=mutual_information(counts.T) if known else float("nan"),
+            chance=chance_information(tally.pooled[1], tally.n) if known else float("nan"),
         )
 
 

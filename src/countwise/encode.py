@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,14 @@ class Encoding(Tallying):
         *,
         ordinal: str = "thresholds",
         drop: str | None = None,
+        missing: str = "keep",
         types: Any = None,
         unseen: str = "ignore",
     ) -> None:
         self.nominal = nominal
         self.ordinal = ordinal
         self.drop = drop
+        self.missing = missing
         self.types = types
         self.unseen = unseen
 
@@ -59,10 +62,14 @@ class Encoding(Tallying):
             ("nominal", ("onehot", "codes")),
             ("ordinal", ("thresholds", "number", "nominal")),
             ("drop", (None, "if_binary", "first")),
+            ("missing", ("keep", "zeros")),
             ("unseen", ("ignore", "error")),
         ):
             if getattr(self, name) not in known:
                 raise OptionError(f"{name}={getattr(self, name)!r} is unknown.", hint=f"give one of {listed(known)}.")
+
+        if self.missing == "zeros" and self.drop is not None:
+            raise OptionError("missing='zeros' and drop would make the first value and a missing cell the same.")
 
     def _parts(self, schema: Schema, target: str) -> list[Part]:
         # counted so that a value of which no row is left can be forgotten
@@ -126,12 +133,14 @@ class Encoding(Tallying):
         assert isinstance(a, Nominal)  # noqa: S101 - what is not a number has values
         missing = column == a.missing
         if way == "onehot":  # a value never met is none of those that were
-            cells = {code: np.where(missing, np.nan, (column == code).astype(np.float64)) for code in self._kept(a)}
+            cells = {code: (column == code).astype(np.float64) for code in self._kept(a)}
+            if self.missing == "keep":
+                cells = {code: np.where(missing, np.nan, cell) for code, cell in cells.items()}
             return {f"{a.name}={a.values[code]}": cell for code, cell in cells.items()}
         missing = column >= a.missing
         if way == "thresholds":
             return {
-                f"{a.name}>{value}": np.where(missing, np.nan, (column > code).astype(np.float64))
+                f"{a.name}>{_upper(value)}": np.where(missing, np.nan, (column > code).astype(np.float64))
                 for code, value in enumerate(a.values[:-1])
             }
         return {a.name: np.where(missing, np.nan, column.astype(np.float64))}
@@ -227,3 +236,10 @@ def _refuse_strange(cells: NDArray[np.float64], a: Nominal, way: str) -> None:
         raise TableError(
             f"Row {row} is not what transform gives for {a.name!r}: {cells[row].tolist()}{told}.", row=row
         )
+
+
+def _upper(value: Any) -> str:
+    """What lies below a step: a value, or the upper edge where values are ranges such as ``(70.5, 77.5]``."""
+    text = str(value)
+    edge = re.fullmatch(r"<= (\S+)|\(\S+, (\S+)\]", text)
+    return text if edge is None else edge[1] or edge[2]

@@ -198,6 +198,7 @@ class Tallying:
         self.n_left_out_ += left_out
         self._note_left_out(left_out, n_rows + left_out, name)
         self._note_identifiers()
+        self._note_many_classes()
         self._settle()
         return self
 
@@ -321,6 +322,15 @@ class Tallying:
             warn(
                 f"{listed(looks)} look{'s' * (len(looks) == 1)} like an identifier: "
                 "nearly every row has its own value. Hint: leave the column out, or declare it as text."
+            )
+
+    def _note_many_classes(self) -> None:
+        values = self.target_.values
+        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+        if numbers and self.n_rows_ >= 100 and len(values) > max(20, 0.1 * self.n_rows_):
+            warn(
+                f"The target {self.target_.name!r} has {len(values)} different numbers in {self.n_rows_} rows, "
+                "and each is taken for a class. Hint: if it is a number, cut it into ranges, or use what takes numbers."
             )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

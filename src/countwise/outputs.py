@@ -66,7 +66,7 @@ def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], containe
     cells: dict[str, Any] = {}
     for name, column in columns.items():
         if column is None and own and container in LIBRARIES:
-            cells[name] = _native(X, list(frame.columns).index(name), container)
+            cells[name] = _native(X, name if frame.named else list(frame.columns).index(name), container)
         else:
             cells[name] = _laid_out(frame.columns[name] if column is None else column, container)
     if container == "mapping":
@@ -77,7 +77,8 @@ def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], containe
     if container == "pyarrow":
         return library.table(cells)
     if container == "polars":
-        return library.DataFrame(cells)
+        plain = {n: c.tolist() if isinstance(c, np.ndarray) and c.dtype.kind == "O" else c for n, c in cells.items()}
+        return library.DataFrame(plain)
     index = X.index if own else None
     if own and not frame.named:  # pandas has names that are not strings: give back those that are still there
         made_up = dict(zip(frame.names, X.columns, strict=False))
@@ -87,13 +88,13 @@ def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], containe
     return library.DataFrame(cells, index=index)
 
 
-def _native(X: Any, place: int, container: str) -> Any:
-    """A column of a frame as its owner has it."""
+def _native(X: Any, where: str | int, container: str) -> Any:
+    """A column of a frame as its owner has it, by name, or by place if names were made up."""
     if container == "pandas":
-        return X.iloc[:, place]
+        return X.iloc[:, where] if isinstance(where, int) else X[where]
     if container == "polars":
-        return X.to_series(place)
-    return X.column(place)
+        return X.to_series(where) if isinstance(where, int) else X.get_column(where)
+    return X.column(where)
 
 
 def _laid_out(column: Column, container: str) -> Any:
@@ -104,7 +105,7 @@ def _laid_out(column: Column, container: str) -> Any:
     codes = np.asarray(column.codes).astype(np.int64)
     missing = (codes < 0) | (codes >= len(column.categories))
     categories = list(column.categories)
-    if container not in LIBRARIES:
+    if container not in LIBRARIES or not (column.declared or column.ordered):  # strings stay strings
         return _values(codes, missing, categories)
     library = importlib.import_module(container)
     if container == "pandas":

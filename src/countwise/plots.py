@@ -43,7 +43,15 @@ def plot_search(search: Any, ax: Any = None) -> Any:
     sizes = [len(subset) for subset in search.scores_]
     ax.scatter(sizes, list(search.scores_.values()), s=12, color=SOFT, label="subsets scored", zorder=1)
     path = search.path_
-    ax.plot(path["attributes"], path["score"], "o-", color=INK, markersize=4, label="path taken", zorder=2)
+    ax.plot(
+        path["attributes"],
+        path["score"],
+        "o-",
+        color=INK,
+        markersize=4,
+        label="best of each size" if search.direction == "exhaustive" else "path taken",
+        zorder=2,
+    )
     chosen = int(search.support_.sum())
     ring = {"facecolors": "none", "edgecolors": MARK, "linewidths": 1.8}
     ax.scatter([chosen], [search.score_], s=120, label=f"chosen: {chosen}", zorder=3, **ring)
@@ -56,7 +64,8 @@ def plot_search(search: Any, ax: Any = None) -> Any:
     ax.set_xlabel("number of attributes")
     scoring = search.scoring if isinstance(search.scoring, str) else "score"
     ax.set_ylabel(f"cross-validated {scoring.replace('_', ' ')}")
-    ax.set_title(f"{search.direction} search", loc="left", fontsize=10)
+    backwards = " (from right to left)" if search.direction == "backward" else ""
+    ax.set_title(f"{search.direction} search{backwards}", loc="left", fontsize=10)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.legend(frameon=False, fontsize=8)

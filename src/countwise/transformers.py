@@ -58,6 +58,8 @@ class Discretizer(_Transformer, Discretization):
     encode : {None, "labels", "codes", "onehot"}, optional
         What `transform` gives: ordered labels such as ``(70.5, 77.5]``, the number of the range,
         or a column for each range. By default labels in a frame, codes in an array.
+    missing : {"keep", "zeros"}, default="keep"
+        One-hot: a missing cell is missing in each of its columns, or 0 in each.
     columns : sequence of str, optional
         Which columns to cut; by default all that are numbers.
     types : mapping of column to kind, str or Schema, optional
@@ -101,6 +103,8 @@ class NumericEncoder(_Transformer, Encoding):
         the steps were equally long; or as if there were no order.
     drop : {None, "if_binary", "first"}, optional
         One-hot: leave out the column of the first value, of two-valued columns or of all.
+    missing : {"keep", "zeros"}, default="keep"
+        One-hot: a missing cell is missing in each of its columns, or 0 in each.
     types : mapping of column to kind, str or Schema, optional
         What the columns are, where dtypes do not tell; an `Ordinal` also says in which order.
     unseen : {"ignore", "error"}, default="ignore"

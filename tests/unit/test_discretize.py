@@ -20,7 +20,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from countwise import CountwiseError, Discretizer, NaiveBayesClassifier, NumericEncoder, Ordinal, Ranges, samples
+from countwise import (
+    CountwiseError,
+    Discretizer,
+    FilterSelector,
+    NaiveBayesClassifier,
+    NumericEncoder,
+    Ordinal,
+    Ranges,
+    samples,
+)
 from countwise.errors import DataWarning, OptionError, SchemaError, TableError, UnseenValueError
 
 X = np.array([1.0, 2.0, 3.0, 5.0])
@@ -188,7 +197,7 @@ def test_no_class_at_all_is_refused(method):
 
 def test_n_larger_than_any_class_says_how_large_they_are():
     notes = notes_of(X, method="min_n", n=50)
-    assert notes == ["no range reaches 50 rows of one class before the values end (largest class: 2)"]
+    assert notes == ["no class has 50 rows (the largest has 2)"]
 
 
 def test_the_class_may_be_a_column_by_name():
@@ -322,7 +331,7 @@ def test_an_option_without_meaning_is_refused(settings, words):
 def test_edges_by_hand_may_come_in_any_order():
     assert Discretizer([4.0, 1.5]).fit({"x": X}).edges_["x"].tolist() == [1.5, 4.0]
     assert Discretizer(np.array([4, 1])).fit({"x": X}).edges_["x"].tolist() == [1.0, 4.0]
-    assert Discretizer((1.5,)).fit({"x": X}).report("x").how == "given"
+    assert Discretizer((1.5,)).fit({"x": X}).report("x").how == "hand"
 
 
 def test_edges_by_hand_that_hold_nothing_say_so():
@@ -742,3 +751,88 @@ def test_the_encoder_gives_the_frame_that_is_asked_for(asked):
     out = coder.transform({"w": W})
     assert isinstance(out, kind)
     assert list(out.columns) == ["w=e", "w=n", "w=s"]
+
+
+# -- columns are found by name -----------------------------------------------------------------------------------
+
+
+FOUND = {
+    "age": np.array([20.0, 40.0, 60.0]),
+    "city": np.array(["a", "b", "c"], dtype=object),
+    "rent": np.array([1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dict"])
+@pytest.mark.parametrize("encode", ["labels", "onehot"])
+def test_columns_that_are_not_cut_are_found_by_name_whatever_their_order(library, encode):
+    make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table, "dict": dict}[library]
+    cutter = Discretizer({"age": [30.0, 50.0]}, encode=encode).fit(make(FOUND))
+    turned = {"odd": np.array([7, 8, 9]), **dict(reversed(FOUND.items()))}
+    ours, theirs = cutter.transform(make(turned)), cutter.transform(make(FOUND))
+    names = cutter.get_feature_names_out().tolist()
+    for name in names:
+        assert list(map(str, ours[name])) == list(map(str, theirs[name])), name
+    assert [str(cell) for cell in ours["city"]] == ["a", "b", "c"]
+    assert [int(str(cell)) for cell in ours["rent"]] == [1, 2, 3]
+
+
+def test_strings_stay_strings_in_another_library():
+    selector = FilterSelector(k=2).set_output(transform="polars")
+    out = selector.fit_transform(pd.DataFrame(FOUND), ["x", "y", "x"])
+    assert out.schema["city"] == pl.String
+
+
+def test_whole_numbers_as_names_of_columns_come_back():
+    frame = pd.DataFrame({0: [1.0, 2.0, 3.0], 1: ["a", "b", "c"]})
+    assert Discretizer([1.5]).fit_transform(frame).columns.tolist() == [0, 1]
+
+
+def test_numbers_beyond_edges_by_hand_are_no_surprise():
+    cutter = Discretizer([1.5]).fit({"x": X})
+    assert cutter.transform({"x": [99.0]})["x"].tolist() == ["> 1.5"]
+
+
+@pytest.mark.parametrize(
+    ("edges", "labels"),
+    [
+        ([1250000.0, 1260000.0], ("<= 1250000", "(1250000, 1260000]", "> 1260000")),
+        ([1234567.5], ("<= 1234567.5", "> 1234567.5")),
+        ([1.0000002, 1.0000004], ("<= 1.0000002", "(1.0000002, 1.0000004]", "> 1.0000004")),
+        ([22 + 29 / 30], ("<= 22.9667", "> 22.9667")),
+        ([1e-9], ("<= 1e-09", "> 1e-09")),
+        ([0.0, 3e20], ("<= 0", "(0, 3e+20]", "> 3e+20")),
+    ],
+)
+def test_labels_are_written_as_people_write_numbers(edges, labels):
+    assert quietly(lambda: Discretizer(edges).fit({"x": X})).attributes_["x"].values == labels
+
+
+def test_a_missing_cell_may_be_zero_in_each_of_its_columns():
+    frame = {"x": np.array([1.0, np.nan, 3.0]), "w": np.array(["a", None, "b"], dtype=object)}
+    cutter = Discretizer([2.0], encode="onehot", missing="zeros").fit(frame)
+    out = cutter.transform(frame)
+    assert [out["x <= 2"].tolist(), out["x > 2"].tolist()] == [[1, 0, 0], [0, 0, 1]]
+    assert np.isnan(cutter.inverse_transform(out)["x"][1])
+    coder = NumericEncoder(missing="zeros").fit(frame)
+    assert coder.transform(frame)["w=a"].tolist() == [1, 0, 0]
+    assert coder.inverse_transform(coder.transform(frame))["w"].tolist() == ["a", None, "b"]
+    refused(lambda: NumericEncoder(missing="zeros", drop="first").fit(frame), "missing='zeros'")
+
+
+def test_steps_between_ranges_are_named_by_their_upper_edges():
+    cut = Discretizer([2.0, 4.0]).fit_transform(pd.DataFrame({"x": [1.0, 3.0, 5.0]}))
+    assert NumericEncoder().fit(cut).get_feature_names_out().tolist() == ["x>2", "x>4"]
+
+
+def test_a_class_that_is_everywhere_leaves_one_range_and_the_report_says_so():
+    x, y = np.repeat(np.arange(5.0), 2), np.tile(["a", "b"], 5)
+    for method, words in (("class_contiguous", "at every value"), ("min_n", "the range never ends")):
+        cutter = quietly(lambda method=method: Discretizer(method, n=2).fit({"x": x}, y))
+        assert words in str(cutter.report("x"))
+
+
+def test_a_target_of_very_many_numbers_is_pointed_out():
+    x = np.arange(200.0)
+    with pytest.warns(DataWarning, match="200 different numbers in 200 rows"):
+        Discretizer("mdl").fit({"x": x}, np.arange(200))

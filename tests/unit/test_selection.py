@@ -165,7 +165,7 @@ def test_ordinal_attributes_are_read_in_three_ways():
     assert scores(frame, Y, types=order)["attribute"] == ["w"]
     assert scores(frame, Y, types=order, ordinal="binary")["attribute"] == ["w>u", "w>v"]
     found = scores(frame, Y, types=order, ordinal="number", numeric=[0.5])
-    assert found["read_as"] == ["number, 2 ranges (given)"]
+    assert found["read_as"] == ["number, 2 ranges (hand)"]
     steps = scores(frame, Y, types=order, ordinal="binary")["information_gain"]
     assert found["information_gain"][0] == pytest.approx(steps[0], rel=1e-12)
     assert scores(frame, Y, types=order, ordinal="number", numeric="gaussian")["read_as"] == [
@@ -261,7 +261,8 @@ def test_more_than_there_are_is_all():
 
 
 def test_a_threshold_that_nothing_reaches_keeps_nothing():
-    search = FilterSelector(threshold=99).fit(FRAME, Y)
+    with pytest.warns(DataWarning, match="No attribute scores more than 99"):
+        search = FilterSelector(threshold=99).fit(FRAME, Y)
     assert names(search) == []
     assert search.transform(FRAME).shape == (60, 0)
 

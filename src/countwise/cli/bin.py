@@ -21,8 +21,8 @@ __all__ = ["command"]
     help="mdl, min_n, class_contiguous, equal_frequency, equal_width, kmeans or naive; for one column or all. "
     "COLUMN=18:30:65 gives the edges by hand.  [default: mdl]",
 )
-@click.option("--bins", default="10", show_default=True, metavar="N", help="How many ranges, or leave_one_out.")
-@click.option("--n", "n", default=6.0, show_default=True, help="min_n: rows of one class that a range must hold.")
+@click.option("--bins", default=None, metavar="N", help="How many ranges, or leave_one_out.  [default: 10]")
+@click.option("--n", "n", default=None, type=float, help="min_n: rows of one class in a range.  [default: 6]")
 @click.option("--merge", default=None, type=click.Choice(["majority", "last"]), help="min_n: ranges to be joined.")
 @click.option(
     "--types",
@@ -41,8 +41,8 @@ def command(
     file: str,
     target: str | None,
     methods: tuple[str, ...],
-    bins: str,
-    n: float,
+    bins: str | None,
+    n: float | None,
     merge: str | None,
     types: tuple[str, ...],
     weights: str | None,
@@ -61,11 +61,12 @@ def command(
     from countwise.discretize import Discretization
 
     existing(file)
+    _check(methods, bins, n, merge, output, as_json, file)
     known = types_from(file, pairs(types, "--types"), target or "")
     cutter = Discretization(
         _methods(methods),
-        n_bins=int(bins) if bins.isdecimal() else bins,
-        n=n,
+        n_bins=10 if bins is None else int(bins) if bins.isdecimal() else bins,
+        n=6.0 if n is None else n,
         merge=merge,
         encode="labels",
         types={name: kind for name, kind in known.items() if name not in drop} or None,
@@ -82,6 +83,39 @@ def command(
         click.echo("\n\n".join(str(report) for report in reports) or f"{file} has no column of numbers.")
     if output is not None:
         _write(cutter, file, output)
+        if output != "-":
+            click.echo(f"\nWritten to {output}", err=as_json)
+
+
+def _check(
+    methods: tuple[str, ...],
+    bins: str | None,
+    n: float | None,
+    merge: str | None,
+    output: str | None,
+    as_json: bool,
+    file: str,
+) -> None:
+    """Refuse what cannot be meant before any work is done."""
+    from pathlib import Path
+
+    from countwise.cli._common import refuse_same
+
+    rules = [method.rpartition("=")[2] for method in methods] or ["mdl"]
+    if bins is not None and not any(rule in ("equal_frequency", "equal_width", "kmeans") for rule in rules):
+        raise click.UsageError("--bins is for equal_frequency, equal_width and kmeans; add --method.")
+    if bins is not None and bins != "leave_one_out" and not (bins.isdecimal() and int(bins)):
+        raise click.UsageError(f"--bins takes a whole number, 1 or more, or leave_one_out, not {bins!r}.")
+    if (n is not None or merge is not None) and "min_n" not in rules:
+        raise click.UsageError("--n and --merge are for --method min_n.")
+    if output == "-" and as_json:
+        raise click.UsageError("-o - and --json would both write to the screen.")
+    if output not in (None, "-"):
+        if Path(output).suffix.lower() not in (".csv", ".txt", ""):
+            raise click.UsageError(f"-o writes CSV; {output} is named as something else.")
+        if not Path(output).parent.is_dir():
+            raise click.UsageError(f"There is no folder {Path(output).parent} to write to.")
+        refuse_same(output, (file,))
 
 
 def _methods(methods: tuple[str, ...]) -> Any:
@@ -91,12 +125,15 @@ def _methods(methods: tuple[str, ...]) -> Any:
     named: dict[str, Any] = dict(pairs(tuple(method for method in methods if "=" in method), "--method"))
     if len(single) > 1 or (single and named):
         raise click.UsageError("--method takes one rule for all columns, or COLUMN=RULE for some.")
-    for name, rule in named.items():
-        try:
-            named[name] = [float(edge) for edge in rule.split(":")]
-        except ValueError:
-            named[name] = rule
-    return single[0] if single else named or "mdl"
+    return _edges(single[0]) if single else {name: _edges(rule) for name, rule in named.items()} or "mdl"
+
+
+def _edges(rule: str) -> Any:
+    """18:30:65 as edges; anything else is the name of a rule."""
+    try:
+        return [float(edge) for edge in rule.split(":")]
+    except ValueError:
+        return rule
 
 
 def _write(cutter: Any, file: str, output: str) -> None:

@@ -17,6 +17,8 @@ BY = [
     "gini_gain",
     "adjusted_gain",
     "adjusted_chi_square",
+    "sd_reduction",
+    "variance_reduction",
 ]
 
 
@@ -28,11 +30,11 @@ BY = [
 )
 @click.option(
     "--numeric",
-    default="mdl",
-    show_default=True,
+    default=None,
     metavar="RULE",
-    help="How numbers are read: a rule for ranges (see countwise bin), or gaussian.",
+    help="How numbers are read: a rule for ranges (see countwise bin), or gaussian.  [default: mdl]",
 )
+@click.option("--number", is_flag=True, help="The target is a number: by how much its spread falls.")
 @click.option("--nominal", default="nominal", show_default=True, type=click.Choice(["nominal", "binary"]))
 @click.option("--ordinal", default="nominal", show_default=True, type=click.Choice(["nominal", "binary", "number"]))
 @click.option(
@@ -57,7 +59,8 @@ def command(
     file: str,
     target: str,
     by: str,
-    numeric: str,
+    numeric: str | None,
+    number: bool,
     nominal: str,
     ordinal: str,
     adjust: str | None,
@@ -74,31 +77,58 @@ def command(
     countwise rank weather.arff -y play
     countwise rank credit.csv -y Status --by gain_ratio --adjust permutation
     countwise rank tennis.csv -y play --pmi outlook
+    countwise rank hours.csv -y hours --number
     """
     from countwise.cli._common import echo_json, existing, pairs, pieces, progress_bar, types_from
     from countwise.selection.contingency import Filtering
     from countwise.selection.filters import pmi_table, scored
+    from countwise.working import Grid
 
     existing(file)
     known = types_from(file, pairs(types, "--types"), target)
     types_left = {name: kind for name, kind in known.items() if name not in drop} or None
-    filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=types_left)
-    with progress_bar(f"Reading {file}"):
-        filters.fit(pieces(file, target, drop), target, weights)
-    if pmi_of is not None:
-        _only(filters, pmi_of)
-        found = pmi_table(filters)
+    if number:
+        n_rows, found = _for_number(file, target, numeric, types_left, weights, drop)
+        by = by if by in found else "sd_reduction"
+        found = _ranked(found, by)
     else:
-        adjust = adjust or ("permutation" if by.startswith("adjusted") else None)
-        found = _ranked(scored(filters.contingencies_, adjust), by)
+        filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=types_left)
+        with progress_bar(f"Reading {file}"):
+            filters.fit(pieces(file, target, drop), target, weights)
+        n_rows = filters.n_rows_
+        if pmi_of is not None:
+            _only(filters, pmi_of)
+            found = pmi_table(filters)
+        else:
+            adjust = adjust or ("permutation" if by.startswith("adjusted") else None)
+            found = _ranked(scored(filters.contingencies_, adjust), by)
     found = {name: cells[:top] for name, cells in found.items()}
     if as_json:
         rows = [
             dict(zip(found, (_plain(cell) for cell in row), strict=True)) for row in zip(*found.values(), strict=True)
         ]
-        echo_json({"rows": filters.n_rows_, "target": target, "attributes": rows})
-        return
-    _print(found, filters, target, by, pmi_of)
+        echo_json({"rows": n_rows, "target": target, "attributes": rows})
+    elif pmi_of is not None:
+        click.echo(str(Grid(found)))
+    else:
+        _print(found, n_rows, target, by)
+
+
+def _for_number(
+    file: str, target: str, numeric: str | None, types: Any, weights: str | None, drop: tuple[str, ...]
+) -> tuple[int, dict[str, list[Any]]]:
+    """Scores for a target that is a number; they need all rows at once."""
+    from countwise.frames import frame_of
+    from countwise.selection.spread import spread_scores
+    from countwise.sources.readers import read
+
+    frame = dict(read(file))
+    for name in (target, *drop, *([weights] if weights else ())):
+        if name not in frame:
+            raise click.UsageError(f"{file} has no column {name!r}.")
+    column = None if weights is None else frame.pop(weights)
+    table = frame_of({name: cells for name, cells in frame.items() if name not in drop})
+    return table.n_rows, spread_scores(dict(table.columns), target, column, numeric, types)
 
 
 def _only(filters: Any, name: str) -> None:
@@ -124,12 +154,9 @@ def _plain(cell: Any) -> Any:
     return None if math.isnan(cell) else str(cell)
 
 
-def _print(found: dict[str, list[Any]], filters: Any, target: str, by: str, pmi_of: str | None) -> None:
+def _print(found: dict[str, list[Any]], n_rows: int, target: str, by: str) -> None:
     from countwise.working import Grid
 
-    if pmi_of is not None:
-        click.echo(str(Grid(found)))
-        return
     short = {"information_gain": "gain", "symmetrical_uncertainty": "sym. unc.", "read_as": "read as"}
     left_out = ("kind", "entropy", "note")
     columns = {
@@ -137,7 +164,8 @@ def _print(found: dict[str, list[Any]], filters: Any, target: str, by: str, pmi_
         for name, cells in found.items()
         if name not in left_out
     }
-    click.echo(f"{filters.n_rows_} rows; what each attribute tells of {target}, by {by.replace('_', ' ')} (bits)\n")
+    told = "; gain in bits" if "gain" in columns else ""
+    click.echo(f"{n_rows} rows; what each attribute tells of {target}, by {by.replace('_', ' ')}{told}\n")
     click.echo(str(Grid(columns)))
     for name, note in zip(found["attribute"], found["note"], strict=True):
         if note:

@@ -111,7 +111,7 @@ class How:
 
     def __str__(self) -> str:
         if not isinstance(self.method, str):
-            return "given"
+            return "hand"
         if self.method == "min_n":
             return f"min_n, n = {self.n:g}{f', joined by {self.merge}' if self.merge else ''}"
         return self.method

@@ -64,8 +64,25 @@ def labels(edges: Edges) -> tuple[str, ...]:
     """Ranges as a person reads them: ``<= 70.5``, ``(70.5, 77.5]``, ``> 77.5``."""
     if len(edges) == 0:
         return ("any",)
-    texts = [number(e) for e in edges]
-    if len(set(texts)) < len(texts):  # six figures cannot tell the edges apart: write them out
-        texts = [repr(float(e)) for e in edges]
+    texts = _written(edges)
     middle = [f"({a}, {b}]" for a, b in itertools.pairwise(texts)]
     return (f"<= {texts[0]}", *middle, f"> {texts[-1]}")
+
+
+def _written(edges: Edges) -> list[str]:
+    """Short numbers as they are; long ones in as few figures, from six on, as keep the edges apart and in place."""
+    short = [len(f"{e:.9g}") < 17 and float(f"{e:.9g}") == e for e in edges]
+    gap = float(np.diff(edges).min()) if len(edges) > 1 else abs(float(edges[0])) * 5e-3
+    rounded = edges.tolist()
+    for figures in range(6, 18):
+        rounded = [float(e) if whole else float(f"{e:.{figures}g}") for e, whole in zip(edges, short, strict=True)]
+        if len(set(rounded)) == len(edges) and (np.abs(np.array(rounded) - edges) <= 1e-3 * gap).all():
+            break
+    return [_plain(value) for value in rounded]
+
+
+def _plain(value: float) -> str:
+    """A number without an exponent where that is what people write."""
+    if value == 0 or 1e-5 <= abs(value) < 1e15:
+        return np.format_float_positional(value, trim="-")
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)

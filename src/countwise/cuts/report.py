@@ -35,6 +35,8 @@ class CutReport:
         The weight of the missing cells.
     before, after : float
         Mutual information with the class, in bits, of the values and of the ranges.
+    chance : float
+        What the values would seem to tell if they told nothing: so many values part any rows.
 
     Examples
     --------
@@ -43,11 +45,12 @@ class CutReport:
     >>> cutter = Discretizer({"temperature": "min_n"}, n=3).fit(weather.X, weather.y)
     >>> print(cutter.report("temperature"))
     temperature: 3 ranges by min_n, n = 3
-    range         no  yes  cut above it
+    range         no  yes  why it ends there
     <= 70.5       1   4    4 of yes up to 70; 71 is of another class
     (70.5, 77.5]  2   3    3 of yes up to 75; 80 is of another class
     > 77.5        2   2
-    Information on class: 0.797429 bits by its 12 values, 0.0499721 bits by its ranges (94 % lost)
+    Information on class by its 12 values: 0.797429 bits, of which chance alone would give 0.798999
+    Information on class by its ranges: 0.0499721 bits (94 % lost)
     """
 
     name: str
@@ -60,6 +63,7 @@ class CutReport:
     missing: float
     before: float
     after: float
+    chance: float
 
     @property
     def table(self) -> Grid:
@@ -67,7 +71,7 @@ class CutReport:
         per_class = {
             str(c): [number(float(n)) for n in row] for c, row in zip(self.classes, self.counts, strict=True)
         }
-        return Grid({"range": labels(self.cuts.edges), **per_class, "cut above it": [*self.cuts.reasons, ""]})
+        return Grid({"range": labels(self.cuts.edges), **per_class, "why it ends there": [*self.cuts.reasons, ""]})
 
     @property
     def notes(self) -> list[str]:
@@ -88,17 +92,25 @@ class CutReport:
             lost = (
                 "" if self.before <= 0 else f" ({max(0.0, 1 - self.after / self.before):.0%} lost)".replace("%", " %")
             )
-            lines.append(
-                f"Information on {self.target}: {number(self.before)} bits by its {self.n_values} values, "
-                f"{number(self.after)} bits by its ranges{lost}"
-            )
+            about = f"Information on {self.target}"
+            chance = f"of which chance alone would give {number(self.chance)}"
+            lines.append(f"{about} by its {self.n_values} values: {number(self.before)} bits, {chance}")
+            lines.append(f"{about} by its ranges: {number(self.after)} bits{lost}")
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        plain = None if np.isnan(self.before) else {"before": self.before, "after": self.after}
+        plain = (
+            None
+            if np.isnan(self.before)
+            else {
+                "before": self.before,
+                "after": self.after,
+                "by_chance": self.chance,
+            }
+        )
         return {
             "attribute": self.name,
             "rule": self.how,

@@ -45,6 +45,8 @@ def class_contiguous(tally: Values) -> Cuts:
             cuts.append(i)
             kept.append(shared)
         shared = common or here
+    if not cuts:
+        return uncut("some class has rows at every value, so the class never changes; min_n or mdl may cut")
     places = np.array(cuts, dtype=np.int64)
     low, high = values[places - 1], values[places]
     before, after = (_named(side, tally) for side in (kept, _classes_at(starts, codes, places)))
@@ -91,8 +93,7 @@ def min_n(tally: Values, n: float, merge: str | None = None) -> Cuts:
     commonest = [str(tally.given.values[int(np.argmax(held))]) for held in inside[: len(at)]]
     notes: tuple[str, ...] = ()
     if not reached:
-        most = number(float(tally.n.max()))
-        notes = (f"no range reaches {number(n)} rows of one class before the values end (largest class: {most})",)
+        notes = (_never(tally, n),)
     elif len(places) < reached:
         notes = (f"{reached - len(places)} of {reached} cuts taken out by joining ({merge})",)
     reason = "{} of {} up to {}; {} is of another class"
@@ -129,6 +130,14 @@ def mdl(tally: Values) -> Cuts:
         return uncut(f"no cut pays for itself: {best}")
     edges = midway(values[places - 1], values[places])
     return Cuts(edges, "gain {} bits > {} needed", (gains, needed))
+
+
+def _never(tally: Values, n: float) -> str:
+    """Why min_n made no cut at all."""
+    most = float(tally.n.max())
+    if most < n:
+        return f"no class has {number(n)} rows (the largest has {number(most)})"
+    return "the commonest class of the first range has rows at every value from there on, so the range never ends"
 
 
 def _one_class(tally: Values) -> bool:

@@ -6,7 +6,7 @@ tables of one shape can be stacked. Information is in bits, 0 log 0 is 0.
 
 from __future__ import annotations
 
-from countwise.measures.bias import expected_information, pooled_rare
+from countwise.measures.bias import chance_information, expected_information, pooled_rare
 from countwise.measures.counts import (
     chi_square,
     entropy,
@@ -28,6 +28,7 @@ from countwise.measures.numbers import (
 
 __all__ = [
     "LEAST",
+    "chance_information",
     "chi_square",
     "entropy",
     "expected_information",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import OptionError
 
-__all__ = ["expected_information", "pooled_rare"]
+__all__ = ["chance_information", "expected_information", "pooled_rare"]
 
 
 def pooled_rare(counts: NDArray[Any], least: float = 5.0) -> NDArray[np.float64]:
@@ -63,10 +63,11 @@ def expected_information(counts: NDArray[Any], how: str = "permutation") -> floa
     Parameters
     ----------
     counts : ndarray, shape (values, classes)
-        A contingency table; whole numbers for "permutation".
+        A contingency table.
     how : {"permutation", "analytic"}, default="permutation"
         The exact mean over all permutations of the rows (hypergeometric cells), or the first
-        term of its expansion, (values - 1)(classes - 1) / (2 n ln 2), after Miller and Madow.
+        term of its expansion, (values - 1)(classes - 1) / (2 n ln 2), after Miller and Madow,
+        which also stands in where counts are not whole.
 
     Returns
     -------
@@ -81,22 +82,38 @@ def expected_information(counts: NDArray[Any], how: str = "permutation") -> floa
     (0.1299, 0.103)
     """
     table = np.asarray(counts, dtype=np.float64)
-    rows, columns, n = table.sum(axis=1), table.sum(axis=0), float(table.sum())
-    rows, columns = rows[rows > 0], columns[columns > 0]
+    return chance_information(table.sum(axis=1), table.sum(axis=0), how)
+
+
+def chance_information(rows: NDArray[Any], columns: NDArray[Any], how: str = "permutation") -> float:
+    """The same from the totals of the values and of the classes alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import chance_information
+    >>> round(chance_information(np.array([5, 4, 5]), np.array([9, 5])), 4)
+    0.1299
+    """
+    if how not in ("permutation", "analytic"):
+        raise OptionError(f"how={how!r} is unknown.", hint="give 'permutation' or 'analytic'.")
+    rows, columns = (np.asarray(part, dtype=np.float64) for part in (rows, columns))
+    rows, columns, n = rows[rows > 0], columns[columns > 0], float(rows.sum())
     if min(len(rows), len(columns)) < 2:
         return 0.0
-    if how == "analytic":
+    whole = (rows == np.rint(rows)).all() and (columns == np.rint(columns)).all()
+    if how == "analytic" or not whole:
         return float((len(rows) - 1) * (len(columns) - 1) / (2 * n * np.log(2)))
-    if how != "permutation":
-        raise OptionError(f"how={how!r} is unknown.", hint="give 'permutation' or 'analytic'.")
     # values that occur equally often have equal cells: each pair of totals is summed once
-    sizes, times = np.unique(np.rint(rows), return_counts=True)
-    kinds, often = np.unique(np.rint(columns), return_counts=True)
-    n = float(np.rint(n))
+    sizes, times = np.unique(rows, return_counts=True)
+    kinds, often = np.unique(columns, return_counts=True)
     return float(
-        sum(t * o * _expected_cell(a, b, n) for a, t in zip(sizes, times, strict=True)
-            for b, o in zip(kinds, often, strict=True))
-    )  # fmt: skip
+        sum(
+            t * o * _expected_cell(a, b, n)
+            for a, t in zip(sizes, times, strict=True)
+            for b, o in zip(kinds, often, strict=True)
+        )
+    )
 
 
 def _expected_cell(a: float, b: float, n: float) -> float:

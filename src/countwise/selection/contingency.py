@@ -63,7 +63,7 @@ class Filtering(Tallying):
     """The tables of counts of every attribute, from which all scores follow."""
 
     def __init__(
-        self, *, numeric: Any = "mdl", nominal: str = "nominal", ordinal: str = "nominal", types: Any = None
+        self, *, numeric: Any = None, nominal: str = "nominal", ordinal: str = "nominal", types: Any = None
     ) -> None:
         self.numeric = numeric
         self.nominal = nominal
@@ -87,7 +87,8 @@ class Filtering(Tallying):
         return schema
 
     def _rule(self, name: str) -> Any:
-        spec = self.numeric.get(name, "mdl") if isinstance(self.numeric, Mapping) else self.numeric
+        spec = self.numeric.get(name) if isinstance(self.numeric, Mapping) else self.numeric
+        spec = "mdl" if spec is None else spec
         if isinstance(spec, How):
             return Ranges(spec.method, spec.n_bins, spec.n, spec.merge)
         if isinstance(spec, Ranges | Gaussian):

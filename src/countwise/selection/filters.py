@@ -41,7 +41,7 @@ def _rows(c: Contingency, adjust: str | None) -> dict[str, Any]:
         "kind": [c.of.kind] * k,
         "read_as": [c.how] * k,
         "values": (tables.sum(axis=-1) > 0).sum(axis=-1) if counted else np.full(k, None),
-        "missing": np.full(k, c.missing),
+        "missing": [int(c.missing) if c.missing == int(c.missing) else c.missing] * k,
         "entropy": measures.entropy(tables.sum(axis=-1), axis=-1) if counted else unknown,
         "information_gain": measures.mutual_information(tables) if counted else np.full(k, c.information),
         "gain_ratio": measures.gain_ratio(tables) if counted else unknown,
@@ -62,9 +62,7 @@ def _rows(c: Contingency, adjust: str | None) -> dict[str, Any]:
 
 def _adjusted(c: Contingency, adjust: str, gains: Any) -> dict[str, Any]:
     """Gain less what chance alone would give; χ² with rare values as one."""
-    whole = c.tables.dtype.kind in "iu"
-    how = adjust if whole else "analytic"
-    bias = [measures.expected_information(table, how) for table in c.tables]
+    bias = [measures.expected_information(table, adjust) for table in c.tables]
     tests = [measures.chi_square(measures.pooled_rare(table)) for table in c.tables]
     return {
         "adjusted_gain": np.asarray(gains) - np.array(bias),
@@ -78,7 +76,7 @@ def scores(
     y: Any = None,
     *,
     sample_weight: Any = None,
-    numeric: Any = "mdl",
+    numeric: Any = None,
     nominal: str = "nominal",
     ordinal: str = "nominal",
     adjust: str | None = None,
@@ -97,9 +95,9 @@ def scores(
         The class of each row, or the name of its column in X.
     sample_weight : array-like or str, optional
         A weight for each row.
-    numeric : str, sequence of float, Ranges, "gaussian", or mapping of column to any of these, default="mdl"
-        How numbers are read: cut into ranges by a rule (see `Discretizer`), or as Gaussian in
-        each class, of which only the information gain follows.
+    numeric : str, sequence of float, Ranges, "gaussian", or mapping of column to any of these, optional
+        How numbers are read: cut into ranges by a rule (see `Discretizer`), by default "mdl"; or as
+        Gaussian in each class, of which only the information gain follows.
     nominal : {"nominal", "binary"}, default="nominal"
         As one attribute, or as one two-valued attribute for each value.
     ordinal : {"nominal", "binary", "number"}, default="nominal"
@@ -150,7 +148,7 @@ def scores(
     return _like(Grid(scored(filters.contingencies_, adjust)), X)
 
 
-def pmi(X: Any, y: Any = None, *, sample_weight: Any = None, numeric: Any = "mdl", types: Any = None) -> Any:
+def pmi(X: Any, y: Any = None, *, sample_weight: Any = None, numeric: Any = None, types: Any = None) -> Any:
     """Pointwise mutual information of every value and class (001).
 
     Parameters
@@ -191,6 +189,7 @@ def pmi_table(filters: Filtering) -> dict[str, list[Any]]:
         for bits in [measures.pmi(table)]
         for i, value in enumerate(values)
         for c, label in enumerate(classes)
+        if table[i].any() and table[:, c].any()  # a value or class that never was has no probability
     ]
     names = ("attribute", "value", "class", "n", "pmi")
     return {name: [row[j] for row in cells] for j, name in enumerate(names)}

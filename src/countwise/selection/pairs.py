@@ -12,7 +12,7 @@ from countwise import _kernels, measures
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import narrowest, refuse_infinity
 from countwise.cuts import How
-from countwise.errors import OptionError, TableError, did_you_mean, warn
+from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
 from countwise.frames import frame_of
 from countwise.outputs import LIBRARIES, library_of
 from countwise.schema import Schema
@@ -76,7 +76,10 @@ def pairwise(
     wind         0.0391487    0         0.985228
     """
     if measure not in MEASURES:
-        raise OptionError(f"measure={measure!r} is unknown.", hint=did_you_mean(measure, MEASURES) or "")
+        raise OptionError(
+            f"measure={measure!r} is unknown.",
+            hint=did_you_mean(measure, MEASURES) or f"give one of {listed(MEASURES)}.",
+        )
     frame = frame_of(X)
     if frame.n_rows == 0:
         raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 
-from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
 from countwise.frames import Frame, frame_of, is_sparse
 from countwise.outputs import chosen, container_of, library_of, names_in, rebuilt
 from countwise.selection.contingency import Contingency, Filtering
@@ -198,7 +198,7 @@ class FilterSelector(Selector):
         *,
         k: int | None = None,
         threshold: float | None = None,
-        numeric: Any = "mdl",
+        numeric: Any = None,
         nominal: str = "nominal",
         ordinal: str = "nominal",
         adjust: str = "permutation",
@@ -261,6 +261,8 @@ class FilterSelector(Selector):
         self.ties_: tuple[str, ...] = ()
         values = np.nan_to_num(self.scores_, nan=-np.inf)
         if self.threshold is not None:
+            if not (values > self.threshold).any():
+                warn(f"No attribute scores more than {self.threshold}: none is kept.")
             return values > self.threshold
         k = min(10 if self.k is None else int(self.k), len(values))
         order = np.argsort(-values, kind="stable")

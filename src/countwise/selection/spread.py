@@ -12,7 +12,7 @@ from countwise.attributes import Nominal, Numeric
 from countwise.columns import numbers_of
 from countwise.conditionals import Ranges
 from countwise.cuts import How
-from countwise.errors import OptionError, TableError
+from countwise.errors import OptionError, SchemaError, TableError
 from countwise.schema import Schema
 from countwise.selection.contingency import refuse_nominal
 from countwise.selection.opening import opened
@@ -33,7 +33,7 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     X, y, sample_weight, types
         As for `scores`; y holds numbers.
     numeric : str, sequence of float, Ranges, How, or mapping of column to any of these
-        How numbers are cut into ranges; "mdl", which needs classes, stands for ten ranges of equal frequency.
+        How numbers are cut into ranges, by a rule that needs no class; None: ten ranges of equal frequency.
 
     Returns
     -------
@@ -80,16 +80,14 @@ def _rules(numeric: Any, schema: Schema) -> dict[str, How]:
     """The rule of each column of numbers."""
     named = numeric if isinstance(numeric, Mapping) else {}
     refuse_nominal(named, schema)
-    return {
-        name: _unsupervised(named.get(name, "mdl") if isinstance(numeric, Mapping) else numeric) for name in schema
-    }
+    return {name: _unsupervised(named.get(name) if isinstance(numeric, Mapping) else numeric) for name in schema}
 
 
 def _unsupervised(numeric: Any) -> How:
     if isinstance(numeric, How | Ranges):
         how = numeric if isinstance(numeric, How) else numeric.how
     else:
-        how = How("equal_frequency" if isinstance(numeric, str) and numeric == "mdl" else numeric)
+        how = How("equal_frequency" if numeric is None else numeric)
     if how.supervised:
         raise OptionError(
             f"{how.method!r} looks at classes, and the target is a number.", hint="use 'equal_frequency'."
@@ -99,7 +97,12 @@ def _unsupervised(numeric: Any) -> How:
 
 def _numbers(target: Any, name: str) -> Any:
     if target.dtype.kind in "OUS":
-        target = numbers_of(target, name)
+        try:
+            target = numbers_of(target, name)
+        except SchemaError as error:
+            raise TableError(
+                f"The target {name!r} is not a column of numbers.", hint="target='class' scores for classes."
+            ) from error
     if target.dtype.kind not in "fiub":
         raise TableError(f"The target {name!r} is not a column of numbers.")
     return target.astype(np.float64)

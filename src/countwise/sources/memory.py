@@ -246,5 +246,5 @@ def _missing_numbers(target: NDArray[Any], name: str) -> NDArray[np.bool_]:
     row = int(np.argmax(target != np.floor(target)))
     raise TableError(
         f"Unknown label type: continuous. The target {name!r} is {target[row]} in row {row}; classes are expected.",
-        hint="cut the target into ranges, or use a regressor.",
+        hint="cut the target into ranges, or use what takes a number: a regressor, or scores(..., target='number').",
     )

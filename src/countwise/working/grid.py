@@ -77,5 +77,9 @@ class Grid(Mapping[str, list[Any]]):
         """The same as a frame of the named library."""
         import importlib
 
+        from countwise.errors import OptionError
+
+        if kind not in ("pandas", "polars", "pyarrow"):
+            raise OptionError(f"to_frame({kind!r}) is unknown.", hint="give 'pandas', 'polars' or 'pyarrow'.")
         library = importlib.import_module(kind)
         return library.table(self._columns) if kind == "pyarrow" else library.DataFrame(self._columns)
