@@ -31,6 +31,8 @@ const Kernels kernels = {
     merge_sets,
     merge_weights,
     class_totals,
+    class_marks,
+    counts_before,
     best_cut,
     cut_codes,
     count_right,
