@@ -75,6 +75,11 @@ struct Right {
     std::int64_t fallback;
 };
 
+// The moments of one class, and the variance and mean of all classes together.
+struct LeftOut {
+    double n, mean, m2, spread, middle;
+};
+
 // An int return is 0 if all went well, or 1 + the number of the column that holds a code out of range.
 struct Kernels {
     const char* name;
@@ -143,6 +148,12 @@ struct Kernels {
                         const std::size_t* pairs, std::size_t n_pairs, std::int64_t* const* tables);
     void (*kmeans_1d)(const double* values, const double* weights, std::size_t n, std::size_t k,
                       std::int64_t* starts);
+    // Written to doubles that are `stride` bytes apart.
+    void (*gaussian_left_out)(const LeftOut& law, const double* values, std::size_t n, char* out,
+                              std::ptrdiff_t stride);
+    // weights.data may be null.
+    double (*sum_log_share)(const double* joint, std::size_t rows, std::size_t classes, std::size_t c, Column weights,
+                            double least);
 };
 
 }  // namespace countwise

@@ -38,6 +38,8 @@ const Kernels kernels = {
     count_right,
     pair_counts,
     kmeans_1d,
+    gaussian_left_out,
+    sum_log_share,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL
