@@ -57,6 +57,14 @@ struct Entries {
     Column codes, weights;
 };
 
+// Of entries with whole weights: the weight of each class before every step-th of them from `first` on, and a table of
+// x log x up to the weight of all. Null pointers if the weights are not whole, or too large for a table.
+struct Marks {
+    const std::uint32_t* counts;
+    const double* x_log_x;
+    std::size_t first, step;
+};
+
 // Log joint probabilities (rows x classes), the class that is right and the weight (or a null pointer) of each row;
 // the fallback is the answer for rows of minus infinity.
 struct Right {
@@ -65,6 +73,11 @@ struct Right {
     const double* weights;
     std::size_t rows, classes;
     std::int64_t fallback;
+};
+
+// The moments of one class, and the variance and mean of all classes together.
+struct LeftOut {
+    double n, mean, m2, spread, middle;
 };
 
 // An int return is 0 if all went well, or 1 + the number of the column that holds a code out of range.
@@ -118,9 +131,15 @@ struct Kernels {
     // The weight of each class; returns 1 for a code out of range, 2 for a negative or infinite weight.
     int (*class_totals)(const Entries& entries, std::size_t start, std::size_t stop, std::size_t n_classes,
                         double* totals);
-    // The best place or -1, given the totals. x_log_x is a table up to the sum of whole weights, or null.
+    // The counts of marks that are to be made, (stop - first) / step + 1 times n_classes of them.
+    void (*class_marks)(const Entries& entries, std::size_t first, std::size_t stop, std::size_t n_classes,
+                        std::size_t step, std::uint32_t* counts);
+    // The weight of each class from the first mark to before a place.
+    void (*counts_before)(const Entries& entries, const Marks& marks, std::size_t place, std::size_t n_classes,
+                          double* counts);
+    // The best place or -1, given the totals.
     std::int64_t (*best_cut)(const Entries& entries, std::size_t start, std::size_t stop, std::size_t n_classes,
-                             const double* totals, double tolerance, const double* x_log_x);
+                             const double* totals, double tolerance, const Marks& marks);
     void (*cut_codes)(Column column, std::size_t rows, const double* edges, std::size_t n_edges, Type type,
                       void* out);
     void (*count_right)(const Right& rows, const double* const* terms, std::size_t n_terms, double* sums);
@@ -129,6 +148,12 @@ struct Kernels {
                         const std::size_t* pairs, std::size_t n_pairs, std::int64_t* const* tables);
     void (*kmeans_1d)(const double* values, const double* weights, std::size_t n, std::size_t k,
                       std::int64_t* starts);
+    // Written to doubles that are `stride` bytes apart.
+    void (*gaussian_left_out)(const LeftOut& law, const double* values, std::size_t n, char* out,
+                              std::ptrdiff_t stride);
+    // weights.data may be null.
+    double (*sum_log_share)(const double* joint, std::size_t rows, std::size_t classes, std::size_t c, Column weights,
+                            double least);
 };
 
 }  // namespace countwise

@@ -9,10 +9,9 @@ namespace {
 constexpr size_t part_entries = 1024;
 
 // Some entries' classes and weights, in one type whatever type they have.
-template <class Weight>
 struct Part {
     uint32_t code[part_entries];
-    Weight weight[part_entries];
+    double weight[part_entries];
 
     explicit Part(const Entries& entries) : entries_(entries) {
         for (size_t i = 0; i < part_entries; ++i) weight[i] = 1;
@@ -26,13 +25,7 @@ private:
     const Entries& entries_;
 };
 
-// A sum of weights. That of fractions keeps its rounding errors: cuts that are equally good must look so.
-struct Whole {
-    int64_t sum = 0;
-    COUNTWISE_INLINE void add(int64_t w) { sum += w; }
-    COUNTWISE_INLINE int64_t value() const { return sum; }
-};
-
+// A sum of weights that keeps its rounding errors: cuts that are equally good must look so.
 struct Fractions {
     double sum = 0, error = 0;
     COUNTWISE_INLINE void add(double w) {
@@ -43,36 +36,21 @@ struct Fractions {
     COUNTWISE_INLINE double value() const { return sum + error; }
 };
 
-// The sum of x log x over both sides: of one class, and of all.
-struct Table {
-    using Number = int64_t;
-    using Weight = Whole;
-    const double* x_log_x;
-    COUNTWISE_INLINE void pairs(int64_t a, int64_t b, int64_t left, int64_t right, double& of_class,
-                                double& of_all) const {
-        of_class = x_log_x[a] + x_log_x[b];
-        of_all = x_log_x[left] + x_log_x[right];
+// The sum of x log x over both sides: of one class, and of all. Four logarithms cost what one does. What rounding
+// leaves of nothing may be negative.
+COUNTWISE_INLINE void x_log_x_of_sides(double a, double b, double left, double right, double& of_class,
+                                       double& of_all) {
+    constexpr size_t n = lanes < 4 ? 4 : lanes;
+    constexpr double least = 1e-300;
+    double x[n] = {a, b, left, right}, f[n];
+    for (size_t i = 4; i < n; ++i) x[i] = 1.0;
+    for (size_t i = 0; i < n; i += lanes) {
+        const vd v = load(x + i);
+        store(f + i, v * log_of(select(v > splat(least), v, splat(1.0))));
     }
-};
-
-struct Logarithm {
-    using Number = double;
-    using Weight = Fractions;
-    // Four logarithms cost what one does. What rounding leaves of nothing may be negative.
-    COUNTWISE_INLINE void pairs(double a, double b, double left, double right, double& of_class,
-                                double& of_all) const {
-        constexpr size_t n = lanes < 4 ? 4 : lanes;
-        constexpr double least = 1e-300;
-        double x[n] = {a, b, left, right}, f[n];
-        for (size_t i = 4; i < n; ++i) x[i] = 1.0;
-        for (size_t i = 0; i < n; i += lanes) {
-            const vd v = load(x + i);
-            store(f + i, v * log_of(select(v > splat(least), v, splat(1.0))));
-        }
-        of_class = f[0] + f[1];
-        of_all = f[2] + f[3];
-    }
-};
+    of_class = f[0] + f[1];
+    of_all = f[2] + f[3];
+}
 
 // The sum over classes of a number that changes for one class at a time. It is added up anew at every change:
 // differences would gather rounding errors.
@@ -124,27 +102,26 @@ COUNTWISE_INLINE bool is_boundary(const double* v, size_t p, size_t start, size_
     return !same_class || (p - 1 > start && v[p - 2] == v[p - 1]) || (p + 1 < stop && v[p + 1] == v[p]);
 }
 
-template <class Function, class Sum>
+// The best cut of entries with any weights.
+template <class Sum>
 int64_t scan(const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
-             double tolerance, Function f) {
-    using Number = typename Function::Number;
-    using Weight = typename Function::Weight;
+             double tolerance) {
     struct Class {
-        Weight left;
-        Number total;
+        Fractions left;
+        double total;
     };
     Scratch<Class> sides(n_classes);
     Sum sum(n_classes);
-    Weight left, all;
+    Fractions left, all;
     for (size_t c = 0; c < n_classes; ++c) {
-        sides[c] = {Weight{}, static_cast<Number>(totals[c])};
-        all.add(sides[c].total);
+        sides[c] = {Fractions{}, totals[c]};
+        all.add(totals[c]);
         double of_class, of_all;
-        f.pairs(0, sides[c].total, 0, 0, of_class, of_all);
+        x_log_x_of_sides(0, totals[c], 0, 0, of_class, of_all);
         sum.change(c, of_class);
     }
-    const Number total = all.value();
-    Part<Number> part(entries);
+    const double total = all.value();
+    Part part(entries);
     int64_t best = -1;
     double limit = INFINITY, information = INFINITY;
     uint32_t before = 0;
@@ -162,24 +139,174 @@ int64_t scan(const Entries& entries, size_t start, size_t stop, size_t n_classes
             before = c;
             Class& now = sides[c];
             now.left.add(part.weight[i]), left.add(part.weight[i]);
-            const Number of_left = now.left.value(), so_far = left.value();
+            const double of_left = now.left.value(), so_far = left.value();
             double of_class, of_all;
-            f.pairs(of_left, now.total - of_left, so_far, total - so_far, of_class, of_all);
+            x_log_x_of_sides(of_left, now.total - of_left, so_far, total - so_far, of_class, of_all);
             information = of_all - sum.change(c, of_class);
         }
     }
     return best;
 }
 
-template <class Function>
-int64_t scan_classes(const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
-                     double tolerance, Function f) {
-    switch (n_classes) {
-        case 2: return scan<Function, FewClasses<2>>(entries, start, stop, n_classes, totals, tolerance, f);
-        case 3: return scan<Function, FewClasses<3>>(entries, start, stop, n_classes, totals, tolerance, f);
-        case 4: return scan<Function, FewClasses<4>>(entries, start, stop, n_classes, totals, tolerance, f);
-        default: return scan<Function, ManyClasses>(entries, start, stop, n_classes, totals, tolerance, f);
+// Adds the weights of entries start .. start + n, at most part_entries, to the sums of their classes.
+void add_weights(const Entries& entries, size_t start, size_t n, size_t n_classes, uint32_t* sums) {
+    uint32_t code[part_entries], weight[part_entries];
+    convert_codes(entries.codes, start, n, code);
+    if (entries.weights.data) convert(entries.weights, start, n, weight);
+    if (n_classes > 4) {
+        for (size_t i = 0; i < n; ++i) sums[code[i]] += entries.weights.data ? weight[i] : 1;
+        return;
     }
+    for (uint32_t c = 0; c < n_classes; ++c) {
+        uint32_t sum = 0;
+        if (entries.weights.data)
+            for (size_t i = 0; i < n; ++i) sum += code[i] == c ? weight[i] : 0;
+        else
+            for (size_t i = 0; i < n; ++i) sum += code[i] == c;
+        sums[c] += sum;
+    }
+}
+
+void add_before(const Entries& entries, const Marks& marks, size_t place, size_t n_classes, uint32_t* sums) {
+    const size_t mark = (place - marks.first) / marks.step;
+    for (size_t c = 0; c < n_classes; ++c) sums[c] = marks.counts[mark * n_classes + c];
+    for (size_t from = marks.first + mark * marks.step; from < place; from += part_entries)
+        add_weights(entries, from, smaller(part_entries, place - from), n_classes, sums);
+}
+
+// The best cut of entries with whole weights, most of which it need not look at.
+//
+// With g(x) = x log x + (X - x) log(X - x), where X is the whole of x, the information of a cut with the weight l on
+// its left, l_c of it of class c, is g(l) - sum of g(l_c). All g are convex: the first is not below a tangent, the
+// others not above their chords. Over a stretch of entries this makes a bound that is linear in the l_c, and least at
+// one end of each. A stretch whose bound is not below the best so far is passed over, and so is one that is clearly
+// above the best of the cuts at the ends of stretches.
+template <size_t Classes, class Sum>
+class Search {
+public:
+    Search(const Entries& entries, const Marks& marks, size_t start, size_t stop, size_t n_classes,
+           const double* totals, double tolerance, const double* x_log_x)
+        : entries_(entries), marks_(marks), start_(start), stop_(stop), n_classes_(n_classes),
+          tolerance_(tolerance), f_(x_log_x), mark_((start - marks.first) / marks.step),
+          stretches_((stop - marks.first - 1) / marks.step - mark_ + 1), base_(n_classes), total_(n_classes),
+          lower_(stretches_) {
+        for (size_t c = 0; c < classes(); ++c) {
+            total_[c] = static_cast<int64_t>(totals[c]);
+            all_ += total_[c];
+        }
+        add_before(entries, marks, start, n_classes, base_.get());
+    }
+
+    int64_t best() {
+        bound();
+        const double slack = static_cast<double>(16 + classes()) * tolerance_;  // for the rounding of bounds
+        // A cut that is worse than another can still decide which of nearly equal ones counts as better than those
+        // before; it must be within a few tolerances of the best for that.
+        const double highest = least_ + 4096 * tolerance_ + slack;
+        Sum sum(classes());
+        for (size_t i = 0; i < stretches_; ++i)
+            if (lower_[i] - slack < limit_ && lower_[i] <= highest) look(i, sum);
+        return best_;
+    }
+
+private:
+    COUNTWISE_INLINE size_t classes() const { return Classes ? Classes : n_classes_; }
+    COUNTWISE_INLINE size_t end_of(size_t i) const {
+        return i + 1 == stretches_ ? stop_ : marks_.first + (mark_ + i + 1) * marks_.step;
+    }
+    COUNTWISE_INLINE size_t start_of(size_t i) const { return i == 0 ? start_ : end_of(i - 1); }
+    // The weight of class c on the left of stretch i.
+    COUNTWISE_INLINE int64_t left_of(size_t i, size_t c) const {
+        if (i == 0) return 0;
+        return i == stretches_ ? total_[c] : marks_.counts[(mark_ + i) * classes() + c] - base_[c];
+    }
+    COUNTWISE_INLINE double g(int64_t x, int64_t whole) const { return f_[x] + f_[whole - x]; }
+
+    // The bounds of all stretches, and the least information of cuts at their ends.
+    void bound() {
+        int64_t left = 0;
+        for (size_t i = 0; i < stretches_; ++i) {
+            int64_t next = 0;
+            for (size_t c = 0; c < classes(); ++c) next += left_of(i + 1, c);
+            // The tangent in the middle. Its slope is log(x) - log(X - x).
+            const int64_t x = larger<int64_t>(smaller((left + next) / 2, all_ - 1), 1), rest = all_ - x;
+            if (all_ < 2) {
+                lower_[i] = -INFINITY;
+                continue;
+            }
+            const double slope = f_[x] / static_cast<double>(x) - f_[rest] / static_cast<double>(rest);
+            double lower = g(x, all_) + slope * static_cast<double>(left - x);
+            double information = g(next, all_);
+            for (size_t c = 0; c < classes(); ++c) {
+                const int64_t before = left_of(i, c), after = left_of(i + 1, c);
+                const double from = g(before, total_[c]), to = g(after, total_[c]);
+                const double change = slope * static_cast<double>(after - before) - (to - from);
+                lower += (change < 0 ? change : 0.0) - from;
+                information -= to;
+            }
+            lower_[i] = lower;
+            const size_t end = end_of(i);
+            if (information < least_ && end < stop_ && entries_.values[end - 1] != entries_.values[end])
+                least_ = information;
+            left = next;
+        }
+    }
+
+    // The cuts after each entry of stretch i.
+    void look(size_t i, Sum& sum) {
+        const size_t start = start_of(i), n = end_of(i) - start;
+        int64_t few[Classes ? Classes : 1], left = 0;
+        Scratch<int64_t> many(Classes ? 0 : n_classes_);
+        int64_t* const sides = Classes ? few : many.get();
+        for (size_t c = 0; c < classes(); ++c) {
+            sides[c] = left_of(i, c);
+            left += sides[c];
+            sum.change(c, g(sides[c], total_[c]));
+        }
+        uint32_t code[part_entries];
+        int64_t weight[part_entries];
+        for (size_t from = 0; from < n; from += part_entries) {
+            const size_t count = smaller(part_entries, n - from);
+            convert_codes(entries_.codes, start + from, count, code);
+            if (entries_.weights.data) convert(entries_.weights, start + from, count, weight);
+            for (size_t j = 0; j < count; ++j) {
+                const uint32_t c = code[j];
+                const int64_t w = entries_.weights.data ? weight[j] : 1;
+                sides[c] += w, left += w;
+                const double information = g(left, all_) - sum.change(c, g(sides[c], total_[c]));
+                if (information < limit_) consider(start + from + j + 1, information);
+            }
+        }
+    }
+
+    void consider(size_t place, double information) {
+        if (place == stop_) return;
+        uint32_t around[2];
+        convert_codes(entries_.codes, place - 1, 2, around);
+        if (!is_boundary(entries_.values, place, start_, stop_, around[0] == around[1])) return;
+        limit_ = information - tolerance_;
+        best_ = static_cast<int64_t>(place);
+    }
+
+    const Entries& entries_;
+    const Marks& marks_;
+    const size_t start_, stop_, n_classes_;
+    const double tolerance_;
+    const double* const f_;  // x log x
+    const size_t mark_, stretches_;  // the last mark that is not above the start; parts between it, other marks, the end
+    Scratch<uint32_t> base_;
+    Scratch<int64_t> total_;
+    Scratch<double> lower_;
+    int64_t all_ = 0, best_ = -1;
+    double least_ = INFINITY, limit_ = INFINITY;
+};
+
+template <size_t Classes, class Sum>
+int64_t best_of(const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
+                double tolerance, const Marks& marks) {
+    if (marks.counts)
+        return Search<Classes, Sum>(entries, marks, start, stop, n_classes, totals, tolerance, marks.x_log_x).best();
+    return scan<Sum>(entries, start, stop, n_classes, totals, tolerance);
 }
 
 }  // namespace
@@ -187,7 +314,7 @@ int64_t scan_classes(const Entries& entries, size_t start, size_t stop, size_t n
 int class_totals(const Entries& entries, size_t start, size_t stop, size_t n_classes, double* totals) {
     constexpr size_t replicas = 4;  // equal codes in a row would wait for each other's sum
     const size_t cells = replicas * n_classes;
-    Part<double> part(entries);
+    Part part(entries);
     Scratch<Fractions> sums(cells);
     for (size_t i = 0; i < cells; ++i) sums[i] = {};
     for (size_t from = start; from < stop; from += part_entries) {
@@ -213,12 +340,31 @@ int class_totals(const Entries& entries, size_t start, size_t stop, size_t n_cla
     return 0;
 }
 
+void class_marks(const Entries& entries, size_t first, size_t stop, size_t n_classes, size_t step, uint32_t* counts) {
+    for (size_t c = 0; c < n_classes; ++c) counts[c] = 0;
+    for (size_t at = first; stop - at >= step; at += step, counts += n_classes) {
+        for (size_t c = 0; c < n_classes; ++c) counts[n_classes + c] = counts[c];
+        for (size_t from = at; from < at + step; from += part_entries)
+            add_weights(entries, from, smaller(part_entries, at + step - from), n_classes, counts + n_classes);
+    }
+}
+
+void counts_before(const Entries& entries, const Marks& marks, size_t place, size_t n_classes, double* counts) {
+    Scratch<uint32_t> sums(n_classes);
+    add_before(entries, marks, place, n_classes, sums.get());
+    for (size_t c = 0; c < n_classes; ++c) counts[c] = sums[c];
+}
+
 int64_t best_cut(const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
-                 double tolerance, const double* x_log_x) {
+                 double tolerance, const Marks& marks) {
     if (stop - start < 2) return -1;
-    const int64_t best =
-        x_log_x ? scan_classes(entries, start, stop, n_classes, totals, tolerance, Table{x_log_x})
-                : scan_classes(entries, start, stop, n_classes, totals, tolerance, Logarithm{});
+    int64_t best;
+    switch (n_classes) {
+        case 2: best = best_of<2, FewClasses<2>>(entries, start, stop, n_classes, totals, tolerance, marks); break;
+        case 3: best = best_of<3, FewClasses<3>>(entries, start, stop, n_classes, totals, tolerance, marks); break;
+        case 4: best = best_of<4, FewClasses<4>>(entries, start, stop, n_classes, totals, tolerance, marks); break;
+        default: best = best_of<0, ManyClasses>(entries, start, stop, n_classes, totals, tolerance, marks);
+    }
     if (best >= 0) return best;
     // One class only: all cuts are equally good.
     for (size_t p = start + 1; p < stop; ++p)

@@ -31,11 +31,15 @@ const Kernels kernels = {
     merge_sets,
     merge_weights,
     class_totals,
+    class_marks,
+    counts_before,
     best_cut,
     cut_codes,
     count_right,
     pair_counts,
     kmeans_1d,
+    gaussian_left_out,
+    sum_log_share,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -43,12 +43,16 @@ void merge_sets(const double* const* values, const size_t* sizes, size_t n_class
 void merge_weights(Column codes, size_t n, const Column* weights, const size_t* sizes, size_t n_classes, bool whole,
                    void* merged);
 int class_totals(const Entries& entries, size_t start, size_t stop, size_t n_classes, double* totals);
+void class_marks(const Entries& entries, size_t first, size_t stop, size_t n_classes, size_t step, uint32_t* counts);
+void counts_before(const Entries& entries, const Marks& marks, size_t place, size_t n_classes, double* counts);
 int64_t best_cut(const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
-                 double tolerance, const double* x_log_x);
+                 double tolerance, const Marks& marks);
 void count_right(const Right& rows, const double* const* terms, size_t n_terms, double* sums);
 void pair_counts(const Column* columns, size_t n_columns, size_t rows, const size_t* sizes, const size_t* pairs,
                  size_t n_pairs, int64_t* const* tables);
 void kmeans_1d(const double* values, const double* weights, size_t n, size_t k, int64_t* starts);
 void cut_codes(Column column, size_t rows, const double* edges, size_t n_edges, Type type, void* out);
+void gaussian_left_out(const LeftOut& law, const double* values, size_t n, char* out, ptrdiff_t stride);
+double sum_log_share(const double* joint, size_t rows, size_t classes, size_t c, Column weights, double least);
 
 }  // namespace countwise::COUNTWISE_LEVEL

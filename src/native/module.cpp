@@ -212,4 +212,5 @@ NB_MODULE(_native, m) {
     define_gauss(m);
     define_cuts(m);
     define_pairs(m);
+    define_scores(m);
 }

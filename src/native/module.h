@@ -21,5 +21,6 @@ void define_objects(nb::module_& m);
 void define_gauss(nb::module_& m);
 void define_cuts(nb::module_& m);
 void define_pairs(nb::module_& m);
+void define_scores(nb::module_& m);
 
 }  // namespace countwise

@@ -16,6 +16,7 @@ bool is_float(Type type) { return type == Type::f64 || type == Type::f32; }
 double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0.0; }
 
 constexpr std::size_t most_table = 1 << 22;
+constexpr std::size_t mark_step = 64;
 
 // x log x of 0, 1, 2 ... as far as `most` or further, kept for later calls in any thread.
 std::shared_ptr<const Counts> x_log_x_table(std::size_t most) {
@@ -76,37 +77,56 @@ public:
         if (wrong == 1) refuse_value("codes hold a class beyond the " + std::to_string(n_classes_) + " there are");
         if (wrong == 2) refuse_value("weights must be finite and not negative");
     }
-    // A table costs its length: it is for sequences that are not much shorter than their weight.
-    void make_table(std::size_t entries, const Counts& counts) {
+    // Marks for the entries from `start` to before `stop`, whose totals are given. Their table costs its length: it is
+    // for sequences that are not much shorter than their weight.
+    void mark(std::size_t start, std::size_t stop, const Counts& counts) {
         const double n = sum_of(counts);
-        if (whole_ && n <= static_cast<double>(most_table) && n <= 16.0 * static_cast<double>(entries) + 4096.0)
-            table_ = x_log_x_table(static_cast<std::size_t>(n));
+        const double most = std::min(static_cast<double>(most_table), 16.0 * static_cast<double>(stop - start) + 4096.0);
+        if (!whole_ || n > most) return;
+        table_ = x_log_x_table(static_cast<std::size_t>(n));
+        const std::size_t step = std::max<std::size_t>(mark_step, n_classes_);  // as many counts as entries at most
+        marked_.resize(((stop - start) / step + 1) * n_classes_);
+        kernels().class_marks(entries_, start, stop, n_classes_, step, marked_.data());
+        marks_ = {marked_.data(), table_->data(), start, step};
     }
     Cut best(std::size_t start, std::size_t stop, const Counts& counts) const {
         const double n = sum_of(counts);
         const double size = n > 0 ? n * (1 + std::fabs(std::log(n))) : 0.0;
         const double tolerance = 1e-12 * information(counts) + 4e-15 * size;
         Cut cut;
-        cut.place = kernels().best_cut(entries_, start, stop, n_classes_, counts.data(), tolerance,
-                                       table_ ? table_->data() : nullptr);
-        const std::size_t place = cut.place < 0 ? start : static_cast<std::size_t>(cut.place);
-        totals(start, place, &cut.left);
-        if (whole_) {
-            cut.right = counts;
-            for (std::size_t c = 0; c < n_classes_; ++c) cut.right[c] -= cut.left[c];
-        } else {
-            totals(place, stop, &cut.right);  // a difference would not be exactly 0 where a class is absent
-        }
+        cut.place = kernels().best_cut(entries_, start, stop, n_classes_, counts.data(), tolerance, marks_);
+        sides(start, stop, counts, &cut);
         return cut;
     }
 
 private:
+    void sides(std::size_t start, std::size_t stop, const Counts& counts, Cut* cut) const {
+        const std::size_t place = cut->place < 0 ? start : static_cast<std::size_t>(cut->place);
+        if (marks_.counts) {
+            Counts before(n_classes_);
+            cut->left.assign(n_classes_, 0.0);
+            kernels().counts_before(entries_, marks_, start, n_classes_, before.data());
+            kernels().counts_before(entries_, marks_, place, n_classes_, cut->left.data());
+            for (std::size_t c = 0; c < n_classes_; ++c) cut->left[c] -= before[c];
+        } else {
+            totals(start, place, &cut->left);
+        }
+        if (whole_) {
+            cut->right = counts;
+            for (std::size_t c = 0; c < n_classes_; ++c) cut->right[c] -= cut->left[c];
+        } else {
+            totals(place, stop, &cut->right);  // a difference would not be exactly 0 where a class is absent
+        }
+    }
+
     Array values_, codes_;
     std::vector<Array> weights_;
     std::size_t n_classes_;
     Entries entries_{};
     bool whole_ = true;
     std::shared_ptr<const Counts> table_;
+    std::vector<std::uint32_t> marked_;
+    Marks marks_{nullptr, nullptr, 0, 1};
 };
 
 nb::object array_of(const Counts& numbers) {
@@ -127,7 +147,7 @@ nb::tuple best_cut(nb::handle values, nb::handle codes, nb::handle weights, std:
         Counts counts;
         const int found = sequence.totals(start, stop, &counts);
         if (found) return found;
-        sequence.make_table(stop - start, counts);
+        sequence.mark(start, stop, counts);
         cut = sequence.best(start, stop, counts);
         return 0;
     });
@@ -177,7 +197,7 @@ int find_cuts(Sequence& sequence, Cuts* found) {
     std::vector<Range> waiting{{0, sequence.size(), {}}};
     const int wrong = sequence.totals(0, sequence.size(), &waiting[0].counts);
     if (wrong) return wrong;
-    sequence.make_table(sequence.size(), waiting[0].counts);
+    sequence.mark(0, sequence.size(), waiting[0].counts);
     while (!waiting.empty()) {
         const Range range = std::move(waiting.back());
         waiting.pop_back();

@@ -184,6 +184,17 @@ COUNTWISE_INLINE void transpose(vd4& a, vd4& b, vd4& c, vd4& d) {
 #endif
 }
 
+// Pairs one after the other become their firsts and their seconds.
+COUNTWISE_INLINE void unzip(vd4& a, vd4& b) {
+    const vd4 pairs[2] = {a, b};
+#ifdef COUNTWISE_VECTORS
+    a = __builtin_shufflevector(pairs[0], pairs[1], 0, 2, 4, 6);
+    b = __builtin_shufflevector(pairs[0], pairs[1], 1, 3, 5, 7);
+#else
+    for (size_t i = 0; i < 4; ++i) a[i] = pairs[i / 2][2 * i % 4], b[i] = pairs[i / 2][2 * i % 4 + 1];
+#endif
+}
+
 COUNTWISE_INLINE vd4 load4(const double* from) { return load_as<vd4>(from); }
 COUNTWISE_INLINE vd4 load4(const float* from) {
 #ifdef COUNTWISE_VECTORS
@@ -240,7 +251,27 @@ COUNTWISE_INLINE vd exp_of(vd x) {
     return only(positive, e.value * power_of_2(half) * power_of_2(rest));
 }
 
-// log for positive, finite, normal arguments: x = 2**k m, m near 1, log m = 2 atanh(s) with s = (m-1)/(m+1).
+// log(2**k (1 + f)) for 1 + f in [0.71, 1.41): log(1 + f) = 2 atanh(s) with s = f / (2 + f).
+COUNTWISE_INLINE vd log_of_parts(vd k, vd f) {
+    const vd s = f / (splat(2.0) + f), z = s * s, z2 = z * z;
+    // log(1 + f) = f - (f f / 2 - s (f f / 2 + R(z))): the series of atanh with its last terms economized.
+    const vd odd = splat(6.666666666666735130e-01) + z2 * (splat(2.857142874366239149e-01) +
+                   z2 * (splat(1.818357216161805012e-01) + z2 * splat(1.479819860511658591e-01)));
+    const vd even = splat(3.999999999940941908e-01) + z2 * (splat(2.222219843214978396e-01) +
+                    z2 * splat(1.531383769920937332e-01));
+    const vd r = z * odd + z2 * even;
+    const vd half = splat(0.5) * f * f;
+    return k * splat(6.93147180369123816490e-01) -
+           ((half - (s * (half + r) + k * splat(1.90821492927058770002e-10))) - f);
+}
+
+// log(1 + x) for x from 0 to 1.
+COUNTWISE_INLINE vd log_1_plus(vd x) {
+    const vi high = x > splat(0.41);
+    return log_of_parts(only(high, splat(1.0)), select(high, (x - splat(1.0)) * splat(0.5), x));
+}
+
+// log for positive, finite, normal arguments: x = 2**k m, m near 1.
 COUNTWISE_INLINE vd log_of(vd x) {
     const vi shifted = bits(x) - splat_bits(0x3fe6a09e00000000);  // the bits of sqrt(1/2): m in [0.71, 1.41)
     const vi exponent_bits = splat_bits(static_cast<int64_t>(0xfff0000000000000u));
@@ -256,17 +287,7 @@ COUNTWISE_INLINE vd log_of(vd x) {
     for (size_t i = 0; i < lanes; ++i) low[i] = static_cast<int64_t>(static_cast<uint64_t>(biased[i]) >> 52);
 #endif
     const vd k = from_bits(low | splat_bits(0x4330000000000000)) - splat(4503599627370496.0 + 1024.0);
-    const vd f = m - splat(1.0);
-    const vd s = f / (splat(2.0) + f), z = s * s, z2 = z * z;
-    // log(1 + f) = f - (f f / 2 - s (f f / 2 + R(z))): the series of atanh with its last terms economized.
-    const vd odd = splat(6.666666666666735130e-01) + z2 * (splat(2.857142874366239149e-01) +
-                   z2 * (splat(1.818357216161805012e-01) + z2 * splat(1.479819860511658591e-01)));
-    const vd even = splat(3.999999999940941908e-01) + z2 * (splat(2.222219843214978396e-01) +
-                    z2 * splat(1.531383769920937332e-01));
-    const vd r = z * odd + z2 * even;
-    const vd half = splat(0.5) * f * f;
-    return k * splat(6.93147180369123816490e-01) -
-           ((half - (s * (half + r) + k * splat(1.90821492927058770002e-10))) - f);
+    return log_of_parts(k, m - splat(1.0));
 }
 
 // Scratch memory of the kernels: freed with its scope, aligned to a cache line.

@@ -228,8 +228,14 @@ inline void rows_to_tile(const double* out, size_t classes, size_t n, double* by
         const Column first{reinterpret_cast<const char*>(out), static_cast<ptrdiff_t>(classes * 8), Type::f64};
         transpose_rows<double>(&first, classes, 0, n, by_class);
     } else {
+        size_t first = 0;
+        for (; classes == 2 && first + 4 <= n; first += 4) {
+            vd4 a = load4(out + 2 * first), b = load4(out + 2 * first + 4);
+            unzip(a, b);
+            store(by_class + first, a), store(by_class + tile_rows + first, b);
+        }
         for (size_t c = 0; c < classes; ++c)
-            for (size_t r = 0; r < n; ++r) by_class[c * tile_rows + r] = out[r * classes + c];
+            for (size_t r = first; r < n; ++r) by_class[c * tile_rows + r] = out[r * classes + c];
     }
     for (size_t c = 0; c < classes && n < tile_rows; ++c)
         for (size_t r = n; r < tile_rows; ++r) by_class[c * tile_rows + r] = 0.0;

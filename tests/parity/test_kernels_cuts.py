@@ -210,6 +210,29 @@ def test_a_class_that_is_absent_on_a_side_has_exactly_no_weight_there(level: str
         assert (place, left[1], right[0]) == (500, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("classes", [2, 3, 4, 70])
+def test_a_cut_is_found_wherever_it_lies(level: str, classes: int) -> None:
+    rng = random(classes)
+    noise, swap = rng.integers(0, classes, 400), rng.random(400) < 0.2
+    for place in range(1, 400):
+        codes = np.where(swap, noise, np.where(np.arange(400) < place, 0, classes - 1)).astype(np.uint8)
+        for start in (0, place // 2):
+            ours = native.best_cut(np.arange(400.0), codes, None, start, 400, classes)
+            assert ours[0] == reference.best_cut(np.arange(400.0), codes, None, start, 400, classes)[0]
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_classes_that_tell_nothing_are_cut_as_in_the_reference(level: str, classes: int) -> None:
+    rng = random(classes)
+    for kind in ("none", "whole"):
+        for repeats in (1, 2, 5):  # equal values cannot be parted, though a cut between them would look good
+            values = np.repeat(np.arange(9000.0), repeats)[:9000]
+            codes = rng.integers(0, classes, 9000).astype(np.uint8)
+            codes = np.sort(codes.reshape(-1, repeats)).reshape(-1)
+            check_best(values, codes, weights_of(kind, 9000, rng), classes)
+            check_cuts(values, codes, weights_of(kind, 9000, rng), classes)
+
+
 # Cuts by minimum description length
 
 WEATHER = {

@@ -40,6 +40,7 @@ __all__ = [
     "gauss_log_sums",
     "gauss_log_sums_exact",
     "gauss_loo_log_sums",
+    "gaussian_left_out",
     "integer_domain",
     "kmeans_1d",
     "mark_columns",
@@ -49,6 +50,7 @@ __all__ = [
     "over_blocks",
     "over_items",
     "pair_counts",
+    "sum_log_share",
     "thread_count",
 ]
 
@@ -106,6 +108,7 @@ gauss_expand = _chosen.gauss_expand
 gauss_log_sums = _chosen.gauss_log_sums
 gauss_log_sums_exact = _chosen.gauss_log_sums_exact
 gauss_loo_log_sums = _chosen.gauss_loo_log_sums
+gaussian_left_out = _chosen.gaussian_left_out
 integer_domain = _chosen.integer_domain
 kmeans_1d = _chosen.kmeans_1d
 mark_columns = _chosen.mark_columns
@@ -113,3 +116,4 @@ mdl_cuts = _chosen.mdl_cuts
 merge_sets = _chosen.merge_sets
 normalize = _chosen.normalize
 pair_counts = _chosen.pair_counts
+sum_log_share = _chosen.sum_log_share

@@ -57,6 +57,9 @@ from countwise._kernels.reference import (
     gauss_loo_log_sums as gauss_loo_log_sums,
 )
 from countwise._kernels.reference import (
+    gaussian_left_out as gaussian_left_out,
+)
+from countwise._kernels.reference import (
     integer_domain as integer_domain,
 )
 from countwise._kernels.reference import (
@@ -76,6 +79,9 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     pair_counts as pair_counts,
+)
+from countwise._kernels.reference import (
+    sum_log_share as sum_log_share,
 )
 
 def get_level() -> str: ...

@@ -48,6 +48,12 @@ from countwise._kernels.reference_pairs import (
 from countwise._kernels.reference_pairs import (
     pair_counts as pair_counts,
 )
+from countwise._kernels.reference_scores import (
+    gaussian_left_out as gaussian_left_out,
+)
+from countwise._kernels.reference_scores import (
+    sum_log_share as sum_log_share,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

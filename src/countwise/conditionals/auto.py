@@ -156,11 +156,8 @@ def _block_score(density: Any, values: Any, weights: Any, own: Any, n: Any, c: i
         else:
             density.add_log_prob(values, joint)
         joint[:, c] = own + np.log(np.maximum(n[c] - unit, 0))
-    impossible = _kernels.normalize(joint, "log")
-    scores = joint[:, c]
     # a row that no class could have made tells nothing: it scores as the least likely
-    scores = np.nan_to_num(scores, nan=_LEAST) if impossible else scores
-    return float((np.maximum(scores, _LEAST) * weights).sum())
+    return _kernels.sum_log_share(joint, c, weights, _LEAST)
 
 
 def _own(
@@ -170,24 +167,22 @@ def _own(
     if isinstance(density, RangesDensity):
         return _own_ranges(density, values, unit, c)
     n, mean, m2 = (part[c] for part in moments.triple)
+    spread = overall[2] / max(overall[0] - 1, 1)
+    if isinstance(density, GaussianDensity):
+        if density.constant or spread <= 0:
+            return np.zeros(len(values))
+        if np.isscalar(unit):
+            out = np.empty(len(values))
+            _kernels.gaussian_left_out(values, n, mean, m2, spread, overall[1], out)
+            return out
     rest = n - unit
     with np.errstate(divide="ignore", invalid="ignore"):
         mean_left = np.where(rest > 0, mean + (mean - values) * (unit / rest), overall[1])
         if isinstance(density, PoissonDensity):
             return _own_poisson(values, np.maximum(mean_left, 1e-9))
-        m2_left = np.maximum(m2 - (values - mean) ** 2 * (unit * n / np.maximum(rest, 1e-300)), 0.0)
-        return _own_gaussian(density, values, rest, mean_left, m2_left, overall)
-
-
-def _own_gaussian(
-    density: GaussianDensity, values: Any, rest: Any, mean: Any, m2: Any, overall: Overall
-) -> NDArray[np.float64]:
-    spread = overall[2] / max(overall[0] - 1, 1)
-    if density.constant or spread <= 0:
-        return np.zeros(len(values))
-    variance = np.where(rest > 1, m2 / (rest - 1), spread)
-    variance = np.maximum(variance, 1e-9 * spread)
-    return np.asarray(-0.5 * (values - mean) ** 2 / variance - 0.5 * np.log(2 * np.pi * variance))
+        m2_left = m2 - (values - mean) ** 2 * (unit * n / np.maximum(rest, 1e-300))
+        variance = np.maximum(np.where(rest > 1, m2_left / (rest - 1), spread), 1e-9 * spread)
+        return np.asarray(-0.5 * (values - mean_left) ** 2 / variance - 0.5 * np.log(2 * np.pi * variance))
 
 
 def _own_poisson(values: NDArray[np.float64], rate: NDArray[np.float64]) -> NDArray[np.float64]:
