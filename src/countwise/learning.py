@@ -330,7 +330,7 @@ class Tallying:
         if numbers and self.n_rows_ >= 100 and len(values) > max(20, 0.1 * self.n_rows_):
             warn(
                 f"The target {self.target_.name!r} has {len(values)} different numbers in {self.n_rows_} rows, "
-                "and each is taken for a class. Hint: if it is a number, cut it into ranges, or use what takes numbers."
+                "and each is taken for a class. Hint: cut a number into ranges first, or use what takes numbers."
             )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
