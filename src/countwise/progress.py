@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["bar", "current", "reporting"]
+__all__ = ["bar", "current", "quiet", "reporting"]
 
 _listener: ContextVar[Callable[[int], None] | None] = ContextVar("countwise_progress", default=None)
 
@@ -33,6 +33,16 @@ def reporting(listener: Callable[[int], None]) -> Iterator[None]:
     6
     """
     token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Work that is a part of what is told of: it says nothing itself."""
+    token = _listener.set(None)
     try:
         yield
     finally:

@@ -65,7 +65,8 @@ def judge_for(estimator: Any, folds: Folds, n_jobs: int | None) -> Terms | Refit
     """
     by_answers = folds.scoring is None or isinstance(folds.scoring, str) or hasattr(folds.scoring, "_score_func")
     if isinstance(estimator, NaiveBayes) and not is_sparse(folds.rows.X) and by_answers:
-        models = [_fitted(estimator, folds, train, None) for train, _ in folds.splits]
+        with progress.quiet():
+            models = [_fitted(estimator, folds, train, None) for train, _ in folds.splits]
         cells = sum(len(test) * len(m.classes_) for m, (_, test) in zip(models, folds.splits, strict=True))
         apart = all(len(part.columns) == 1 for model in models for part in model.parts_)
         if apart and 8 * cells * folds.rows.d <= _MOST_BYTES:
@@ -164,9 +165,10 @@ def _refit_score(estimator: Any, folds: Folds, subset: Subset) -> float:
     X = folds.table(subset)
     values = []
     try:
-        for train, test in folds.splits:
-            model = _fitted(estimator, folds, train, subset)
-            values.append(_score(scorer, model, rows_of(X, test), folds.rows.y[test], folds.weights(test)))
+        with progress.quiet():
+            for train, test in folds.splits:
+                model = _fitted(estimator, folds, train, subset)
+                values.append(_score(scorer, model, rows_of(X, test), folds.rows.y[test], folds.weights(test)))
     except Exception as error:
         names = folds.rows.frame.names
         told = subset if is_sparse(folds.rows.X) else ", ".join(names[a] for a in subset)
