@@ -33,7 +33,11 @@ def test_a_bar_listens_while_it_is_open_and_no_longer(capsys):
 
 
 def test_a_bar_is_taken_down_when_the_work_fails():
-    with pytest.raises(KeyboardInterrupt), bar("Counting", patience=0.0):
-        current()(1)
-        raise KeyboardInterrupt
+    def work() -> None:
+        with bar("Counting", patience=0.0):
+            current()(1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert current() is None
