@@ -183,7 +183,7 @@ class Discretization(Tallying):
         looks = [how.method for how in self._rules().values() if how.supervised]
         if y is None and looks:
             raise TableError(
-                f"{looks[0]!r} looks at the class, but the target y is None: this rule requires y to be passed.",
+                f"{looks[0]!r} looks at the class and requires y to be passed, but the target y is None.",
                 hint="'equal_frequency', 'equal_width', 'kmeans', 'naive' and edges by hand do not.",
             )
         return super()._learn(X, y, sample_weight)
