@@ -586,3 +586,16 @@ def test_a_sparse_matrix_and_a_table_as_it_is_go_to_the_model_unchanged():
     assert search.transform(counts).shape == (60, 2)
     tree = EmbeddedSelector(DecisionTreeClassifier(random_state=0), k=1, as_it_is=True)
     assert names(tree.fit(FRAME[["x", "z"]], Y)) == ["x"]
+
+
+def test_groups_stay_with_their_rows_where_rows_are_left_out():
+    rng = np.random.default_rng(0)
+    frame = {"a": rng.normal(size=30), "b": rng.normal(size=30)}
+    target = np.where(frame["a"] > 0, "x", "z").astype(object)
+    target[3] = None
+    groups, known = np.arange(30) // 3, np.arange(30) != 3
+    with pytest.warns(DataWarning, match="1 of 30 rows were left out"):
+        ours = WrapperSelector(cv=GroupKFold(3)).fit(frame, target, groups=groups)
+    rest = {name: column[known] for name, column in frame.items()}
+    theirs = WrapperSelector(cv=GroupKFold(3)).fit(rest, target[known], groups=groups[known])
+    assert ours.scores_ == theirs.scores_

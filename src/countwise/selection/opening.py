@@ -18,12 +18,16 @@ __all__ = ["Opened", "opened"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """A table without its target, the same opened, the target as an array, and the weights."""
+    """A table without its target, the same opened, the target as an array, and the weights.
+
+    `kept` are the places of the rows in the user's table; None if none was left out.
+    """
 
     X: Any
     frame: Frame
     y: NDArray[Any]
     weights: NDArray[Any] | None
+    kept: NDArray[Any] | None = None
 
     @property
     def d(self) -> int:
@@ -77,4 +81,4 @@ def _known(rows: Opened) -> Opened:
     warn(f"{int(lost.sum())} of {len(lost)} rows were left out: their target is missing.")
     keep = np.flatnonzero(~lost)
     weights = None if rows.weights is None else rows.weights[keep]
-    return Opened(rows_of(rows.X, keep), rows.frame.take(keep), rows.y[keep], weights)
+    return Opened(rows_of(rows.X, keep), rows.frame.take(keep), rows.y[keep], weights, keep)

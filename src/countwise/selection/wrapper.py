@@ -133,6 +133,8 @@ class WrapperSelector(Selector):
         self._check_options()
         rows = opened(X, y, sample_weight)
         model = NaiveBayesClassifier() if self.estimator is None else self.estimator
+        if groups is not None and rows.kept is not None:
+            groups = np.asarray(groups)[rows.kept]
         splits = _splits(self.cv, model, rows.frame.n_rows, rows.y, groups)
         folds = Folds(rows, splits, self.scoring)
         wanted = self._wanted(rows.d)
