@@ -132,6 +132,8 @@ class Encoding(Tallying):
             return {a.name: column.astype(np.float64)}
         assert isinstance(a, Nominal)  # noqa: S101 - what is not a number has values
         missing = column == a.missing
+        if way == "onehot" and len(self._kept(a)) < len(a.values):
+            missing = column >= a.missing  # without its column the first value could not be told from one never met
         if way == "onehot":  # a value never met is none of those that were
             cells = {code: (column == code).astype(np.float64) for code in self._kept(a)}
             if self.missing == "keep":

@@ -169,9 +169,14 @@ def chosen(X: Any, frame: Frame, places: Sequence[int]) -> Any:
         return X.tocsr()[:, list(places)]
     names = [frame.names[i] for i in places]
     if isinstance(X, Mapping):
-        return {name: X[name] for name in names}
+        keys = list(X)
+        return {keys[place]: X[keys[place]] for place in places}
     if library == "mapping":
         return [{name: row.get(name) for name in names} for row in X]
+    if isinstance(X, list | tuple):  # rows of mixed kinds would become strings in an array
+        picked = [[row[place] for place in places] for row in X]
+        array = np.asarray(picked)
+        return array if array.dtype.kind in "iufb" else np.array(picked, dtype=object)
     array = np.asarray(X)
     if array.dtype.names:
         return array[names]
@@ -201,7 +206,9 @@ def rows_of(X: Any, rows: NDArray[Any]) -> Any:
         return [X[i] for i in rows]
     if isinstance(X, Coded):
         return Coded(X.codes[rows], X.categories, X.declared, X.ordered)
-    return X[rows] if isinstance(X, np.ndarray) or is_sparse(X) else np.asarray(X)[rows]
+    if is_sparse(X):
+        return X.tocsr()[rows]
+    return X[rows] if isinstance(X, np.ndarray) else np.asarray(X)[rows]
 
 
 def names_in(learner: Any, input_features: Any) -> list[str]:

@@ -599,3 +599,26 @@ def test_groups_stay_with_their_rows_where_rows_are_left_out():
     rest = {name: column[known] for name, column in frame.items()}
     theirs = WrapperSelector(cv=GroupKFold(3)).fit(rest, target[known], groups=groups[known])
     assert ours.scores_ == theirs.scores_
+
+
+def test_rows_as_lists_keep_the_kinds_of_their_cells():
+    rows = FRAME[["x", "w", "z"]].values.tolist()
+    out = FilterSelector(k=2).fit(rows, Y).transform(rows)
+    assert all(isinstance(cell, float | str) for cell in out[0])
+    assert {type(cell) for cell in out[0]} != {str}
+
+
+def test_classes_of_a_category_are_those_of_their_values():
+    plain = pd.Series([0, 1] * 30)
+    for target in (plain.astype("category"), plain.astype(object)):
+        search = WrapperSelector(cv=3).fit(FRAME, target)
+        assert search.scores_ == WrapperSelector(cv=3).fit(FRAME, plain).scores_
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward", "exhaustive"])
+def test_no_attribute_at_all_has_one_score_in_every_search(direction):
+    model = NaiveBayesClassifier(prior="uniform")
+    settings = {"cv": StratifiedKFold(3), "scoring": "neg_log_loss", "allow_empty": True, "tol": 99.0}
+    search = WrapperSelector(model, direction, **settings).fit(FRAME, Y)
+    other = WrapperSelector(make_pipeline(model), "exhaustive", **settings).fit(FRAME, Y)
+    assert search.scores_[()] == pytest.approx(other.scores_[()], rel=1e-12)

@@ -235,6 +235,8 @@ class Terms:
 
     def dropping(self, base: Subset) -> list[float]:
         """The sum of those before and of those after each: nothing is subtracted, so no rounding is left over."""
+        if len(base) == 1:
+            return [self.score(())]
         before = [_running(fold, base, fold.prior) for fold in self.folds]
         after = [_running(fold, base[::-1], np.zeros_like(fold.prior))[::-1] for fold in self.folds]
         return [self._means([sums[i] for sums in before], [[sums[i]] for sums in after])[0] for i in range(len(base))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,6 @@ def opened(X: Any, y: Any, sample_weight: Any = None) -> Opened:
     if isinstance(target, Coded):
         table = np.array([*target.categories, None], dtype=object)
         target = table[target.codes]
-        target = target.astype(str) if all(isinstance(v, str) for v in target) else target
     if not is_sparse(X) and not frame.columns:
         raise TableError(
             f"Found array with 0 feature(s) (shape=({frame.n_rows}, 0)) while a minimum of 1 is required."
@@ -65,7 +64,14 @@ def opened(X: Any, y: Any, sample_weight: Any = None) -> Opened:
         raise TableError(
             f"Found input variables with inconsistent numbers of samples: {frame.n_rows} rows, {len(target)} targets."
         )
-    return _known(Opened(X, frame, target, weights_of(sample_weight, frame.n_rows)))
+    rows = _known(Opened(X, frame, target, weights_of(sample_weight, frame.n_rows)))
+    return replace(rows, y=_plain(rows.y))
+
+
+def _plain(y: NDArray[Any]) -> NDArray[Any]:
+    """Objects of one kind as an array of that kind, which scikit-learn asks of classes."""
+    kinds = {type(value) for value in y.tolist()} if y.dtype == object else set()
+    return np.array(y.tolist()) if len(kinds) == 1 and kinds <= {bool, int, float, str} else y
 
 
 def _known(rows: Opened) -> Opened:

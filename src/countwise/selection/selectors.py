@@ -230,6 +230,8 @@ class FilterSelector(Selector):
         self
         """
         self._check_options()
+        if isinstance(sample_weight, str):
+            raise TableError("Weights are given as numbers here, not by the name of a column.")
         if self.measure in SPREADS:
             found = spread_scores(X, y, sample_weight, self.numeric, self.types)
             values = np.array(found[self.measure], dtype=np.float64)
