@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
@@ -622,3 +622,9 @@ def test_no_attribute_at_all_has_one_score_in_every_search(direction):
     search = WrapperSelector(model, direction, **settings).fit(FRAME, Y)
     other = WrapperSelector(make_pipeline(model), "exhaustive", **settings).fit(FRAME, Y)
     assert search.scores_[()] == pytest.approx(other.scores_[()], rel=1e-12)
+
+
+def test_a_fold_without_any_weight_is_refused():
+    weights = np.r_[np.zeros(20), np.ones(40)]
+    with pytest.raises(TableError, match="weight 0"):
+        WrapperSelector(cv=KFold(3)).fit(FRAME, Y, sample_weight=weights)

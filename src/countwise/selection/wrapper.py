@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
-from countwise.errors import OptionError, did_you_mean, listed
+from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.models.estimators import NaiveBayesClassifier
 from countwise.progress import bar
 from countwise.selection.judges import Folds, judge_for
@@ -29,7 +29,8 @@ class WrapperSelector(Selector):
 
     Works with any scikit-learn estimator, over any table that the estimator takes: columns are
     passed on as they are. A naive Bayes is not refitted: each attribute's term is computed once for
-    each fold, and a subset is a sum of terms, with the same scores to the last bit or nearly so.
+    each fold, and a subset is a sum of terms. Sums are rounded in another order than in a refit, which
+    can part or join rows that tie: scores of ranks such as "roc_auc" may then differ in the third digit.
 
     Parameters
     ----------
@@ -136,6 +137,10 @@ class WrapperSelector(Selector):
         if groups is not None and rows.kept is not None:
             groups = np.asarray(groups)[rows.kept]
         splits = _splits(self.cv, model, rows.frame.n_rows, rows.y, groups)
+        if rows.weights is not None and not all(rows.weights[part].any() for split in splits for part in split):
+            raise TableError(
+                "All rows of a fold have weight 0: it can neither teach nor judge.", hint="use fewer folds."
+            )
         folds = Folds(rows, splits, self.scoring)
         wanted = self._wanted(rows.d)
         with bar("Scoring subsets", unit="subsets") if self.verbose else nullcontext():
