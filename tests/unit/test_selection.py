@@ -628,3 +628,21 @@ def test_a_fold_without_any_weight_is_refused():
     weights = np.r_[np.zeros(20), np.ones(40)]
     with pytest.raises(TableError, match="weight 0"):
         WrapperSelector(cv=KFold(3)).fit(FRAME, Y, sample_weight=weights)
+
+
+def test_weights_reach_the_last_step_of_a_pipeline_or_are_refused():
+    weights = np.arange(1.0, 61.0)
+    numbers = FRAME[["x", "z"]].fillna(0.0)
+    inside = WrapperSelector(make_pipeline(LogisticRegression()), cv=StratifiedKFold(3))
+    alone = WrapperSelector(LogisticRegression(), cv=StratifiedKFold(3))
+    assert inside.fit(numbers, Y, weights).scores_ == alone.fit(numbers, Y, weights).scores_
+    with pytest.raises(OptionError, match="KNeighborsClassifier takes no weights"):
+        WrapperSelector(KNeighborsClassifier(), cv=3).fit(numbers, Y, weights)
+
+
+def test_weights_of_an_embedded_selection_are_copies():
+    weights = np.arange(60) % 3
+    copies = np.repeat(np.arange(60), weights)
+    ours = EmbeddedSelector(LogisticRegression(C=0.5)).fit(FRAME, Y, weights)
+    theirs = EmbeddedSelector(LogisticRegression(C=0.5)).fit(FRAME.iloc[copies], Y[copies])
+    assert ours.importances_ == pytest.approx(theirs.importances_, rel=1e-4)  # what the solver leaves

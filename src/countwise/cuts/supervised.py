@@ -137,7 +137,10 @@ def _never(tally: Values, n: float) -> str:
     most = float(tally.n.max())
     if most < n:
         return f"no class has {number(n)} rows (the largest has {number(most)})"
-    return "the commonest class of the first range has rows at every value from there on, so the range never ends"
+    return (
+        f"the range never ends: once it holds {number(n)} of one class, no value is left, or each has rows of its "
+        "commonest class"
+    )
 
 
 def _one_class(tally: Values) -> bool:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from countwise.encode import Encoding
-from countwise.errors import OptionError
+from countwise.errors import OptionError, TableError
 from countwise.frames import frame_of, is_sparse
+from countwise.selection.judges import weighted
 from countwise.selection.opening import opened
 from countwise.selection.selectors import Selector, is_number, refuse_count
 from countwise.working import Grid
@@ -94,13 +95,13 @@ class EmbeddedSelector(Selector):
         """
         self._check_options()
         rows = opened(X, y, sample_weight)
-        settings = {} if rows.weights is None else {"sample_weight": rows.weights}
         model = _default() if self.estimator is None else clone(self.estimator)
+        settings = weighted(model, rows.weights)
         if self.as_it_is or is_sparse(rows.X):
             model.fit(rows.X, rows.y, **settings)
             groups = [[j] for j in range(rows.d)]
         else:
-            cells, groups = self._numbers(rows.X)
+            cells, groups = self._numbers(rows.X, rows.weights)
             model.fit(cells, rows.y, **settings)
         importances = told_by(model)
         if len(importances) != sum(map(len, groups)):
@@ -129,16 +130,19 @@ class EmbeddedSelector(Selector):
         if self.threshold not in (None, "mean") and not is_number(self.threshold):
             raise OptionError(f"threshold={self.threshold!r} is unknown.", hint="give a number or 'mean'.")
 
-    def _numbers(self, X: Any) -> tuple[NDArray[np.float64], list[list[int]]]:
+    def _numbers(self, X: Any, weights: NDArray[Any] | None) -> tuple[NDArray[np.float64], list[list[int]]]:
         """The table as numbers without gaps and of one spread, and the columns of each attribute."""
-        coder = Encoding(types=self.types).fit(X)
+        coder = Encoding(types=self.types).fit(X, sample_weight=weights)
         columns = frame_of(coder.transform(X)).columns.values()
+        if not columns:
+            raise TableError("The table has no column with two values: there is nothing to learn from.")
         cells = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
+        w = np.ones((len(cells), 1)) if weights is None else weights[:, None].astype(np.float64)
         gaps = np.isnan(cells)
-        there = np.maximum((~gaps).sum(axis=0), 1)
-        means = np.where(gaps, 0.0, cells).sum(axis=0) / there
+        there = np.maximum((w * ~gaps).sum(axis=0), 1e-300)
+        means = (w * np.where(gaps, 0.0, cells)).sum(axis=0) / there
         cells = np.where(gaps, means, cells) - means
-        spread = cells.std(axis=0)
+        spread = np.sqrt((w * cells**2).sum(axis=0) / w.sum())
         places = iter(range(cells.shape[1]))
         groups = [[next(places) for _ in names] for names in coder.expanded_.values()]
         return cells / np.where(spread > 0, spread, 1.0), groups

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import check_scoring
+from sklearn.utils.validation import has_fit_parameter
 
 from countwise import _kernels, progress
-from countwise.errors import TableError
+from countwise.errors import OptionError, TableError
 from countwise.frames import is_sparse
 from countwise.models.naive_bayes import NaiveBayes
 from countwise.outputs import chosen, rows_of
@@ -78,9 +79,7 @@ def _fitted(estimator: Any, folds: Folds, rows: NDArray[Any], subset: Subset | N
     model = _narrowed(clone(estimator), folds, subset)
     if subset is not None and not subset:
         model = DummyClassifier(strategy="prior") if is_classifier(estimator) else DummyRegressor()
-    weights = folds.weights(rows)
-    settings = {} if weights is None else {"sample_weight": weights}
-    return model.fit(rows_of(folds.table(subset), rows), folds.rows.y[rows], **settings)
+    return model.fit(rows_of(folds.table(subset), rows), folds.rows.y[rows], **weighted(model, folds.weights(rows)))
 
 
 def _narrowed(model: Any, folds: Folds, subset: Subset | None) -> Any:
@@ -96,8 +95,20 @@ def _narrowed(model: Any, folds: Folds, subset: Subset | None) -> Any:
     return model
 
 
+def weighted(model: Any, weights: NDArray[Any] | None) -> dict[str, Any]:
+    """The weights as `fit` takes them; a pipeline hands them to its last step."""
+    if weights is None:
+        return {}
+    last, prefix = (model[-1], f"{model.steps[-1][0]}__") if hasattr(model, "steps") else (model, "")
+    if not has_fit_parameter(last, "sample_weight"):
+        raise OptionError(f"{type(last).__name__} takes no weights.", hint="leave sample_weight out.")
+    return {f"{prefix}sample_weight": weights}
+
+
 def _score(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
-    value = scorer(model, X, y) if weights is None else scorer(model, X, y, sample_weight=weights)
+    # a plain function of the user's own knows of no weights
+    knows = hasattr(scorer, "_score_func") or hasattr(scorer, "_estimator")
+    value = scorer(model, X, y, sample_weight=weights) if knows and weights is not None else scorer(model, X, y)
     if not np.isfinite(value):
         raise TableError(f"The scoring gave {value}: subsets cannot be compared.", hint="use another scoring.")
     return float(value)

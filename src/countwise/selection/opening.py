@@ -51,6 +51,8 @@ def opened(X: Any, y: Any, sample_weight: Any = None) -> Opened:
         frame = frame.without(y)
     else:
         target, _ = series_of(y)
+        if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
+            target = target.ravel()
     if isinstance(target, Coded):
         table = np.array([*target.categories, None], dtype=object)
         target = table[target.codes]

@@ -13,6 +13,7 @@ from countwise.columns import numbers_of
 from countwise.conditionals import Ranges
 from countwise.cuts import How
 from countwise.errors import OptionError, SchemaError, TableError
+from countwise.parts import free
 from countwise.schema import Schema
 from countwise.selection.contingency import refuse_nominal
 from countwise.selection.opening import opened
@@ -48,7 +49,7 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     schema = schema.learn(frame)
     codes, sizes = codes_of(schema, schema.encode(frame, weights), hows)
     axes = [Nominal(name, tuple(range(size)), grows=False) for name, size in zip(schema, sizes, strict=True)]
-    of = Numeric("target of the scores")
+    of = Numeric(free(y if isinstance(y, str) else "y", schema))
     table = Table({**dict(zip(schema, codes, strict=True)), of.name: numbers}, len(numbers), weights)
     filled = fill_all({axis.name: Moments(axis, of) for axis in axes}, table)
     whole = float(len(numbers) if weights is None else weights.sum())
