@@ -14,12 +14,12 @@ from countwise.attributes import Attribute, Numeric, Ordinal
 from countwise.bags import Block
 from countwise.columns import narrowest, refuse_infinity
 from countwise.conditionals import Ranges
+from countwise.converting import Converting
 from countwise.cuts import CutReport, Cuts, How, labels
 from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
-from countwise.frames import Coded, Column, Frame, frame_of, is_missing, refuse_duplicates
-from countwise.learning import Tallying
+from countwise.frames import Coded, Column, Frame, is_missing, refuse_duplicates
 from countwise.measures import chance_information, information_of_values, mutual_information
-from countwise.outputs import container_of, dense, library_of, names_in, rebuilt
+from countwise.outputs import container_of, library_of, rebuilt
 from countwise.parts import Part
 from countwise.schema import Schema
 from countwise.table import threads_for
@@ -42,7 +42,7 @@ class _Other(Attribute):
         return np.empty(0)
 
 
-class Discretization(Tallying):
+class Discretization(Converting):
     """Cut the numeric columns of a table into ranges; see `Discretizer`."""
 
     cuts_: dict[str, Cuts]
@@ -176,9 +176,6 @@ class Discretization(Tallying):
 
     # -- the table cut ---------------------------------------------------------------
 
-    def _let_in(self, X: Any) -> Any:
-        return dense(X)
-
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> Self:
         looks = [how.method for how in self._rules().values() if how.supervised]
         if y is None and looks:
@@ -187,10 +184,6 @@ class Discretization(Tallying):
                 hint="'equal_frequency', 'equal_width', 'kmeans', 'naive' and edges by hand do not.",
             )
         return super()._learn(X, y, sample_weight)
-
-    def _asked(self) -> str | None:
-        """The kind of table that `set_output` asked for."""
-        return None
 
     def transform(self, X: Any) -> Any:
         """Put each number into its range; missing stays missing.
@@ -208,12 +201,7 @@ class Discretization(Tallying):
         table of the same kind
             Ranges as ordered labels in a frame, as codes 0, 1, ... in an array, or as `encode` says.
         """
-        self._check_fitted()
-        X = dense(X)
-        given = frame_of(X)
-        if given.n_rows == 0:
-            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
-        frame = self.schema_.match(given)
+        X, frame = self._matched(X)
         codes = self._codes(frame)
         container = container_of(X, self._asked())
         encode = self.encode or ("codes" if library_of(X) == "array" else "labels")
@@ -260,27 +248,11 @@ class Discretization(Tallying):
             columns[f"{name} {label}"] = np.where(missing, np.nan, cells) if self.missing == "keep" else cells
         return columns
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns that `transform` gives.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that it takes; those met in training if there were any.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        self._check_fitted()
-        names = names_in(self, input_features)
-        out: list[str] = []
-        for own, name in zip(self.schema_, names, strict=True):
-            if own in self.edges_ and self.encode == "onehot":
-                out.extend(f"{name} {label}" for label in self.attributes_[own].values)
-            else:
-                out.append(str(name))
-        return np.array(out, dtype=object)
+    def _tails(self) -> dict[str, list[str]]:
+        spread = self.edges_ if self.encode == "onehot" else {}
+        return {
+            a: [f" {label}" for label in self.attributes_[a].values] if a in spread else [""] for a in self.schema_
+        }
 
     def inverse_transform(self, X: Any) -> Any:
         """The middle of each range; the outer ranges end at the least and greatest value of training.
@@ -294,17 +266,11 @@ class Discretization(Tallying):
         -------
         table of the same kind
         """
-        self._check_fitted()
-        X = dense(X)
-        frame = frame_of(X)
+        X, frame = self._converted(X)
         waiting = list(frame.columns)
-        expected = len(self.get_feature_names_out())
-        if len(waiting) != expected:
-            raise TableError(f"X has {len(waiting)} columns; what transform gives has {expected}.")
         columns: dict[str, Column | None] = {}
-        for name in self.schema_:
-            width = self.n_bins_[name] if name in self.edges_ and self.encode == "onehot" else 1
-            own, waiting = waiting[:width], waiting[width:]
+        for name, tails in self._tails().items():
+            own, waiting = waiting[: len(tails)], waiting[len(tails) :]
             if name not in self.edges_:
                 columns[own[0] if frame.named else name] = None
                 continue

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.columns import refuse_infinity
 from countwise.conditionals import Categorical
+from countwise.converting import Converting
 from countwise.errors import OptionError, TableError, listed, warn
-from countwise.frames import Coded, Column, Frame, frame_of, refuse_duplicates
-from countwise.learning import Tallying
-from countwise.outputs import container_of, dense, names_in, rebuilt
+from countwise.frames import Coded, Column, Frame, refuse_duplicates
+from countwise.outputs import container_of, rebuilt
 from countwise.parts import Part
 from countwise.schema import Schema
 
@@ -23,7 +23,7 @@ __all__ = ["Encoding"]
 Columns = dict[str, NDArray[Any]]
 
 
-class Encoding(Tallying):
+class Encoding(Converting):
     """Turn names into numbers; see `NumericEncoder`."""
 
     def __init__(
@@ -94,13 +94,6 @@ class Encoding(Tallying):
             return self.nominal
         return "same"
 
-    def _let_in(self, X: Any) -> Any:
-        return dense(X)
-
-    def _asked(self) -> str | None:
-        """The kind of table that `set_output` asked for."""
-        return None
-
     def transform(self, X: Any) -> Any:
         """Turn each column into numbers; missing stays missing (NaN in each column that comes of it).
 
@@ -113,12 +106,7 @@ class Encoding(Tallying):
         -------
         table of the same kind
         """
-        self._check_fitted()
-        X = dense(X)
-        given = frame_of(X)
-        if given.n_rows == 0:
-            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
-        frame = self.schema_.match(given)
+        X, frame = self._matched(X)
         table = self.schema_.encode(frame, strict=self.unseen == "error")
         refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
         columns: dict[str, Column | None] = {}
@@ -158,24 +146,8 @@ class Encoding(Tallying):
         nothing = np.empty(0, dtype=np.uint8)
         return {a.name: list(self._numbers(a, nothing)) for a in self.schema_.attributes}
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns that `transform` gives.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that it takes; those met in training if there were any.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        self._check_fitted()
-        names = names_in(self, input_features)
-        out: list[str] = []
-        for (own, columns), name in zip(self.expanded_.items(), names, strict=True):
-            out.extend(f"{name}{column[len(own) :]}" for column in columns)
-        return np.array(out, dtype=object)
+    def _tails(self) -> dict[str, list[str]]:
+        return {name: [column[len(name) :] for column in columns] for name, columns in self.expanded_.items()}
 
     def inverse_transform(self, X: Any) -> Any:
         """The values behind the numbers.
@@ -189,13 +161,8 @@ class Encoding(Tallying):
         -------
         table of the same kind
         """
-        self._check_fitted()
-        X = dense(X)
-        frame = frame_of(X)
+        X, frame = self._converted(X)
         waiting = list(frame.columns.values())
-        expected = sum(len(columns) for columns in self.expanded_.values())
-        if len(waiting) != expected:
-            raise TableError(f"X has {len(waiting)} columns; what transform gives has {expected}.")
         columns: dict[str, Column | None] = {}
         for a in self.schema_.attributes:
             width = len(self.expanded_[a.name])
