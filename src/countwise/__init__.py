@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     )
     from countwise.errors import CountwiseError, CountwiseWarning
     from countwise.modelfile import load, save
-    from countwise.models.estimators import NaiveBayesClassifier
+    from countwise.models.estimators import (
+        DiscriminantClassifier,
+        NaiveBayesClassifier,
+        ParzenClassifier,
+        ParzenDensity,
+        PrototypeClassifier,
+    )
+    from countwise.models.logistic import LogisticForm
     from countwise.schema import Schema
     from countwise.selection.embedded import EmbeddedSelector
     from countwise.selection.filters import pmi, scores
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
     from countwise.selection.selectors import FilterSelector
     from countwise.selection.wrapper import WrapperSelector
     from countwise.sources.readers import read
-    from countwise.tallies import Counts, Moments, Values
+    from countwise.tallies import Counts, Moments, Rows, Scatter, Values
     from countwise.transformers import Discretizer, NumericEncoder
     from countwise.working import Working
 
@@ -44,10 +51,12 @@ __all__ = [
     "CountwiseError",
     "CountwiseWarning",
     "Discretizer",
+    "DiscriminantClassifier",
     "EmbeddedSelector",
     "FilterSelector",
     "Gaussian",
     "Kernel",
+    "LogisticForm",
     "MEstimate",
     "Moments",
     "Multinomial",
@@ -56,8 +65,13 @@ __all__ = [
     "Numeric",
     "NumericEncoder",
     "Ordinal",
+    "ParzenClassifier",
+    "ParzenDensity",
     "Poisson",
+    "PrototypeClassifier",
     "Ranges",
+    "Rows",
+    "Scatter",
     "Schema",
     "Text",
     "Values",
@@ -82,7 +96,10 @@ _HOMES = {
     ),
     "countwise.errors": ("CountwiseError", "CountwiseWarning"),
     "countwise.modelfile": ("load", "save"),
-    "countwise.models.estimators": ("NaiveBayesClassifier",),
+    "countwise.models.estimators": (
+        "DiscriminantClassifier", "NaiveBayesClassifier", "ParzenClassifier", "ParzenDensity", "PrototypeClassifier",
+    ),
+    "countwise.models.logistic": ("LogisticForm",),
     "countwise.schema": ("Schema",),
     "countwise.selection.embedded": ("EmbeddedSelector",),
     "countwise.selection.filters": ("pmi", "scores"),
@@ -90,7 +107,7 @@ _HOMES = {
     "countwise.selection.selectors": ("FilterSelector",),
     "countwise.selection.wrapper": ("WrapperSelector",),
     "countwise.sources.readers": ("read",),
-    "countwise.tallies": ("Counts", "Moments", "Values"),
+    "countwise.tallies": ("Counts", "Moments", "Rows", "Scatter", "Values"),
     "countwise.transformers": ("Discretizer", "NumericEncoder"),
     "countwise.working": ("Working",),
 }  # fmt: skip

@@ -28,7 +28,8 @@ from countwise.frames import Frame
 from countwise.parts import Part, checked
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
-from countwise.tallies import Counts, Progress, Values, fill_all
+from countwise.tallies import Counts, Progress, Rows, Scatter, Values, fill_all
+from countwise.vectors import Vector
 
 __all__ = ["Tallying"]
 
@@ -148,6 +149,9 @@ class Tallying:
                 left[part.key] = part.of.without(tally.table.sum(axis=0))
             elif part.how == "same" and isinstance(part.of, Text):
                 left[part.key] = part.of.without(tally.filled[1].sum(axis=0))
+            elif isinstance(part.of, Vector):
+                left[part.key] = part.of.without(tally.counts())
+                left.update({a.name: a for a in left[part.key].attributes})
         self.target_ = left[self.target_.name]
         self.schema_ = Schema(left.get(a.name, a) for a in self.schema_.attributes)
         self.tallies_ = {name: tally.within(left) for name, tally in self.tallies_.items()}
@@ -243,6 +247,9 @@ class Tallying:
         self.schema_ = Schema(unknown.get(a.name, a) for a in self.schema_.attributes)
         fresh = _blanks(self._parts(self.schema_, self.target_.name), self.target_)
         kept = {name: self.tallies_.get(name) for name in fresh}
+        kept |= {
+            name: replace(t, of=fresh[name].of) for name, t in kept.items() if isinstance(fresh[name], Scatter | Rows)
+        }
         self.tallies_ = {
             name: kept[name] if type(kept[name]) is type(blank) else blank for name, blank in fresh.items()
         }

@@ -11,11 +11,12 @@ import numpy as np
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.bags import Bag, Block
 from countwise.columns import refuse_infinity
-from countwise.conditionals import Bernoulli, Categorical, Gaussian, Multinomial, Poisson
+from countwise.conditionals import Bernoulli, Categorical, Multinomial
 from countwise.errors import TableError
 from countwise.table import Table
+from countwise.vectors import Vector, cells_of, numbers_of_codes
 
-__all__ = ["Part", "checked", "derive", "parts_of", "presence"]
+__all__ = ["Part", "checked", "derive", "parts_of", "presence", "whole_row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,9 @@ class Part:
         Its law.
     columns : tuple of str
         The columns of the table that it is made of.
-    how : {"same", "positive", "block", "missing"}
-        As it is; whether a number is above 0; several counts as one block; whether the cell is missing.
+    how : {"same", "positive", "block", "missing", "numbers", "cells"}
+        As it is; whether a number is above 0; several counts as one block; whether the cell is missing;
+        several columns as a list of numbers, names as 0 and 1; several columns as a matrix, names as codes.
     cell : int or None
         For "missing": the code of a missing cell in a column of codes.
     """
@@ -87,10 +89,15 @@ def presence(attribute: Attribute, smoothing: Any, taken: Container[str]) -> Par
     return Part(of, Categorical(smoothing), (attribute.name,), "missing", cell)
 
 
+def whole_row(attributes: Sequence[Attribute], rule: Any, how: str, taken: Container[str]) -> Part:
+    """One term for all attributes together."""
+    of = Vector(free("row", taken), tuple(attributes))
+    return Part(of, rule, tuple(a.name for a in attributes), how)
+
+
 def checked(table: Table, parts: Sequence[Part]) -> Table:
     """The derived table, after a look for infinities where no moments are taken that would show them."""
-    fused = (Gaussian, Poisson)
-    names = {n for part in parts if not isinstance(part.rule, fused) for n in part.columns}
+    names = {n for part in parts if not getattr(part.rule, "shows_infinity", False) for n in part.columns}
     refuse_infinity({n: table[n] for n in table.columns if n in names and _is_number(table[n])})
     return derive(table, parts)
 
@@ -109,7 +116,18 @@ def derive(table: Table, parts: Sequence[Part]) -> Table:
             fresh[part.key] = _absent(table[part.columns[0]], part)
         elif part.how == "block":
             fresh[part.key] = _block({name: table[name] for name in part.columns}, table.n_rows)
+        elif part.how == "numbers":
+            fresh[part.key] = _numbers(part.of, table)
+        elif part.how == "cells":
+            fresh[part.key] = cells_of(part.of.attributes, [table[name] for name in part.columns])  # type: ignore[attr-defined]
     return Table({**table.columns, **fresh}, table.n_rows, table.weights) if fresh else table
+
+
+def _numbers(of: Any, table: Table) -> list[Any]:
+    numbers: list[Any] = []
+    for a in of.attributes:
+        numbers += numbers_of_codes(a, table[a.name]) if isinstance(a, Nominal) else [table[a.name]]
+    return numbers
 
 
 def _positive(column: Any) -> Any:

@@ -48,6 +48,7 @@ class Gaussian:
     divisor: str = "n-1"
     floor: float = 1e-9
     law: ClassVar[str] = "gaussian"
+    shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
 
     def __post_init__(self) -> None:
         if self.divisor not in ("n", "n-1"):

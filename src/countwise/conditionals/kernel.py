@@ -13,9 +13,9 @@ from countwise import _kernels
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals._base import add_each
 from countwise.conditionals._numeric import NumericDensity
-from countwise.conditionals.widths import TOLERANCE, ones_as_none, width_of
+from countwise.conditionals.widths import RULES, TOLERANCE, ones_as_none, width_of
 from countwise.cuts import quantiles
-from countwise.errors import OptionError
+from countwise.errors import OptionError, listed
 from countwise.lazy import lazy
 from countwise.tallies import Values
 from countwise.working.numbers import number
@@ -36,7 +36,7 @@ class Kernel:
 
     Parameters
     ----------
-    width : float or {"silverman", "scott", "leave_one_out"}, default="silverman"
+    width : float or {"silverman", "scott", "sheather_jones", "leave_one_out"}, default="silverman"
         Of each class and attribute on its own, unless it is a number.
 
     Examples
@@ -53,10 +53,9 @@ class Kernel:
 
     def __post_init__(self) -> None:
         if isinstance(self.width, str):
-            if self.width not in ("silverman", "scott", "leave_one_out"):
+            if self.width not in RULES:
                 raise OptionError(
-                    f"width={self.width!r} is unknown.",
-                    hint="give a number, 'silverman', 'scott' or 'leave_one_out'.",
+                    f"width={self.width!r} is unknown.", hint=f"give a number or one of {listed(RULES)}."
                 )
         elif not (isinstance(self.width, int | float | np.number) and self.width > 0 and np.isfinite(self.width)):
             raise OptionError(f"width must be above 0, not {self.width!r}.")

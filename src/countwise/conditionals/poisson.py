@@ -45,6 +45,7 @@ class Poisson:
 
     smoothing: Any = None
     law: ClassVar[str] = "poisson"
+    shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
 
     def blank(self, given: Nominal, of: Attribute) -> Moments:
         """Moments of the attribute in each class."""

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise.conditionals.sheather_jones import sheather_jones
 from countwise.cuts import quantiles
-from countwise.errors import OptionError
+from countwise.errors import OptionError, listed
 from countwise.tallies import all_ones
 
-__all__ = ["TOLERANCE", "leave_one_out_likelihood", "width_of"]
+__all__ = ["RULES", "TOLERANCE", "golden", "leave_one_out_likelihood", "ones_as_none", "width_of"]
 
+RULES = ("silverman", "scott", "sheather_jones", "leave_one_out")
 TOLERANCE = 1e-12  # error of a kernel sum, relative to its peak
 
 Multiset = tuple[NDArray[np.float64], NDArray[Any]]
@@ -25,7 +27,7 @@ def width_of(rule: Any, values: NDArray[np.float64], weights: NDArray[Any]) -> f
 
     Parameters
     ----------
-    rule : float or {"silverman", "scott", "leave_one_out"}
+    rule : float or {"silverman", "scott", "sheather_jones", "leave_one_out"}
         A width, or how to find one.
     values, weights : ndarray
         Distinct values in ascending order, and their weights.
@@ -56,9 +58,11 @@ def width_of(rule: Any, values: NDArray[np.float64], weights: NDArray[Any]) -> f
     silverman = 0.9 * (min(sd, quartile) if quartile > 0 else sd) * n**-0.2
     if rule == "silverman":
         return float(silverman)
+    if rule == "sheather_jones":  # where its equation has no solution, the rule of thumb stands
+        return sheather_jones(values, weights) or float(silverman)
     if rule == "leave_one_out":
         return _best_width(values, weights, float(silverman), float(values[-1] - values[0]))
-    raise OptionError(f"width={rule!r} is unknown.", hint="give a number, 'silverman', 'scott' or 'leave_one_out'.")
+    raise OptionError(f"width={rule!r} is unknown.", hint=f"give a number or one of {listed(RULES)}.")
 
 
 def ones_as_none(weights: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -85,14 +89,15 @@ def _best_width(values: NDArray[np.float64], weights: NDArray[Any], start: float
     scores = [score(float(np.log(h))) for h in grid]
     best = int(np.argmax(scores))
     low, high = np.log(grid[max(best - 1, 0)]), np.log(grid[min(best + 1, len(grid) - 1)])
-    return float(np.exp(_golden(score, float(low), float(high))))
+    return float(np.exp(golden(score, float(low), float(high))))
 
 
-def _golden(score: Callable[[float], float], low: float, high: float) -> float:
+def golden(score: Callable[[float], float], low: float, high: float, tolerance: float = 1e-7) -> float:
+    """Where a function of one peak is largest, by golden section."""
     ratio = (5**0.5 - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     at_a, at_b = score(a), score(b)
-    while high - low > 1e-7:
+    while high - low > tolerance:
         if at_a >= at_b:
             high, b, at_b = b, a, at_a
             a = high - ratio * (high - low)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.bags import Text
-from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.frames import Coded, Frame, is_missing
+from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures import chi_square
 from countwise.models._changes import changes_of
+from countwise.models._explaining import Explaining
 from countwise.table import Table
-from countwise.working import Grid, Step, Working
+from countwise.working import Grid, Working
 from countwise.working.numbers import number
 
 __all__ = ["Answers"]
 
-_LONGEST = 60  # letters of a value in a working
 
-
-class Answers:
+class Answers(Explaining):
     """Explanations of a fitted naive Bayes; mixed into `NaiveBayesClassifier`."""
 
     def explain(self, X: Any, *, row: int = 0, changes: bool = True, interval: float | None = 0.9) -> Working:
@@ -61,64 +59,14 @@ class Answers:
         What would change the answer:
           outlook = Rain would make it No (63.3 %).
         """
-        frame = self._open(X)  # type: ignore[attr-defined]
-        if not isinstance(row, int | np.integer):
-            raise OptionError(f"row must be a whole number, not {row!r}.")
-        if not -frame.n_rows <= row < frame.n_rows:
-            raise TableError(f"There is no row {row}: the table has {frame.n_rows}.")
-        row %= frame.n_rows
-        one = frame.slice(row, row + 1)
-        table = self._table(frame, row, row + 1, every=True)  # type: ignore[attr-defined]
-        steps, notes = self._steps(table, one)
-        return self._working(table, steps, notes, one, changes, interval)
-
-    def _working(
-        self,
-        table: Table,
-        steps: list[Step],
-        notes: list[str],
-        one: Frame,
-        changes: bool,
-        interval: float | None,
-    ) -> Working:
-        joint = self.log_prior_[None, :].copy()  # type: ignore[attr-defined]
-        self._add_terms(table, joint)  # type: ignore[attr-defined]
-        posterior = np.empty_like(joint)
-        if self._posterior(table, posterior, "proba", self._priors(1)):  # type: ignore[attr-defined]
-            notes.append("Every product is 0, so the prior is given instead; smoothing=1 keeps products above 0.")
-        chosen = int(np.argmax(posterior[0]))
-        classes = tuple(self.classes_.tolist())  # type: ignore[attr-defined]
-        intervals = None if interval is None else self._interval(table, interval, 2000, 0)
-        return Working(
-            target=self.target_.name,  # type: ignore[attr-defined]
-            classes=classes,
-            prior=self._prior_step(),  # type: ignore[attr-defined]
-            steps=tuple(steps),
-            log_joint=tuple(joint[0].tolist()),
-            posterior=tuple(posterior[0].tolist()),
-            chosen=chosen,
-            notes=tuple(notes),
-            changes=tuple(changes_of(self, table, chosen)) if changes else (),
-            interval=intervals,
+        table, one = self._one(X, row)
+        working = self._worked(table, one)
+        return replace(
+            working,
+            changes=tuple(changes_of(self, table, working.chosen)) if changes else (),
+            interval=None if interval is None else self._interval(table, interval, 2000, 0),
             level=interval or 0.9,
-            given={name: _shown(column) for name, column in one.columns.items()},
         )
-
-    def _steps(self, table: Table, one: Frame) -> tuple[list[Step], list[str]]:
-        """The steps of each part: the terms of the prediction before they are summed."""
-        steps: list[Step] = []
-        notes: list[str] = []
-        for part in self.parts_:  # type: ignore[attr-defined]
-            shown = _shown(one.columns[part.columns[0]]) if part.how == "same" and part.columns else ""
-            density = self.densities_[part.key]  # type: ignore[attr-defined]
-            if part.how in ("positive", "missing"):
-                shown = density.label(table[part.key], 0)
-            steps += density.steps(part.key, table[part.key], shown)
-            if isinstance(part.of, Text):
-                unknown = part.of.unknown(_cell(one.columns[part.key]) or "")
-                if unknown:
-                    notes.append(f"{listed(unknown)} in {part.key!r}: never seen in training, left out.")
-        return steps, notes
 
     def predict_interval(
         self, X: Any, *, level: float = 0.9, draws: int = 2000, random_state: int = 0
@@ -255,24 +203,3 @@ def _present(tally: Any) -> NDArray[np.float64]:
         return np.asarray(tally.table.sum(axis=1), dtype=np.float64)
     n = tally.triple[0] if hasattr(tally, "triple") else tally.filled[0] if hasattr(tally, "present") else tally.n
     return np.asarray(n, dtype=np.float64)
-
-
-def _cell(column: Any) -> Any:
-    """The single cell of a one-row column; None if it is missing."""
-    if isinstance(column, Coded):
-        code = int(column.codes[0])
-        return None if code < 0 else column.categories[code]
-    if not isinstance(column, np.ndarray) or is_missing(column[0]):
-        return None
-    return column[0]
-
-
-def _shown(column: Any) -> str:
-    """A one-row column as a person would write it, on one line; nothing if it is missing."""
-    cell = _cell(column)
-    if cell is None:
-        return ""
-    if isinstance(cell, float | np.floating):
-        return number(float(cell))
-    text = " ".join(str(cell).split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from countwise import _kernels, progress
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import refuse_infinity
-from countwise.conditionals import Gaussian, Poisson
 from countwise.errors import CountwiseError, TableError, warn
 from countwise.frames import Frame, frame_of
 from countwise.parts import Part, derive
@@ -21,7 +20,6 @@ __all__ = ["Predicting"]
 
 Kind = Literal["log", "proba"]
 
-SHOWS_INFINITY = (Gaussian, Poisson)  # laws under which an infinite number makes every class impossible
 PREDICT_BLOCK = 1 << 15  # rows whose posteriors stay in cache while the terms are added
 
 
@@ -33,8 +31,11 @@ class Predicting:
     classes_: NDArray[Any]
     log_prior_: NDArray[np.float64]
 
-    def _add_terms(self, table: Table, out: NDArray[np.float64]) -> None:
-        """Add each term to out (rows, classes), which holds log P(class)."""
+    def _add_terms(self, table: Table, out: NDArray[np.float64], *, whole: bool = True) -> None:
+        """Add each term to out (rows, classes), which holds log P(class).
+
+        What is the same for all classes of a row may be left out unless the whole is asked for.
+        """
         raise NotImplementedError
 
     def _add_term(self, part: Part, table: Table, out: NDArray[np.float64]) -> None:
@@ -47,7 +48,7 @@ class Predicting:
 
     def _refuse_infinity(self, frame: Frame, table: Table, *, every: bool) -> None:
         """An infinity under a law of moments shows in the answer; elsewhere it must be looked for."""
-        shows = {n for part in self.parts_ if isinstance(part.rule, SHOWS_INFINITY) for n in part.columns}
+        shows = {n for part in self.parts_ if getattr(part.rule, "shows_infinity", False) for n in part.columns}
         columns: dict[str, Any] = {}
         for a in self.schema_.attributes:
             if a.name in shows and not every:
@@ -111,7 +112,7 @@ class Predicting:
     def _posterior(self, table: Table, out: NDArray[np.float64], kind: Kind | None, priors: Any) -> int:
         """Fill out; returns how many rows no class could have made."""
         out[:] = priors[: len(out)]
-        self._add_terms(table, out)
+        self._add_terms(table, out, whole=kind is None)
         if kind is None:
             return int(np.count_nonzero(~np.isfinite(out).any(axis=1)))
         bad = _kernels.normalize(out, kind)
@@ -214,7 +215,7 @@ class Predicting:
 
         def finish(table: Table, start: int, stop: int) -> tuple[int, NDArray[Any]]:
             out = priors[: table.n_rows].copy()
-            self._add_terms(table, out)
+            self._add_terms(table, out, whole=False)
             codes = _kernels.argmax_rows(out)
             bad = ~np.isfinite(out[np.arange(len(codes)), codes])
             if bad.any():  # no class could have made the row: the prior decides

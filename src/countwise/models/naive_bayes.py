@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.bags import Text
@@ -21,22 +17,17 @@ from countwise.conditionals import (
     suits,
     with_defaults,
 )
-from countwise.conditionals._base import exact
-from countwise.conditionals.categorical import written
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.frames import Frame
 from countwise.models._answers import Answers
-from countwise.models._base import TallyClassifier
+from countwise.models._bayes import Bayes
 from countwise.parts import Part, parts_of, presence
 from countwise.schema import Schema
-from countwise.table import Table, threads_for
-from countwise.tallies import Values
-from countwise.working import Factor, Grid, Step
 
 __all__ = ["NaiveBayes"]
 
 
-class NaiveBayes(Answers, TallyClassifier):
+class NaiveBayes(Answers, Bayes):
     """Naive Bayes over mixed columns; see `NaiveBayesClassifier`."""
 
     def __init__(
@@ -130,134 +121,7 @@ class NaiveBayes(Answers, TallyClassifier):
         if self.unseen not in ("ignore", "share", "error"):
             raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore', 'share' or 'error'.")
 
-    # -- what follows from the counts ----------------------------------------------
-
     def _settle(self) -> None:
-        from countwise import _kernels
-
-        self.classes_ = self._labels()
-        self.parts_ = self._parts(self.schema_, self.target_.name)
-
-        def settle(part: Part) -> Any:
-            return part.rule.settle(self.tallies_[part.key])
-
-        # threads are for laws made from the values themselves; the others take no time
-        heavy = [part for part in self.parts_ if isinstance(self.tallies_[part.key], Values)]
-        threads = threads_for(self.n_rows_) or _kernels.thread_count()
-        shared = len(heavy) // threads * threads  # the rest are settled one by one, and use the threads themselves
-        densities = [*_kernels.over_items(heavy[:shared], settle, threads), *map(settle, heavy[shared:])]
-        settled = dict(zip((part.key for part in heavy), densities, strict=True))
-        self.densities_ = {p.key: settled[p.key] if p.key in settled else settle(p) for p in self.parts_}
+        super()._settle()
         self.conditionals_ = {part.key: part.rule for part in self.parts_}
-        self._release()
         self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if hasattr(d, "choice")}
-        self.class_prior_ = self._prior()
-        with np.errstate(divide="ignore"):
-            self.log_prior_ = np.log(self.class_prior_)
-        self._groups = [
-            (kind, [key for key, density in self.densities_.items() if type(density) is kind])
-            for kind in dict.fromkeys(type(density) for density in self.densities_.values())
-        ]
-
-    def _labels(self) -> NDArray[Any]:
-        dtype = getattr(self, "_label_type", None)
-        values = list(self.target_.values)
-        if dtype is not None and dtype.kind in "iufbOM":
-            labels = np.empty(len(values), dtype=dtype)
-            labels[:] = values
-            return labels
-        return np.array(values)
-
-    @property
-    def class_count_(self) -> NDArray[Any]:
-        """Rows (or weight) of each class."""
-        counts: NDArray[Any] = self.tallies_[self.target_.name].table
-        return counts
-
-    def _prior(self) -> NDArray[np.float64]:
-        counts = self.class_count_.astype(np.float64)
-        k = len(counts)
-        if isinstance(self.prior, str):
-            if self.prior == "raw":
-                return counts / counts.sum()
-            if self.prior == "uniform":
-                return np.full(k, 1 / k)
-            if self.prior == "smoothed":
-                pseudo = smoothing_of(self.smoothing).pseudo(counts[None, :], self.target_.values)
-                return np.asarray((counts + pseudo) / (counts.sum() + pseudo.sum()))
-            raise OptionError(
-                f"prior={self.prior!r} is unknown.",
-                hint="give 'raw', 'smoothed', 'uniform' or the probabilities.",
-            )
-        given = self.prior
-        if isinstance(given, Mapping):
-            for odd in set(given) - set(self.target_.values):
-                raise OptionError(
-                    f"prior names a class {odd!r} that there is not.",
-                    hint=did_you_mean(odd, self.target_.values) or f"classes are {listed(self.target_.values)}.",
-                )
-            forgotten = [v for v in self.target_.values if v not in given]
-            if forgotten:
-                raise OptionError(f"prior names no probability for {listed(forgotten)}.", hint="name every class.")
-            given = [given[v] for v in self.target_.values]
-        try:
-            shares = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise OptionError(f"prior must give {k} probabilities, not {self.prior!r}.") from None
-        if shares.shape != (k,) or (shares < 0).any() or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-8):
-            raise OptionError(
-                f"prior must give {k} probabilities that add up to 1, one for each of {listed(self.classes_)}."
-            )
-        return shares
-
-    def _prior_step(self) -> Step:
-        counts = self.class_count_
-        factors = []
-        for c, p in enumerate(self.class_prior_):
-            log = float(self.log_prior_[c])
-            text, latex, fraction = f"{p:.6g}", f"{p:.6g}", exact(p)
-            count, total = exact(counts[c]), exact(counts.sum())
-            if self.prior == "uniform":
-                fraction = Fraction(1, len(counts))
-                text = latex = f"1/{len(counts)}"
-            elif isinstance(self.prior, str) and count is not None and total is not None:
-                smoothing = smoothing_of(self.smoothing if self.prior == "smoothed" else 0)
-                added = smoothing.exact(counts[None, :], c, self.target_.values)
-                mass = smoothing.mass(counts[None, :])
-                if added is not None and mass is not None:
-                    text, latex = written(count, total, added, mass)
-                    fraction = (count + added) / (total + mass)
-            factors.append(Factor(log, text, latex, fraction, float(counts[c]), float(counts.sum())))
-        return Step(self.target_.name, "", tuple(factors), "known", "prior")
-
-    def _add_terms(self, table: Table, out: NDArray[np.float64]) -> None:
-        for kind, keys in self._groups:
-            kind.add_many([self.densities_[key] for key in keys], [table[key] for key in keys], out)
-
-    def _add_term(self, part: Part, table: Table, out: NDArray[np.float64]) -> None:
-        self.densities_[part.key].add_log_prob(table[part.key], out)
-
-    def table(self, name: str) -> Grid:
-        """The parameters of one attribute as a readable table.
-
-        Parameters
-        ----------
-        name : str
-            The attribute.
-
-        Returns
-        -------
-        Grid
-            Text, HTML, or a frame by its `to_frame`.
-        """
-        self._check_fitted()
-        if name == self.target_.name:
-            prior = self._prior_step()
-            cells = [f"{f.text} = {f_p:.6g}" for f, f_p in zip(prior.factors, self.class_prior_, strict=True)]
-            return Grid({name: [str(c) for c in self.classes_], "prior": cells})
-        if name not in self.densities_:
-            raise OptionError(
-                f"There is no attribute {name!r}.",
-                hint=did_you_mean(name, self.densities_) or f"there are {listed(self.densities_)}.",
-            )
-        return Grid(self.densities_[name].rows(self.classes_.tolist()))

@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from countwise.errors import ReadError, did_you_mean, listed
+from countwise.errors import OptionError, ReadError, did_you_mean, listed
 from countwise.sources.columns import objects
 from countwise.sources.readers import Columns, read
 
@@ -62,6 +62,16 @@ class Sample:
     def y(self) -> NDArray[Any]:
         """The target."""
         return self.frame[self.target]
+
+    def columns(self, *names: str) -> Columns:
+        """Some of the columns, the target among them if it is named."""
+        odd = [name for name in names if name not in self.frame]
+        if odd:
+            raise OptionError(
+                f"The sample {self.name!r} has no column {odd[0]!r}.",
+                hint=did_you_mean(odd[0], self.frame) or f"it has {listed(self.frame)}.",
+            )
+        return {name: self.frame[name] for name in names}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from countwise.table import Table
 from countwise.tallies._base import BLOCK, Progress, Tally, shortfall
 from countwise.tallies.counts import Counts
 from countwise.tallies.moments import Moments
+from countwise.tallies.rows import Rows
+from countwise.tallies.scatter import Scatter
 from countwise.tallies.values import Values, all_ones
 from countwise.tallies.words import Words
 
@@ -21,6 +23,8 @@ __all__ = [
     "Counts",
     "Moments",
     "Progress",
+    "Rows",
+    "Scatter",
     "Tally",
     "Values",
     "Words",
@@ -30,7 +34,14 @@ __all__ = [
     "tally_from",
 ]
 
-_KNOWN: dict[str, Any] = {"counts": Counts, "moments": Moments, "values": Values, "words": Words}
+_KNOWN: dict[str, Any] = {
+    "counts": Counts,
+    "moments": Moments,
+    "rows": Rows,
+    "scatter": Scatter,
+    "values": Values,
+    "words": Words,
+}
 
 
 def fill_all(blanks: Mapping[str, Any], table: Table, progress: Progress | None = None) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Workings: an answer's parts as data, and their renderings. The only place that rounds."""
 
 from countwise.working.grid import Grid
+from countwise.working.sections import Account, Section
 from countwise.working.steps import Factor, Step
 from countwise.working.working import Change, Working
 
-__all__ = ["Change", "Factor", "Grid", "Step", "Working"]
+__all__ = ["Account", "Change", "Factor", "Grid", "Section", "Step", "Working"]

@@ -25,6 +25,8 @@ background:linear-gradient(#999,#999) 50% 0/1px 100% no-repeat}
 .cw-working .bar i{position:absolute;top:0;height:100%;background:#2f5d9b}
 .cw-working .bar i.no{background:repeating-linear-gradient(45deg,#b5532a,#b5532a 3px,#e6b49c 3px,#e6b49c 6px)}
 .cw-working .odds{white-space:nowrap;font-variant-numeric:tabular-nums}
+.cw-working h4{margin:.8em 0 .2em;font-size:1em}
+.cw-working p{margin:.2em 0}
 .cw-working ul{margin:.3em 0;padding-left:1.2em}
 </style>"""
 
@@ -99,7 +101,7 @@ def _verdict(working: Working) -> str:
 
 
 def _beside(working: Working) -> str:
-    words = {"missing": "missing", "never seen": "never seen in training", "constant": "the same in all rows"}
-    items = [f"Left out: {step.event} ({words[step.state]})." for step in working.left_out]
+    items = [f"Left out: {step.event} ({step.absence})." for step in working.left_out]
     items += [*working.notes, *(f"{change}." for change in working.changes)]
-    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>" if items else ""
+    listed = "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>" if items else ""
+    return listed + "".join(section.html() for section in working.sections)

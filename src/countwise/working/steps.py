@@ -60,7 +60,7 @@ class Step:
         The value as written.
     factors : tuple of Factor
         One a class; empty if the factor is left out.
-    state : {"known", "missing", "never seen", "constant"}
+    state : {"known", "missing", "never seen", "constant", "redundant"}
         Why a factor is left out, if it is.
     rule : str
         The law behind the factors: ``categorical, Laplace 1``.
@@ -74,6 +74,17 @@ class Step:
     state: str = "known"
     rule: str = ""
     word: str = ""
+
+    @property
+    def absence(self) -> str:
+        """Why the factor is left out, in words."""
+        words = {
+            "missing": "missing",
+            "never seen": "never seen in training",
+            "constant": "the same in all rows",
+            "redundant": "told by other columns, or without spread",
+        }
+        return words[self.state]
 
     @property
     def event(self) -> str:

@@ -103,10 +103,11 @@ def _verdict(working: Working) -> list[str]:
 
 
 def _beside(working: Working) -> list[str]:
-    words = {"missing": "missing", "never seen": "never seen in training", "constant": "the same in all rows"}
-    lines = [f"Left out: {step.event} ({words[step.state]})." for step in working.left_out]
+    lines = [f"Left out: {step.event} ({step.absence})." for step in working.left_out]
     lines += [f"Note: {note}" for note in working.notes]
     if working.changes:
         lines.append("What would change the answer:")
         lines += [f"  {change}." for change in working.changes]
+    for section in working.sections:
+        lines += ["", str(section)]
     return lines

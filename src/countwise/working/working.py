@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from countwise.working.sections import Section
 from countwise.working.steps import Step
 
 __all__ = ["Change", "Working"]
@@ -65,6 +66,8 @@ class Working:
         A credible interval on P(class | row) for each class.
     level : float
         The credibility of the interval.
+    sections : tuple of Section
+        How a factor came about, where it is more than a count or a formula of one number.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Working:
     interval: tuple[tuple[float, float], ...] | None = None
     level: float = 0.9
     given: dict[str, str] = field(default_factory=dict)
+    sections: tuple[Section, ...] = ()
 
     @property
     def answer(self) -> Any:
@@ -170,6 +174,7 @@ class Working:
             "interval": None if self.interval is None else [list(pair) for pair in self.interval],
             "level": self.level,
             "notes": list(self.notes),
+            "sections": [section.to_dict() for section in self.sections],
             "changes": [{"to": c.to, "values": c.values, "posterior": c.posterior} for c in self.changes],
         }
 

@@ -1,0 +1,342 @@
+"""Bumps: a Parzen density over whole rows, a product of kernels standing on each training row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels, progress
+from countwise.attributes import Attribute, Nominal, Ordinal
+from countwise.conditionals.normal import patterns_of
+from countwise.conditionals.widths import TOLERANCE, ones_as_none
+from countwise.lazy import lazy
+
+__all__ = ["CANONICAL", "KERNELS", "Bumps"]
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+KERNELS = {"gaussian": 0, "epanechnikov": 1, "uniform": 2}
+# widths at which the kernels smooth alike, in units of the Gaussian's
+CANONICAL = {"gaussian": 1.0, "epanechnikov": 2.2138, "uniform": 1.7400}
+_NOMINAL, _ORDINAL = 3, 4
+_BLOCK = 2048  # queries a piece of work
+_FAST_BLOCK = 1 << 15  # the same where a query costs next to nothing
+
+
+@dataclass(eq=False)
+class Bumps:
+    """The density of rows: the mean of a product kernel over the training rows.
+
+    A cell that is missing in a training row has the density of its whole column for a kernel; one that is
+    missing in a query is integrated out, so that its factor is 1.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+        The columns.
+    kernels : tuple of str
+        "gaussian", "epanechnikov" or "uniform" for numbers; of others it does not matter.
+    widths : ndarray, shape (columns,)
+        h of numbers; of nominal and ordinal columns λ, the share that other values get.
+    cells : ndarray, shape (rows, columns)
+        Numbers and codes; NaN is missing.
+    weights : ndarray, shape (rows,)
+        Above 0.
+    spare : Bumps or None
+        Whose column density stands in where a column has no cell at all.
+    """
+
+    attributes: tuple[Attribute, ...]
+    kernels: tuple[str, ...]
+    widths: Vector
+    cells: Matrix
+    weights: Vector
+    spare: Bumps | None = None
+
+    # -- the kernels ---------------------------------------------------------------
+
+    @property
+    def n(self) -> float:
+        """The weight of all rows."""
+        return float(self.weights.sum())
+
+    @property
+    def kinds(self) -> NDArray[np.uint8]:
+        """The kernel of each column, as the sums know it."""
+        return np.array(
+            [
+                _ORDINAL if isinstance(a, Ordinal) else _NOMINAL if isinstance(a, Nominal) else KERNELS[kernel]
+                for a, kernel in zip(self.attributes, self.kernels, strict=True)
+            ],
+            dtype=np.uint8,
+        )
+
+    @lazy
+    def scales(self) -> Matrix:
+        """Per column (h, 0); the logarithms of the shares of the same and of any other value; (log λ, 0)."""
+        scales = np.zeros((len(self.attributes), 2))
+        with np.errstate(divide="ignore"):
+            for j, (a, kind) in enumerate(zip(self.attributes, self.kinds.tolist(), strict=True)):
+                h = self.widths[j]
+                if kind == _NOMINAL:
+                    others = max(len(a.values) - 1, 1)  # type: ignore[attr-defined]
+                    scales[j] = np.log(1 - h), np.log(h / others)
+                elif kind == _ORDINAL:
+                    scales[j] = np.log(h), 0.0
+                else:
+                    scales[j] = h, 0.0
+        return scales
+
+    @lazy
+    def log_norms(self) -> Vector:
+        """The logarithm of each kernel's height, where it is one of numbers."""
+        area = {0: np.sqrt(2 * np.pi), 1: 4 / 3, 2: 2.0}
+        return np.array(
+            [-np.log(h) - np.log(area[k]) if k in area else 0.0 for h, k in zip(self.widths, self.kinds, strict=True)]
+        )
+
+    @property
+    def is_line(self) -> bool:
+        """Whether it is one column of numbers under Gaussian kernels: sums by the fast Gauss transform."""
+        return len(self.attributes) == 1 and int(self.kinds[0]) == 0
+
+    # -- densities -------------------------------------------------------------------
+
+    def log_density(self, queries: Matrix) -> Vector:
+        """Log f(row); 0 for a row of which no cell is there."""
+        logs = self._on_line(queries[:, 0]) if self.is_line else self._sums(queries)
+        return self._normed(queries, logs, np.log(self.n))
+
+    def leave_one_out(self) -> Vector:
+        """Log f(row) of each training row, from all the others; a weight of w is w rows."""
+        one = np.minimum(self.weights, 1.0)
+        with np.errstate(divide="ignore"):
+            total = np.log(np.maximum(self.n - one, 0.0))
+        logs = self._on_line_left_out() if self.is_line else self._sums(self.cells, left_out=True)
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isneginf(total), -np.inf, self._normed(self.cells, logs, total))
+
+    def _normed(self, queries: Matrix, logs: Vector, total: Any) -> Vector:
+        there = ~np.isnan(queries)
+        with np.errstate(invalid="ignore"):
+            return np.where(there.any(axis=1), logs - total + there @ self.log_norms, 0.0)
+
+    # one column of numbers
+
+    @lazy
+    def sorted_line(self) -> tuple[Vector, Vector | None, NDArray[np.intp], NDArray[np.intp]]:
+        """Sorted distinct values and their weights; the rows that have one, and which."""
+        known = np.flatnonzero(~np.isnan(self.cells[:, 0]))
+        values, which = np.unique(self.cells[known, 0], return_inverse=True)
+        weights = ones_as_none(np.bincount(which, weights=self.weights[known], minlength=len(values)))
+        return values, weights, known, which
+
+    @lazy
+    def expansion(self) -> tuple[Any, Any]:
+        """The local expansions of the kernel sum."""
+        values, weights, _, _ = self.sorted_line
+        return _kernels.gauss_expand(values, weights, float(self.widths[0]), TOLERANCE)
+
+    def _on_line(self, queries: Vector) -> Vector:
+        (values, weights, known, _), (boxes, taylor) = self.sorted_line, self.expansion
+        h, queries = float(self.widths[0]), np.ascontiguousarray(queries)
+
+        def work(start: int, stop: int) -> Vector:
+            return _kernels.gauss_log_sums(values, weights, h, boxes, taylor, TOLERANCE, queries[start:stop])
+
+        pieces = _kernels.over_blocks(len(queries), _FAST_BLOCK, work, progress=progress.current())
+        sums = np.concatenate(pieces) if pieces else np.empty(0)
+        # rows without the cell have the whole column's density for a kernel
+        return sums + float(np.log(self.n) - np.log(self.weights[known].sum()))
+
+    def _on_line_left_out(self) -> Vector:
+        (values, weights, known, which), (boxes, taylor) = self.sorted_line, self.expansion
+        sums = _kernels.gauss_loo_log_sums(values, weights, float(self.widths[0]), boxes, taylor, TOLERANCE)
+        found = np.zeros(len(self.cells))
+        one = np.minimum(self.weights[known], 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.log(np.maximum(self.n - one, 0.0)) - np.log(np.maximum(self.weights[known].sum() - one, 0.0))
+            found[known] = np.where(np.isneginf(sums[which]), -np.inf, sums[which] + share)
+        return found
+
+    # many columns, or others than numbers
+
+    @lazy
+    def order(self) -> NDArray[np.int64]:
+        """The rows in an order in which near ones are neighbors."""
+        return self._order_of(self.cells)
+
+    def _order_of(self, cells: Matrix) -> NDArray[np.int64]:
+        return _kernels.product_order(np.ascontiguousarray(cells), self.kinds, self.scales)
+
+    @lazy
+    def ordinal_shares(self) -> Matrix:
+        """Log of what λ^|d| adds up to over all values, from each row's value; 0 where it is missing."""
+        shares = np.zeros(self.cells.shape)
+        for j in np.flatnonzero(self.kinds == _ORDINAL).tolist():
+            k = len(self.attributes[j].values)  # type: ignore[attr-defined]
+            apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
+            total = np.log((float(self.widths[j]) ** apart).sum(axis=1))
+            codes = self.cells[:, j]
+            shares[:, j] = np.where(np.isnan(codes), 0.0, total[np.nan_to_num(codes).astype(np.int64)])
+        return shares
+
+    def _sums(self, queries: Matrix, *, left_out: bool = False) -> Vector:
+        """Log sums for any queries, in groups that have the same ordinal cells."""
+        out = np.zeros(len(queries))
+        ordinal = np.flatnonzero(self.kinds == _ORDINAL)
+        absent = self._absent(queries, left_out=left_out)
+        everything = [(np.empty(0, dtype=bool), np.arange(len(queries)))]
+        for there, rows in patterns_of(queries[:, ordinal]) if len(ordinal) else everything:
+            log_weights = np.log(self.weights) - self.ordinal_shares[:, ordinal[there]].sum(axis=1)
+            gaps = None if absent is None else absent[rows]
+            out[rows] = self._group(queries[rows], gaps, log_weights, rows if left_out else None)
+        return out
+
+    def _group(self, queries: Matrix, absent: Matrix | None, log_weights: Vector, own: Any) -> Vector:
+        """Log sums of queries that share the rows' weights; `own` says which row each query is, to be left out."""
+        order = self.order
+        points, weighed = np.ascontiguousarray(self.cells[order]), log_weights[order]
+        boxes = _kernels.product_boxes(points, weighed)
+        near = order if own is not None and len(own) == len(order) else self._order_of(queries)
+        queries = np.ascontiguousarray(queries[near])
+        absent = None if absent is None else np.ascontiguousarray(absent[near])
+        places = rest = None
+        if own is not None:
+            position = np.empty(len(order), dtype=np.int64)
+            position[order] = np.arange(len(order))
+            mine = own[near]
+            places = position[mine]
+            with np.errstate(divide="ignore"):  # without one of the row's copies
+                left = np.log(np.maximum(self.weights[mine] - 1.0, 0.0))
+            rest = left + log_weights[mine] - np.log(self.weights[mine])
+
+        def work(start: int, stop: int) -> Vector:
+            part = slice(start, stop)
+            return _kernels.product_log_sums(
+                points, weighed, boxes, self.kinds, self.scales, queries[part], None if absent is None else absent[part],
+                None if places is None else places[part], None if rest is None else rest[part], TOLERANCE,
+            )  # fmt: skip
+
+        pieces = _kernels.over_blocks(len(queries), _BLOCK, work, progress=progress.current())
+        out = np.empty(len(queries))
+        out[near] = np.concatenate(pieces) if pieces else np.empty(0)
+        return out
+
+    # missing cells of training rows
+
+    def margin(self, j: int) -> Bumps:
+        """The density of one column, from the rows in which it is there."""
+        known = ~np.isnan(self.cells[:, j])
+        if not known.any() and self.spare is not None:
+            return self.spare.margin(j)
+        place = slice(j, j + 1)
+        return Bumps(
+            self.attributes[place],
+            self.kernels[place],
+            self.widths[place],
+            self.cells[known][:, place],
+            self.weights[known],
+        )
+
+    def _absent(self, queries: Matrix, *, left_out: bool) -> Matrix | None:
+        """The logarithm of what stands for the kernel of a missing training cell, beside the kernel's height."""
+        gaps = np.isnan(self.cells)
+        if not gaps.any():
+            return None
+        out = np.zeros(queries.shape)
+        for j in np.flatnonzero(gaps.any(axis=0)).tolist():
+            margin, asked = self.margin(j), ~np.isnan(queries[:, j])
+            if left_out and (~gaps[:, j]).any():
+                out[asked, j] = margin.leave_one_out()
+            else:
+                out[asked, j] = margin.log_density(queries[asked, j : j + 1])
+            out[asked, j] -= self.log_norms[j]
+        return np.minimum(out, 0.0)
+
+    # -- what else can be asked ---------------------------------------------------------
+
+    def carriers(self, query: Vector) -> Vector:
+        """The share of the density at a row that each training row carries."""
+        logs = self.log_terms(query)
+        top = logs.max(initial=-np.inf)
+        if top == -np.inf:
+            return np.zeros(len(logs))
+        terms = np.exp(logs - top)
+        return np.asarray(terms / terms.sum())
+
+    def log_terms(self, query: Vector) -> Vector:
+        """Log of weight times product kernel of each training row, by the definition."""
+        absent = self._absent(query[None, :], left_out=False)
+        total = np.log(self.weights)
+        for j in np.flatnonzero(~np.isnan(query)).tolist():
+            term = _log_kernel(int(self.kinds[j]), self.scales[j], query[j] - self.cells[:, j])
+            if self.kinds[j] == _ORDINAL:
+                term = term - self.ordinal_shares[:, j]
+            total = total + np.where(np.isnan(self.cells[:, j]), 0.0 if absent is None else absent[0, j], term)
+        return np.asarray(total)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Matrix:
+        """Rows drawn from the density: training rows, each cell moved by its kernel."""
+        rows = rng.choice(len(self.cells), size, p=self.weights / self.n)
+        out = self.cells[rows]
+        for j, (a, kernel, h) in enumerate(zip(self.attributes, self.kernels, self.widths, strict=True)):
+            gaps = np.isnan(out[:, j])
+            if gaps.any():
+                margin = self.margin(j)
+                again = rng.choice(len(margin.cells), int(gaps.sum()), p=margin.weights / margin.n)
+                out[gaps, j] = margin.cells[again, 0]
+            out[:, j] = _moved(a, kernel, float(h), out[:, j], rng)
+        return out
+
+    def with_widths(self, widths: Vector) -> Bumps:
+        """The same rows under other widths; they need not be sorted again."""
+        other = Bumps(self.attributes, self.kernels, widths, self.cells, self.weights, self.spare)
+        if self.is_line:
+            vars(other)["sorted_line"] = self.sorted_line
+        else:
+            vars(other)["order"] = self.order
+        return other
+
+    def subset(self, rows: NDArray[Any]) -> Bumps:
+        """Some of the rows."""
+        return Bumps(self.attributes, self.kernels, self.widths, self.cells[rows], self.weights[rows], self.spare)
+
+
+def _log_kernel(kind: int, scale: Vector, away: Vector) -> Vector:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if kind == _NOMINAL:
+            return np.where(away == 0, scale[0], scale[1])
+        if kind == _ORDINAL:
+            return np.where(away == 0, 0.0, scale[0] * np.abs(away))
+        z = away / scale[0]
+        if kind == 0:
+            return np.asarray(-0.5 * z * z)
+        inside = np.maximum(1 - z * z, 0.0) if kind == 1 else (np.abs(z) <= 1).astype(np.float64)
+        return np.log(inside)
+
+
+def _moved(a: Attribute, kernel: str, h: float, column: Vector, rng: np.random.Generator) -> Vector:
+    """Cells moved by the kernel."""
+    size = len(column)
+    if isinstance(a, Nominal):
+        k = len(a.values)
+        codes = np.arange(k)
+        if isinstance(a, Ordinal):
+            shares = h ** np.abs(np.subtract.outer(codes, codes)).astype(np.float64)
+        else:
+            shares = np.where(np.eye(k, dtype=bool), 1 - h, h / max(k - 1, 1))
+        shares = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
+        return np.asarray((rng.random(size)[:, None] > shares[column.astype(np.int64)]).sum(axis=1), dtype=np.float64)
+    if kernel == "gaussian":
+        return column + rng.normal(0, h, size)
+    if kernel == "uniform":
+        return column + rng.uniform(-h, h, size)
+    steps: Sequence[Vector] = [rng.uniform(-1, 1, size) for _ in range(3)]  # the one of three nearest the middle
+    far = (np.abs(steps[2]) >= np.abs(steps[1])) & (np.abs(steps[2]) >= np.abs(steps[0]))
+    return column + h * np.where(far, steps[1], steps[2])

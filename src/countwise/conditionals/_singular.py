@@ -1,0 +1,123 @@
+"""Which columns a covariance cannot do with: those without spread, and those that repeat others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.working.numbers import number
+
+__all__ = ["Redundant", "redundant"]
+
+Matrix = NDArray[np.float64]
+_LEAST = 1e-11  # share of a column's variance that the columns before it leave open
+_SMALL = 1e-290  # a variance that is next to nothing, or the square of numbers too small to be squared
+_MOST_TERMS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Redundant:
+    """A column that a covariance cannot do with.
+
+    Parameters
+    ----------
+    column : int
+        Which.
+    name : str
+        What it is called.
+    why : str
+        "is constant", or the combination of others that it is.
+    separates : bool
+        Whether classes differ in it although it has no spread of its own within them.
+    """
+
+    column: int
+    name: str
+    why: str
+    separates: bool
+
+    def __str__(self) -> str:
+        return f"{self.name!r} {self.why}"
+
+
+def redundant(covariance: Matrix, mean: Matrix, names: Sequence[str]) -> list[Redundant]:
+    """The columns to leave out so that the covariance can be inverted; the earlier column stays.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (columns, columns)
+        Within the classes.
+    mean : ndarray, shape (classes, columns)
+        The classes' means: to tell whether they differ in a column without spread.
+    names : sequence of str
+        The columns.
+    """
+    variance = np.diag(covariance)
+    resolution = (8 * np.finfo(float).eps * np.abs(mean).max(axis=0)) ** 2
+    flat = variance <= np.maximum(resolution, _SMALL)
+    sd = np.sqrt(np.where(flat, 1.0, variance))
+    r = covariance / np.outer(sd, sd)
+    found, kept = [], []
+    lower = np.zeros_like(r)  # of Cholesky's factor of the columns kept, row by row
+    for j in range(len(r)):
+        if flat[j]:
+            found.append(_constant(j, mean, names, resolution))
+            continue
+        row = np.zeros(len(kept))
+        for k, i in enumerate(kept):
+            row[k] = (r[j, i] - row[:k] @ lower[i, :k]) / lower[i, k]
+        left = r[j, j] - float(row @ row)
+        if left < _LEAST:
+            found.append(_combination(j, kept, covariance, mean, names))
+            continue
+        lower[j, : len(kept)] = row
+        lower[j, len(kept)] = np.sqrt(left)
+        kept.append(j)
+    return found
+
+
+def _constant(j: int, mean: Matrix, names: Sequence[str], resolution: Matrix) -> Redundant:
+    apart = float(np.ptp(mean[:, j]))
+    separates = apart**2 > max(float(resolution[j]), _SMALL)
+    why = "is constant within each class, and differs between them" if separates else "is constant"
+    return Redundant(j, names[j], why, separates)
+
+
+def _combination(j: int, kept: Sequence[int], covariance: Matrix, mean: Matrix, names: Sequence[str]) -> Redundant:
+    """The kept columns that make up another, and whether the classes' means do so too."""
+    part = np.ix_(kept, kept)
+    sd = np.sqrt(np.diag(covariance))
+    inner = covariance[part] / np.outer(sd[kept], sd[kept])
+    slopes = np.linalg.solve(inner, covariance[kept, j] / (sd[kept] * sd[j]))  # in deviations
+    used = [k for k in range(len(kept)) if abs(slopes[k]) > 1e-6]
+    rest = mean[:, j] / sd[j] - (mean[:, kept] / sd[kept]) @ slopes
+    size = np.abs(mean[:, j] / sd[j]).max() + float(np.abs(mean[:, kept] / sd[kept] * slopes).sum(axis=1).max())
+    separates = float(np.ptp(rest)) > 1e-6 + 1e-12 * size
+    if len(used) > _MOST_TERMS:
+        why = f"is a combination of {len(used)} other columns"
+    else:
+        terms = [(slopes[k] * sd[j] / sd[kept[k]], names[kept[k]]) for k in used]
+        constant = float(np.mean(rest)) * sd[j]
+        why = f"= {_written(terms, 0.0 if separates else constant, sd[j])}"
+    return Redundant(
+        j, names[j], why + (" within each class, and differs between them" if separates else ""), separates
+    )
+
+
+def _written(terms: Sequence[tuple[float, str]], constant: float, size: float) -> str:
+    """``2·a - b + 3``."""
+    text = ""
+    for slope, name in terms:
+        sign = ("-" if slope < 0 else "") if not text else (" - " if slope < 0 else " + ")
+        factor = "" if abs(abs(slope) - 1) < 1e-6 else f"{_short(abs(slope))}·"
+        text += f"{sign}{factor}{name}"
+    if abs(constant) > 1e-6 * size:
+        text += f" {'-' if constant < 0 else '+'} {_short(abs(constant))}"
+    return text or "0"
+
+
+def _short(value: float) -> str:
+    return number(float(f"{value:.6g}"))

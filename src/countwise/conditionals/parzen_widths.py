@@ -1,0 +1,214 @@
+"""Widths of a product kernel: by rule, or where held-out rows are likeliest (003)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.conditionals._bumps import CANONICAL, Bumps
+from countwise.conditionals.widths import RULES, golden, width_of
+from countwise.errors import OptionError, TableError, did_you_mean, listed
+
+__all__ = ["HELD_OUT", "check_width", "folds_of", "held_out", "rule_of", "train", "widths_of"]
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+Folds = list[tuple[Bumps, NDArray[Any]]] | None  # the rows to stand on, and those that are held out
+
+HELD_OUT = ("leave_one_out", "k_fold")
+_SWEEPS = 3
+
+
+def rule_of(width: Any, name: str) -> Any:
+    """The rule or number for one column; a mapping that does not name it leaves it to Silverman."""
+    if isinstance(width, Mapping):
+        return width.get(name, "silverman")
+    return width
+
+
+def check_width(width: Any, names: Iterable[str]) -> None:
+    """A number above 0, a rule, or a mapping of columns to either."""
+    if isinstance(width, Mapping):
+        for name in width:
+            if name not in set(names):
+                raise OptionError(
+                    f"width names {name!r}, which the table does not have.", hint=did_you_mean(name, names)
+                )
+    for one in width.values() if isinstance(width, Mapping) else [width]:
+        if isinstance(one, str):
+            if one not in (*RULES, "k_fold"):
+                raise OptionError(
+                    f"width={one!r} is unknown.", hint=f"give a number or one of {listed((*RULES, 'k_fold'))}."
+                )
+        elif isinstance(one, bool) or not isinstance(one, int | float | np.number) or not np.isfinite(one) or one < 0:
+            raise OptionError(f"width must be above 0, not {one!r}.")
+        elif one == 0 and not isinstance(width, Mapping):
+            raise OptionError("width must be above 0, not 0.")
+
+
+def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
+    """The rows of each fold, and those that it holds out: consecutive ones, or those of a splitter."""
+    found = []
+    for test in _tests(cv, len(bumps.cells)):
+        rest = np.ones(len(bumps.cells), dtype=bool)
+        rest[test] = False
+        found.append((bumps.subset(rest), test))
+    return found
+
+
+def _tests(cv: Any, n_rows: int) -> list[NDArray[Any]]:
+    if hasattr(cv, "split"):
+        return [np.asarray(test) for _, test in cv.split(np.empty((n_rows, 1)))]
+    if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
+        raise OptionError(f"cv must be a whole number of at least 2, or a splitter, not {cv!r}.")
+    if n_rows < cv:
+        raise TableError(f"{n_rows} rows cannot be split into {cv} folds.", hint="give a smaller cv.")
+    return list(np.array_split(np.arange(n_rows), int(cv)))
+
+
+def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Vector:
+    """The width of each column; 0 where a column of numbers has no spread.
+
+    Parameters
+    ----------
+    bumps : Bumps
+        The rows; their widths are not looked at.
+    width : float, str or mapping
+        Numbers and rules.
+    folds : list of (Bumps, ndarray) or None
+        From `folds_of`, for "k_fold".
+    """
+    rules = [rule_of(width, a.name) for a in bumps.attributes]
+    numbers = sum(isinstance(a, Numeric) for a in bumps.attributes)
+    widths = np.array([_by_rule(bumps, j, rule, numbers) for j, rule in enumerate(rules)])
+    free = [j for j, rule in enumerate(rules) if rule in HELD_OUT]
+    if not free or not all(widths[j] > 0 for j in free if isinstance(bumps.attributes[j], Numeric)):
+        return widths
+    if bumps.n < 2:
+        return widths
+    k_fold = any(rules[j] == "k_fold" for j in free)
+    return _likeliest(bumps, widths, free, folds if k_fold else None)
+
+
+def _by_rule(bumps: Bumps, j: int, rule: Any, numbers: int) -> float:
+    a = bumps.attributes[j]
+    if isinstance(a, Nominal):
+        return _share(a, rule, bumps.n)
+    if not isinstance(rule, str):
+        if not rule > 0:
+            raise OptionError(f"The width of {a.name!r} must be above 0, not {rule!r}.")
+        return float(rule)
+    known = ~np.isnan(bumps.cells[:, j])
+    values, which = np.unique(bumps.cells[known, j], return_inverse=True)
+    weights = np.bincount(which, weights=bumps.weights[known], minlength=len(values))
+    width = width_of("silverman" if rule in HELD_OUT else rule, values, weights)
+    # in more dimensions neighbors are farther: n^(-1/(d+4)) in place of n^(-1/5)
+    return width * CANONICAL[bumps.kernels[j]] * bumps.n ** (0.2 - 1 / (4 + numbers))
+
+
+def _share(a: Nominal, rule: Any, n: float) -> float:
+    """λ of a column of names: given, or such that one column alone gets Laplace's (count + 1) / (n + k)."""
+    k = len(a.values)
+    most = 1.0 if isinstance(a, Ordinal) else (k - 1) / k if k else 0.0
+    if isinstance(rule, str):
+        return 0.0 if k < 2 else (k - 1) / (n + k)
+    if not 0 <= rule <= most:
+        raise OptionError(
+            f"The width of {a.name!r} is the share λ of other values: from 0 to {most:g}, not {rule!r}."
+        )
+    return float(rule)
+
+
+# -- by the likelihood of held-out rows ----------------------------------------------------
+
+
+def train(bumps: Bumps) -> float:
+    """Log-likelihood of the rows under the density that stands on them: it rises as h falls."""
+    return _total(bumps.log_density(bumps.cells), bumps.weights)
+
+
+def held_out(bumps: Bumps, folds: Folds) -> float:
+    """Log-likelihood of each row under the density of the others, or of the other folds."""
+    if folds is None:
+        return _total(bumps.leave_one_out(), bumps.weights)
+    return float(
+        sum(
+            _total(rest.with_widths(bumps.widths).log_density(bumps.cells[test]), bumps.weights[test])
+            for rest, test in folds
+        )
+    )
+
+
+def _total(logs: Vector, weights: Vector) -> float:
+    return -np.inf if np.isneginf(logs).any() else float((weights * logs).sum())
+
+
+def _likeliest(bumps: Bumps, widths: Vector, free: list[int], folds: Folds) -> Vector:
+    """All widths by one factor first, then one after the other, until nothing is gained."""
+
+    def score(widths: Vector) -> float:
+        return held_out(bumps.with_widths(widths), folds)
+
+    numbers = [j for j in free if isinstance(bumps.attributes[j], Numeric)]
+    if numbers:
+        widths = _by_factor(bumps, widths, numbers, score)
+    if len(free) == 1 and numbers:
+        return widths
+    best = score(widths)
+    for _ in range(_SWEEPS):
+        before = best
+        for j in free:
+            widths, best = _one(bumps, widths, j, score, best)
+        if not best - before > 1e-4:
+            break
+    return widths
+
+
+def _by_factor(bumps: Bumps, widths: Vector, numbers: list[int], score: Callable[[Vector], float]) -> Vector:
+    """The factor on the widths of numbers that the held-out rows prefer: a scan, then golden section."""
+
+    def at(log_factor: float) -> float:
+        tried = widths.copy()
+        tried[numbers] *= np.exp(log_factor)
+        return score(tried)
+
+    alone = len(bumps.attributes) == 1
+    extent = np.nanmax(bumps.cells[:, numbers], axis=0) - np.nanmin(bumps.cells[:, numbers], axis=0)
+    most = max(np.log(4.0), float(np.log(extent / widths[numbers]).max())) if alone else np.log(8.0)
+    grid = np.linspace(np.log(1 / 20) if alone else -np.log(8.0), most, 32 if alone else 13)
+    scores = [at(float(f)) for f in grid]
+    best = int(np.argmax(scores))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    factor = golden(at, float(low), float(high), 1e-7 if alone else 1e-3)
+    widths = widths.copy()
+    widths[numbers] *= np.exp(factor)
+    return widths
+
+
+def _one(bumps: Bumps, widths: Vector, j: int, score: Callable[[Vector], float], best: float) -> tuple[Vector, float]:
+    """One width, the others held still."""
+    a: Attribute = bumps.attributes[j]
+
+    def with_width(h: float) -> Vector:
+        tried = widths.copy()
+        tried[j] = h
+        return tried
+
+    if isinstance(a, Nominal):
+        most = 0.999 if isinstance(a, Ordinal) else (len(a.values) - 1) / max(len(a.values), 1)
+        tried = with_width(golden(lambda share: score(with_width(share)), 0.0, most, 1e-4))
+    else:
+        middle = float(np.log(widths[j]))
+        tried = with_width(
+            float(
+                np.exp(
+                    golden(lambda log_h: score(with_width(float(np.exp(log_h)))), middle - 1.5, middle + 1.5, 1e-3)
+                )
+            )
+        )
+    found = score(tried)
+    return (tried, found) if found > best else (widths, best)

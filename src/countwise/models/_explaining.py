@@ -1,0 +1,119 @@
+"""Explaining: the terms of a prediction before they are summed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from countwise.bags import Text
+from countwise.errors import OptionError, TableError, listed
+from countwise.frames import Coded, Frame, is_missing
+from countwise.table import Table
+from countwise.working import Section, Step, Working
+from countwise.working.numbers import number
+
+__all__ = ["Explaining", "row_of"]
+
+_LONGEST = 60  # letters of a value in a working
+
+
+def row_of(frame: Frame, row: Any) -> int:
+    """The number of a row, counted from the end if it is negative."""
+    if not isinstance(row, int | np.integer):
+        raise OptionError(f"row must be a whole number, not {row!r}.")
+    if not -frame.n_rows <= row < frame.n_rows:
+        raise TableError(f"There is no row {row}: the table has {frame.n_rows}.")
+    return int(row % frame.n_rows)
+
+
+class Explaining:
+    """Explanations of a fitted classifier whose answer is a sum of terms."""
+
+    def explain(self, X: Any, *, row: int = 0) -> Working:
+        """The working behind the answer for one row.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+        row : int, default=0
+            Which row.
+
+        Returns
+        -------
+        Working
+        """
+        return self._worked(*self._one(X, row))
+
+    def _one(self, X: Any, row: int) -> tuple[Table, Frame]:
+        """One row of a table, encoded and as it was given."""
+        frame = self._open(X)  # type: ignore[attr-defined]
+        row = row_of(frame, row)
+        return self._table(frame, row, row + 1, every=True), frame.slice(row, row + 1)  # type: ignore[attr-defined]
+
+    def _worked(self, table: Table, one: Frame) -> Working:
+        steps, notes = self._steps(table, one)
+        joint = self.log_prior_[None, :].copy()  # type: ignore[attr-defined]
+        self._add_terms(table, joint)  # type: ignore[attr-defined]
+        posterior = np.empty_like(joint)
+        if self._posterior(table, posterior, "proba", self._priors(1)):  # type: ignore[attr-defined]
+            notes.append(self._note_of_zeros())
+        working = Working(
+            target=self.target_.name,  # type: ignore[attr-defined]
+            classes=tuple(self.classes_.tolist()),  # type: ignore[attr-defined]
+            prior=self._prior_step(),  # type: ignore[attr-defined]
+            steps=tuple(steps),
+            log_joint=tuple(joint[0].tolist()),
+            posterior=tuple(posterior[0].tolist()),
+            chosen=int(np.argmax(posterior[0])),
+            notes=tuple(notes),
+            given={name: _shown(column) for name, column in one.columns.items()},
+        )
+        sections = tuple(self._sections(table, working))
+        return replace(working, sections=sections) if sections else working
+
+    def _note_of_zeros(self) -> str:
+        return "Every product is 0, so the prior is given instead; smoothing=1 keeps products above 0."
+
+    def _sections(self, table: Table, working: Working) -> list[Section]:
+        """How the factors came about, where they are more than a count or a formula of one number."""
+        return []
+
+    def _steps(self, table: Table, one: Frame) -> tuple[list[Step], list[str]]:
+        """The steps of each part: the terms of the prediction before they are summed."""
+        steps: list[Step] = []
+        notes: list[str] = []
+        for part in self.parts_:  # type: ignore[attr-defined]
+            shown = _shown(one.columns[part.columns[0]]) if part.how == "same" and part.columns else ""
+            density = self.densities_[part.key]  # type: ignore[attr-defined]
+            if part.how in ("positive", "missing"):
+                shown = density.label(table[part.key], 0)
+            steps += density.steps(part.key, table[part.key], shown)
+            if isinstance(part.of, Text):
+                unknown = part.of.unknown(_cell(one.columns[part.key]) or "")
+                if unknown:
+                    notes.append(f"{listed(unknown)} in {part.key!r}: never seen in training, left out.")
+        return steps, notes
+
+
+def _cell(column: Any) -> Any:
+    """The single cell of a one-row column; None if it is missing."""
+    if isinstance(column, Coded):
+        code = int(column.codes[0])
+        return None if code < 0 else column.categories[code]
+    if not isinstance(column, np.ndarray) or is_missing(column[0]):
+        return None
+    return column[0]
+
+
+def _shown(column: Any) -> str:
+    """A one-row column as a person would write it, on one line; nothing if it is missing."""
+    cell = _cell(column)
+    if cell is None:
+        return ""
+    if isinstance(cell, float | np.floating):
+        return number(float(cell))
+    text = " ".join(str(cell).split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,181 @@
+"""Gaussian discriminants: whole rows as normal laws, with one covariance or one each (002, 003)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.attributes import Attribute, Nominal, Numeric
+from countwise.conditionals.joint import JointGaussian
+from countwise.conditionals.normal import DiagonalNormal, Normal
+from countwise.errors import OptionError, TableError, listed
+from countwise.frames import Frame
+from countwise.models._bayes import Bayes
+from countwise.models._explaining import Explaining
+from countwise.models._quadratic import sections_of
+from countwise.models.logistic import LogisticForm
+from countwise.parts import Part, whole_row
+from countwise.schema import Schema
+from countwise.table import Table
+from countwise.working import Section, Working
+
+__all__ = ["Discriminant"]
+
+
+class Discriminant(Explaining, Bayes):
+    """Gaussian discriminants; see `DiscriminantClassifier`."""
+
+    def __init__(
+        self,
+        covariance: str = "shared",
+        *,
+        divisor: str = "n",
+        shrinkage: Any = None,
+        prior: Any = "raw",
+        missing: str = "em",
+        nominal: str | None = None,
+        types: Any = None,
+    ) -> None:
+        self.covariance = covariance
+        self.divisor = divisor
+        self.shrinkage = shrinkage
+        self.prior = prior
+        self.missing = missing
+        self.nominal = nominal
+        self.types = types
+
+    def _kinds(self, frame: Frame) -> Schema:
+        self._rule()
+        if self.nominal not in (None, "onehot"):
+            raise OptionError(f"nominal={self.nominal!r} is unknown.", hint="give None or 'onehot'.")
+        schema = Schema.kinds(frame, self.types)
+        for a in schema.attributes:
+            self._check(a, frame)
+        return schema
+
+    def _check(self, a: Attribute, frame: Frame) -> None:
+        if isinstance(a, Numeric) or (isinstance(a, Nominal) and (self.nominal == "onehot" or _blank(a, frame))):
+            return
+        if isinstance(a, Nominal):
+            raise TableError(
+                f"{a.name!r} is {a.kind}; a discriminant needs numbers.",
+                hint="nominal='onehot' makes a number of each value; or leave the column out.",
+            )
+        raise TableError(
+            f"{a.name!r} is {a.kind}; a discriminant needs numbers.",
+            hint="X.toarray() makes a sparse matrix dense." if a.kind == "block" else "leave the column out.",
+        )
+
+    def _rule(self) -> JointGaussian:
+        return JointGaussian(self.covariance, self.divisor, self.shrinkage, self.missing)
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        return [whole_row(schema.attributes, self._rule(), "numbers", {*schema, target})]
+
+    # -- what was learned -----------------------------------------------------------
+
+    @property
+    def _law(self) -> Any:
+        self._check_fitted()
+        return next(iter(self.densities_.values()))
+
+    @property
+    def columns_(self) -> tuple[str, ...]:
+        """The numbers in use; of a nominal column one for each of its values but the first."""
+        names: tuple[str, ...] = self._law.names
+        return names
+
+    @property
+    def left_out_(self) -> dict[str, str]:
+        """The numbers that are not in use, and why."""
+        return dict(self._law.left_out)
+
+    @property
+    def means_(self) -> NDArray[np.float64]:
+        """The class means, (classes, columns)."""
+        return np.asarray(self._law.mean)
+
+    @property
+    def covariance_(self) -> NDArray[np.float64]:
+        """Σ: (columns, columns) where it is shared, (classes, columns, columns) where each class has its own."""
+        law = self._law
+        if isinstance(law, Normal):
+            return law.covariance
+        stack = np.stack([np.diag(v) for v in law.sd**2])
+        return np.asarray(stack[0] if self.covariance == "spherical" else stack)
+
+    @property
+    def shrinkage_(self) -> NDArray[np.float64]:
+        """By how much the covariance was shrunk: one number, or one a class."""
+        law = self._law
+        return law.shrinkage if isinstance(law, Normal) else np.zeros(1)
+
+    @property
+    def n_iter_(self) -> int:
+        """Steps of EM; 0 if no cell was missing."""
+        law = self._law
+        return law.n_iter if isinstance(law, Normal) else 0
+
+    @property
+    def n_complete_(self) -> float:
+        """The weight of the rows without a missing cell."""
+        self._check_fitted()
+        return float(self.tallies_[self.parts_[0].key].n_complete.sum())
+
+    # -- forms ------------------------------------------------------------------------
+
+    def logistic_form(self) -> LogisticForm:
+        """The posterior as a sigmoid of w·x + b (two classes), or as a softmax.
+
+        Returns
+        -------
+        LogisticForm
+
+        Raises
+        ------
+        OptionError
+            If the classes have covariances of their own: the form is then quadratic.
+        """
+        law = self._law
+        if self.covariance in ("own", "diagonal"):
+            raise OptionError(
+                f"With covariance={self.covariance!r} the posterior is no sigmoid of w·x + b: its form is quadratic.",
+                hint="covariance='shared' or 'spherical' gives a linear one.",
+            )
+        if isinstance(law, DiagonalNormal):
+            slopes = law.mean / law.sd**2
+            biases = -0.5 * (law.mean * slopes).sum(axis=1)
+        else:
+            whole = law.whole
+            slopes = law.mean @ whole.precision[0]
+            z = law.mean @ whole.whitener[0].T
+            biases = -0.5 * (z * z).sum(axis=1)
+        return LogisticForm(
+            self.target_.name, tuple(self.classes_.tolist()), law.names, slopes, biases + self.log_prior_
+        )
+
+    def _sections(self, table: Table, working: Working) -> list[Section]:
+        law = self._law
+        return sections_of(law, table[self.parts_[0].key], working) if isinstance(law, Normal) else []
+
+    def _steps(self, table: Table, one: Frame) -> Any:
+        steps, notes = super()._steps(table, one)
+        law = self._law
+        if isinstance(law, Normal) and law.n_iter:
+            notes.append(
+                f"Means and covariances are of all rows, gaps filled by EM ({law.n_iter} steps); "
+                f"{self.n_complete_:g} rows had no gap."
+            )
+        if isinstance(law, Normal) and law.redundant:
+            notes.append(
+                f"Left out for a covariance that can be inverted: {listed([str(r) for r in law.redundant])}."
+            )
+        return steps, notes
+
+
+def _blank(a: Nominal, frame: Frame) -> bool:
+    """Whether a column has nothing but missing cells: it may turn out to be numbers."""
+    column = frame.columns[a.name]
+    return type(a) is Nominal and bool(a.grows) and len(a.learn(column).values) == 0

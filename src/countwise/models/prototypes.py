@@ -1,0 +1,161 @@
+"""Nearest prototype: each class is its middle, and a row belongs to the nearest (001, 003)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.attributes import Nominal, Numeric
+from countwise.conditionals.prototype import Middle
+from countwise.errors import OptionError, TableError, listed
+from countwise.frames import Frame
+from countwise.models._bayes import Bayes
+from countwise.models._explaining import Explaining
+from countwise.parts import Part
+from countwise.schema import Schema
+from countwise.table import Table
+from countwise.working import Grid, Section, Working
+from countwise.working.numbers import number
+from countwise.working.text import columns as classes_shown
+
+__all__ = ["Prototype"]
+
+_SHARP = 1e-6  # of the distances between prototypes: where rows have no spread the nearest takes all
+
+
+class Prototype(Explaining, Bayes):
+    """Nearest mean or prototype; see `PrototypeClassifier`."""
+
+    def __init__(
+        self,
+        center: str = "mean",
+        *,
+        metric: str = "euclidean",
+        scale: str | None = "auto",
+        prior: Any = "uniform",
+        types: Any = None,
+        unseen: str = "ignore",
+    ) -> None:
+        self.center = center
+        self.metric = metric
+        self.scale = scale
+        self.prior = prior
+        self.types = types
+        self.unseen = unseen
+
+    def _kinds(self, frame: Frame) -> Schema:
+        for name, known in (
+            ("center", ("mean", "median")),
+            ("metric", ("euclidean", "manhattan")),
+            ("scale", (None, "auto", "deviation")),
+            ("unseen", ("ignore", "error")),
+        ):
+            if getattr(self, name) not in known:
+                raise OptionError(f"{name}={getattr(self, name)!r} is unknown.", hint=f"give one of {listed(known)}.")
+        schema = Schema.kinds(frame, self.types)
+        for a in schema.attributes:
+            if not isinstance(a, Nominal | Numeric):
+                raise TableError(
+                    f"{a.name!r} is {a.kind}; a prototype is of numbers and names.",
+                    hint="X.toarray() makes a sparse matrix dense." if a.kind == "block" else "leave the column out.",
+                )
+        return schema
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        names = any(isinstance(a, Nominal) and not self._is_unknown(a) for a in schema.attributes)
+        rule = Middle(self.center, self.metric, self.scale == "deviation" or (self.scale == "auto" and names))
+        return [Part(a, rule, (a.name,)) for a in schema.attributes]
+
+    def _settle(self) -> None:
+        super()._settle()
+        extent = max((float(np.ptp(d.middles)) / d.scale for d in self.densities_.values()), default=0.0)
+        self._unit = 1.0 if not extent or 1e-100 < extent < 1e100 else extent  # so that squares stay numbers
+        for density in self.densities_.values():
+            density.unit = self._unit if isinstance(density.of, Numeric) else 1.0
+        # rows lie this far from their own prototype, a column; where they do not, the nearest takes all
+        cells = sum(float(d.n.sum()) for d in self.densities_.values())
+        spread = sum(d.away for d in self.densities_.values()) / cells if cells else 0.0
+        temperature = spread if spread > 0 else _SHARP * self._apart()
+        for density in self.densities_.values():
+            density.temperature = temperature
+
+    def _apart(self) -> float:
+        """The mean (squared) distance between prototypes."""
+        total = np.zeros((len(self.classes_), len(self.classes_)))
+        for density in self.densities_.values():
+            gaps = density.middles[:, None] - density.middles
+            gaps = (
+                (gaps != 0).astype(np.float64)
+                if type(density.of) is Nominal
+                else np.abs(gaps) / density.scale / density.unit
+            )
+            total += gaps**2 if density.squared else gaps
+        return float(total.mean()) or 1.0
+
+    @property
+    def prototypes_(self) -> Grid:
+        """The prototype of each class."""
+        self._check_fitted()
+        cells = {
+            name: [density.shown(m) if isinstance(density.of, Nominal) else float(m) for m in density.middles]
+            for name, density in self.densities_.items()
+        }
+        return Grid({self.target_.name: self.classes_.tolist(), **cells})
+
+    def distances(self, X: Any) -> NDArray[np.float64]:
+        """The distance of each row from each class's prototype; a missing cell adds nothing.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+
+        Examples
+        --------
+        >>> from countwise import PrototypeClassifier, samples
+        >>> weather = samples.load("weather").columns("temperature", "humidity", "play")
+        >>> PrototypeClassifier().fit(weather, "play").distances([[66, 90]]).round(6).tolist()
+        [[9.402127, 12.944802]]
+        """
+        frame = self._open(X)
+        table = self._table(frame, 0, frame.n_rows, every=True)
+        total = np.zeros((frame.n_rows, len(self.classes_)))
+        for part in self.parts_:
+            density = self.densities_[part.key]
+            if not density.constant:
+                total += np.nan_to_num(density.distances(table[part.key]), nan=0.0, posinf=np.inf)
+        return (np.sqrt(total) if self.metric == "euclidean" else total) * self._unit
+
+    def _sections(self, table: Table, working: Working) -> list[Section]:
+        shown = classes_shown(working)
+        columns: dict[str, list[Any]] = {"": [], "value": []}
+        columns |= {f"prototype {working.classes[c]}": [] for c in shown}
+        what = "d²" if self.metric == "euclidean" else "d"
+        columns |= {f"{what} {working.classes[c]}": [] for c in shown}
+        total = np.zeros(len(working.classes))
+        for part in self.parts_:
+            density, cells = self.densities_[part.key], table[part.key]
+            gaps = density.distances(cells)[0]
+            if np.isnan(gaps).any() or density.constant:
+                continue
+            total += gaps
+            columns[""].append(part.key)
+            columns["value"].append(density.shown(float(cells[0])))
+            for c in shown:
+                columns[f"prototype {working.classes[c]}"].append(density.shown(density.middles[c]))
+                columns[f"{what} {working.classes[c]}"].append(float(gaps[c]))
+        if not columns[""]:
+            return []
+        ends = np.sqrt(total) if self.metric == "euclidean" else total
+        told = ", ".join(f"{working.classes[c]} {number(float(ends[c]))}" for c in shown)
+        scaled = next(iter(self.densities_.values())).scale != 1 or any(
+            d.scale != 1 for d in self.densities_.values()
+        )
+        note = " (numbers in deviations of their column)" if scaled else ""
+        return [Section(f"Distance from each prototype{note}", Grid(columns), (f"distance: {told}",))]

@@ -1,0 +1,204 @@
+"""Rows: the rows themselves, for what cannot be learned from less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.attributes import Nominal
+from countwise.errors import TableError
+from countwise.table import Table
+from countwise.tallies._base import Progress, joined, plain_numbers
+from countwise.vectors import Vector
+
+__all__ = ["Rows"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The encoded rows of several columns, with their classes and weights, in the order in which they came.
+
+    Parameters
+    ----------
+    given : Nominal
+        The class.
+    of : Vector
+        The attributes.
+    cells : ndarray of float64, shape (rows, attributes), or None
+        Numbers, and codes as numbers; NaN is missing. None: blank.
+    codes : ndarray of int64, shape (rows,)
+        The class of each row.
+    weights : ndarray of float64, shape (rows,)
+        The weight of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Nominal, Numeric, Rows
+    >>> from countwise.table import Table
+    >>> from countwise.vectors import Vector
+    >>> rows = Table({"c": np.array([0, 1], np.uint8), "x": np.array([[1.0, 2.0], [3.0, np.nan]])}, 2)
+    >>> tally = Rows(Nominal("c", ("a", "b")), Vector("x", (Numeric("u"), Numeric("v")))).fill(rows)
+    >>> tally.of_class(1)[0].tolist(), (tally - tally).filled[0].shape
+    ([[3.0, nan]], (0, 2))
+    """
+
+    given: Nominal
+    of: Vector
+    cells: NDArray[np.float64] | None = field(default=None, repr=False)
+    codes: NDArray[np.int64] | None = field(default=None, repr=False)
+    weights: NDArray[np.float64] | None = field(default=None, repr=False)
+
+    @property
+    def filled(self) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+        """Cells, classes and weights; none while blank."""
+        if self.cells is None or self.codes is None or self.weights is None:
+            return np.empty((0, len(self.of.attributes))), np.empty(0, dtype=np.int64), np.empty(0)
+        return self.cells, self.codes, self.weights
+
+    def of_class(self, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+        """The cells and weights of one class, and where its rows stand among all."""
+        cells, codes, weights = self.filled
+        mine = np.flatnonzero(codes == c)
+        return cells[mine], weights[mine], mine
+
+    def fill(self, table: Table) -> Self:
+        """Take the rows of a table."""
+        return self.fill_many([self], table)[0]
+
+    @classmethod
+    def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
+        """A copy of the rows for each request."""
+        weights = np.ones(table.n_rows) if table.weights is None else np.asarray(table.weights, dtype=np.float64)
+        return [
+            replace(
+                blank,
+                cells=np.ascontiguousarray(table[blank.of.name], dtype=np.float64),
+                codes=np.asarray(table[blank.given.name], dtype=np.int64),
+                weights=weights,
+            )
+            for blank in blanks
+        ]
+
+    def __add__(self, other: Self) -> Self:
+        given, of = joined(self.given, other.given), joined(self.of, other.of)
+        sides = (self._over(given, of), other._over(given, of))
+        cells, codes, weights = (np.concatenate([a, b]) for a, b in zip(*sides, strict=True))
+        return replace(self, given=given, of=of, cells=cells, codes=codes, weights=weights)
+
+    def __sub__(self, other: Self) -> Self:
+        given, of = joined(self.given, other.given), joined(self.of, other.of)
+        cells, codes, weights = self._over(given, of)
+        left = weights.copy()
+        waiting: dict[bytes, list[int]] = {}
+        for i, key in enumerate(_keys(cells, codes)):
+            waiting.setdefault(key, []).append(i)
+        gone, gone_codes, gone_weights = other._over(given, of)
+        for key, weight in zip(_keys(gone, gone_codes), gone_weights.tolist(), strict=True):
+            _take_back(waiting.get(key, []), weight, left)
+        kept = left > 0
+        return replace(self, given=given, of=of, cells=cells[kept], codes=codes[kept], weights=left[kept])
+
+    def _over(self, given: Nominal, of: Vector) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """The rows with codes of wider domains."""
+        cells, codes, weights = self.filled
+        if of != self.of:
+            cells = cells.copy()
+            for j, (old, new) in enumerate(zip(self.of.attributes, of.attributes, strict=True)):
+                if isinstance(old, Nominal) and old != new:
+                    cells[:, j] = _recoded(cells[:, j], old, new)
+        if given != self.given:
+            codes = _recoded(codes.astype(np.float64), self.given, given).astype(np.int64)
+        return cells, codes, weights
+
+    def counts(self) -> dict[str, NDArray[np.float64]]:
+        """How often each value of the nominal attributes is there."""
+        cells, _, weights = self.filled
+        found = {}
+        for j, a in enumerate(self.of.attributes):
+            if isinstance(a, Nominal):
+                there = ~np.isnan(cells[:, j])
+                found[a.name] = np.bincount(
+                    cells[there, j].astype(np.int64), weights=weights[there], minlength=len(a.values)
+                )
+        return found
+
+    def within(self, attributes: Mapping[str, Any]) -> Self:
+        """The same rows over narrower domains."""
+        given, of = attributes.get(self.given.name, self.given), attributes.get(self.of.name, self.of)
+        cells, codes, weights = self._over(given, of)
+        return replace(self, given=given, of=of, cells=cells, codes=codes, weights=weights)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for the model file; a missing cell is null."""
+        cells, codes, weights = self.filled
+        written: Any = np.where(np.isnan(cells), None, cells.astype(object))
+        return {
+            "tally": "rows",
+            "given": self.given.name,
+            "of": self.of.name,
+            "cells": written.tolist(),
+            "codes": plain_numbers(codes),
+            "weights": plain_numbers(weights),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
+        """The tally that `to_dict` wrote."""
+        given, of = attributes[data["given"]], attributes[data["of"]]
+        width = len(of.attributes)
+        cells = np.array(data["cells"], dtype=np.float64).reshape(-1, width)
+        codes = np.array(data["codes"], dtype=np.int64)
+        weights = np.array(data["weights"], dtype=np.float64)
+        if codes.shape != (len(cells),) or weights.shape != (len(cells),):
+            raise ValueError("the rows do not fit together")
+        if len(codes) and not (codes.min() >= 0 and codes.max() < len(given.values)):
+            raise ValueError("a row has a class that there is not")
+        _check_codes(cells, of)
+        return cls(given, of, cells, codes, weights)
+
+
+def _check_codes(cells: NDArray[np.float64], of: Vector) -> None:
+    for j, a in enumerate(of.attributes):
+        if isinstance(a, Nominal):
+            known = cells[~np.isnan(cells[:, j]), j]
+            if ((known != np.floor(known)) | (known < 0) | (known >= len(a.values))).any():
+                raise ValueError(f"a row has a value of {a.name!r} that there is not")
+
+
+def _keys(cells: NDArray[np.float64], codes: NDArray[np.int64]) -> list[bytes]:
+    """Rows as bytes: two are the same if every cell is, missing ones included."""
+    plain = np.where(np.isnan(cells), np.nan, cells) + 0.0  # one NaN, one zero
+    whole = np.ascontiguousarray(np.column_stack([plain, codes.astype(np.float64)]))
+    return [row.tobytes() for row in whole]
+
+
+def _take_back(places: list[int], weight: float, left: NDArray[np.float64]) -> None:
+    """Take a weight from the last rows that are the same."""
+    while weight > 1e-12:
+        if not places:
+            raise TableError(
+                "Rows were taken back that had not been counted.",
+                hint="forget only rows that were given to fit or partial_fit.",
+            )
+        last = places[-1]
+        taken = min(weight, float(left[last]))
+        rest = left[last] - taken
+        left[last] = rest if rest > 1e-9 * taken else 0.0
+        weight -= taken
+        if left[last] == 0:
+            places.pop()
+
+
+def _recoded(column: NDArray[np.float64], old: Nominal, new: Any) -> NDArray[np.float64]:
+    """Codes of one domain as codes of another; what it does not have is missing."""
+    if not isinstance(new, Nominal):  # nothing was met while the attribute was not known
+        return column
+    place = {value: float(i) for i, value in enumerate(new.values)}
+    table = np.array([*(place.get(value, np.nan) for value in old.values), np.nan])
+    known = np.where(np.isnan(column), len(old.values), column).astype(np.int64)
+    return table[known]

@@ -1,0 +1,356 @@
+"""Scatter: the moments of vectors, mean and scatter matrix, for each pattern of missing cells.
+
+Rows in which the same cells are there share one mean and one scatter matrix a class. That is all
+that a Gaussian law of whole rows needs to know, missing cells included: EM over these tallies is EM over the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.attributes import Nominal
+from countwise.columns import refuse_infinity
+from countwise.errors import TableError
+from countwise.table import Table
+from countwise.tallies._base import BLOCK, Progress, joined, narrowed, plain_numbers, refuse_negative, spread
+from countwise.tallies._cells import Cells, merged, nothing, parted
+from countwise.tallies.moments import too_large
+from countwise.vectors import Vector
+
+__all__ = ["Scatter"]
+
+_MOST_BYTES = 1 << 32  # of moments: beyond it the patterns of missing cells are too many to be kept
+Patterns = dict[bytes, Cells]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scatter:
+    """(n, mean, scatter matrix) of a vector in each class, for each pattern of cells that are there.
+
+    Parameters
+    ----------
+    given : Nominal
+        The class.
+    of : Vector
+        The attributes.
+    higher : bool
+        Whether third and fourth moments of the complete rows are kept too (Ledoit and Wolf ask for them).
+    cells : dict of bytes to Cells, or None
+        By the attributes that are there, a bit each. None: blank.
+    worn : bool
+        Whether rows were taken back that were far larger than what remains, so that digits are lost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Nominal, Numeric, Scatter
+    >>> from countwise.table import Table
+    >>> from countwise.vectors import Vector
+    >>> rows = Table({"c": np.zeros(3, np.uint8), "x": [np.array([1.0, 3.0, 5.0]), np.array([1.0, 2.0, np.nan])]}, 3)
+    >>> tally = Scatter(Nominal("c", ("a",)), Vector("x", (Numeric("u"), Numeric("v")))).fill(rows)
+    >>> tally.complete.mean.tolist(), tally.complete.scatter.tolist()
+    ([[2.0, 1.5]], [[[2.0, 1.0], [1.0, 0.5]]])
+    >>> tally.n_complete.tolist(), tally.n_patterns
+    ([2.0], 2)
+    """
+
+    given: Nominal
+    of: Vector
+    higher: bool = False
+    cells: Patterns | None = field(default=None, repr=False)
+    worn: bool = False
+
+    # -- what is in it -------------------------------------------------------------
+
+    @property
+    def patterns(self) -> list[tuple[NDArray[np.bool_], Cells]]:
+        """The numbers that are there, as a mask, and their moments; the most complete rows first."""
+        owners, found = self.of.owners, []
+        for key, cells in (self.cells or {}).items():
+            found.append((self._present(key)[owners], cells))
+        return sorted(found, key=lambda pair: (-int(pair[0].sum()), (~pair[0]).tolist()))
+
+    @property
+    def n_patterns(self) -> int:
+        """How many patterns of missing cells there are, that of no missing cell included."""
+        return len(self.cells or {})
+
+    @property
+    def complete(self) -> Cells:
+        """The moments of the rows without a missing cell."""
+        found = (self.cells or {}).get(self._full)
+        return nothing(len(self.given.values), len(self.of.names), higher=self.higher) if found is None else found
+
+    @property
+    def n_complete(self) -> NDArray[np.float64]:
+        """The weight of the rows without a missing cell, a class."""
+        return self.complete.n
+
+    def margins(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """(n, mean, M2) of each number on its own, (classes, numbers): from all rows in which it is there."""
+        from countwise.tallies.moments import merge
+
+        shape = (len(self.given.values), len(self.of.names))
+        total = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
+        for there, cells in self.patterns:
+            part = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
+            part[0][:, there] = cells.n[:, None]
+            part[1][:, there] = cells.mean
+            if cells.scatter is not None:
+                part[2][:, there] = np.einsum("kjj->kj", cells.scatter)
+            total = merge(total, part)
+        return total
+
+    def counts(self) -> dict[str, NDArray[np.float64]]:
+        """How often each value of the nominal attributes is there."""
+        n, mean, _ = self.margins()
+        often, owners = (n * mean).sum(axis=0), self.of.owners
+        return {a.name: often[owners == i] for i, a in enumerate(self.of.attributes) if isinstance(a, Nominal)}
+
+    @property
+    def _full(self) -> bytes:
+        # an attribute of which no value was met yet is missing everywhere
+        return np.packbits(np.array(self.of.widths, dtype=np.int64) > 0).tobytes()
+
+    def _present(self, key: bytes) -> NDArray[np.bool_]:
+        bits = np.unpackbits(np.frombuffer(key, dtype=np.uint8), count=len(self.of.attributes))
+        return bits.astype(bool)
+
+    # -- filling --------------------------------------------------------------------
+
+    def fill(self, table: Table) -> Self:
+        """Gather the moments of the rows of a table."""
+        return self.fill_many([self], table)[0]
+
+    @classmethod
+    def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
+        """One after the other: each takes all its columns in one pass."""
+        return [blank._filled(table, progress) for blank in blanks]
+
+    def _filled(self, table: Table, progress: Progress | None) -> Self:
+        columns, codes = table[self.of.name], table[self.given.name]
+        weights = None if table.weights is None else np.asarray(table.weights, dtype=np.float64)
+
+        def work(start: int, stop: int) -> Patterns:
+            part = None if weights is None else weights[start:stop]
+            return self._block([c[start:stop] for c in columns], codes[start:stop], part)
+
+        total: Patterns = {}
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is reported below
+            for piece in _kernels.over_blocks(len(codes), BLOCK, work, progress=progress):
+                total = _together(total, piece)
+        self._refuse_infinity(total, columns)
+        return replace(self, cells=total)
+
+    def _block(self, columns: list[Any], codes: NDArray[Any], weights: Any) -> Patterns:
+        k = len(self.given.values)
+        incomplete = np.zeros(len(codes), dtype=np.uint8)
+        found: Patterns = {}
+        n, mean, scatter = _kernels.class_scatter(columns, codes, weights, k, incomplete)
+        if n.any():
+            found[self._full] = Cells(n, mean, scatter)
+        gaps = np.flatnonzero(incomplete)
+        if self.higher:
+            whole = np.flatnonzero(incomplete == 0)
+            found = {key: self._with_higher(cells, columns, codes, weights, whole) for key, cells in found.items()}
+        if len(gaps):
+            part = None if weights is None else weights[gaps]
+            found.update(self._with_gaps([np.asarray(c[gaps], dtype=np.float64) for c in columns], codes[gaps], part))
+        return found
+
+    def _with_higher(self, cells: Cells, columns: Any, codes: Any, weights: Any, whole: NDArray[Any]) -> Cells:
+        square = cells.scattered().shape
+        third, fourth = np.zeros(square), np.zeros(square)
+        for c in range(len(cells.n)):
+            rows = whole[codes[whole] == c]
+            away = np.stack([np.asarray(x[rows], dtype=np.float64) for x in columns], axis=1) - cells.mean[c]
+            squared = away * away
+            weighted = squared if weights is None else squared * weights[rows][:, None]
+            third[c], fourth[c] = weighted.T @ away, weighted.T @ squared
+        return cells._replace(higher=(third, fourth))
+
+    def _with_gaps(self, columns: list[Any], codes: NDArray[Any], weights: Any) -> Patterns:
+        """The rows with missing cells, pattern by pattern."""
+        cells = np.stack(columns, axis=1)
+        present = np.zeros((len(cells), len(self.of.attributes)), dtype=bool)
+        owners, first = np.unique(self.of.owners, return_index=True)
+        present[:, owners] = ~np.isnan(cells[:, first])  # one number tells whether its attribute is there
+        bits = np.packbits(present, axis=1)
+        keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
+        distinct, which = np.unique(keys, return_inverse=True)
+        order = np.argsort(which, kind="stable")
+        ends = np.cumsum(np.bincount(which, minlength=len(distinct)))
+        self._refuse_many(len(distinct), int((~np.isnan(cells)).sum(axis=1).max()))
+        found: Patterns = {}
+        for key, stop, start in zip(distinct, ends.tolist(), [0, *ends[:-1].tolist()], strict=True):
+            rows, there = order[start:stop], self._present(key.tobytes())[self.of.owners]
+            if there.any():  # a row without any cell tells only its class
+                own = None if weights is None else weights[rows]
+                found[key.tobytes()] = self._alike(cells[rows][:, there], codes[rows], own)
+        return found
+
+    def _alike(self, cells: NDArray[np.float64], codes: NDArray[Any], weights: Any) -> Cells:
+        """Rows in which the same cells are there."""
+        k = len(self.given.values)
+        if len(cells) == 1:
+            n, mean = np.zeros(k), np.zeros((k, cells.shape[1]))
+            n[codes[0]] = 1.0 if weights is None else weights[0]
+            mean[codes[0]] = cells[0]
+            return Cells(n, mean, None)
+        gaps = np.zeros(len(cells), dtype=np.uint8)
+        return Cells(*_kernels.class_scatter(list(cells.T), codes, weights, k, gaps))
+
+    def _refuse_many(self, patterns: int, numbers: int) -> None:
+        if patterns * len(self.given.values) * numbers * 8 > _MOST_BYTES:
+            raise _too_many(patterns)
+
+    def _refuse_infinity(self, total: Patterns, columns: Sequence[NDArray[Any]]) -> None:
+        """Moments that are not finite come from an infinity, or from numbers too large to be squared."""
+        owners = self.of.owners
+        for key, cells in total.items():
+            finite = np.isfinite(cells.mean).all(axis=0) & np.isfinite(cells.scattered()).all(axis=(0, 1))
+            if finite.all():
+                continue
+            there = np.flatnonzero(self._present(key)[owners])
+            refuse_infinity({self.of.attributes[owners[j]].name: columns[j] for j in there.tolist()})
+            diagonal = np.isfinite(np.einsum("kjj->kj", cells.scattered())).all(axis=0)
+            bad = there[int(np.argmin(finite if diagonal.all() else diagonal))]
+            raise too_large(self.of.attributes[owners[bad]].name)
+
+    # -- merging and taking back ------------------------------------------------------
+
+    def __add__(self, other: Self) -> Self:
+        given, of = joined(self.given, other.given), joined(self.of, other.of)
+        total = _together(self._over(given, of), other._over(given, of))
+        return replace(self, given=given, of=of, cells=total, worn=self.worn or other.worn)
+
+    def __sub__(self, other: Self) -> Self:
+        given, of = joined(self.given, other.given), joined(self.of, other.of)
+        total, worn = dict(self._over(given, of)), self.worn
+        for key, part in other._over(given, of).items():
+            whole = total.get(key)
+            refuse_negative(-part.n if whole is None else whole.n - part.n, "the number of rows")
+            assert whole is not None  # noqa: S101 - refused just above
+            rest = parted(whole, part)
+            before, after = (np.einsum("kjj->kj", c.scattered()) for c in (whole, rest))
+            worn = worn or bool(((rest.n > 1)[:, None] & (after < 1e-9 * before)).any())
+            if rest.n.any():
+                total[key] = rest
+            else:
+                del total[key]
+        return replace(self, given=given, of=of, cells=total, worn=worn)
+
+    def _over(self, given: Nominal, of: Vector) -> Patterns:
+        """The moments over wider domains: a value that was not met is 0 in every row."""
+        if self.cells is None:
+            return {}
+        if given == self.given and of == self.of:
+            return self.cells
+        places, wider = self.of.places_in(of), of.owners
+        found: Patterns = {}
+        for key, cells in self.cells.items():
+            present = self._present(key)
+            old = places[present[self.of.owners]]
+            position = np.cumsum(present[wider]) - 1  # of each number among those that are there
+            found[key] = _relaid(cells, position[old], int(present[wider].sum()), self.given, given)
+        return found
+
+    def within(self, attributes: Mapping[str, Any]) -> Self:
+        """The same moments over fewer classes and values."""
+        given, of = attributes.get(self.given.name, self.given), attributes.get(self.of.name, self.of)
+        if self.cells is None or (given == self.given and of == self.of):
+            return replace(self, given=given, of=of)
+        kept, found = of.places_in(self.of), {}
+        for key, cells in self.cells.items():
+            there = self._present(key)[self.of.owners]
+            own = (np.cumsum(there) - 1)[[j for j in kept.tolist() if there[j]]]
+            higher = None if cells.higher is None else tuple(m[:, own][:, :, own] for m in cells.higher)
+            scatter = None if cells.scatter is None else cells.scatter[:, own][:, :, own]
+            narrow = Cells(cells.n, cells.mean[:, own], scatter, higher)  # type: ignore[arg-type]
+            found[key] = _by_class(narrow, lambda part: narrowed(part, 0, self.given, given))
+        return replace(self, given=given, of=of, cells=found)
+
+    # -- plain data -------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for the model file."""
+        return {
+            "tally": "scatter",
+            "given": self.given.name,
+            "of": self.of.name,
+            "higher": self.higher,
+            "cells": {
+                key.hex(): [
+                    *(None if part is None else plain_numbers(part) for part in cells[:3]),
+                    None if cells.higher is None else [plain_numbers(m) for m in cells.higher],
+                ]
+                for key, cells in (self.cells or {}).items()
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
+        """The tally that `to_dict` wrote."""
+        blank = cls(attributes[data["given"]], attributes[data["of"]], bool(data["higher"]))
+        cells = {bytes.fromhex(key): blank._read(bytes.fromhex(key), parts) for key, parts in data["cells"].items()}
+        return replace(blank, cells=cells)
+
+    def _read(self, key: bytes, parts: Sequence[Any]) -> Cells:
+        if len(key) != len(self._full):
+            raise ValueError("a pattern of missing cells does not fit the columns")
+        k, d = len(self.given.values), int(self._present(key)[self.of.owners].sum())
+
+        def square(m: Any) -> NDArray[np.float64]:
+            return np.array(m, dtype=np.float64).reshape(k, d, d)
+
+        n = np.array(parts[0], dtype=np.float64).reshape(k)
+        mean = np.array(parts[1], dtype=np.float64).reshape(k, d)
+        scatter = None if parts[2] is None else square(parts[2])
+        return Cells(n, mean, scatter, None if parts[3] is None else (square(parts[3][0]), square(parts[3][1])))
+
+
+def _together(a: Patterns, b: Patterns) -> Patterns:
+    """The moments of two sets of rows, pattern by pattern."""
+    total = dict(a)
+    for key, cells in b.items():
+        total[key] = merged(total[key], cells) if key in total else cells
+    if sum(cells.nbytes for cells in total.values()) > _MOST_BYTES:
+        raise _too_many(len(total))
+    return total
+
+
+def _too_many(patterns: int) -> TableError:
+    return TableError(
+        f"The missing cells lie in {patterns} different patterns, too many to be kept with their moments.",
+        hint="leave out the columns with most gaps, or use missing='complete' (complete rows alone).",
+    )
+
+
+def _by_class(cells: Cells, relay: Any) -> Cells:
+    higher = None if cells.higher is None else (relay(cells.higher[0]), relay(cells.higher[1]))
+    return Cells(relay(cells.n), relay(cells.mean), None if cells.scatter is None else relay(cells.scatter), higher)
+
+
+def _relaid(cells: Cells, places: NDArray[Any], width: int, old: Nominal, new: Nominal) -> Cells:
+    """Numbers at their places in a wider vector, classes in a wider domain."""
+
+    def vector(part: NDArray[np.float64]) -> NDArray[np.float64]:
+        wide = np.zeros((len(part), width))
+        wide[:, places] = part
+        return wide
+
+    def square(part: NDArray[np.float64]) -> NDArray[np.float64]:
+        wide = np.zeros((len(part), width, width))
+        wide[:, places[:, None], places[None, :]] = part
+        return wide
+
+    scatter = None if cells.scatter is None else square(cells.scatter)
+    higher = None if cells.higher is None else (square(cells.higher[0]), square(cells.higher[1]))
+    wide = Cells(cells.n, vector(cells.mean), scatter, higher)
+    return _by_class(wide, lambda part: spread(part, 0, old, new))
