@@ -154,6 +154,17 @@ struct Kernels {
     // weights.data may be null.
     double (*sum_log_share)(const double* joint, std::size_t rows, std::size_t classes, std::size_t c, Column weights,
                             double least);
+    // Of the three below: a 1 is written to `incomplete` for every row with a NaN, which adds nothing, else a 0. The
+    // sums are to be 0 before.
+    void (*class_scatter)(const Column* columns, std::size_t n_columns, Column codes, const double* weights,
+                          std::size_t rows, std::size_t n_classes, std::uint8_t* incomplete, double* n, double* mean,
+                          double* scatter);
+    // The factors are (classes, height, columns).
+    void (*add_quadratic)(const Column* columns, std::size_t n_columns, const double* centers, const double* factors,
+                          std::size_t height, std::size_t rows, std::size_t classes, double* out,
+                          std::uint8_t* incomplete);
+    void (*add_linear)(const Column* columns, std::size_t n_columns, const double* center, const double* slopes,
+                       std::size_t rows, std::size_t classes, double* out, std::uint8_t* incomplete);
 };
 
 }  // namespace countwise

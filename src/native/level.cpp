@@ -40,6 +40,9 @@ const Kernels kernels = {
     kmeans_1d,
     gaussian_left_out,
     sum_log_share,
+    class_scatter,
+    add_quadratic,
+    add_linear,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

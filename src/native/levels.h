@@ -54,5 +54,11 @@ void kmeans_1d(const double* values, const double* weights, size_t n, size_t k, 
 void cut_codes(Column column, size_t rows, const double* edges, size_t n_edges, Type type, void* out);
 void gaussian_left_out(const LeftOut& law, const double* values, size_t n, char* out, ptrdiff_t stride);
 double sum_log_share(const double* joint, size_t rows, size_t classes, size_t c, Column weights, double least);
+void class_scatter(const Column* columns, size_t n_columns, Column codes, const double* weights, size_t rows,
+                   size_t n_classes, std::uint8_t* incomplete, double* n, double* mean, double* scatter);
+void add_quadratic(const Column* columns, size_t n_columns, const double* centers, const double* factors,
+                   size_t height, size_t rows, size_t classes, double* out, std::uint8_t* incomplete);
+void add_linear(const Column* columns, size_t n_columns, const double* center, const double* slopes, size_t rows,
+                size_t classes, double* out, std::uint8_t* incomplete);
 
 }  // namespace countwise::COUNTWISE_LEVEL

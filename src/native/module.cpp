@@ -213,4 +213,5 @@ NB_MODULE(_native, m) {
     define_cuts(m);
     define_pairs(m);
     define_scores(m);
+    define_scatter(m);
 }

@@ -22,5 +22,6 @@ void define_gauss(nb::module_& m);
 void define_cuts(nb::module_& m);
 void define_pairs(nb::module_& m);
 void define_scores(nb::module_& m);
+void define_scatter(nb::module_& m);
 
 }  // namespace countwise

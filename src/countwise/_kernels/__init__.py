@@ -22,11 +22,14 @@ from countwise._kernels.threads import over_blocks, over_items, thread_count
 __all__ = [
     "LEVEL",
     "add_gaussian",
+    "add_linear",
     "add_lookup",
     "add_poisson",
+    "add_quadratic",
     "argmax_rows",
     "best_cut",
     "class_moments",
+    "class_scatter",
     "count_codes",
     "count_right",
     "csr_add",
@@ -90,11 +93,14 @@ else:
 
 # Assigned one by one, so that type checkers and readers see every name.
 add_gaussian = _chosen.add_gaussian
+add_linear = _chosen.add_linear
 add_lookup = _chosen.add_lookup
 add_poisson = _chosen.add_poisson
+add_quadratic = _chosen.add_quadratic
 argmax_rows = _chosen.argmax_rows
 best_cut = _chosen.best_cut
 class_moments = _chosen.class_moments
+class_scatter = _chosen.class_scatter
 count_codes = _chosen.count_codes
 count_right = _chosen.count_right
 csr_add = _chosen.csr_add

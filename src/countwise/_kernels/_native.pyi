@@ -3,10 +3,16 @@ from countwise._kernels.reference import (
     add_gaussian as add_gaussian,
 )
 from countwise._kernels.reference import (
+    add_linear as add_linear,
+)
+from countwise._kernels.reference import (
     add_lookup as add_lookup,
 )
 from countwise._kernels.reference import (
     add_poisson as add_poisson,
+)
+from countwise._kernels.reference import (
+    add_quadratic as add_quadratic,
 )
 from countwise._kernels.reference import (
     argmax_rows as argmax_rows,
@@ -16,6 +22,9 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     class_moments as class_moments,
+)
+from countwise._kernels.reference import (
+    class_scatter as class_scatter,
 )
 from countwise._kernels.reference import (
     count_codes as count_codes,

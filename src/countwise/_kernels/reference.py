@@ -48,6 +48,15 @@ from countwise._kernels.reference_pairs import (
 from countwise._kernels.reference_pairs import (
     pair_counts as pair_counts,
 )
+from countwise._kernels.reference_scatter import (
+    add_linear as add_linear,
+)
+from countwise._kernels.reference_scatter import (
+    add_quadratic as add_quadratic,
+)
+from countwise._kernels.reference_scatter import (
+    class_scatter as class_scatter,
+)
 from countwise._kernels.reference_scores import (
     gaussian_left_out as gaussian_left_out,
 )
