@@ -1,0 +1,8 @@
+"""Pictures: for those who have matplotlib, and some for those who have not."""
+
+from __future__ import annotations
+
+from countwise.plots.search import plot_search
+from countwise.plots.widths import plot_width
+
+__all__ = ["plot_search", "plot_width"]
