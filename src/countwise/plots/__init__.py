@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from countwise.plots.boundaries import compare_boundaries
 from countwise.plots.search import plot_search
 from countwise.plots.widths import plot_width
 
-__all__ = ["plot_search", "plot_width"]
+__all__ = ["compare_boundaries", "plot_search", "plot_width"]
