@@ -1,25 +1,12 @@
-"""Pictures, for those who have matplotlib."""
+"""A search for attributes, drawn."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from countwise.errors import OptionError
+from countwise.plots.style import INK, MARK, SOFT, axes, bare
 
 __all__ = ["plot_search"]
-
-INK, SOFT, MARK = "#1f3a5f", "#b8c4d3", "#c8102e"
-
-
-def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
-    """The axes to draw on; new ones if none are given."""
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise OptionError("Pictures need matplotlib.", hint="pip install countwise[plot].") from None
-    return plt.subplots(figsize=size, layout="constrained")[1]
 
 
 def plot_search(search: Any, ax: Any = None) -> Any:
@@ -66,7 +53,6 @@ def plot_search(search: Any, ax: Any = None) -> Any:
     ax.set_ylabel(f"cross-validated {scoring.replace('_', ' ')}")
     backwards = " (from right to left)" if search.direction == "backward" else ""
     ax.set_title(f"{search.direction} search{backwards}", loc="left", fontsize=10)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    bare(ax)
     ax.legend(frameon=False, fontsize=8)
     return ax

@@ -1,0 +1,9 @@
+"""Pictures: for those who have matplotlib, and some for those who have not."""
+
+from __future__ import annotations
+
+from countwise.plots.boundaries import compare_boundaries
+from countwise.plots.search import plot_search
+from countwise.plots.widths import plot_width
+
+__all__ = ["compare_boundaries", "plot_search", "plot_width"]

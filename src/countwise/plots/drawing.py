@@ -1,0 +1,155 @@
+"""Decision regions by matplotlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import OptionError
+from countwise.plots.regions import Panel, Scene
+from countwise.plots.style import DARK, QUIET, columns_for, look, mixed, pyplot, shortened, strength, wrapped
+
+__all__ = ["draw"]
+
+_SMALL = 8
+
+
+def draw(scene: Scene, ax: Any) -> NDArray[Any]:
+    """Draw a scene on given axes, or on a figure of its own.
+
+    Parameters
+    ----------
+    scene : Scene
+        What to draw.
+    ax : matplotlib Axes, sequence of them, or None
+        Where: one for each panel.
+
+    Returns
+    -------
+    ndarray of Axes, one a panel
+    """
+    own = ax is None
+    places = _figure(len(scene.panels)) if own else _given(ax, len(scene.panels))
+    for place, panel in zip(places, scene.panels, strict=True):
+        _draw_panel(place, panel, scene)
+    if own:
+        _label_outside(places)
+        _around_figure(places[0].figure, scene)
+    else:
+        _around_axes(places, scene)
+    return places
+
+
+def _figure(panels: int) -> NDArray[Any]:
+    columns = columns_for(panels)
+    rows = -(-panels // columns)
+    size = (4.9, 4.4) if panels == 1 else (0.6 + (3.9 if columns == 2 else 3.3) * columns, 0.6 + 3.5 * rows)
+    figure, grid = pyplot().subplots(
+        rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
+    flat = grid.ravel()
+    for place in flat[panels:]:
+        place.remove()
+    return np.asarray(flat[:panels])
+
+
+def _label_outside(places: NDArray[Any]) -> None:
+    """Numbers and names of axes where no other panel stands below, or to the left."""
+    columns = columns_for(len(places))
+    for i, place in enumerate(places):
+        if i + columns < len(places):
+            place.set_xlabel("")
+        place.tick_params(labelbottom=i + columns >= len(places))
+        if i % columns:
+            place.set_ylabel("")
+
+
+def _given(ax: Any, panels: int) -> NDArray[Any]:
+    places = np.asarray(ax, dtype=object).ravel()
+    if len(places) != panels:
+        raise OptionError(f"There are {panels} models and {len(places)} axes; each model has its own.")
+    return places
+
+
+def _draw_panel(ax: Any, panel: Panel, scene: Scene) -> None:
+    (left, right), (low, high) = scene.ground.limits
+    ax.imshow(_colors(panel), extent=(left, right, low, high), origin="lower", aspect="auto", interpolation="nearest")
+    from matplotlib.collections import LineCollection
+
+    ax.add_collection(
+        LineCollection(list(panel.lines), colors=DARK, linewidths=0.9, capstyle="round", label="boundary"),
+        autolim=False,
+    )
+    small = len(scene.shown) > 300
+    for code in range(len(scene.classes)):
+        rows = scene.shown[scene.codes[scene.shown] == code]
+        if len(rows):
+            color, mark = look(code)
+            ax.scatter(*scene.ground.xy[rows].T, s=12 if small else 26, c=color, marker=mark, edgecolors="white",
+                       linewidths=0.5, label=str(scene.classes[code]), zorder=3)  # fmt: skip
+    rows = scene.shown[panel.wrong[scene.shown]]
+    if len(rows):
+        ax.scatter(*scene.ground.xy[rows].T, s=36 if small else 80, linewidths=0.8 if small else 1.1, label="wrong",
+                   facecolors="none", edgecolors=DARK, alpha=1.0 if len(rows) <= 100 else 0.6, zorder=4)  # fmt: skip
+    ax.set_xlim(left, right)
+    ax.set_ylim(low, high)
+    ax.set_xlabel(scene.ground.pair[0])
+    ax.set_ylabel(scene.ground.pair[1])
+    ax.tick_params(labelsize=_SMALL, color=QUIET)
+    for spine in ax.spines.values():
+        spine.set_color(QUIET)
+        spine.set_linewidth(0.8)
+    wide = 72 * ax.get_position().width * ax.figure.get_size_inches()[0]
+    ax.set_title(shortened(panel.title, wide, 10.5), loc="left", fontsize=10.5, fontweight="bold", pad=19)
+    ax.annotate(panel.subtitle, (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points", fontsize=_SMALL,
+                color=QUIET)  # fmt: skip
+
+
+def _colors(panel: Panel) -> NDArray[Any]:
+    """Red, green and blue of each pixel."""
+    solid = np.array([mixed(look(code)[0], 1.0) for code in range(int(panel.codes.max()) + 1)], dtype=np.float64)
+    share = np.broadcast_to(strength(panel.sure), panel.codes.shape)[..., None]
+    return np.asarray((255 + share * (solid[panel.codes] - 255)).round().astype(np.uint8))
+
+
+def _handles(scene: Scene) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    def dot(**how: Any) -> Any:
+        return Line2D([], [], linestyle="none", **how)
+
+    handles = [
+        dot(marker=look(code)[1], color=look(code)[0], markeredgecolor="white", markeredgewidth=0.5, markersize=6.5,
+            label=str(value))
+        for code, value in enumerate(scene.classes)
+    ]  # fmt: skip
+    if any(panel.wrong[scene.shown].any() for panel in scene.panels):
+        handles.append(dot(marker="o", markerfacecolor="none", markeredgecolor=DARK, markersize=9, label="wrong"))
+    return handles
+
+
+def _around_figure(figure: Any, scene: Scene) -> None:
+    """The legend above, the caption below."""
+    handles = _handles(scene)
+    points = 72 * figure.get_size_inches()[0]
+    widest = max(len(handle.get_label()) for handle in handles) + 4
+    across = max(1, min(len(handles), int(points / 5 / widest)))
+    figure.legend(handles=handles, loc="outside upper left", ncols=across, frameon=False,
+                  fontsize=9, handletextpad=0.2, columnspacing=1.4, title=scene.ground.target,
+                  title_fontsize=9, alignment="left")  # fmt: skip
+    if scene.caption:
+        text = "\n".join(wrapped(scene.caption, points - 20, _SMALL))
+        figure.supxlabel(text, x=0.012, ha="left", fontsize=_SMALL, color=QUIET)
+
+
+def _around_axes(places: NDArray[Any], scene: Scene) -> None:
+    """The same within axes whose figure is not ours."""
+    places[-1].legend(handles=_handles(scene), fontsize=_SMALL, title=scene.ground.target, title_fontsize=_SMALL)
+    if scene.caption:
+        first = places[0]
+        wide = 72 * first.get_position().width * first.figure.get_size_inches()[0]
+        first.annotate("\n".join(wrapped(scene.caption, wide, _SMALL - 1)), (0, 0), (0, -36), va="top", color=QUIET,
+                       xycoords="axes fraction", textcoords="offset points", fontsize=_SMALL - 1)  # fmt: skip

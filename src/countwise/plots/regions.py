@@ -1,0 +1,295 @@
+"""What models say of every place of a picture, and of the rows in it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.columns import plain
+from countwise.errors import DataWarning, OptionError, TableError, did_you_mean, listed
+from countwise.frames import Frame
+from countwise.outputs import chosen, library_of, rebuilt, rows_of
+from countwise.plots.contours import boundary
+from countwise.plots.ground import MOST, Ground, spread_out
+from countwise.plots.still import Still, moved, still
+
+__all__ = ["Panel", "Scene", "by_title", "scene"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """What one model says.
+
+    Parameters
+    ----------
+    title : str
+        What the model is called.
+    alone : bool
+        Whether it was fitted for the picture, on the two attributes alone.
+    codes : ndarray of int, shape (resolution, resolution)
+        The class at the center of each pixel, from the lowest row up.
+    sure : ndarray of the same shape, or None
+        By how much the probability of that class leads that of the next, if the model tells.
+    lines : ndarray, shape (segments, 2, 2)
+        The boundary.
+    wrong : ndarray of bool, shape (rows,)
+        Which rows of the ground it gets wrong.
+    """
+
+    title: str
+    alone: bool
+    codes: NDArray[np.int64]
+    sure: NDArray[np.float64] | None
+    lines: NDArray[np.float64]
+    wrong: NDArray[np.bool_]
+
+    @property
+    def subtitle(self) -> str:
+        """The training error, and what the model was fitted on if that is not the user's doing."""
+        error = f"{int(self.wrong.sum())} of {len(self.wrong)} row{'s' * (len(self.wrong) != 1)} wrong"
+        return f"{error}; fitted on these two alone" if self.alone else error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """All that is to be drawn, by whatever draws.
+
+    Parameters
+    ----------
+    ground : Ground
+        The rows.
+    classes : tuple
+        Those of the rows, then those that only a model knows.
+    codes : ndarray of int
+        The class of each row.
+    shown : ndarray of int
+        The rows that are drawn.
+    panels : list of Panel
+        One a model.
+    caption : str
+        What a reader should know.
+    """
+
+    ground: Ground
+    classes: tuple[Any, ...]
+    codes: NDArray[np.int64]
+    shown: NDArray[np.int64]
+    panels: list[Panel]
+    caption: str
+
+
+def by_title(models: Any) -> Mapping[str, Any]:
+    """Models by title: a mapping as it is, a list by the names of their classes, one on its own likewise."""
+    if isinstance(models, Mapping):
+        return {str(title): model for title, model in models.items()}
+    several = list(models) if isinstance(models, list | tuple) else [models]
+    names = [_title(model) for model in several]
+    titles = [
+        f"{name} {names[: i + 1].count(name)}" if names.count(name) > 1 else name for i, name in enumerate(names)
+    ]
+    return dict(zip(titles, several, strict=True))
+
+
+def _title(model: Any) -> str:
+    while hasattr(model, "steps"):
+        model = model.steps[-1][1]
+    return type(model).__name__
+
+
+def scene(ground: Ground, models: Mapping[str, Any], at: Any, resolution: int, probabilities: bool) -> Scene:
+    """Ask every model about every place and every row."""
+    stands = still(ground.frame, at, ground.pair)
+    asked = {title: _Asked.of(title, model, ground) for title, model in models.items()}
+    known = (plain(c) for one in asked.values() for c in np.asarray(getattr(one.model, "classes_", ())).tolist())
+    classes = tuple(dict.fromkeys((*ground.classes, *known)))
+    panels = [_panel(title, one, ground, stands, classes, resolution, probabilities) for title, one in asked.items()]
+    shown = spread_out(ground.xy)
+    codes = _codes(ground.y, classes, "y")
+    others = dict.fromkeys(name for one in asked.values() for name in one.frame.names if name not in ground.pair)
+    caption = _caption(ground, {name: stands[name] for name in others}, panels, len(shown))
+    return Scene(ground, classes, codes, shown, panels, caption)
+
+
+def _caption(ground: Ground, others: Mapping[str, Still], panels: list[Panel], shown: int) -> str:
+    said = list(ground.notes)
+    if shown < len(ground.rows):
+        said.append(f"{MOST} of {len(ground.rows)} rows are drawn, a spread-out sample.")
+    if any(panel.sure is not None for panel in panels):
+        said.append("Paler where a model is less sure.")
+    if others:
+        parts = [f"{name} = {stand.text}" for name, stand in list(others.items())[:6]]
+        rest = len(others) - len(parts)
+        words = ", ".join(parts) + (f" and {rest} more" if rest else "")
+        said.append(f"Regions are for {words}; rows have values of their own.")
+    return " ".join(said)
+
+
+# -- one model ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """A fitted model with the columns that it takes, in a kind of table that it takes."""
+
+    model: Any
+    X: Any
+    frame: Frame
+    alone: bool
+
+    @classmethod
+    def of(cls, title: str, model: Any, ground: Ground) -> _Asked:
+        if isinstance(model, type) or not hasattr(model, "predict"):
+            made = f"{model.__name__}()" if isinstance(model, type) else "an object with fit and predict"
+            raise OptionError(f"{title!r} is no classifier.", hint=f"give {made}.")
+        fitted = _is_fitted(model)
+        names = _taken(title, model, ground) if fitted else list(ground.pair)
+        X, frame = ground.X, ground.frame
+        if names != list(frame.names):
+            places = [frame.names.index(name) for name in names]
+            X = chosen(X, frame, places)
+            frame = Frame({name: frame.columns[name] for name in names}, frame.n_rows, frame.named)
+        if library_of(X) == "mapping" and not _is_ours(model):
+            X = rebuilt(X, frame, dict.fromkeys(frame.names), "array")
+        if not fitted:
+            from sklearn.base import clone
+
+            model = clone(model, safe=False).fit(rows_of(X, ground.rows), ground.y)
+        return cls(model, X, frame, not fitted)
+
+
+def _is_fitted(model: Any) -> bool:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if not hasattr(model, "fit"):
+        return True
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _is_ours(model: Any) -> bool:
+    """Whether a model takes mappings of columns as they are."""
+    while hasattr(model, "steps"):
+        model = model.steps[0][1]
+    return type(model).__module__.partition(".")[0] == "countwise"
+
+
+def _taken(title: str, model: Any, ground: Ground) -> list[str]:
+    """The columns that a fitted model takes, by its own account if it has one."""
+    own = getattr(model, "feature_names_in_", None)
+    if own is None or not ground.frame.named:
+        return list(ground.frame.names)
+    names = [str(name) for name in own]
+    for name in ground.pair:
+        if name not in names:
+            raise OptionError(
+                f"{title!r} was not fitted on {name!r}.",
+                hint=f"it was on {listed(names)}; or give it not yet fitted.",
+            )
+    for name in names:
+        if name not in ground.frame.columns:
+            hint = did_you_mean(name, ground.frame.columns) or f"X has {listed(ground.frame.columns)}."
+            raise TableError(f"{title!r} was fitted on {name!r}, which X lacks.", hint=hint)
+    return names
+
+
+def _panel(
+    title: str,
+    asked: _Asked,
+    ground: Ground,
+    stands: Mapping[str, Still],
+    classes: tuple[Any, ...],
+    resolution: int,
+    probabilities: bool,
+) -> Panel:
+    xs, ys = (_centers(low, high, resolution) for low, high in ground.limits)
+    moving = {ground.pair[0]: np.tile(xs, resolution), ground.pair[1]: np.repeat(ys, resolution)}
+    places = moved(asked.X, asked.frame, moving, stands)
+    with _about_nobody():
+        codes = _codes(asked.model.predict(places), classes, title)
+        chances = _chances(asked.model, places, classes)
+        scores = chances if chances is not None else _decisions(asked.model, places, classes)
+    sure = _sure(chances, codes).reshape(resolution, resolution) if probabilities and chances is not None else None
+    square = codes.reshape(resolution, resolution)
+    field = None if scores is None else scores.reshape(resolution, resolution, -1)
+    truth = _codes(ground.y, classes, "y")
+    wrong = _codes(asked.model.predict(rows_of(asked.X, ground.rows)), classes, title) != truth
+    return Panel(title, asked.alone, square, sure, _to_the_edge(square, field, xs, ys, ground.limits), wrong)
+
+
+def _centers(low: float, high: float, resolution: int) -> NDArray[np.float64]:
+    """The centers of so many pixels."""
+    return np.asarray(low + (np.arange(resolution) + 0.5) * (high - low) / resolution)
+
+
+@contextmanager
+def _about_nobody() -> Iterator[None]:
+    """No warnings of ours: the rows are places of the picture, and nobody's data."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        yield
+
+
+def _codes(labels: Any, classes: tuple[Any, ...], who: str) -> NDArray[np.int64]:
+    """The places of labels among the classes."""
+    places = {value: code for code, value in enumerate(classes)}
+    values = np.asarray(labels).ravel().tolist()
+    odd = next((value for value in values if value not in places), None)
+    if odd is not None:
+        raise OptionError(f"{who!r} predicts {odd!r}, which is no class of y.", hint=f"y has {listed(classes)}.")
+    return np.array([places[value] for value in values], dtype=np.int64)
+
+
+def _chances(model: Any, X: Any, classes: tuple[Any, ...]) -> NDArray[np.float64] | None:
+    """P(class | place) with a column for each class, if the model tells."""
+    if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
+        return None
+    return _by_class(np.asarray(model.predict_proba(X), dtype=np.float64), model, classes, 0.0)
+
+
+def _decisions(model: Any, X: Any, classes: tuple[Any, ...]) -> NDArray[np.float64] | None:
+    """What a model without probabilities decides by, so that the boundary is a smooth line."""
+    if not hasattr(model, "decision_function") or not hasattr(model, "classes_"):
+        return None
+    found = np.asarray(model.decision_function(X), dtype=np.float64)
+    if found.ndim == 1:
+        found = np.stack([-found, found], axis=1)
+    return _by_class(found, model, classes, -np.inf) if found.shape[1] == len(model.classes_) else None
+
+
+def _by_class(found: NDArray[Any], model: Any, classes: tuple[Any, ...], other: float) -> NDArray[np.float64]:
+    out = np.full((len(found), len(classes)), other)
+    out[:, _codes(model.classes_, classes, "the model")] = found
+    return out
+
+
+def _sure(chances: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """By how much the predicted class leads the next: 0 at the boundary, 1 where there is no doubt."""
+    if chances.shape[1] < 2:
+        return np.ones(len(codes))
+    row = np.arange(len(codes))
+    others = chances.copy()
+    others[row, codes] = -1.0
+    return np.nan_to_num(np.clip(chances[row, codes] - others.max(axis=1), 0.0, 1.0))
+
+
+def _to_the_edge(
+    codes: NDArray[Any], scores: NDArray[Any] | None, xs: NDArray[Any], ys: NDArray[Any], limits: NDArray[Any]
+) -> NDArray[np.float64]:
+    """The boundary, drawn out from the centers of the outermost pixels to the frame."""
+    wider = [np.array([low, *places, high]) for places, (low, high) in zip((xs, ys), limits, strict=True)]
+    field = None
+    if scores is not None:
+        sides = ((1, 1), (1, 1), (0, 0))
+        with np.errstate(invalid="ignore"):  # half a pixel on, in the direction of the last whole one
+            field = (np.pad(scores, sides, "edge") + np.pad(scores, sides, "reflect", reflect_type="odd")) / 2
+    return boundary(np.pad(codes, 1, mode="edge"), field, *wider)
