@@ -247,9 +247,9 @@ class Tallying:
         self.schema_ = Schema(unknown.get(a.name, a) for a in self.schema_.attributes)
         fresh = _blanks(self._parts(self.schema_, self.target_.name), self.target_)
         kept = {name: self.tallies_.get(name) for name in fresh}
-        kept |= {
-            name: replace(t, of=fresh[name].of) for name, t in kept.items() if isinstance(fresh[name], Scatter | Rows)
-        }
+        for name, blank in fresh.items():
+            if isinstance(blank, Scatter | Rows):  # the cells of what was not known are missing in it
+                kept[name] = replace(self.tallies_[name], of=blank.of)
         self.tallies_ = {
             name: kept[name] if type(kept[name]) is type(blank) else blank for name, blank in fresh.items()
         }

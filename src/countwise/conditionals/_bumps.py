@@ -219,8 +219,8 @@ class Bumps:
         def work(start: int, stop: int) -> Vector:
             part = slice(start, stop)
             return _kernels.product_log_sums(
-                points, weighed, boxes, self.kinds, self.scales, queries[part], None if absent is None else absent[part],
-                None if places is None else places[part], None if rest is None else rest[part], TOLERANCE,
+                points, weighed, boxes, self.kinds, self.scales, queries[part],
+                None if absent is None else absent[part], None if places is None else places[part], None if rest is None else rest[part], TOLERANCE,
             )  # fmt: skip
 
         pieces = _kernels.over_blocks(len(queries), _BLOCK, work, progress=progress.current())

@@ -88,16 +88,16 @@ def _grouped(patterns: Sequence[tuple[NDArray[np.bool_], Cells]], center: Matrix
         by_size.setdefault(int(there.sum()), []).append((there, cells))
     groups = []
     for found in by_size.values():
-        there = np.stack([np.flatnonzero(mask) for mask, _ in found])
+        present = np.stack([np.flatnonzero(mask) for mask, _ in found])
         gone = np.stack([np.flatnonzero(~mask) for mask, _ in found])
         mean = np.stack([cells.mean for _, cells in found])
         n = np.stack([cells.n for _, cells in found])
-        mean = np.where(n[:, :, None] > 0, (mean - center[there][:, None, :]) / scale[there][:, None, :], 0.0)
+        mean = np.where(n[:, :, None] > 0, (mean - center[present][:, None, :]) / scale[present][:, None, :], 0.0)
         scatter = None
         if any(cells.scatter is not None for _, cells in found):
-            both = scale[there][:, None, :, None] * scale[there][:, None, None, :]
+            both = scale[present][:, None, :, None] * scale[present][:, None, None, :]
             scatter = np.stack([cells.scattered() for _, cells in found]) / both
-        groups.append(_Group(there, gone, n, mean, scatter))
+        groups.append(_Group(present, gone, n, mean, scatter))
     return groups
 
 
@@ -167,7 +167,7 @@ def _regression(sigma: Matrix, there: NDArray[np.intp], gone: NDArray[np.intp]) 
     if not sound:  # columns that repeat each other: any of them tells what all tell
         slope = across @ np.linalg.pinv(known, rcond=_JITTER, hermitian=True)
     left = sigma[gone[:, :, None], gone[:, None, :]] - slope @ across.swapaxes(1, 2)
-    return slope, left
+    return np.asarray(slope), np.asarray(left)
 
 
 def _add(to: Matrix, parts: Matrix, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:

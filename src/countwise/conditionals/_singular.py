@@ -60,7 +60,8 @@ def redundant(covariance: Matrix, mean: Matrix, names: Sequence[str]) -> list[Re
     flat = variance <= np.maximum(resolution, _SMALL)
     sd = np.sqrt(np.where(flat, 1.0, variance))
     r = covariance / np.outer(sd, sd)
-    found, kept = [], []
+    found: list[Redundant] = []
+    kept: list[int] = []
     lower = np.zeros_like(r)  # of Cholesky's factor of the columns kept, row by row
     for j in range(len(r)):
         if flat[j]:

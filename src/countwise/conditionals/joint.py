@@ -106,10 +106,8 @@ class JointGaussian:
         return DiagonalNormal.of_means(sample.columns, sample.names, mean, sd, n, sample.left_out, rule)
 
     def _full(self, sample: _Sample) -> Normal:
-        _refuse_lonely(sample, self.covariance)
-        estimate, redundants = self._estimated(sample)
-        covariance, shares = self._covariance(sample, estimate)
-        _refuse_singular(sample, covariance, estimate)
+        _refuse_lonely(sample, self)
+        estimate, covariance, shares, redundants = self._inverted(sample)
         rule = f"Gaussian, Σ {'of all classes together' if self.covariance == 'shared' else 'of each class'}"
         rule += f" over {self._over('n' if self.covariance == 'shared' else 'n_c')}"
         if shares.any():
@@ -132,20 +130,23 @@ class JointGaussian:
             return n
         return f"{n} - {'1' if self.covariance in ('own', 'diagonal') else 'classes'}"
 
-    def _estimated(self, sample: _Sample) -> tuple[Estimate, tuple[Redundant, ...]]:
-        """Means and scatters, after the columns that the covariance cannot do with are left out."""
-        estimate = sample.estimate(shared=self.covariance == "shared")
-        if _full_target(self.shrinkage):
-            return estimate, ()
-        n = max(float(estimate.n.sum()), 1e-300)
-        found = redundant(estimate.scatter.sum(axis=0) / n, estimate.mean, sample.names)
-        if not found:
-            return estimate, ()
-        if len(found) == len(sample.names):
-            raise _no_spread(sample, "a covariance")
-        _warn_of(found)
-        sample.drop([one.column for one in found], found)
-        return sample.estimate(shared=self.covariance == "shared"), tuple(found)
+    def _inverted(self, sample: _Sample) -> tuple[Estimate, Matrix, NDArray[np.float64], tuple[Redundant, ...]]:
+        """Means and covariances, after the columns that a covariance cannot do with are left out."""
+        shared = self.covariance == "shared"
+        estimate = sample.estimate(shared=shared)
+        covariance, shares = self._covariance(sample, estimate)
+        pooled = covariance if shared else _pooled(estimate)
+        found = redundant(pooled, estimate.mean, sample.names) if shared or self.shrinkage is None else []
+        if found:
+            if len(found) == len(sample.names):
+                raise _no_spread(sample, "a covariance")
+            _warn_of(found)
+            sample.drop([one.column for one in found], found)
+            estimate = sample.estimate(shared=shared)
+            covariance, shares = self._covariance(sample, estimate)
+        if not shared:
+            _refuse_singular(sample, covariance, estimate)
+        return estimate, covariance, shares, tuple(found)
 
     def _covariance(self, sample: _Sample, estimate: Estimate) -> tuple[Matrix, NDArray[np.float64]]:
         """(columns, columns) of all classes, or (classes, columns, columns); and by how much each was shrunk."""
@@ -156,9 +157,11 @@ class JointGaussian:
         by_scale = self.shrinkage in ("auto", "oas")
         if self.covariance == "own":
             shrink = shrunk_by_scale if by_scale else shrunk
+            # what has no spread of its own takes that of all classes, if it may be shrunk at all
+            spread = (np.einsum("kjj->kj", scatter) > 0).any(axis=1)
+            own = np.where(spread[:, None, None], own, _pooled(estimate))
             own = np.stack([shrink(s, share) if share else s for s, share in zip(own, shares, strict=True)])
-            pooled = scatter.sum(axis=0) / max(float(n.sum()), 1e-300)
-            return np.where((n > 0)[:, None, None], own, pooled), shares
+            return own, shares
         free = float(n.sum()) - less * np.count_nonzero(n)
         if not by_scale:
             return shrunk(scatter.sum(axis=0) / free, float(shares[0])), shares[:1]
@@ -275,7 +278,8 @@ def _direct(patterns: Sequence[tuple[Any, Cells]], columns: NDArray[np.intp], ma
 
 def _numbers(of: Vector, *, every: bool) -> list[int]:
     """The numbers in use: of each nominal attribute all but the first, which the others tell."""
-    used, at = [], 0
+    used: list[int] = []
+    at = 0
     for a, width in zip(of.attributes, of.widths, strict=True):
         first = 1 if isinstance(a, Nominal) and not every else 0
         used += range(at + first, at + width)
@@ -283,9 +287,9 @@ def _numbers(of: Vector, *, every: bool) -> list[int]:
     return used
 
 
-def _full_target(shrinkage: Any) -> bool:
-    """Whether shrinkage makes any covariance with some spread one that can be inverted."""
-    return shrinkage is not None and (isinstance(shrinkage, str) or float(shrinkage) > 0)
+def _pooled(estimate: Estimate) -> Matrix:
+    """The covariance of all classes together."""
+    return np.asarray(estimate.scatter.sum(axis=0) / max(float(estimate.n.sum()), 1e-300))
 
 
 def _no_spread(sample: _Sample, what: str) -> TableError:
@@ -298,20 +302,23 @@ def _no_spread(sample: _Sample, what: str) -> TableError:
     )
 
 
-def _refuse_lonely(sample: _Sample, covariance: str) -> None:
+def _refuse_lonely(sample: _Sample, settings: JointGaussian) -> None:
     """One row a class has no covariance: say so before anything else."""
     n = sample.margins[0].max(axis=1)
     m2 = sample.margins[2][:, sample.columns]
     if not (m2 > 0).any():
         raise _no_spread(sample, "a covariance")
-    if covariance == "own":
-        for c, label in enumerate(sample.classes):
-            if n[c] > 0 and not (m2[c] > 0).any():
-                raise TableError(
-                    f"Class {label!r} has no two different rows, so it has no covariance of its own "
-                    f"(n_samples={n[c]:g}).",
-                    hint="covariance='shared' borrows that of all classes.",
-                )
+    lonely = [label for c, label in enumerate(sample.classes) if n[c] > 0 and not (m2[c] > 0).any()]
+    if settings.covariance != "own" or not lonely:
+        return
+    has = f"Class {lonely[0]!r} has" if len(lonely) == 1 else f"Classes {listed(lonely)} have"
+    told = f"{has} no two different rows, so there is no covariance of {'its' if len(lonely) == 1 else 'their'} own"
+    if settings.shrinkage is None:
+        raise TableError(
+            f"{told} (n_samples={n.sum():g}).",
+            hint="covariance='shared' has one for all; with shrinkage the class takes that.",
+        )
+    warn(f"{told}: that of all classes is taken.")
 
 
 def _warn_of(found: Sequence[Redundant]) -> None:
@@ -330,11 +337,6 @@ def _warn_of(found: Sequence[Redundant]) -> None:
 
 def _refuse_singular(sample: _Sample, covariance: Matrix, estimate: Estimate) -> None:
     """A class whose own covariance cannot be inverted: its density could not be compared with the others'."""
-    if covariance.ndim == 2:
-        found = redundant(covariance, estimate.mean, sample.names)
-        if found:
-            raise TableError(f"The covariance is singular even when shrunk: {'; '.join(map(str, found[:3]))}.")
-        return
     for c, label in enumerate(sample.classes):
         found = redundant(covariance[c], estimate.mean[c : c + 1], sample.names) if estimate.n[c] > 0 else []
         if found:

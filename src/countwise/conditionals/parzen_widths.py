@@ -53,21 +53,31 @@ def check_width(width: Any, names: Iterable[str]) -> None:
 def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
     """The rows of each fold, and those that it holds out: consecutive ones, or those of a splitter."""
     found = []
-    for test in _tests(cv, len(bumps.cells)):
+    for test in _tests(cv, bumps.cells):
         rest = np.ones(len(bumps.cells), dtype=bool)
         rest[test] = False
         found.append((bumps.subset(rest), test))
     return found
 
 
-def _tests(cv: Any, n_rows: int) -> list[NDArray[Any]]:
+def _tests(cv: Any, cells: Matrix) -> list[NDArray[Any]]:
+    n_rows = len(cells)
     if hasattr(cv, "split"):
         return [np.asarray(test) for _, test in cv.split(np.empty((n_rows, 1)))]
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
         raise OptionError(f"cv must be a whole number of at least 2, or a splitter, not {cv!r}.")
-    if n_rows < cv:
-        raise TableError(f"{n_rows} rows cannot be split into {cv} folds.", hint="give a smaller cv.")
-    return list(np.array_split(np.arange(n_rows), int(cv)))
+    # rows that are the same are held out together: a copy left behind would be found again
+    _, first, which = np.unique(cells, axis=0, return_index=True, return_inverse=True, equal_nan=False)
+    turn = np.empty(len(first), dtype=np.intp)
+    turn[np.argsort(first)] = np.arange(len(first))
+    if len(first) < cv:
+        raise TableError(
+            f"{len(first)} different rows cannot be split into {cv} folds (n_samples={n_rows}).",
+            hint="give a smaller cv.",
+        )
+    fold = np.repeat(np.arange(int(cv)), [len(part) for part in np.array_split(turn, int(cv))])
+    own = fold[turn[which.ravel()]]
+    return [np.flatnonzero(own == k) for k in range(int(cv))]
 
 
 def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Vector:

@@ -23,7 +23,6 @@ __all__ = [
 class _Estimator(BaseEstimator):  # type: ignore[misc]
     """What scikit-learn asks of an estimator that takes tables as they are."""
 
-    _takes_names = True
     _takes_sparse = False
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -32,8 +31,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = self._takes_names
-        tags.input_tags.string = self._takes_names
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
         tags.input_tags.sparse = self._takes_sparse
         return tags
 
@@ -114,7 +113,7 @@ class DiscriminantClassifier(_Classifier, Discriminant):
         correlations (Gaussian naive Bayes); one variance for everything (nearest mean).
     divisor : {"n", "n-classes"}, default="n"
         Scatter over the number of rows, as lecture 002 and scikit-learn's LDA have it, or
-        without bias: over n - classes for a shared Σ, n_c - 1 for a class's own (scikit-learn's QDA).
+        without bias: over n - classes for a shared Σ, n_c - 1 for a class's own (scikit-learn's QDA until 1.7).
     shrinkage : float, {"auto", "oas"} or None, default=None
         (1 - s) Σ + s (tr Σ / d) I with that s, or with the s of Ledoit and Wolf ("auto") or of the
         oracle-approximating formula ("oas"), columns brought to deviation 1 first. Where cells are
@@ -162,8 +161,6 @@ class DiscriminantClassifier(_Classifier, Discriminant):
     >>> print(model.logistic_form())
     P(play = yes | x) = sigmoid(7.6581 - 0.00542398·temperature - 0.0806966·humidity)
     """
-
-    _takes_names = False
 
 
 class ParzenClassifier(_Classifier, ParzenBayes):
@@ -251,8 +248,10 @@ class ParzenDensity(DensityMixin, _Estimator, ParzenEstimate):  # type: ignore[m
     >>> temp = {"temp": samples.load("rain").X["temp"]}
     >>> density = ParzenDensity("leave_one_out").fit(temp)
     >>> round(density.best_width_, 6), density.score_samples({"temp": [22.8]}).round(6).tolist()
-    (5.077724, [-2.821116])
+    (5.077724, [-2.856261])
     """
+
+    score = ParzenEstimate.score  # scikit-learn's mixin has one that answers nothing
 
 
 class PrototypeClassifier(_Classifier, Prototype):

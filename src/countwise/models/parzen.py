@@ -324,7 +324,7 @@ class ParzenEstimate(Tallying):
         >>> density = ParzenDensity().fit({"temp": samples.load("rain").X["temp"]})
         >>> print(density.width_curve([0.5, 1, 2, 5, 10]))
         width  train     held_out
-        0.5    -9.69805  -181.146
+        0.5    -9.69804  -181.146
         1      -12.1345  -54.8041
         2      -14.6701  -25.035
         5      -17.9886  -19.3842

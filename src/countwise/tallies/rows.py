@@ -122,9 +122,8 @@ class Rows:
         for j, a in enumerate(self.of.attributes):
             if isinstance(a, Nominal):
                 there = ~np.isnan(cells[:, j])
-                found[a.name] = np.bincount(
-                    cells[there, j].astype(np.int64), weights=weights[there], minlength=len(a.values)
-                )
+                codes = cells[there, j].astype(np.int64)
+                found[a.name] = np.bincount(codes, weights=weights[there], minlength=len(a.values)).astype(np.float64)
         return found
 
     def within(self, attributes: Mapping[str, Any]) -> Self:
@@ -136,7 +135,8 @@ class Rows:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file; a missing cell is null."""
         cells, codes, weights = self.filled
-        written: Any = np.where(np.isnan(cells), None, cells.astype(object))
+        written = cells.astype(object)
+        written[np.isnan(cells)] = None
         return {
             "tally": "rows",
             "given": self.given.name,
