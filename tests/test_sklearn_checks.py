@@ -6,11 +6,15 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from countwise import (
+    DiscriminantClassifier,
     Discretizer,
     EmbeddedSelector,
     FilterSelector,
     NaiveBayesClassifier,
     NumericEncoder,
+    ParzenClassifier,
+    ParzenDensity,
+    PrototypeClassifier,
     WrapperSelector,
 )
 
@@ -30,6 +34,16 @@ ESTIMATORS = [
     WrapperSelector(cv=2),
     WrapperSelector(direction="backward", cv=2),
     EmbeddedSelector(),
+    DiscriminantClassifier(),
+    DiscriminantClassifier(shrinkage="auto"),
+    DiscriminantClassifier("own", shrinkage=0.1),  # some of the checks' tables have more columns than rows
+    DiscriminantClassifier("diagonal"),
+    DiscriminantClassifier("spherical"),
+    ParzenClassifier(),
+    ParzenDensity(),
+    ParzenDensity("leave_one_out"),
+    PrototypeClassifier(),
+    PrototypeClassifier("median", metric="manhattan"),
 ]
 
 

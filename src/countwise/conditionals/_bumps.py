@@ -219,9 +219,10 @@ class Bumps:
         def work(start: int, stop: int) -> Vector:
             part = slice(start, stop)
             gaps = None if absent is None else absent[part]
-            left = (None, None) if places is None or rest is None else (places[part], rest[part])
+            mine = None if places is None else places[part]
+            less = None if rest is None else rest[part]
             return _kernels.product_log_sums(
-                points, weighed, boxes, self.kinds, self.scales, queries[part], gaps, *left, TOLERANCE
+                points, weighed, boxes, self.kinds, self.scales, queries[part], gaps, mine, less, TOLERANCE
             )
 
         pieces = _kernels.over_blocks(len(queries), _BLOCK, work, progress=progress.current())

@@ -64,8 +64,13 @@ def _tests(cv: Any, cells: Matrix) -> list[NDArray[Any]]:
     n_rows = len(cells)
     if hasattr(cv, "split"):
         return [np.asarray(test) for _, test in cv.split(np.empty((n_rows, 1)))]
+    if isinstance(cv, Iterable) and not isinstance(cv, str):
+        tests = [np.asarray(test) for _, test in cv]
+        if any(len(test) and not 0 <= test.min() <= test.max() < n_rows for test in tests):
+            raise OptionError(f"cv names rows that there are not: {n_rows} rows have a weight.")
+        return tests
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
-        raise OptionError(f"cv must be a whole number of at least 2, or a splitter, not {cv!r}.")
+        raise OptionError(f"cv must be a whole number of at least 2, a splitter, or its splits, not {cv!r}.")
     # rows that are the same are held out together: a copy left behind would be found again
     _, first, which = np.unique(cells, axis=0, return_index=True, return_inverse=True, equal_nan=False)
     turn = np.empty(len(first), dtype=np.intp)

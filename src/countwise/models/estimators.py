@@ -24,6 +24,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     """What scikit-learn asks of an estimator that takes tables as they are."""
 
     _takes_sparse = False
+    _takes_names = True
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tallies_")
@@ -31,7 +32,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
+        tags.input_tags.categorical = self._takes_names
         tags.input_tags.string = True
         tags.input_tags.sparse = self._takes_sparse
         return tags
@@ -161,6 +162,8 @@ class DiscriminantClassifier(_Classifier, Discriminant):
     >>> print(model.logistic_form())
     P(play = yes | x) = sigmoid(7.6581 - 0.00542398·temperature - 0.0806966·humidity)
     """
+
+    _takes_names = False  # unless it is asked to, with nominal="onehot"
 
 
 class ParzenClassifier(_Classifier, ParzenBayes):
