@@ -6,8 +6,8 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from countwise import (
-    DiscriminantClassifier,
     Discretizer,
+    DiscriminantClassifier,
     EmbeddedSelector,
     FilterSelector,
     NaiveBayesClassifier,

@@ -41,7 +41,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : NaiveBayesClassifier
+    model : NaiveBayesClassifier, DiscriminantClassifier, ParzenClassifier, ParzenDensity or PrototypeClassifier
         A fitted model.
     path : str or path
         Where to.
@@ -55,10 +55,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> countwise.load(path).predict([{"wind": "north", "temp": 22.8}]).tolist()
     ['no']
     """
-    if type(model).__name__.removesuffix("Classifier") not in _kinds(plain=True):
-        raise ModelFileError(f"{type(model).__name__} is not a model that can be saved.")
     content = _content(model)
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except TypeError:
+        odd = [name for name, value in content["settings"].items() if not _is_plain(value)]
+        raise ModelFileError(f"The setting {odd[0] if odd else '?'} holds an object that a file cannot.") from None
     whole = f'{{"countwise":{FORMAT},"sha256":"{_digest(body)}","model":{body}}}\n'
     write_whole(Path(path), whole.encode())
 
@@ -75,7 +77,7 @@ def load(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
 
     Returns
     -------
-    NaiveBayesClassifier
+    estimator
         The fitted model.
     """
     place = Path(path)
@@ -103,10 +105,21 @@ def _digest(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
+def _is_plain(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except TypeError:
+        return False
+    return True
+
+
 def _content(model: Any) -> dict[str, Any]:
+    kind = next((name for name, known in _kinds(plain=True).items() if isinstance(model, known)), None)
+    if kind is None:
+        raise ModelFileError(f"{type(model).__name__} is not a model that can be saved.")
     model._check_fitted()
     return {
-        "kind": type(model).__name__.removesuffix("Classifier"),
+        "kind": kind,
         "settings": {name: plain(value) for name, value in model.get_params(deep=False).items()},
         "schema": model.schema_.to_dict(),
         "target": model.target_.to_dict(),
@@ -187,12 +200,23 @@ def _refuse(word: str) -> float:
 def _kinds(plain: bool) -> dict[str, Any]:
     """The models that a file may hold; no other name is ever looked up."""
     if plain:
+        from countwise.models.discriminant import Discriminant
         from countwise.models.naive_bayes import NaiveBayes
+        from countwise.models.parzen import ParzenBayes, ParzenEstimate
+        from countwise.models.prototypes import Prototype
 
-        return {"NaiveBayes": NaiveBayes}
-    from countwise.models.estimators import NaiveBayesClassifier
+        models: tuple[Any, ...] = (NaiveBayes, Discriminant, ParzenBayes, ParzenEstimate, Prototype)
+    else:
+        from countwise.models import estimators as faces
 
-    return {"NaiveBayes": NaiveBayesClassifier}
+        models = (
+            faces.NaiveBayesClassifier,
+            faces.DiscriminantClassifier,
+            faces.ParzenClassifier,
+            faces.ParzenDensity,
+            faces.PrototypeClassifier,
+        )
+    return dict(zip(("NaiveBayes", "Discriminant", "Parzen", "ParzenDensity", "Prototype"), models, strict=True))
 
 
 def _build(content: Mapping[str, Any], plain: bool) -> Any:

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.attributes import Nominal
+from countwise.conditionals.categorical import CategoricalDensity
+from countwise.conditionals.poisson import PoissonDensity
 from countwise.errors import OptionError, TableError
+from countwise.parts import Part
 from countwise.working import Grid
 from countwise.working.numbers import number
 
-__all__ = ["LogisticForm"]
+__all__ = ["LogisticForm", "linear_form"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +120,38 @@ def _linear(b: float, w: NDArray[np.float64], names: tuple[str, ...]) -> str:
     for slope, name in zip(w.tolist(), names, strict=True):
         text += f" {'-' if slope < 0 else '+'} {number(abs(slope))}·{name}"
     return text
+
+
+def linear_form(model: Any) -> LogisticForm:
+    """The logistic form of a naive Bayes whose laws are linear in what they are told: Poisson and categorical ones."""
+    names: list[str] = []
+    weights: list[NDArray[np.float64]] = []
+    biases = model.log_prior_.copy()
+    for part in model.parts_:
+        own, slopes, bias = _linear_part(part, model.densities_[part.key])
+        names += own
+        weights += slopes
+        biases = biases + bias
+    matrix = np.array(weights).reshape(len(names), len(biases)).T
+    if not np.isfinite(matrix).all() or not np.isfinite(biases).all():
+        raise OptionError(
+            "Some probability is 0, and its logarithm no weight.", hint="smoothing=1 keeps probabilities above 0."
+        )
+    return LogisticForm(model.target_.name, tuple(model.classes_.tolist()), tuple(names), matrix, biases)
+
+
+def _linear_part(part: Part, density: Any) -> tuple[list[str], list[NDArray[np.float64]], Any]:
+    """Names, a weight for each class, and what is added to the biases."""
+    if isinstance(density, PoissonDensity):
+        if density.constant:
+            return [part.key], [np.zeros(density.n_classes)], 0.0
+        with np.errstate(divide="ignore"):  # λ^x e^-λ: x log λ - λ, and x! is the same for all classes
+            return [part.key], [np.log(density.rate)], -density.rate
+    if isinstance(density, CategoricalDensity) and isinstance(part.of, Nominal):
+        logs = np.zeros((len(part.of.values), density.n_classes))
+        density.add_log_prob(np.arange(len(logs), dtype=np.uint32), logs)
+        return [f"{part.key}={value}" for value in part.of.values], list(logs), 0.0
+    raise OptionError(
+        f"The law of {part.key!r} ({density.rule}) is not linear in its value, so there is no sigmoid of w·x + b.",
+        hint="Poisson and categorical laws are; for Gaussians see DiscriminantClassifier(covariance='shared').",
+    )

@@ -21,6 +21,7 @@ from countwise.errors import OptionError, did_you_mean, listed
 from countwise.frames import Frame
 from countwise.models._answers import Answers
 from countwise.models._bayes import Bayes
+from countwise.models.logistic import LogisticForm, linear_form
 from countwise.parts import Part, parts_of, presence
 from countwise.schema import Schema
 
@@ -120,6 +121,24 @@ class NaiveBayes(Answers, Bayes):
                 raise OptionError(f"missing={word!r} is unknown.", hint="give 'ignore' or 'value'.")
         if self.unseen not in ("ignore", "share", "error"):
             raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore', 'share' or 'error'.")
+
+    def logistic_form(self) -> LogisticForm:
+        """The posterior as a sigmoid of w·x + b, or as a softmax: for Poisson and categorical laws (002).
+
+        Returns
+        -------
+        LogisticForm
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> loan = samples.load("loan")
+        >>> model = NaiveBayesClassifier("poisson", types={"job_years": "count"}, smoothing=0)
+        >>> print(model.fit(loan.columns("job_years"), loan.y).logistic_form())
+        P(class = Yes | x) = sigmoid(0.390797 - 0.425668·job_years)
+        """
+        self._check_fitted()
+        return linear_form(self)
 
     def _settle(self) -> None:
         super()._settle()
