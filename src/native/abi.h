@@ -51,6 +51,27 @@ struct Boxes {
 constexpr std::size_t gauss_order = 16;
 constexpr std::size_t gauss_row = gauss_order + 1;
 
+// Points with a product kernel over their columns, and what their leaves of consecutive ones span: for each column the
+// smallest and the largest cell of each leaf (infinite if a cell is missing), then the log weight of each leaf.
+struct Products {
+    const double* cells;        // (n, columns)
+    const double* log_weights;  // or a null pointer
+    const double* boxes;        // (2 * columns + 1, leaves)
+    const std::uint8_t* kinds;
+    const double* scales;  // (columns, 2)
+    std::size_t n, columns, leaves;
+};
+constexpr std::size_t product_leaf = 64;
+
+// Queries: any pointer but that of the cells may be null, `own` and `rest` together.
+struct ProductQueries {
+    const double* cells;   // (n, columns)
+    const double* absent;  // (n, columns)
+    const std::int64_t* own;
+    const double* rest;
+    std::size_t n;
+};
+
 // Values in ascending order, of which each has a class and a weight: all 1 if weights.data is null.
 struct Entries {
     const double* values;
@@ -151,6 +172,7 @@ struct Kernels {
     // Written to doubles that are `stride` bytes apart.
     void (*gaussian_left_out)(const LeftOut& law, const double* values, std::size_t n, char* out,
                               std::ptrdiff_t stride);
+    void (*product_log_sums)(const Products& points, const ProductQueries& queries, double tolerance, double* logs);
     // weights.data may be null.
     double (*sum_log_share)(const double* joint, std::size_t rows, std::size_t classes, std::size_t c, Column weights,
                             double least);

@@ -39,6 +39,7 @@ const Kernels kernels = {
     pair_counts,
     kmeans_1d,
     gaussian_left_out,
+    product_log_sums,
     sum_log_share,
 };
 

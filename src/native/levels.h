@@ -53,6 +53,7 @@ void pair_counts(const Column* columns, size_t n_columns, size_t rows, const siz
 void kmeans_1d(const double* values, const double* weights, size_t n, size_t k, int64_t* starts);
 void cut_codes(Column column, size_t rows, const double* edges, size_t n_edges, Type type, void* out);
 void gaussian_left_out(const LeftOut& law, const double* values, size_t n, char* out, ptrdiff_t stride);
+void product_log_sums(const Products& points, const ProductQueries& queries, double tolerance, double* logs);
 double sum_log_share(const double* joint, size_t rows, size_t classes, size_t c, Column weights, double least);
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -212,5 +212,6 @@ NB_MODULE(_native, m) {
     define_gauss(m);
     define_cuts(m);
     define_pairs(m);
+    define_products(m);
     define_scores(m);
 }

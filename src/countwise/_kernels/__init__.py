@@ -50,6 +50,9 @@ __all__ = [
     "over_blocks",
     "over_items",
     "pair_counts",
+    "product_boxes",
+    "product_log_sums",
+    "product_order",
     "sum_log_share",
     "thread_count",
 ]
@@ -116,4 +119,7 @@ mdl_cuts = _chosen.mdl_cuts
 merge_sets = _chosen.merge_sets
 normalize = _chosen.normalize
 pair_counts = _chosen.pair_counts
+product_boxes = _chosen.product_boxes
+product_log_sums = _chosen.product_log_sums
+product_order = _chosen.product_order
 sum_log_share = _chosen.sum_log_share

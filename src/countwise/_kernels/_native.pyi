@@ -81,6 +81,15 @@ from countwise._kernels.reference import (
     pair_counts as pair_counts,
 )
 from countwise._kernels.reference import (
+    product_boxes as product_boxes,
+)
+from countwise._kernels.reference import (
+    product_log_sums as product_log_sums,
+)
+from countwise._kernels.reference import (
+    product_order as product_order,
+)
+from countwise._kernels.reference import (
     sum_log_share as sum_log_share,
 )
 

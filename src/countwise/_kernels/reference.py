@@ -48,6 +48,15 @@ from countwise._kernels.reference_pairs import (
 from countwise._kernels.reference_pairs import (
     pair_counts as pair_counts,
 )
+from countwise._kernels.reference_products import (
+    product_boxes as product_boxes,
+)
+from countwise._kernels.reference_products import (
+    product_log_sums as product_log_sums,
+)
+from countwise._kernels.reference_products import (
+    product_order as product_order,
+)
 from countwise._kernels.reference_scores import (
     gaussian_left_out as gaussian_left_out,
 )
