@@ -108,7 +108,8 @@ public:
 private:
     void check_numbers(const Products& points) const {
         bool good = true;
-        for (std::size_t i = 0; queries_.absent && i < queries_.n * points.columns; ++i) good &= queries_.absent[i] <= 0;
+        const std::size_t cells = queries_.absent ? queries_.n * points.columns : 0;
+        for (std::size_t i = 0; i < cells; ++i) good &= queries_.absent[i] <= 0;
         if (!good) refuse_value("absent must be 0 at most");
         for (std::size_t i = 0; queries_.own && i < queries_.n; ++i)
             good &= queries_.own[i] >= -1 && queries_.own[i] < static_cast<std::int64_t>(points.n);

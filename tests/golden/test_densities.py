@@ -1,12 +1,24 @@
-"""The worked examples of discriminants, Parzen densities and nearest means, through the public interface."""
+"""The worked examples of discriminants, Parzen densities and nearest means, through the public interface.
+
+The files follow the form of this folder's README, with `columns`, `row` and `[expected]`, and these kinds:
+
+| kind | what the file holds |
+|---|---|
+| `discriminant`, `logistic` | `[model]`: its settings (a Poisson model if there are none); means, Σ, densities; w and b |
+| `prototype` | the distance from each class's mean |
+| `parzen`, `widths` | densities by width; log-likelihood of the rows on themselves and left out, by width |
+| `lonely` | a table with one row a class |
+"""
 
 from __future__ import annotations
 
 import math
+import tomllib
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
-from test_golden import CASES, close, table_of
 
 from countwise import (
     DiscriminantClassifier,
@@ -14,7 +26,27 @@ from countwise import (
     ParzenClassifier,
     ParzenDensity,
     PrototypeClassifier,
+    samples,
 )
+
+HERE = Path(__file__).parent
+CASES = {
+    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+    for path in [
+        HERE / "g04_rain_parzen.toml",
+        *(p for n in range(29, 36) for p in sorted(HERE.glob(f"g{n}_*.toml"))),
+    ]
+}
+
+
+def close(ours: float, text: str) -> bool:
+    return math.isclose(ours, float(Fraction(text)), rel_tol=1e-12)
+
+
+def table_of(case: dict) -> dict[str, np.ndarray]:
+    if "table" in case:
+        return {name: np.array(cells) for name, cells in case["table"].items()}
+    return dict(samples.load(case["sample"]).frame)
 
 
 def of_kind(kind: str) -> list[str]:

@@ -246,10 +246,9 @@ def test_the_edge_of_a_compact_kernel_is_exact(level: str) -> None:
 def test_near_points_without_a_share_do_not_disturb_far_ones_that_have_one(level: str) -> None:
     points = np.zeros((256, 2))
     points[:64, 0], points[64:, 1] = 1000.0, 5.0
+    scale, queries = np.array([[0.1, 0], [1.0, 0]]), np.array([[0.0, 0.0], [900.0, 0.5]])
     for order in (points, points[::-1].copy()):
-        found = check(
-            order, [GAUSSIAN, UNIFORM], np.array([[0.1, 0], [1.0, 0]]), np.array([[0.0, 0.0], [900.0, 0.5]])
-        )
+        found = check(order, [GAUSSIAN, UNIFORM], scale, queries)
         assert_allclose(found, np.log(64) - np.array([5e7, 5e5]), rtol=1e-13)
 
 

@@ -123,7 +123,7 @@ def _linear(b: float, w: NDArray[np.float64], names: tuple[str, ...]) -> str:
 
 
 def linear_form(model: Any) -> LogisticForm:
-    """The logistic form of a naive Bayes whose laws are linear in what they are told: Poisson and categorical ones."""
+    """The logistic form of a naive Bayes whose laws are linear in their values: Poisson and categorical ones."""
     names: list[str] = []
     weights: list[NDArray[np.float64]] = []
     biases = model.log_prior_.copy()
