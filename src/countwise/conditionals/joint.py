@@ -84,6 +84,8 @@ class JointGaussian:
 
     def _diagonal(self, sample: _Sample) -> DiagonalNormal:
         n, mean, m2 = (part[:, sample.columns] for part in sample.margins)
+        if not (m2 > 0).any():
+            raise _no_spread(sample, "a variance")
         law = Gaussian("n" if self.divisor == "n" else "n-1")
         laws = [
             law.settle(Moments(sample.tally.given, Numeric(name), n[:, j], mean[:, j], m2[:, j]))
