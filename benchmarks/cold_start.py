@@ -27,11 +27,25 @@ def run() -> None:
         numpy, sklearn = seconds("-c", "import numpy"), seconds("-c", "import sklearn.base")
         for name, took, base, peer, target in (
             ("countwise --help", seconds("-c", main, "--help"), numpy, "import numpy", 3.0),
-            ("countwise explain", seconds("-c", main, "explain", model, "--set", "outlook=sunny"), sklearn, "import sklearn.base", 1.4),
-            ("import countwise.NaiveBayesClassifier", seconds("-c", "from countwise import NaiveBayesClassifier"), sklearn, "import sklearn.base", 1.4),
+            (
+                "countwise explain",
+                seconds("-c", main, "explain", model, "--set", "outlook=sunny"),
+                sklearn,
+                "import sklearn.base",
+                1.4,
+            ),
+            (
+                "import countwise.NaiveBayesClassifier",
+                seconds("-c", "from countwise import NaiveBayesClassifier"),
+                sklearn,
+                "import sklearn.base",
+                1.4,
+            ),
         ):
             verdict = "met" if took / base <= target else "MISSED"
-            print(f"{name}: {1e3 * took:.0f} ms = {took / base:.2f}x {peer} ({1e3 * base:.0f} ms); target under {target:g}x: {verdict}")
+            print(
+                f"{name}: {1e3 * took:.0f} ms = {took / base:.2f}x {peer} ({1e3 * base:.0f} ms); target under {target:g}x: {verdict}"
+            )
 
 
 if __name__ == "__main__":

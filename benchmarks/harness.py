@@ -57,7 +57,9 @@ def timed(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def versus(ours: Callable[[], Any], peer: Callable[[], Any], repeats: int = 5, peer_repeats: int | None = None) -> tuple[float, float]:
+def versus(
+    ours: Callable[[], Any], peer: Callable[[], Any], repeats: int = 5, peer_repeats: int | None = None
+) -> tuple[float, float]:
     """Best of several, the two taking turns, so that a noisy moment hits both."""
     best_ours, best_peer = float("inf"), float("inf")
     turns = peer_repeats or repeats

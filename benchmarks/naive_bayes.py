@@ -24,14 +24,42 @@ def numeric(report: Report, n: int = MILLION) -> None:
         Z = X.astype(kind)
         ours, peer = NaiveBayesClassifier().fit(Z, y), GaussianNB().fit(Z, y)
         name = f"numeric {n:,} x 20, 10 classes, {kind.__name__}"
-        report.add(Row(f"{name}: fit", *versus(lambda: NaiveBayesClassifier().fit(Z, y), lambda: GaussianNB().fit(Z, y)), "GaussianNB", 20))
-        report.add(Row(f"{name}: predict_proba", *versus(lambda: ours.predict_proba(Z), lambda: peer.predict_proba(Z), 5, 2), "GaussianNB", 30))
+        report.add(
+            Row(
+                f"{name}: fit",
+                *versus(lambda: NaiveBayesClassifier().fit(Z, y), lambda: GaussianNB().fit(Z, y)),
+                "GaussianNB",
+                20,
+            )
+        )
+        report.add(
+            Row(
+                f"{name}: predict_proba",
+                *versus(lambda: ours.predict_proba(Z), lambda: peer.predict_proba(Z), 5, 2),
+                "GaussianNB",
+                30,
+            )
+        )
     gaps = X.copy()
     gaps[rng.random(X.shape) < 0.05] = np.nan
     with_gaps = NaiveBayesClassifier().fit(gaps, y)
     ours = NaiveBayesClassifier().fit(X, y)
-    report.add(Row("  5 % NaN against none: fit", *versus(lambda: NaiveBayesClassifier().fit(gaps, y), lambda: NaiveBayesClassifier().fit(X, y)), "ourselves", 1 / 1.5))
-    report.add(Row("  5 % NaN against none: predict_proba", *versus(lambda: with_gaps.predict_proba(gaps), lambda: ours.predict_proba(X)), "ourselves", 1 / 1.5))
+    report.add(
+        Row(
+            "  5 % NaN against none: fit",
+            *versus(lambda: NaiveBayesClassifier().fit(gaps, y), lambda: NaiveBayesClassifier().fit(X, y)),
+            "ourselves",
+            1 / 1.5,
+        )
+    )
+    report.add(
+        Row(
+            "  5 % NaN against none: predict_proba",
+            *versus(lambda: with_gaps.predict_proba(gaps), lambda: ours.predict_proba(X)),
+            "ourselves",
+            1 / 1.5,
+        )
+    )
     memory("numeric fit", X, lambda: NaiveBayesClassifier().fit(X, y))
     memory("numeric predict", X, lambda: ours.predict(X))
 
@@ -40,7 +68,9 @@ def memory(name: str, X: np.ndarray, work) -> None:
     work()
     extra = peak_beyond(work)
     share = extra / X.nbytes
-    print(f"  peak memory beyond the input, {name}: {extra / 1e6:.0f} MB = {share:.1%} of it (target 20 %: {'met' if share < 0.2 else 'MISSED'})")
+    print(
+        f"  peak memory beyond the input, {name}: {extra / 1e6:.0f} MB = {share:.1%} of it (target 20 %: {'met' if share < 0.2 else 'MISSED'})"
+    )
 
 
 def nominal(report: Report, n: int = MILLION) -> None:
@@ -50,8 +80,22 @@ def nominal(report: Report, n: int = MILLION) -> None:
     y = rng.integers(0, 5, n)
     fit = lambda: NaiveBayesClassifier("categorical").fit(X, y)  # noqa: E731
     ours, peer = fit(), CategoricalNB().fit(X, y)
-    report.add(Row(f"nominal codes {n:,} x 20, 2..200 values: fit", *versus(fit, lambda: CategoricalNB().fit(X, y), 5, 3), "CategoricalNB", 20))
-    report.add(Row(f"nominal codes {n:,} x 20: predict_proba", *versus(lambda: ours.predict_proba(X), lambda: peer.predict_proba(X), 5, 3), "CategoricalNB", 10))
+    report.add(
+        Row(
+            f"nominal codes {n:,} x 20, 2..200 values: fit",
+            *versus(fit, lambda: CategoricalNB().fit(X, y), 5, 3),
+            "CategoricalNB",
+            20,
+        )
+    )
+    report.add(
+        Row(
+            f"nominal codes {n:,} x 20: predict_proba",
+            *versus(lambda: ours.predict_proba(X), lambda: peer.predict_proba(X), 5, 3),
+            "CategoricalNB",
+            10,
+        )
+    )
     memory("nominal fit", X, fit)
 
 
@@ -60,7 +104,9 @@ def strings(report: Report, n: int = MILLION) -> None:
     import polars as pl
 
     rng = np.random.default_rng(2)
-    columns = {f"c{j}": rng.choice(np.array([f"value {v}" for v in range(3 + 9 * j)], dtype=object), n) for j in range(6)}
+    columns = {
+        f"c{j}": rng.choice(np.array([f"value {v}" for v in range(3 + 9 * j)], dtype=object), n) for j in range(6)
+    }
     y = rng.integers(0, 3, n)
     for kind, X in (("pandas", pd.DataFrame(columns)), ("Polars", pl.DataFrame(columns))):
         times = versus(
@@ -107,12 +153,21 @@ def mixed(report: Report, n: int = 500_000) -> None:
         ).fit(X, y)  # fmt: skip
 
     for law in (None, "kernel", "auto"):
+
         def ours(law=law):
             return NaiveBayesClassifier(law).fit(X, y)
 
         losses = [log_loss(truth, model.predict_proba(held)) for model in (ours(), peer())]
         note = f"log-loss {losses[0]:.4f} against {losses[1]:.4f}"
-        report.add(Row(f"mixed, 5 % missing, {n:,} x 8, laws {law or 'by type'}: fit", *versus(ours, peer, 5, 2), "impute + KBins + encode + CategoricalNB", 10, note))
+        report.add(
+            Row(
+                f"mixed, 5 % missing, {n:,} x 8, laws {law or 'by type'}: fit",
+                *versus(ours, peer, 5, 2),
+                "impute + KBins + encode + CategoricalNB",
+                10,
+                note,
+            )
+        )
 
 
 def kernels(report: Report, n: int = 50_000) -> None:
@@ -141,9 +196,19 @@ def kernels(report: Report, n: int = 50_000) -> None:
         density = model.densities_[f"x{j}"]
         for c in range(2):
             points, h, q = X[y == c, j], density.widths[c], Q[:200, j]
-            exact = np.log(np.exp(-0.5 * ((q[:, None] - points) / h) ** 2).sum(axis=1) / (len(points) * h * np.sqrt(2 * np.pi)))
+            exact = np.log(
+                np.exp(-0.5 * ((q[:, None] - points) / h) ** 2).sum(axis=1) / (len(points) * h * np.sqrt(2 * np.pi))
+            )
             error = max(error, float(np.abs(density.log_density(q, c) - exact).max()))
-    report.add(Row(f"kernel naive Bayes {n:,}/{n:,} x 5: fit + predict", *versus(ours, peer), "KDEpy FFT (approximate)", 1, f"our largest error of log f {error:.1e} (target 1e-9)"))
+    report.add(
+        Row(
+            f"kernel naive Bayes {n:,}/{n:,} x 5: fit + predict",
+            *versus(ours, peer),
+            "KDEpy FFT (approximate)",
+            1,
+            f"our largest error of log f {error:.1e} (target 1e-9)",
+        )
+    )
 
 
 def text(report: Report, n: int = 100_000, words: int = 50_000) -> None:
@@ -152,14 +217,30 @@ def text(report: Report, n: int = 100_000, words: int = 50_000) -> None:
     rng = np.random.default_rng(6)
     lengths = rng.poisson(60, n)
     columns = np.minimum(rng.zipf(1.3, lengths.sum()) - 1, words - 1).astype(np.int32)
-    X = csr_matrix((np.ones(len(columns), dtype=np.int64), columns, np.concatenate([[0], np.cumsum(lengths)])), shape=(n, words))
+    X = csr_matrix(
+        (np.ones(len(columns), dtype=np.int64), columns, np.concatenate([[0], np.cumsum(lengths)])), shape=(n, words)
+    )
     X.sum_duplicates()
     y = rng.integers(0, 4, n)
     for law, peer in (("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)):
         fit = lambda law=law: NaiveBayesClassifier(law).fit(X, y)  # noqa: E731
         ours, theirs = fit(), peer().fit(X, y)
-        report.add(Row(f"sparse text {n:,} x {words:,}: {law} fit", *versus(fit, lambda peer=peer: peer().fit(X, y)), peer.__name__, 1))
-        report.add(Row(f"sparse text: {law} predict_proba", *versus(lambda: ours.predict_proba(X), lambda: theirs.predict_proba(X)), peer.__name__, 1))
+        report.add(
+            Row(
+                f"sparse text {n:,} x {words:,}: {law} fit",
+                *versus(fit, lambda peer=peer: peer().fit(X, y)),
+                peer.__name__,
+                1,
+            )
+        )
+        report.add(
+            Row(
+                f"sparse text: {law} predict_proba",
+                *versus(lambda: ours.predict_proba(X), lambda: theirs.predict_proba(X)),
+                peer.__name__,
+                1,
+            )
+        )
 
 
 def small(report: Report) -> None:
@@ -174,7 +255,21 @@ def small(report: Report) -> None:
             kind().fit(X, y).predict_proba(X)
 
     timed(lambda: many(GaussianNB))
-    report.add(Row("14 rows x 2: fit + predict_proba, 50 times", *versus(lambda: many(NaiveBayesClassifier), lambda: many(GaussianNB)), "GaussianNB"))
+    report.add(
+        Row(
+            "14 rows x 2: fit + predict_proba, 50 times",
+            *versus(lambda: many(NaiveBayesClassifier), lambda: many(GaussianNB)),
+            "GaussianNB",
+        )
+    )
 
 
-CASES = {"numeric": numeric, "nominal": nominal, "strings": strings, "mixed": mixed, "kernels": kernels, "text": text, "small": small}
+CASES = {
+    "numeric": numeric,
+    "nominal": nominal,
+    "strings": strings,
+    "mixed": mixed,
+    "kernels": kernels,
+    "text": text,
+    "small": small,
+}

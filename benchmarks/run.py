@@ -1,4 +1,4 @@
-"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws cold]"""
+"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws discriminants widths line rows cold]"""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import sklearn
 
 import cold_start
 from countwise import __version__, _kernels
+from densities import CASES as DENSITIES
 from harness import Report, head
 from naive_bayes import CASES as NAIVE_BAYES
 from selection import CASES as SELECTION
 
-CASES = {**NAIVE_BAYES, **SELECTION}
+CASES = {**NAIVE_BAYES, **SELECTION, **DENSITIES}
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or [*CASES, "cold"]
-    print(f"countwise {__version__} ({_kernels.LEVEL}, {_kernels.thread_count()} threads), scikit-learn {sklearn.__version__}, NumPy {numpy.__version__}, Python {platform.python_version()}")
+    print(
+        f"countwise {__version__} ({_kernels.LEVEL}, {_kernels.thread_count()} threads), scikit-learn {sklearn.__version__}, NumPy {numpy.__version__}, Python {platform.python_version()}"
+    )
     report = Report()
     head()
     for name in wanted:

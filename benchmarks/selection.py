@@ -39,7 +39,9 @@ def cuts(report: Report, n: int = 200_000, d: int = 10) -> None:
         return [MDLP().fit(X[:, j], y).splits for j in range(d)]
 
     mine, theirs = ours().edges_, orange()
-    same = all(len(mine[f"x{j}"]) == len(theirs[j]) and np.allclose(mine[f"x{j}"], theirs[j], rtol=1e-12) for j in range(d))
+    same = all(
+        len(mine[f"x{j}"]) == len(theirs[j]) and np.allclose(mine[f"x{j}"], theirs[j], rtol=1e-12) for j in range(d)
+    )
     note = f"{sum(map(len, theirs))} cuts, {'the same' if same else 'NOT the same'}"
     report.add(Row(f"MDL cuts {n:,} x {d}, 3 classes", *versus(ours, orange, 7, 3), "Orange EntropyMDL", 10, note))
     note = f"{sum(map(len, optbinning()))} cuts of its own"
@@ -67,14 +69,24 @@ def filters(report: Report, n: int = 500_000) -> None:
         return scores(X, y)
 
     def peer():
-        ranges = KBinsDiscretizer(10, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf").fit_transform(X[numbers])
+        ranges = KBinsDiscretizer(
+            10, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf"
+        ).fit_transform(X[numbers])
         codes = OrdinalEncoder().fit_transform(X[names])
         return mutual_info_classif(np.hstack([ranges, codes]), y, discrete_features=True)
 
     mine, theirs = ours(), peer()
     gains = dict(zip(mine["attribute"], mine["information_gain"], strict=True))
     error = max(abs(gains[c] * np.log(2) - theirs[25 + j]) for j, c in enumerate(names))
-    report.add(Row(f"all filter scores {n:,} x 50 mixed", *versus(ours, peer, 5, 2), "KBins + encode + mutual_info_classif", 10, f"8 scores against 1; largest difference of MI {error:.0e}"))
+    report.add(
+        Row(
+            f"all filter scores {n:,} x 50 mixed",
+            *versus(ours, peer, 5, 2),
+            "KBins + encode + mutual_info_classif",
+            10,
+            f"8 scores against 1; largest difference of MI {error:.0e}",
+        )
+    )
 
 
 def forward(report: Report, n: int = 20_000, d: int = 50) -> None:
@@ -98,12 +110,30 @@ def forward(report: Report, n: int = 20_000, d: int = 50) -> None:
     theirs = sklearn().get_support()
     peer = time.perf_counter() - started
     same = (ours().support_ == theirs).all()
-    report.add(Row(f"forward selection {n:,} x {d}, 25 chosen, 5 folds", min(timed(ours) for _ in range(5)), peer, "SequentialFeatureSelector(GaussianNB())", 100, "the same subset" if same else "NOT the same subset"))
+    report.add(
+        Row(
+            f"forward selection {n:,} x {d}, 25 chosen, 5 folds",
+            min(timed(ours) for _ in range(5)),
+            peer,
+            "SequentialFeatureSelector(GaussianNB())",
+            100,
+            "the same subset" if same else "NOT the same subset",
+        )
+    )
     started = time.perf_counter()
     theirs = np.isin(np.arange(d), mlxtend().k_feature_idx_)
     peer = time.perf_counter() - started
     same = (ours().support_ == theirs).all()
-    report.add(Row(f"forward selection {n:,} x {d}, 25 chosen, 5 folds", min(timed(ours) for _ in range(5)), peer, "mlxtend", None, "the same subset" if same else "NOT the same subset"))
+    report.add(
+        Row(
+            f"forward selection {n:,} x {d}, 25 chosen, 5 folds",
+            min(timed(ours) for _ in range(5)),
+            peer,
+            "mlxtend",
+            None,
+            "the same subset" if same else "NOT the same subset",
+        )
+    )
 
 
 def pairs(report: Report, n: int = 500_000, d: int = 100) -> None:
@@ -112,7 +142,9 @@ def pairs(report: Report, n: int = 500_000, d: int = 100) -> None:
 
     rng = np.random.default_rng(4)
     root = rng.integers(0, 4, n)
-    X = np.stack([np.where(rng.random(n) < j / (2 * d), root, rng.integers(0, 3 + j % 4, n)) for j in range(d)], axis=1).astype(np.uint8)
+    X = np.stack(
+        [np.where(rng.random(n) < j / (2 * d), root, rng.integers(0, 3 + j % 4, n)) for j in range(d)], axis=1
+    ).astype(np.uint8)
 
     def ours():
         return pairwise(X, types="nominal")
@@ -126,7 +158,16 @@ def pairs(report: Report, n: int = 500_000, d: int = 100) -> None:
     error = max(abs(matrix[f"x{i}"][j] * np.log(2) - v) for (i, j), v in zip(sample, theirs, strict=True))
     best = min(timed(ours) for _ in range(7))
     n_pairs = d * (d - 1) // 2
-    report.add(Row(f"mutual information of all {n_pairs:,} pairs, {n:,} x {d}", best, each * n_pairs, "mutual_info_score loop", 800, f"peer: {len(sample)} pairs timed; largest difference {error:.0e}"))
+    report.add(
+        Row(
+            f"mutual information of all {n_pairs:,} pairs, {n:,} x {d}",
+            best,
+            each * n_pairs,
+            "mutual_info_score loop",
+            800,
+            f"peer: {len(sample)} pairs timed; largest difference {error:.0e}",
+        )
+    )
 
     frame = pd.DataFrame({f"x{j}": pd.Categorical(X[:, j]) for j in range(d)})
     learner = pyagrum.BNLearner(frame)
@@ -137,7 +178,16 @@ def pairs(report: Report, n: int = 500_000, d: int = 100) -> None:
     theirs = [learner.mutualInformation(a, b) for a, b in names]
     each = (time.perf_counter() - started) / len(names)
     error = max(abs(matrix[a][int(b[1:])] - v) for (a, b), v in zip(names, theirs, strict=True))
-    report.add(Row(f"mutual information of all {n_pairs:,} pairs, {n:,} x {d}", best, each * n_pairs, "pyAgrum", 20, f"peer: {len(names)} pairs timed, loading left out; largest difference {error:.0e}"))
+    report.add(
+        Row(
+            f"mutual information of all {n_pairs:,} pairs, {n:,} x {d}",
+            best,
+            each * n_pairs,
+            "pyAgrum",
+            20,
+            f"peer: {len(names)} pairs timed, loading left out; largest difference {error:.0e}",
+        )
+    )
 
 
 def laws(report: Report, n: int = 500_000) -> None:
@@ -150,7 +200,14 @@ def laws(report: Report, n: int = 500_000) -> None:
 
     losses = {law: log_loss(truth, fitted(law).predict_proba(held)) for law in ("auto", "mdl")}
     told = ", ".join(f"{law} {loss:.5f}" for law, loss in losses.items())
-    row = Row(f"log-loss of auto over MDL everywhere, {n:,} x 8 with gaps", losses["auto"], losses["mdl"], "MDL ranges everywhere", 1, f"not a time; {told}")
+    row = Row(
+        f"log-loss of auto over MDL everywhere, {n:,} x 8 with gaps",
+        losses["auto"],
+        losses["mdl"],
+        "MDL ranges everywhere",
+        1,
+        f"not a time; {told}",
+    )
     report.add(row)
 
 

@@ -236,3 +236,39 @@ def test_a_value_with_commas_is_put_in_quotes(folder):
     working = explained(model, "--set", 'text="review, us"')
     assert {"review", "us"} <= {step["word"] for step in working["steps"]}
     run("explain", model, "--set", "text=a,text=b", check=2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        (
+            "discriminant",
+            "covariance=own,nominal=onehot,shrinkage=auto",
+            ["Gaussian, Σ of each class", "(x - μ)' Σ⁻¹ (x - μ)"],
+        ),
+        ("parzen", "width=scott", ["Parzen density, width scott", "rows that carry it"]),
+        ("prototype", "center=median", ["distance from the median of the class", "Distance from each prototype"]),
+    ],
+)
+def test_other_models_are_trained_shown_asked_and_explained(folder, kind, options, words):
+    model = str(folder / f"{kind}.json")
+    told = run(
+        "train", str(folder / "penguins.csv"), "-y", "species", "--model", kind, "--option", options, "-o", model
+    )
+    assert words[0] in told.stdout
+    assert "species" in run("show", model).stdout
+    answers = list(csv.DictReader(io.StringIO(run("predict", model, str(folder / "penguins.csv")).stdout)))
+    with open(folder / "penguins.csv", encoding="utf-8", newline="") as file:
+        right = sum(a["species"] == row["species"] for a, row in zip(answers, csv.DictReader(file), strict=True))
+    assert right > 0.9 * len(answers)
+    working = run("explain", model, "--set", "bill_length_mm=45,island=Biscoe").stdout
+    assert words[1] in working
+    assert json.loads(run("explain", model, "--set", "bill_length_mm=45", "--format", "json").stdout)["sections"]
+
+
+def test_settings_that_a_model_does_not_have_are_refused_with_a_hint(folder):
+    penguins = str(folder / "penguins.csv")
+    done = run("train", penguins, "-y", "species", "--model", "discriminant", "--option", "covarance=own", check=2)
+    assert "did you mean 'covariance'" in done.stderr
+    done = run("train", penguins, "-y", "species", "--model", "parzen", "--law", "auto", check=2)
+    assert "naive Bayes" in done.stderr

@@ -28,9 +28,14 @@ __all__ = ["command"]
     type=click.Choice(["text", "latex", "html", "json"]),
 )
 @click.option(
-    "--changes/--no-changes", default=True, show_default=True, help="Look for what would change the answer."
+    "--changes/--no-changes",
+    default=True,
+    show_default=True,
+    help="Look for what would change the answer (naive Bayes).",
 )
-@click.option("--interval", default=0.9, show_default=True, help="Credibility of the interval; 0 for none.")
+@click.option(
+    "--interval", default=0.9, show_default=True, help="Credibility of the interval (naive Bayes); 0 for none."
+)
 def command(
     model: str,
     file: str | None,
@@ -55,7 +60,8 @@ def command(
         raise click.UsageError("Give the row by --set NAME=VALUE, or a FILE with --row N.")
     fitted = load(model, plain=True)
     rows = row_from(fitted.schema_, pairs(settings, "--set")) if settings else _row(file, row or 0)
-    working = fitted.explain(rows, changes=changes, interval=interval or None)
+    asked = {"changes": changes, "interval": interval or None} if hasattr(fitted, "predict_interval") else {}
+    working = fitted.explain(rows, **asked)
     if form == "json":
         echo_json(working.to_dict())
     else:

@@ -28,13 +28,17 @@ def command(model: str, attribute: str | None, as_json: bool) -> None:
         echo_json({name: dict(table) for name, table in tables.items()})
         return
     if not attribute:
-        click.echo(f"Naive Bayes for {fitted.target_.name!r}, from {fitted.n_rows_} rows\n")
+        kind = type(fitted).__name__.removesuffix("Bayes") or "Bayes"
+        title = {"Naive": "Naive Bayes", "Parzen": "Parzen classifier", "Prototype": "Nearest prototype"}.get(
+            kind, kind
+        )
+        click.echo(f"{title} for {fitted.target_.name!r}, from {fitted.n_rows_} rows\n")
     for name, table in tables.items():
         rule = "prior" if name == fitted.target_.name else fitted.densities_[name].rule
         click.echo(f"[{rule}]\n{table}\n")
     if len(names) > 200:
         click.echo(f"… and {len(names) - 200} more; name one to see it.")
-    for name, scores in fitted.choices_.items():
+    for name, scores in getattr(fitted, "choices_", {}).items():
         if not attribute or name == attribute:
             best = max(scores, key=lambda law: scores[law])
             told = ", ".join(f"{law} {score:.4f}" for law, score in scores.items())

@@ -1,4 +1,4 @@
-"""countwise train: learn a naive Bayes from a file."""
+"""countwise train: learn a classifier from a file."""
 
 from __future__ import annotations
 
@@ -21,6 +21,20 @@ __all__ = ["command"]
     help="Where to write the model.",
 )
 @click.option(
+    "--model",
+    "kind",
+    default="naive-bayes",
+    show_default=True,
+    type=click.Choice(["naive-bayes", "discriminant", "parzen", "prototype"]),
+)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of that model: covariance=own, nominal=onehot; width=leave_one_out; center=median.",
+)
+@click.option(
     "--types",
     "types",
     multiple=True,
@@ -32,28 +46,34 @@ __all__ = ["command"]
     "laws",
     multiple=True,
     metavar="[COLUMN=]LAW",
-    help="auto, categorical, bernoulli, multinomial, gaussian, poisson, kernel, ranges, or a rule for ranges such as "
-    "mdl; for one column or all.",
+    help="Naive Bayes: auto, categorical, bernoulli, multinomial, gaussian, poisson, kernel, ranges, or a rule for "
+    "ranges such as mdl; for one column or all.",
 )
 @click.option(
     "--smoothing",
     default="1",
     show_default=True,
     metavar="ε",
-    help="Laplace's ε, 0 for none, 'global', or m=NUMBER for an m-estimate.",
+    help="Naive Bayes: Laplace's ε, 0 for none, 'global', or m=NUMBER for an m-estimate.",
 )
-@click.option("--prior", default="raw", show_default=True, type=click.Choice(["raw", "smoothed", "uniform"]))
-@click.option("--missing", "missing", multiple=True, metavar="COLUMN", help="A column whose absence is evidence.")
+@click.option(
+    "--prior", default=None, type=click.Choice(["raw", "smoothed", "uniform"]), help="As counted by default."
+)
+@click.option(
+    "--missing", "missing", multiple=True, metavar="COLUMN", help="Naive Bayes: a column whose absence is evidence."
+)
 @click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
 @click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
 def command(
     file: str,
     target: str,
     output: str,
+    kind: str,
+    options: tuple[str, ...],
     types: tuple[str, ...],
     laws: tuple[str, ...],
     smoothing: str,
-    prior: str,
+    prior: str | None,
     missing: tuple[str, ...],
     weights: str | None,
     drop: tuple[str, ...],
@@ -63,24 +83,58 @@ def command(
     \b
     countwise train weather.arff -y play -o weather.json
     countwise train credit.csv -y Status --law auto --missing Income
+    countwise train penguins.csv -y species --model discriminant --option covariance=own,nominal=onehot
     """
     from countwise.cli._common import existing, pairs, pieces, progress_bar, refuse_same, types_from
     from countwise.modelfile import save
-    from countwise.models.naive_bayes import NaiveBayes
 
     existing(file)
     refuse_same(output, (file,))
-    model = NaiveBayes(
-        _laws(laws),
-        smoothing=_smoothing(smoothing),
-        prior=prior,
-        types=types_from(file, pairs(types, "--types"), target) or None,
-        missing=dict.fromkeys(missing, "value") or "ignore",
-    )
+    declared = types_from(file, pairs(types, "--types"), target) or None
+    settings: dict[str, Any] = {"types": declared} | ({"prior": prior} if prior else {})
+    if kind == "naive-bayes":
+        from countwise.models.naive_bayes import NaiveBayes
+
+        absent: Any = dict.fromkeys(missing, "value") or "ignore"
+        settings |= {"smoothing": _smoothing(smoothing), "missing": absent}
+        model: Any = NaiveBayes(_laws(laws), **settings, **_options(NaiveBayes, options))
+    else:
+        if laws or missing or smoothing != "1":
+            raise click.UsageError(f"--law, --smoothing and --missing are for naive Bayes, not for {kind}.")
+        family = _families()[kind]
+        model = family(**settings | _options(family, options))
     with progress_bar(f"Reading {file}"):
         model.fit(pieces(file, target, drop), target, sample_weight=weights)
     save(model, output)
     click.echo(_summary(model, output))
+
+
+def _families() -> dict[str, Any]:
+    from countwise.models.discriminant import Discriminant
+    from countwise.models.parzen import ParzenBayes
+    from countwise.models.prototypes import Prototype
+
+    return {"discriminant": Discriminant, "parzen": ParzenBayes, "prototype": Prototype}
+
+
+def _options(family: Any, texts: tuple[str, ...]) -> dict[str, Any]:
+    """Settings of a model as typed: numbers where they read as numbers."""
+    from inspect import signature
+
+    from countwise.cli._common import pairs
+    from countwise.errors import did_you_mean, listed
+
+    known = list(signature(family.__init__).parameters)[1:]
+    found: dict[str, Any] = {}
+    for name, text in pairs(texts, "--option").items():
+        if name not in known:
+            hint = did_you_mean(name, known) or f"there are {listed(known)}."
+            raise click.UsageError(f"--option: there is no setting {name!r}; {hint}")
+        try:
+            found[name] = float(text)
+        except ValueError:
+            found[name] = None if text == "none" else text
+    return found
 
 
 def _laws(laws: tuple[str, ...]) -> Any:
@@ -109,12 +163,14 @@ def _summary(model: Any, output: str) -> str:
     share = counts / counts.sum()
     classes = ", ".join(f"{c} {n:g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
     laws: dict[str, list[str]] = {}
-    for key, density in model.densities_.items():
-        laws.setdefault(
-            density.choice.chosen if hasattr(density, "choice") else model.conditionals_[key].law, []
-        ).append(key)
+    for part in model.parts_:
+        density = model.densities_[part.key]
+        rule = density.choice.chosen if hasattr(density, "choice") else getattr(part.rule, "law", density.rule)
+        laws.setdefault(rule, []).extend(part.columns if len(part.columns) > 1 else [part.key])
     lines = [f"{model.n_rows_} rows, {len(model.schema_)} attributes; {model.target_.name}: {classes}"]
     lines += [f"  {law}: {', '.join(keys[:12])}{' …' if len(keys) > 12 else ''}" for law, keys in laws.items()]
+    if not hasattr(model, "missing_report"):
+        return "\n".join([*lines, f"Written to {output}"])
     report = model.missing_report()
     evidence = [
         name for name, kind in zip(report["attribute"], report["absence is"], strict=True) if kind == "evidence"

@@ -14,6 +14,7 @@ from countwise.attributes import Attribute, Nominal, Ordinal
 from countwise.conditionals.normal import patterns_of
 from countwise.conditionals.widths import TOLERANCE, ones_as_none
 from countwise.lazy import lazy
+from countwise.tallies import all_ones
 
 __all__ = ["CANONICAL", "KERNELS", "Bumps"]
 
@@ -129,21 +130,32 @@ class Bumps:
     # one column of numbers
 
     @lazy
-    def sorted_line(self) -> tuple[Vector, Vector | None, NDArray[np.intp], NDArray[np.intp]]:
-        """Sorted distinct values and their weights; the rows that have one, and which."""
+    def sorted_line(self) -> tuple[Vector, Vector | None]:
+        """Sorted distinct values and their weights."""
+        known = ~np.isnan(self.cells[:, 0])
+        column = self.cells[:, 0] if known.all() else self.cells[known, 0]
+        if all_ones(self.weights):  # sorting numbers is several times faster than sorting their places
+            column = np.sort(column)
+            first = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
+            counts = np.diff(first, append=len(column))
+            return column[first], ones_as_none(counts)
+        values, which = np.unique(column, return_inverse=True)
+        return values, ones_as_none(np.bincount(which, weights=self.weights[known], minlength=len(values)))
+
+    @lazy
+    def places_on_line(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The rows that have a value, and which of the distinct values it is."""
         known = np.flatnonzero(~np.isnan(self.cells[:, 0]))
-        values, which = np.unique(self.cells[known, 0], return_inverse=True)
-        weights = ones_as_none(np.bincount(which, weights=self.weights[known], minlength=len(values)))
-        return values, weights, known, which
+        return known, np.searchsorted(self.sorted_line[0], self.cells[known, 0])
 
     @lazy
     def expansion(self) -> tuple[Any, Any]:
         """The local expansions of the kernel sum."""
-        values, weights, _, _ = self.sorted_line
+        values, weights = self.sorted_line
         return _kernels.gauss_expand(values, weights, float(self.widths[0]), TOLERANCE)
 
     def _on_line(self, queries: Vector) -> Vector:
-        (values, weights, known, _), (boxes, taylor) = self.sorted_line, self.expansion
+        (values, weights), (boxes, taylor) = self.sorted_line, self.expansion
         h, queries = float(self.widths[0]), np.ascontiguousarray(queries)
 
         def work(start: int, stop: int) -> Vector:
@@ -152,12 +164,14 @@ class Bumps:
         pieces = _kernels.over_blocks(len(queries), _FAST_BLOCK, work, progress=progress.current())
         sums = np.concatenate(pieces) if pieces else np.empty(0)
         # rows without the cell have the whole column's density for a kernel
-        return sums + float(np.log(self.n) - np.log(self.weights[known].sum()))
+        known = float(self.weights[~np.isnan(self.cells[:, 0])].sum())
+        return sums if known == self.n else sums + float(np.log(self.n) - np.log(known))
 
     def _on_line_left_out(self) -> Vector:
-        (values, weights, known, which), (boxes, taylor) = self.sorted_line, self.expansion
+        (values, weights), (boxes, taylor) = self.sorted_line, self.expansion
         sums = _kernels.gauss_loo_log_sums(values, weights, float(self.widths[0]), boxes, taylor, TOLERANCE)
         found = np.zeros(len(self.cells))
+        known, which = self.places_on_line
         one = np.minimum(self.weights[known], 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.log(np.maximum(self.n - one, 0.0)) - np.log(np.maximum(self.weights[known].sum() - one, 0.0))
@@ -301,6 +315,8 @@ class Bumps:
         other = Bumps(self.attributes, self.kernels, widths, self.cells, self.weights, self.spare)
         if self.is_line:
             vars(other)["sorted_line"] = self.sorted_line
+            if "places_on_line" in vars(self):
+                vars(other)["places_on_line"] = self.places_on_line
         else:
             vars(other)["order"] = self.order
         return other

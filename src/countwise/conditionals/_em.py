@@ -72,7 +72,9 @@ def em(
     if moved >= _TOLERANCE:
         warn(f"EM over the missing cells still moved by {moved:.1g} of a deviation after {_MOST_STEPS} steps.")
     n, _, scatter = _step(groups, mu, sigma)
-    return Estimate(n, mu * scale + center, scatter * np.outer(scale, scale), steps)
+    mean = mu * scale + center
+    mean = np.where(np.abs(mean) < 1e-14 * (np.abs(center) + scale), 0.0, mean)  # what rounding left of nothing
+    return Estimate(n, mean, scatter * np.outer(scale, scale), steps)
 
 
 def _covariances(n: NDArray[np.float64], scatter: Matrix, *, shared: bool) -> Matrix:

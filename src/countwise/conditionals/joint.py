@@ -113,7 +113,7 @@ class JointGaussian:
         rule = f"Gaussian, Σ {'of all classes together' if self.covariance == 'shared' else 'of each class'}"
         rule += f" over {self._over('n' if self.covariance == 'shared' else 'n_c')}"
         if shares.any():
-            rule += f", shrunk by {listed(dict.fromkeys(f'{share:.3g}' for share in shares))}"
+            rule += f", shrunk by {', '.join(dict.fromkeys(f'{share:.3g}' for share in shares))}"
         return Normal(
             columns=sample.columns,
             names=sample.names,

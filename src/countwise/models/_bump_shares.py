@@ -29,17 +29,14 @@ def carriers(bumps: Bumps, x: Vector, places: NDArray[np.intp], title: str) -> S
     order = np.argsort(-shares, kind="stable")[:_MOST_ROWS]
     order = order[shares[order] > 0]
     table: dict[str, list[Any]] = {"row": [int(places[i]) for i in order]}
-    for j, a in list(enumerate(bumps.attributes))[:_MOST_COLUMNS]:
+    asked = [(j, a) for j, a in enumerate(bumps.attributes) if not np.isnan(x[j])][:_MOST_COLUMNS]
+    for j, a in asked:
         table[a.name] = [written(a, bumps.cells[i, j]) for i in order]
     table["carries"] = [percent(float(shares[i]), certain=len(shares) == 1) for i in order]
     behind = 1 / float((shares**2).sum())
     lines = [f"f = {probability(log)}, carried as if by {number(float(f'{behind:.3g}'))} of {len(shares)} rows alike"]
-    lines.append("widths: " + ", ".join(f"{a.name} {number(float(h))}" for a, h in _widths(bumps)))
+    lines.append("widths: " + ", ".join(f"{a.name} {number(float(bumps.widths[j]))}" for j, a in asked))
     return Section(title, Grid(table), tuple(lines))
-
-
-def _widths(bumps: Bumps) -> list[tuple[Any, float]]:
-    return list(zip(bumps.attributes, bumps.widths.tolist(), strict=True))[:_MOST_COLUMNS]
 
 
 def columns_of(bumps: Bumps, x: Vector) -> Vector:

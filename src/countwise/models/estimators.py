@@ -117,7 +117,8 @@ class DiscriminantClassifier(_Classifier, Discriminant):
         without bias: over n - classes for a shared Σ, n_c - 1 for a class's own (scikit-learn's QDA until 1.7).
     shrinkage : float, {"auto", "oas"} or None, default=None
         (1 - s) Σ + s (tr Σ / d) I with that s, or with the s of Ledoit and Wolf ("auto") or of the
-        oracle-approximating formula ("oas"), columns brought to deviation 1 first. Where cells are
+        oracle-approximating formula ("oas"), columns brought to deviation 1 first; a number shrinks in
+        the columns' own units, as in scikit-learn. Where cells are
         missing "auto" is "oas": Ledoit and Wolf need fourth moments, which gaps do not have.
     prior : {"raw", "uniform"}, mapping or array-like, default="raw"
         P(class): as counted, alike, or given.
