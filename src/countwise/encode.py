@@ -12,7 +12,7 @@ from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.columns import refuse_infinity
 from countwise.conditionals import Categorical
 from countwise.converting import Converting
-from countwise.errors import OptionError, TableError, listed, warn
+from countwise.errors import OptionError, TableError, check_settings, listed, warn
 from countwise.frames import Coded, Column, Frame, refuse_duplicates
 from countwise.outputs import container_of, rebuilt
 from countwise.parts import Part
@@ -58,15 +58,14 @@ class Encoding(Converting):
         return schema
 
     def _check_options(self) -> None:
-        for name, known in (
-            ("nominal", ("onehot", "codes")),
-            ("ordinal", ("thresholds", "number", "nominal")),
-            ("drop", (None, "if_binary", "first")),
-            ("missing", ("keep", "zeros")),
-            ("unseen", ("ignore", "error")),
-        ):
-            if getattr(self, name) not in known:
-                raise OptionError(f"{name}={getattr(self, name)!r} is unknown.", hint=f"give one of {listed(known)}.")
+        check_settings(
+            self,
+            nominal=("onehot", "codes"),
+            ordinal=("thresholds", "number", "nominal"),
+            drop=(None, "if_binary", "first"),
+            missing=("keep", "zeros"),
+            unseen=("ignore", "error"),
+        )
 
         if self.missing == "zeros" and self.drop is not None:
             raise OptionError("missing='zeros' and drop would make the first value and a missing cell the same.")

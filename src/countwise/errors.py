@@ -37,6 +37,7 @@ __all__ = [
     "SlowKernelsWarning",
     "TableError",
     "UnseenValueError",
+    "check_settings",
     "did_you_mean",
     "listed",
     "warn",
@@ -151,3 +152,21 @@ def listed(words: Iterable[object], most: int = 8) -> str:
     if len(all_words) <= most:
         return ", ".join(all_words)
     return ", ".join(all_words[:most]) + f" and {len(all_words) - most} more"
+
+
+def check_settings(owner: object, **known: tuple[object, ...]) -> None:
+    """Refuse a setting that is none of those there are.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from countwise.errors import check_settings
+    >>> check_settings(SimpleNamespace(divisor="N"), divisor=("n", "n-1"))
+    Traceback (most recent call last):
+    countwise.errors.OptionError: divisor='N' is unknown. Hint: did you mean 'n'?
+    """
+    for name, words in known.items():
+        value = getattr(owner, name)
+        if not any(value is word or (isinstance(value, str) and value == word) for word in words):
+            near = did_you_mean(value.lower(), words) if isinstance(value, str) else None
+            raise OptionError(f"{name}={value!r} is unknown.", hint=near or f"give one of {listed(words)}.")

@@ -13,10 +13,11 @@ from countwise.bags import Bag, Block
 from countwise.columns import refuse_infinity
 from countwise.conditionals import Bernoulli, Categorical, Multinomial
 from countwise.errors import TableError
+from countwise.schema import Schema
 from countwise.table import Table
 from countwise.vectors import Vector, cells_of, numbers_of_codes
 
-__all__ = ["Part", "checked", "derive", "parts_of", "presence", "whole_row"]
+__all__ = ["Part", "checked", "derive", "numbers_and_names", "parts_of", "presence", "whole_row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,18 @@ def presence(attribute: Attribute, smoothing: Any, taken: Container[str]) -> Par
     of = Nominal(free(f"{attribute.name} missing", taken), (False, True))
     cell = attribute.missing if isinstance(attribute, Nominal) else None
     return Part(of, Categorical(smoothing), (attribute.name,), "missing", cell)
+
+
+def numbers_and_names(schema: Schema, what: str) -> Schema:
+    """The schema, if every column of it is numeric, nominal or ordinal."""
+    for a in schema.attributes:
+        if not isinstance(a, Nominal | Numeric):
+            raise TableError(
+                f"{a.name!r} is {a.kind}; {what} is of numbers and names."
+                + (" (X is a sparse matrix.)" if isinstance(a, Block) else ""),
+                hint="X.toarray() makes it dense." if isinstance(a, Block) else "leave the column out.",
+            )
+    return schema
 
 
 def whole_row(attributes: Sequence[Attribute], rule: Any, how: str, taken: Container[str]) -> Part:

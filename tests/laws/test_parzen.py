@@ -214,7 +214,9 @@ def assert_same(kind: str, ours: Any, theirs: Any, frame: Any) -> None:
     """To the last bit where the rows themselves are kept; means are added up in another order."""
     assert ours.schema_ == theirs.schema_
     if kind in ("density", "parzen"):
-        assert {k: t.to_dict() for k, t in ours.tallies_.items()} == {k: t.to_dict() for k, t in theirs.tallies_.items()}
+        assert {k: t.to_dict() for k, t in ours.tallies_.items()} == {
+            k: t.to_dict() for k, t in theirs.tallies_.items()
+        }
         assert_array_equal(answers(ours, frame), answers(theirs, frame))
     else:
         a, b = answers(ours, frame), answers(theirs, frame)

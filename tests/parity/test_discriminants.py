@@ -1,7 +1,7 @@
 """Discriminants against scikit-learn and SciPy: the same numbers to 1e-9, posteriors to 1e-10.
 
-scikit-learn solves with the covariance as it is, so it is given the table near zero with columns of one size. Ours gets
-the same table moved and rescaled by numbers that change no digit: the posteriors must stay what they were.
+scikit-learn solves with the covariance as it is, so it is given the table near zero with columns of one size. Ours
+gets the same table moved and rescaled by numbers that change no digit: the posteriors must stay what they were.
 EM has an oracle of its own: row by row, in plain NumPy.
 """
 
@@ -33,7 +33,7 @@ moves = pytest.mark.parametrize("move", MOVES)
 
 
 def case(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Correlated columns and classes that overlap; cells are whole multiples of 2^-20, so that moving them is exact."""
+    """Correlated columns, classes that overlap; cells are whole multiples of 2^-20, so that moving them is exact."""
     rng = np.random.default_rng(n + 31 * d + k)
     code = rng.permutation(np.arange(n) % k)
     mix = np.eye(d) + 0.4 * rng.normal(size=(k, d, d)) / np.sqrt(d)
@@ -209,7 +209,7 @@ def test_given_priors_are_those_of_qda_and_gaussian_nb(n, d, k):
 
 @shapes
 def test_given_priors_change_the_prior_of_lda_and_nothing_else(n, d, k):
-    """scikit-learn weights the classes' covariances by the priors, ours by their rows: so by hand from the raw ones."""
+    """scikit-learn weights the covariances of the classes by the priors, ours by their rows: so by hand."""
     X, y = case(n, d, k)
     shares = np.arange(1.0, k + 1) / np.arange(1.0, k + 1).sum()
     raw = LDA(solver="lsqr").fit(X, y)

@@ -15,7 +15,7 @@ from countwise.conditionals._shrinking import check_shrinkage, ledoit_wolf_share
 from countwise.conditionals._singular import Redundant, redundant
 from countwise.conditionals.gaussian import Gaussian
 from countwise.conditionals.normal import DiagonalNormal, Normal
-from countwise.errors import OptionError, TableError, listed, warn
+from countwise.errors import OptionError, TableError, check_settings, listed, warn
 from countwise.tallies import Moments, Scatter
 from countwise.tallies._cells import Cells
 from countwise.vectors import Vector
@@ -51,13 +51,12 @@ class JointGaussian:
     shows_infinity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("covariance", COVARIANCES),
-            ("divisor", ("n", "n-classes")),
-            ("missing", ("em", "complete")),
-        ):
-            if getattr(self, name) not in known:
-                raise OptionError(f"{name}={getattr(self, name)!r} is unknown.", hint=f"give one of {listed(known)}.")
+        check_settings(
+            self,
+            covariance=COVARIANCES,
+            divisor=("n", "n-classes"),
+            missing=("em", "complete"),
+        )
         check_shrinkage(self.shrinkage)
         if self.shrinkage is not None and self.covariance not in ("shared", "own"):
             raise OptionError(

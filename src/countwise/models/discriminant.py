@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.attributes import Attribute, Nominal, Numeric
+from countwise.attributes import Nominal
 from countwise.conditionals.joint import JointGaussian
 from countwise.conditionals.normal import DiagonalNormal, Normal
-from countwise.errors import OptionError, TableError, listed
+from countwise.errors import OptionError, TableError, check_settings, listed
 from countwise.frames import Frame
 from countwise.models._bayes import Bayes
 from countwise.models._explaining import Explaining
 from countwise.models._quadratic import sections_of
 from countwise.models.logistic import LogisticForm
-from countwise.parts import Part, whole_row
+from countwise.parts import Part, numbers_and_names, whole_row
 from countwise.schema import Schema
 from countwise.table import Table
 from countwise.working import Section, Working
@@ -48,25 +48,15 @@ class Discriminant(Explaining, Bayes):
 
     def _kinds(self, frame: Frame) -> Schema:
         self._rule()
-        if self.nominal not in (None, "onehot"):
-            raise OptionError(f"nominal={self.nominal!r} is unknown.", hint="give None or 'onehot'.")
-        schema = Schema.kinds(frame, self.types)
+        check_settings(self, nominal=(None, "onehot"))
+        schema = numbers_and_names(Schema.kinds(frame, self.types), "a discriminant")
         for a in schema.attributes:
-            self._check(a, frame)
+            if isinstance(a, Nominal) and self.nominal is None and not _blank(a, frame):
+                raise TableError(
+                    f"{a.name!r} is {a.kind}; a discriminant needs numbers.",
+                    hint="nominal='onehot' makes a number of each value; or leave the column out.",
+                )
         return schema
-
-    def _check(self, a: Attribute, frame: Frame) -> None:
-        if isinstance(a, Numeric) or (isinstance(a, Nominal) and (self.nominal == "onehot" or _blank(a, frame))):
-            return
-        if isinstance(a, Nominal):
-            raise TableError(
-                f"{a.name!r} is {a.kind}; a discriminant needs numbers.",
-                hint="nominal='onehot' makes a number of each value; or leave the column out.",
-            )
-        raise TableError(
-            f"{a.name!r} is {a.kind}; a discriminant needs numbers.",
-            hint="X.toarray() makes a sparse matrix dense." if a.kind == "block" else "leave the column out.",
-        )
 
     def _rule(self) -> JointGaussian:
         return JointGaussian(self.covariance, self.divisor, self.shrinkage, self.missing)

@@ -13,14 +13,14 @@ from countwise.columns import refuse_infinity
 from countwise.conditionals._bumps import Bumps
 from countwise.conditionals.parzen import Parzen, ParzenLaw, kernel_of, written
 from countwise.conditionals.parzen_widths import HELD_OUT, check_width, folds_of, held_out, rule_of, train
-from countwise.errors import CountwiseError, OptionError, TableError, did_you_mean
+from countwise.errors import CountwiseError, OptionError, TableError, check_settings, did_you_mean
 from countwise.frames import Coded, Frame, frame_of
 from countwise.learning import Tallying
 from countwise.models._bayes import Bayes
 from countwise.models._bump_shares import by_columns, carriers, columns_of
 from countwise.models._explaining import Explaining, row_of
 from countwise.outputs import library_of, rebuilt
-from countwise.parts import Part, derive, whole_row
+from countwise.parts import Part, derive, numbers_and_names, whole_row
 from countwise.schema import Schema
 from countwise.table import Table
 from countwise.working import Account, Grid, Section, Working
@@ -43,19 +43,7 @@ def _checked_kinds(frame: Frame, types: Any, width: Any, kernel: Any) -> Schema:
         kernel_of(kernel, name)
     if not isinstance(kernel, dict):
         kernel_of(kernel, "")
-    schema = Schema.kinds(frame, types)
-    for a in schema.attributes:
-        if not isinstance(a, Nominal | Numeric):
-            raise TableError(
-                f"{a.name!r} is {a.kind}; a Parzen density is of numbers and names.",
-                hint="X.toarray() makes a sparse matrix dense." if a.kind == "block" else "leave the column out.",
-            )
-    return schema
-
-
-def _check_unseen(unseen: Any) -> None:
-    if unseen not in ("ignore", "error"):
-        raise OptionError(f"unseen={unseen!r} is unknown.", hint="give 'ignore' or 'error'.")
+    return numbers_and_names(Schema.kinds(frame, types), "a Parzen density")
 
 
 class ParzenBayes(Explaining, Bayes):
@@ -77,7 +65,7 @@ class ParzenBayes(Explaining, Bayes):
         self.unseen = unseen
 
     def _kinds(self, frame: Frame) -> Schema:
-        _check_unseen(self.unseen)
+        check_settings(self, unseen=("ignore", "error"))
         if any(rule == "k_fold" for rule in (self.width.values() if isinstance(self.width, dict) else [self.width])):
             raise OptionError("width='k_fold' is for a ParzenDensity.", hint="give 'leave_one_out'.")
         return _checked_kinds(frame, self.types, self.width, self.kernel)
@@ -195,7 +183,7 @@ class ParzenEstimate(Tallying):
         return super().forget(X, None, sample_weight)
 
     def _kinds(self, frame: Frame) -> Schema:
-        _check_unseen(self.unseen)
+        check_settings(self, unseen=("ignore", "error"))
         return _checked_kinds(frame, self.types, self.width, self.kernel)
 
     def _parts(self, schema: Schema, target: str) -> list[Part]:

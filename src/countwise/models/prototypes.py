@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from countwise.attributes import Nominal, Numeric
 from countwise.conditionals.prototype import Middle
-from countwise.errors import OptionError, TableError, listed
+from countwise.errors import check_settings
 from countwise.frames import Frame
 from countwise.models._bayes import Bayes
 from countwise.models._explaining import Explaining
-from countwise.parts import Part
+from countwise.parts import Part, numbers_and_names
 from countwise.schema import Schema
 from countwise.table import Table
 from countwise.working import Grid, Section, Working
@@ -46,22 +46,14 @@ class Prototype(Explaining, Bayes):
         self.unseen = unseen
 
     def _kinds(self, frame: Frame) -> Schema:
-        for name, known in (
-            ("center", ("mean", "median")),
-            ("metric", ("euclidean", "manhattan")),
-            ("scale", (None, "auto", "deviation")),
-            ("unseen", ("ignore", "error")),
-        ):
-            if getattr(self, name) not in known:
-                raise OptionError(f"{name}={getattr(self, name)!r} is unknown.", hint=f"give one of {listed(known)}.")
-        schema = Schema.kinds(frame, self.types)
-        for a in schema.attributes:
-            if not isinstance(a, Nominal | Numeric):
-                raise TableError(
-                    f"{a.name!r} is {a.kind}; a prototype is of numbers and names.",
-                    hint="X.toarray() makes a sparse matrix dense." if a.kind == "block" else "leave the column out.",
-                )
-        return schema
+        check_settings(
+            self,
+            center=("mean", "median"),
+            metric=("euclidean", "manhattan"),
+            scale=(None, "auto", "deviation"),
+            unseen=("ignore", "error"),
+        )
+        return numbers_and_names(Schema.kinds(frame, self.types), "a prototype")
 
     def _parts(self, schema: Schema, target: str) -> list[Part]:
         names = any(isinstance(a, Nominal) and not self._is_unknown(a) for a in schema.attributes)
