@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from countwise import CountwiseError, DiscriminantClassifier, Nominal, Numeric, Scatter
 from countwise.table import Table
-from countwise.tallies._cells import Cells
 from countwise.vectors import Vector, numbers_of_codes
 
 from .strategies import CLASSES, NOMINAL, few, joint_of, posterior_of, some, splits
@@ -82,8 +81,11 @@ def assert_equal(a: Scatter, b: Scatter, tolerance: float = 1e-12) -> None:
         np.testing.assert_allclose(one.mean[there], other.mean[there], rtol=0, atol=tolerance * 16)
         size = one.n.sum()
         np.testing.assert_allclose(one.scattered(), other.scattered(), rtol=0, atol=size * tolerance * 16**2)
-        assert (one.higher is None) == (other.higher is None)
-        for power, pair in enumerate(zip(one.higher or (), other.higher or (), strict=True), 3):
+        if key != a._full or not (a.higher and b.higher):
+            continue  # third and fourth moments are those of the complete rows alone
+        assert one.higher is not None
+        assert other.higher is not None
+        for power, pair in enumerate(zip(one.higher, other.higher, strict=True), 3):
             np.testing.assert_allclose(*pair, rtol=0, atol=size * tolerance * 16**power)
 
 
@@ -198,12 +200,6 @@ def test_taking_back_rows_that_were_never_there_is_refused():
             a - b
 
 
-def test_a_single_row_has_no_scatter_and_two_have():
-    cells = filled((np.array([[1.0, 2.0]]), objects(["u"]), objects(["no"]), None), higher=False).complete
-    assert isinstance(cells, Cells)
-    assert not cells.scattered().any()
-
-
 # -- the model ----------------------------------------------------------------------------------------------
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -245,7 +241,7 @@ def rows_of(draw: Any, *, gaps: bool, base: bool = True, least: int = 1) -> tupl
 
 
 def tolerance_of(*, gaps: bool) -> float:
-    """EM stops at a step of 1e-10; from another rounding it stops within that over 1 - rate, and the rate is < 0.999."""
+    """EM stops at a step of 1e-10: two runs end within that over 1 - rate of each other, and the rate is < 0.999."""
     return 1e-7 if gaps else 1e-9
 
 
@@ -271,7 +267,7 @@ def test_learning_in_pieces_merging_and_learning_at_once_are_one(name, gaps, dat
     order = np.array(data.draw(st.permutations(range(len(y)))))
     X, y, w = X[order], y[order], w[order]
     whole = model(name).fit(X, y, sample_weight=w)
-    # the base rows come in any piece, so the pieces must be learnable: their classes are announced, spread comes first
+    # the base rows come first, so that a covariance can be learned from every piece
     first = np.argsort(order < len(y) - 24, kind="stable")
     X, y, w = X[first], y[first], w[first]
     pieces = data.draw(splits(len(y) - 24))
@@ -290,6 +286,7 @@ def test_learning_in_pieces_merging_and_learning_at_once_are_one(name, gaps, dat
     assert_same(two + one, sum_, X, tolerance_of(gaps=gaps))
 
 
+@pytest.mark.filterwarnings("ignore:What remains is tiny")  # see the unit tests for when it is due
 @every_model
 @with_gaps
 @few
@@ -375,13 +372,11 @@ def test_a_rotation_changes_no_posterior_of_one_variance_or_of_a_given_shrinkage
     np.testing.assert_allclose(turned.predict_log_proba(X @ Q + b), plain.predict_log_proba(X), rtol=1e-9, atol=1e-9)
 
 
-@every_model
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in ("spherical", "shared, shrunk")])
 @some
 @given(data=st.data())
 def test_scales_and_shifts_change_no_posterior_of_laws_that_have_no_scale(name, data):
     X, y, _ = data.draw(rows_of(gaps=True))
-    if MODELS[name].get("covariance") == "spherical" or MODELS[name].get("shrinkage") == 0.3:
-        return  # one variance for all, or a unit matrix: these have a scale
     scales = 2.0 ** np.array(data.draw(st.tuples(*[st.integers(-12, 12)] * 3)))
     plain, scaled = model(name).fit(X, y), model(name).fit(X * scales + scales, y)
     np.testing.assert_allclose(scaled.predict_proba(X * scales + scales), plain.predict_proba(X), rtol=0, atol=1e-7)
@@ -420,9 +415,9 @@ def test_the_working_is_the_answer_and_its_columns_add_up(name, gaps, data):
             continue
         *forms, last = working.sections
         odds = [float(cell) for cell in last.table["log-odds"]]
-        # cells are written to three places or more: each may be off by half of the last
+        # cells are written to three places: each may be off by half of the last
         assert abs(sum(odds[:-1]) - odds[-1]) <= 0.0005 * len(odds) + 1e-9
-        assert abs(odds[-1] - (joint[working.chosen] - joint[working.rival])) <= 0.0005 + 5e-3 * abs(odds[-1]) * 0.1
+        assert abs(odds[-1] - (joint[working.chosen] - joint[working.rival])) <= 0.0005 + 1e-9
         shown = [c for c in range(3) if any(f"= {working.classes[c]}:" in form.title for form in forms)]
         for c, form in zip(shown, forms, strict=True):
             t = ~np.isnan(X[row])

@@ -137,6 +137,7 @@ def test_a_density_of_compact_kernels_adds_up_to_1(kernel, cells):
 @some
 @given(cells=tables(), at=st.tuples(st.sampled_from(NOMINAL), st.sampled_from(ORDER), st.integers(-40, 40)))
 def test_a_missing_cell_of_a_query_is_summed_over(cells, at):
+    # FAILS: a training row lacks an ordinal cell, and no query has one: "zip() argument 2 is longer than argument 1"
     assume(known(cells))
     model = density(cells)
     w, o, eighth = at
@@ -153,17 +154,14 @@ def test_a_missing_cell_of_a_query_is_summed_over(cells, at):
 # -- weights, order, pieces --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("names", ["x", "xz", "xwo", "xzwo"])
+@pytest.mark.parametrize("names", ["x", "xwo", "xz"])
 @pytest.mark.parametrize("rule", ["given", *RULES, "k_fold"])
 @few
 @given(data=st.data())
 def test_a_weight_of_n_is_n_copies(rule, names, data):
-    cells = data.draw(tables(names, min_rows=4))
+    # where a fold alone has the cells of a column: see the unit tests
+    cells = data.draw(tables(names, min_rows=4, gaps=rule != "k_fold"))
     assume(known(cells) and (rule == "given" or spread(cells)))
-    if rule == "k_fold":
-        assume(all(known(cells.take(np.flatnonzero(np.arange(len(cells)) % 2 == r)), 2) for r in (0, 1)))
-        assume(not np.isnan([v for k, v in cells.frame.items() if k in "xz"]).any())  # see the unit tests
-        assume(len({tuple(v[i] for v in cells.frame.values()) for i in range(len(cells))}) >= 2)
     width = None if rule == "given" else rule
     settings = {"cv": 2} if rule == "k_fold" else {}
     copies = cells.take(np.repeat(np.arange(len(cells)), cells.weights))
@@ -240,7 +238,7 @@ def test_learning_in_any_split_is_learning_at_once(kind, data):
 
 
 def test_the_first_piece_may_be_too_little_for_a_width():
-    """FAILS: partial_fit settles widths at once, so rows one by one are refused though `fit` on all is not."""
+    # FAILS: partial_fit settles widths at once, so rows one by one are refused though `fit` on all is not
     frame, y = {"x": np.array([1.0, 2.0, 4.0, 7.0])}, objects(list("abab"))
     for whole in (ParzenDensity().fit(frame), ParzenClassifier().fit(frame, y)):
         model = type(whole)()
@@ -296,6 +294,7 @@ def test_shifting_and_scaling_a_column_scales_its_width_and_its_density(kernel, 
 @few
 @given(data=st.data())
 def test_leaving_one_out_is_fitting_without_it(kernel, names, data):
+    # FAILS with "o": as above, of one query whose ordinal cell is missing
     cells = data.draw(tables(names, min_rows=3))
     assume(known(cells, 2))
     model = density(cells, weighted=True, kernel=kernel)
@@ -312,10 +311,8 @@ def test_leaving_one_out_is_fitting_without_it(kernel, names, data):
 
 
 def test_equal_rows_of_broken_weight_are_left_out_one_by_one():
-    """FAILS: one column of numbers adds up equal values first and then takes a whole 1 away from them.
-
-    Beside a column that says nothing the same rows are left out one by one, as `fit` without them has it.
-    """
+    # FAILS: one column of numbers adds up equal values first and then takes a whole 1 away from them; beside a
+    # column that says nothing the same rows are left out one by one, as `fit` without them has it
     x, w = np.array([0.0, 0.0, 1.0, 3.0]), np.array([0.5, 0.5, 1.0, 1.0])
     total = 0.0
     for i in range(4):
@@ -336,15 +333,166 @@ def test_the_likelihood_of_training_rows_falls_as_the_width_grows(values):
 
 
 @pytest.mark.parametrize("rule", ["leave_one_out", "k_fold"])
-@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov", "uniform"])
 @some
 @given(values=st.lists(st.integers(-400, 400), min_size=4, max_size=14, unique=True))
-def test_the_best_width_is_where_the_held_out_curve_is_highest(kernel, rule, values):
-    model = ParzenDensity(rule, kernel=kernel, cv=3).fit({"x": np.array(values) / 8})
+def test_the_best_width_is_where_the_held_out_curve_is_highest(rule, values):
+    model = ParzenDensity(rule, cv=3).fit({"x": np.array(values) / 8})
     assert model.best_width_ == model.widths_["x"]
     curve = model.width_curve_
-    at = int(np.argmin(np.abs(np.array(curve["width"]) - model.best_width_)))
-    best = curve["held_out"][at]
-    assert np.isfinite(best)
-    # FAILS for uniform kernels (and rarely others): the curve has steps, of which a scan of 32 widths may miss the best
-    assert best >= max(curve["held_out"]) - 1e-6 * abs(best)
+    assert_allclose(curve["width"][20], model.best_width_, rtol=1e-12)
+    assert curve["held_out"][20] >= max(curve["held_out"]) - 1e-9 * abs(curve["held_out"][20])
+
+
+@pytest.mark.parametrize("kernel", ["epanechnikov", "uniform"])
+@pytest.mark.parametrize("d", [1, 2])
+def test_the_best_width_of_a_compact_kernel_reaches_every_row(d, kernel):
+    # FAILS: golden section walks to the wrong side of the widths at which the farthest row is reached; in two
+    # columns the scan ends at eight times the rule of thumb and, as all is -inf, an eighth of it is taken
+    X = np.concatenate([np.random.default_rng(0).normal(size=(60, d)), np.full((1, d), 100.0)])
+    model = ParzenDensity("leave_one_out", kernel=kernel).fit(X)
+    assert np.isfinite(model.width_curve([model.best_width_])["held_out"]).all()
+
+
+# -- samples, workings, threads ----------------------------------------------------------------------------------
+
+
+def mixed_frame(n: int = 60) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(5)
+    frame = {"x": rng.gamma(2.0, 2.0, n), "w": rng.choice(NOMINAL, n).astype(object)}
+    frame["o"] = rng.choice(ORDER, n, p=[0.6, 0.3, 0.1]).astype(object)
+    frame["x"][:6] = np.nan
+    frame["w"][3:9] = None
+    frame["o"][5:12] = None
+    return frame
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov", "uniform"])
+def test_samples_have_the_marginals_of_the_density(kernel):
+    model = ParzenDensity({"x": 0.8, "w": 0.2, "o": 0.3}, kernel=kernel, types=TYPES).fit(mixed_frame())
+    drawn = model.sample(20_000, random_state=1)
+    line = np.linspace(-8, 40, 20_001)
+    gaps = {"w": objects([None] * 20_002), "o": objects([None] * 20_001 + ["low"])}  # one more row, with a cell
+    cdf = np.cumsum(f(model, x=np.append(line, 0.0), **gaps)[:-1]) * (line[1] - line[0])
+    assert stats.kstest(drawn["x"], lambda v: np.interp(v, line, cdf)).pvalue > 1e-3
+    pairs = list(itertools.product(NOMINAL, ORDER))  # of both together: the joint law, not only the margins
+    w, o = (objects([pair[i] for pair in pairs]) for i in (0, 1))
+    shares = np.concatenate([f(model, x=[np.nan, 0], w=w[[i, i]], o=o[[i, i]])[:1] for i in range(len(pairs))])
+    seen = [sum((np.asarray(drawn["w"]) == a) & (np.asarray(drawn["o"]) == b)) for a, b in pairs]
+    assert stats.chisquare(seen, shares * 20_000).pvalue > 1e-3
+
+
+def test_samples_are_tables_of_the_kind_that_was_learned_from():
+    frame = mixed_frame()
+    rows = [{k: v[i] for k, v in frame.items()} for i in range(60)]
+    given_as = [
+        frame,
+        rows,
+        pd.DataFrame(frame),
+        pl.DataFrame(frame),
+        pa.table({k: v.tolist() for k, v in frame.items()}),
+    ]
+    for table in given_as:
+        model = ParzenDensity().fit(table)
+        drawn, again = model.sample(7, random_state=3), model.sample(7, random_state=3)
+        assert type(drawn) is (dict if isinstance(table, list) else type(table))
+        assert str(drawn) == str(again)
+        assert np.isfinite(model.score_samples(drawn)).all()
+    drawn = ParzenDensity().fit(np.random.default_rng(0).normal(size=(9, 3))).sample(4, random_state=0)
+    assert isinstance(drawn, np.ndarray)
+    assert drawn.shape == (4, 3)
+
+
+def test_a_merged_density_draws_the_same_kind_of_table():
+    # FAILS: the kind of table is not taken over by `+`, and a mapping becomes an array
+    half = ParzenDensity().fit(mixed_frame())
+    assert isinstance((half + half).sample(2), dict)
+
+
+@some
+@given(cells=tables("xwo", max_rows=5), eighth=st.integers(-160, 160), w=st.sampled_from(NOMINAL))
+def test_the_rows_that_carry_a_density_carry_all_of_it(cells, eighth, w):
+    assume(known(cells))
+    model = density(cells, weighted=True)
+    x = {"x": [eighth / 8], "w": objects([w]), "o": objects(["middle"])}
+    shares = model.law_.bumps[0].carriers(np.array([eighth / 8, NOMINAL.index(w), 1.0]))
+    assert_allclose(shares.sum(), 1.0, rtol=1e-12)
+    total = model.score_samples(x)[0]
+    complete = all(known(cells.take([i])) for i in range(len(cells)))
+    if complete:  # each row's own share: its weight times its own density
+        alone = np.array([density(cells.take([i])).score_samples(x)[0] for i in range(len(cells))])
+        assert_allclose(shares, np.exp(np.log(cells.weights / cells.weights.sum()) + alone - total), rtol=1e-9)
+    account = model.explain(x)
+    assert account.value == total
+    table = account.sections[0].table
+    assert table["row"] == [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
+
+
+@few
+@given(cells=tables("xzwo", min_rows=3))
+def test_the_working_of_the_classifiers_is_their_answer(cells):
+    # FAILS: as above, where the row to be explained has no ordinal cell
+    assume(known(cells))
+    for model in (ParzenClassifier({"x": 1.0, "z": 1.0}, types=TYPES), PrototypeClassifier(types=TYPES)):
+        model.fit(cells.frame, cells.y, sample_weight=cells.weights)
+        joint, posterior = model.predict_joint_log_proba(cells.frame), model.predict_proba(cells.frame)
+        for i in range(len(cells)):
+            working = model.explain(cells.frame, row=i)
+            assert_allclose(working.log_joint, joint[i], rtol=1e-9, atol=1e-9)
+            assert_allclose(working.posterior, posterior[i], rtol=0, atol=1e-9)
+            assert working.answer == model.predict(cells.frame)[i]
+            assert "nan" not in working.text()
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_threads_do_not_change_a_bit(d, monkeypatch):
+    rng = np.random.default_rng(d)
+    X, asked = rng.normal(size=(3000, d)), rng.normal(size=(70_000 if d == 1 else 9_000, d))
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("COUNTWISE_THREADS", threads)
+        model = ParzenDensity("leave_one_out" if d == 1 else "silverman").fit(X)
+        curve = model.width_curve([0.5, 1.0])
+        found.append((model.widths_, model.score_samples(asked).tobytes(), curve["train"], curve["held_out"]))
+    assert found[0] == found[1]
+
+
+# -- the tally ---------------------------------------------------------------------------------------------------
+
+
+def tally(cells: Cells, given_: Nominal | None = None, w: Nominal | None = None) -> Rows:
+    given_, w = given_ or Nominal("y", CLASSES), w or Nominal("w", NOMINAL)
+    of, names = Vector("cells", (Numeric("x"), w)), w.encode(cells.frame["w"]).astype(float)
+    column = np.column_stack([cells.frame["x"], np.where(names < len(w.values), names, np.nan)])
+    table = Table({"cells": column, "y": given_.encode(cells.y)}, len(cells), cells.weights)
+    return Rows(given_, of).fill(table)
+
+
+def joined(a: Cells, b: Cells) -> Cells:
+    frame = {k: np.concatenate([a.frame[k], b.frame[k]]) for k in a.frame}
+    return Cells(frame, np.concatenate([a.y, b.y]), np.concatenate([a.weights, b.weights]))
+
+
+@many
+@given(a=tables("xw"), b=tables("xw"), c=tables("xw"))
+def test_rows_are_a_monoid_with_subtraction(a, b, c):
+    blank, (p, q, r) = Rows(Nominal("y", CLASSES), tally(a).of), map(tally, (a, b, c))
+    assert ((p + q) + r).to_dict() == (p + (q + r)).to_dict()
+    assert (p + blank).to_dict() == (blank + p).to_dict() == (p - blank).to_dict() == p.to_dict()
+    assert (p + q).to_dict() == tally(joined(a, b)).to_dict()
+    assert (p + q - q).to_dict() == p.to_dict()
+    assert (p - p).filled[0].shape == (0, 2)
+    with pytest.raises(CountwiseError, match="had not been counted"):
+        p - (p + p)
+    back = Rows.from_dict(p.to_dict(), {"y": p.given, "cells": p.of})
+    assert back.to_dict() == p.to_dict()
+
+
+@some
+@given(a=tables("xw"), b=tables("xw"))
+def test_rows_over_domains_that_grow_add_to_those_of_the_whole(a, b):
+    given_ = [Nominal("y", grows=True).learn(part.y) for part in (a, b)]
+    w = [Nominal("w", grows=True).learn(part.frame["w"]) for part in (a, b)]
+    sum_ = tally(a, given_[0], w[0]) + tally(b, given_[1], w[1])
+    whole = tally(joined(a, b), given_[0].join(given_[1]), w[0].join(w[1]))
+    assert (sum_.given, sum_.of) == (whole.given, whole.of)
+    assert sum_.to_dict() == whole.to_dict()

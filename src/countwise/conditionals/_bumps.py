@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,7 @@ class Bumps:
     cells: Matrix
     weights: Vector
     spare: Bumps | None = None
+    _kept: dict[bytes, tuple[Matrix, Vector, Matrix]] = field(default_factory=dict, repr=False)
 
     # -- the kernels ---------------------------------------------------------------
 
@@ -207,16 +208,24 @@ class Bumps:
         absent = self._absent(queries, left_out=left_out)
         everything = [(np.empty(0, dtype=bool), np.arange(len(queries)))]
         for there, rows in patterns_of(queries[:, ordinal]) if len(ordinal) else everything:
-            log_weights = np.log(self.weights) - self.ordinal_shares[:, ordinal[there]].sum(axis=1)
             gaps = None if absent is None else absent[rows]
-            out[rows] = self._group(queries[rows], gaps, log_weights, rows if left_out else None)
+            out[rows] = self._group(queries[rows], gaps, ordinal[there], rows if left_out else None)
         return out
 
-    def _group(self, queries: Matrix, absent: Matrix | None, log_weights: Vector, own: Any) -> Vector:
-        """Log sums of queries that share the rows' weights; `own` says which row each query is, to be left out."""
+    def _prepared(self, ordinal: NDArray[np.intp]) -> tuple[Matrix, Vector, Matrix]:
+        """The rows in order, their log weights where those ordinal cells are asked for, and their boxes."""
+        key = ordinal.tobytes()
+        if key not in self._kept:
+            points = np.ascontiguousarray(self.cells[self.order])
+            log_weights = np.log(self.weights) - self.ordinal_shares[:, ordinal].sum(axis=1)
+            weighed = log_weights[self.order]
+            self._kept[key] = points, weighed, _kernels.product_boxes(points, weighed)
+        return self._kept[key]
+
+    def _group(self, queries: Matrix, absent: Matrix | None, ordinal: NDArray[np.intp], own: Any) -> Vector:
+        """Log sums of queries with the same ordinal cells; `own` says which row each query is, to be left out."""
         order = self.order
-        points, weighed = np.ascontiguousarray(self.cells[order]), log_weights[order]
-        boxes = _kernels.product_boxes(points, weighed)
+        points, weighed, boxes = self._prepared(ordinal)
         near = order if own is not None and len(own) == len(order) else self._order_of(queries)
         queries = np.ascontiguousarray(queries[near])
         absent = None if absent is None else np.ascontiguousarray(absent[near])
@@ -228,7 +237,7 @@ class Bumps:
             places = position[mine]
             with np.errstate(divide="ignore"):  # without one of the row's copies
                 left = np.log(np.maximum(self.weights[mine] - 1.0, 0.0))
-            rest = left + log_weights[mine] - np.log(self.weights[mine])
+            rest = left + weighed[places] - np.log(self.weights[mine])
 
         def work(start: int, stop: int) -> Vector:
             part = slice(start, stop)
