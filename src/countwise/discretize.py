@@ -176,14 +176,14 @@ class Discretization(Converting):
 
     # -- the table cut ---------------------------------------------------------------
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, patient: bool = False) -> Self:
         looks = [how.method for how in self._rules().values() if how.supervised]
         if y is None and looks:
             raise TableError(
                 f"{looks[0]!r} looks at the class and requires y to be passed, but the target y is None.",
                 hint="'equal_frequency', 'equal_width', 'kmeans', 'naive' and edges by hand do not.",
             )
-        return super()._learn(X, y, sample_weight)
+        return super()._learn(X, y, sample_weight, patient=patient)
 
     def transform(self, X: Any) -> Any:
         """Put each number into its range; missing stays missing.

@@ -6,6 +6,7 @@ The tree::
       SchemaError        an attribute's declaration or a column's kind is wrong
         UnseenValueError a value outside the domain of its attribute
       TableError         the rows themselves: shape, infinity, weights, target
+        TooFewRows       what has come so far is too little to learn from; more may do
       RowsRefused        the model needs rows and the source will not give them
       ReadError          a file cannot be read as a table
       ModelFileError     a model file is damaged, foreign or too new
@@ -36,6 +37,7 @@ __all__ = [
     "SchemaError",
     "SlowKernelsWarning",
     "TableError",
+    "TooFewRows",
     "UnseenValueError",
     "check_settings",
     "did_you_mean",
@@ -87,6 +89,10 @@ class UnseenValueError(SchemaError):
 
 class TableError(CountwiseError):
     """The rows are wrong: their shape, an infinity, the weights, the target."""
+
+
+class TooFewRows(TableError):  # noqa: N818 - a state that more rows end
+    """The rows so far are too few, or too much alike; `partial_fit` waits for more."""
 
 
 class RowsRefused(CountwiseError):  # noqa: N818 - the design's word: a refusal with a way round it

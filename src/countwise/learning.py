@@ -23,7 +23,7 @@ from countwise import progress
 from countwise.attributes import Nominal
 from countwise.bags import Text
 from countwise.conditionals import plain
-from countwise.errors import CountwiseError, TableError, listed, warn
+from countwise.errors import CountwiseError, TableError, TooFewRows, listed, warn
 from countwise.frames import Frame
 from countwise.parts import Part, checked
 from countwise.schema import Schema
@@ -103,7 +103,7 @@ class Tallying:
         with self._whole_or_nothing():
             if classes is not None and not hasattr(self, "target_"):
                 self._expected = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
-            return self._learn(X, y, sample_weight)
+            return self._learn(X, y, sample_weight, patient=True)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take rows back, as if they had never been there.
@@ -117,7 +117,7 @@ class Tallying:
         -------
         self
         """
-        self._check_fitted()
+        self._check_fitted(answers=False)
         with self._whole_or_nothing():
             for rows in open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()):
                 try:
@@ -127,7 +127,7 @@ class Tallying:
             if not self.tallies_[self.target_.name].table.sum() > 0:
                 raise TableError("Every row would be forgotten: nothing would be left to have learned from.")
             self._drop_what_is_gone()
-            self._settle()
+            self._settle_or_wait(patient=False)
         return self
 
     def _take_back(self, rows: Memory) -> None:
@@ -171,8 +171,8 @@ class Tallying:
         """A model as if fitted on the rows of both."""
         if type(other) is not type(self):
             return NotImplemented
-        self._check_fitted()
-        other._check_fitted()
+        self._check_fitted(answers=False)
+        other._check_fitted(answers=False)
         if self._settings() != other._settings():
             raise TableError("Models with different settings cannot be merged.", hint="fit both with the same ones.")
         if self.target_.name != other.target_.name:
@@ -188,10 +188,10 @@ class Tallying:
         merged._join(joined.schema_, joined.target_, joined.tallies_)
         merged.n_rows_ = self.n_rows_ + other.n_rows_
         merged.n_left_out_ = self.n_left_out_ + other.n_left_out_
-        merged._settle()
+        merged._settle_or_wait(patient=True)
         return merged
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, patient: bool = False) -> Self:
         left_out, n_rows, name = 0, 0, ""
         for rows in open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()):
             left_out, n_rows, name = left_out + rows.left_out, n_rows + rows.frame.n_rows, rows.name
@@ -203,8 +203,18 @@ class Tallying:
         self._note_left_out(left_out, n_rows + left_out, name)
         self._note_identifiers()
         self._note_many_classes()
-        self._settle()
+        self._settle_or_wait(patient=patient)
         return self
+
+    def _settle_or_wait(self, *, patient: bool) -> None:
+        """Derive the parameters; where rows come in pieces, too few are no error before an answer is asked for."""
+        self._waiting: TooFewRows | None = None
+        try:
+            self._settle()
+        except TooFewRows as reason:
+            if not patient:
+                raise
+            self._waiting = reason
 
     def _learn_piece(self, rows: Memory) -> None:
         try:
@@ -287,13 +297,14 @@ class Tallying:
             "n_features_in_",
             "_label_type",
             "_known_target",
+            "_library",
         ):
             setattr(self, name, getattr(other, name, None))
         if hasattr(other, "feature_names_in_"):
             self.feature_names_in_ = other.feature_names_in_
 
     def _forget_all(self) -> None:
-        own = ("_expected", "_groups", "_label_type", "_known_target")
+        own = ("_expected", "_groups", "_label_type", "_known_target", "_waiting")
         for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
             delattr(self, name)
 
@@ -348,7 +359,9 @@ class Tallying:
         """What must be the same in two models that are to be merged, in a form that can be compared."""
         return {name: plain(value) for name, value in self.get_params(deep=False).items()}
 
-    def _check_fitted(self) -> None:
+    def _check_fitted(self, *, answers: bool = True) -> None:
+        if answers and getattr(self, "_waiting", None) is not None:
+            raise self._waiting  # type: ignore[misc]
         if not hasattr(self, "tallies_"):
             from sklearn.exceptions import NotFittedError
 

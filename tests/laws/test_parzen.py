@@ -137,7 +137,6 @@ def test_a_density_of_compact_kernels_adds_up_to_1(kernel, cells):
 @some
 @given(cells=tables(), at=st.tuples(st.sampled_from(NOMINAL), st.sampled_from(ORDER), st.integers(-40, 40)))
 def test_a_missing_cell_of_a_query_is_summed_over(cells, at):
-    # FAILS: a training row lacks an ordinal cell, and no query has one: "zip() argument 2 is longer than argument 1"
     assume(known(cells))
     model = density(cells)
     w, o, eighth = at
@@ -154,6 +153,7 @@ def test_a_missing_cell_of_a_query_is_summed_over(cells, at):
 # -- weights, order, pieces --------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:The likeliest width")  # copies are found again, as they are told to be
 @pytest.mark.parametrize("names", ["x", "xwo", "xz"])
 @pytest.mark.parametrize("rule", ["given", *RULES, "k_fold"])
 @few
@@ -238,7 +238,6 @@ def test_learning_in_any_split_is_learning_at_once(kind, data):
 
 
 def test_the_first_piece_may_be_too_little_for_a_width():
-    # FAILS: partial_fit settles widths at once, so rows one by one are refused though `fit` on all is not
     frame, y = {"x": np.array([1.0, 2.0, 4.0, 7.0])}, objects(list("abab"))
     for whole in (ParzenDensity().fit(frame), ParzenClassifier().fit(frame, y)):
         model = type(whole)()
@@ -294,7 +293,6 @@ def test_shifting_and_scaling_a_column_scales_its_width_and_its_density(kernel, 
 @few
 @given(data=st.data())
 def test_leaving_one_out_is_fitting_without_it(kernel, names, data):
-    # FAILS with "o": as above, of one query whose ordinal cell is missing
     cells = data.draw(tables(names, min_rows=3))
     assume(known(cells, 2))
     model = density(cells, weighted=True, kernel=kernel)
@@ -311,8 +309,6 @@ def test_leaving_one_out_is_fitting_without_it(kernel, names, data):
 
 
 def test_equal_rows_of_broken_weight_are_left_out_one_by_one():
-    # FAILS: one column of numbers adds up equal values first and then takes a whole 1 away from them; beside a
-    # column that says nothing the same rows are left out one by one, as `fit` without them has it
     x, w = np.array([0.0, 0.0, 1.0, 3.0]), np.array([0.5, 0.5, 1.0, 1.0])
     total = 0.0
     for i in range(4):
@@ -346,8 +342,6 @@ def test_the_best_width_is_where_the_held_out_curve_is_highest(rule, values):
 @pytest.mark.parametrize("kernel", ["epanechnikov", "uniform"])
 @pytest.mark.parametrize("d", [1, 2])
 def test_the_best_width_of_a_compact_kernel_reaches_every_row(d, kernel):
-    # FAILS: golden section walks to the wrong side of the widths at which the farthest row is reached; in two
-    # columns the scan ends at eight times the rule of thumb and, as all is -inf, an eighth of it is taken
     X = np.concatenate([np.random.default_rng(0).normal(size=(60, d)), np.full((1, d), 100.0)])
     model = ParzenDensity("leave_one_out", kernel=kernel).fit(X)
     assert np.isfinite(model.width_curve([model.best_width_])["held_out"]).all()
@@ -403,7 +397,6 @@ def test_samples_are_tables_of_the_kind_that_was_learned_from():
 
 
 def test_a_merged_density_draws_the_same_kind_of_table():
-    # FAILS: the kind of table is not taken over by `+`, and a mapping becomes an array
     half = ParzenDensity().fit(mixed_frame())
     assert isinstance((half + half).sample(2), dict)
 
@@ -430,7 +423,6 @@ def test_the_rows_that_carry_a_density_carry_all_of_it(cells, eighth, w):
 @few
 @given(cells=tables("xzwo", min_rows=3))
 def test_the_working_of_the_classifiers_is_their_answer(cells):
-    # FAILS: as above, where the row to be explained has no ordinal cell
     assume(known(cells))
     for model in (ParzenClassifier({"x": 1.0, "z": 1.0}, types=TYPES), PrototypeClassifier(types=TYPES)):
         model.fit(cells.frame, cells.y, sample_weight=cells.weights)

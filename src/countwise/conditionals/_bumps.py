@@ -111,17 +111,32 @@ class Bumps:
 
     def log_density(self, queries: Matrix) -> Vector:
         """Log f(row); 0 for a row of which no cell is there."""
+        if len(self.attributes) == 1 and not self.known.any():
+            return self._unknown(queries)
         logs = self._on_line(queries[:, 0]) if self.is_line else self._sums(queries)
         return self._normed(queries, logs, np.log(self.n))
 
     def leave_one_out(self) -> Vector:
         """Log f(row) of each training row, from all the others; a weight of w is w rows."""
+        if len(self.attributes) == 1 and not self.known.any():
+            return self._unknown(self.cells)
         one = np.minimum(self.weights, 1.0)
         with np.errstate(divide="ignore"):
             total = np.log(np.maximum(self.n - one, 0.0))
         logs = self._on_line_left_out() if self.is_line else self._sums(self.cells, left_out=True)
         with np.errstate(invalid="ignore"):
             return np.where(np.isneginf(total), -np.inf, self._normed(self.cells, logs, total))
+
+    @lazy
+    def known(self) -> NDArray[np.bool_]:
+        """The rows that have the first cell."""
+        return ~np.isnan(self.cells[:, 0])
+
+    def _unknown(self, queries: Matrix) -> Vector:
+        """Of a column without any cell: the density that stands in, or none."""
+        if self.spare is not None:
+            return self.spare.log_density(queries)
+        return np.where(np.isnan(queries[:, 0]), 0.0, -np.inf)
 
     def _normed(self, queries: Matrix, logs: Vector, total: Any) -> Vector:
         there = ~np.isnan(queries)
@@ -132,22 +147,30 @@ class Bumps:
 
     @lazy
     def sorted_line(self) -> tuple[Vector, Vector | None]:
-        """Sorted distinct values and their weights."""
-        known = ~np.isnan(self.cells[:, 0])
+        """Sorted values and their weights; rows with the same value are one, unless their weights are broken."""
+        known = self.known
         column = self.cells[:, 0] if known.all() else self.cells[known, 0]
         if all_ones(self.weights):  # sorting numbers is several times faster than sorting their places
             column = np.sort(column)
             first = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
             counts = np.diff(first, append=len(column))
             return column[first], ones_as_none(counts)
+        weights = self.weights[known]
+        if not _kernels.float_is_integral(weights):  # each row is left out on its own
+            order = np.argsort(column, kind="stable")
+            return column[order], weights[order]
         values, which = np.unique(column, return_inverse=True)
-        return values, ones_as_none(np.bincount(which, weights=self.weights[known], minlength=len(values)))
+        return values, ones_as_none(np.bincount(which, weights=weights, minlength=len(values)))
 
     @lazy
     def places_on_line(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The rows that have a value, and which of the distinct values it is."""
-        known = np.flatnonzero(~np.isnan(self.cells[:, 0]))
-        return known, np.searchsorted(self.sorted_line[0], self.cells[known, 0])
+        known, values = np.flatnonzero(self.known), self.sorted_line[0]
+        if len(values) < len(known):
+            return known, np.searchsorted(values, self.cells[known, 0])
+        which = np.empty(len(known), dtype=np.intp)
+        which[np.argsort(self.cells[known, 0], kind="stable")] = np.arange(len(known))
+        return known, which
 
     @lazy
     def expansion(self) -> tuple[Any, Any]:
@@ -165,7 +188,7 @@ class Bumps:
         pieces = _kernels.over_blocks(len(queries), _FAST_BLOCK, work, progress=progress.current())
         sums = np.concatenate(pieces) if pieces else np.empty(0)
         # rows without the cell have the whole column's density for a kernel
-        known = float(self.weights[~np.isnan(self.cells[:, 0])].sum())
+        known = float(self.weights[self.known].sum())
         return sums if known == self.n else sums + float(np.log(self.n) - np.log(known))
 
     def _on_line_left_out(self) -> Vector:
@@ -322,6 +345,8 @@ class Bumps:
     def with_widths(self, widths: Vector) -> Bumps:
         """The same rows under other widths; they need not be sorted again."""
         other = Bumps(self.attributes, self.kernels, widths, self.cells, self.weights, self.spare)
+        if self.is_line and not self.known.any():
+            return other
         if self.is_line:
             vars(other)["sorted_line"] = self.sorted_line
             if "places_on_line" in vars(self):

@@ -26,6 +26,8 @@ _MOST_SHOWN = 6  # numbers of a row that are written out
 
 def patterns_of(cells: Matrix) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
     """The patterns in which cells are there, and the rows of each."""
+    if len(cells) == 0:
+        return []
     there = ~np.isnan(cells)
     bits = np.packbits(there, axis=1)
     keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()

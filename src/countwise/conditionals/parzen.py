@@ -14,7 +14,7 @@ from countwise.conditionals._base import add_each
 from countwise.conditionals._base import left_out as left_out_step
 from countwise.conditionals._bumps import KERNELS, Bumps
 from countwise.conditionals.parzen_widths import HELD_OUT, folds_of, rule_of, widths_of
-from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed
 from countwise.tallies import Rows
 from countwise.vectors import Vector
 from countwise.working.numbers import number
@@ -29,7 +29,7 @@ def kernel_of(kernel: Any, name: str) -> str:
     """The kernel of one column."""
     word = kernel.get(name, "gaussian") if isinstance(kernel, Mapping) else kernel
     word = _WORDS.get(word, word) if isinstance(word, str) else word
-    if word not in KERNELS:
+    if not isinstance(word, str) or word not in KERNELS:
         raise OptionError(
             f"kernel={word!r} is unknown.", hint=did_you_mean(word, KERNELS) or f"give one of {listed(KERNELS)}."
         )
@@ -77,7 +77,8 @@ class Parzen:
             raise TableError("There is no column of which any cell is there: nothing can be learned.")
         whole = self._bumps(tally, used, cells, weights)
         rules = self.width if self.alone else _by_thumb(self.width, whole.attributes)
-        spare = widths_of(whole, rules, self._folds(whole))
+        folds = self._folds(whole)
+        spare = widths_of(whole, rules, folds)
         flat = [k for k, h in enumerate(spare) if h <= 0 and isinstance(whole.attributes[k], Numeric)]
         if flat and self.alone:
             raise _no_spread(whole, flat[0])
@@ -90,7 +91,7 @@ class Parzen:
         whole = self._bumps(tally, used, cells, weights).with_widths(spare)
         columns = np.array(used, dtype=np.intp)
         if self.alone:
-            return ParzenLaw(columns, [whole], [np.arange(len(cells))], left_out, self.width)
+            return ParzenLaw(columns, [whole], [np.arange(len(cells))], left_out, self.width, folds)
         found = [self._of_class(tally, used, c, whole) for c in range(len(tally.given.values))]
         return ParzenLaw(columns, [b for b, _ in found], [rows for _, rows in found], left_out, self.width)
 
@@ -109,13 +110,13 @@ class Parzen:
         return Bumps(attributes, kernels, np.ones(len(used)), np.ascontiguousarray(cells[:, used]), weights, spare)
 
     def _folds(self, bumps: Bumps) -> Any:
-        asked = any(rule_of(self.width, a.name) == "k_fold" for a in bumps.attributes)
+        asked = any(rule_of(self.width, a) == "k_fold" for a in bumps.attributes)
         return folds_of(bumps, self.cv) if asked and self.alone else None
 
 
 def _by_thumb(width: Any, attributes: Sequence[Attribute]) -> Any:
     """Rules for what only stands in: no search where a rule of thumb will do."""
-    rules = {a.name: rule_of(width, a.name) for a in attributes}
+    rules = {a.name: rule_of(width, a) for a in attributes}
     return {name: "silverman" if rule in HELD_OUT else rule for name, rule in rules.items()}
 
 
@@ -123,7 +124,7 @@ def _no_spread(bumps: Bumps, k: int) -> TableError:
     a = bumps.attributes[k]
     values = bumps.cells[:, k]
     value = number(float(values[~np.isnan(values)][0]))
-    return TableError(
+    return TooFewRows(
         f"{a.name!r} is {value} in every row: no rule gives it a width (n_samples={bumps.n:g}).",
         hint=f"give one: width={{{a.name!r}: 1.0}}; or leave the column out.",
     )
@@ -144,6 +145,8 @@ class ParzenLaw:
         Columns that are not in use, and why.
     rule : object
         How the widths were found, for the wording.
+    folds : list or None
+        What was held out to find them.
     """
 
     add_many = classmethod(add_each)
@@ -155,7 +158,9 @@ class ParzenLaw:
         places: list[NDArray[np.intp]],
         left_out: dict[str, str],
         rule: Any,
+        folds: Any = None,
     ) -> None:
+        self.folds = folds
         self.columns, self.bumps, self.places, self.left_out = columns, bumps, places, left_out
         self.n_classes = len(bumps)
         how = rule if isinstance(rule, str) else "given"

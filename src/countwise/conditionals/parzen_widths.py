@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.conditionals._bumps import CANONICAL, Bumps
-from countwise.conditionals.widths import RULES, golden, width_of
-from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.conditionals.widths import RULES, golden, rows_behind, width_of
+from countwise.errors import OptionError, TooFewRows, did_you_mean, listed, warn
 
 __all__ = ["HELD_OUT", "check_width", "folds_of", "held_out", "rule_of", "train", "widths_of"]
 
@@ -23,11 +23,11 @@ HELD_OUT = ("leave_one_out", "k_fold")
 _SWEEPS = 3
 
 
-def rule_of(width: Any, name: str) -> Any:
-    """The rule or number for one column; a mapping that does not name it leaves it to Silverman."""
+def rule_of(width: Any, a: Attribute) -> Any:
+    """The rule or number for one column; what names no column is for columns of numbers."""
     if isinstance(width, Mapping):
-        return width.get(name, "silverman")
-    return width
+        return width.get(a.name, "silverman")
+    return "silverman" if isinstance(a, Nominal) and not isinstance(width, str) else width
 
 
 def check_width(width: Any, names: Iterable[str]) -> None:
@@ -41,9 +41,9 @@ def check_width(width: Any, names: Iterable[str]) -> None:
     for one in width.values() if isinstance(width, Mapping) else [width]:
         if isinstance(one, str):
             if one not in (*RULES, "k_fold"):
-                raise OptionError(
-                    f"width={one!r} is unknown.", hint=f"give a number or one of {listed((*RULES, 'k_fold'))}."
-                )
+                known = (*RULES, "k_fold")
+                hint = did_you_mean(one, known) or f"give a number or one of {listed(known)}."
+                raise OptionError(f"width={one!r} is unknown.", hint=hint)
         elif isinstance(one, bool) or not isinstance(one, int | float | np.number) or not np.isfinite(one) or one < 0:
             raise OptionError(f"width must be above 0, not {one!r}.")
         elif one == 0 and not isinstance(width, Mapping):
@@ -56,16 +56,26 @@ def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
     for test in _tests(cv, bumps.cells):
         rest = np.ones(len(bumps.cells), dtype=bool)
         rest[test] = False
+        for j, a in enumerate(bumps.attributes):
+            if np.isnan(bumps.cells[rest, j]).all() and not np.isnan(bumps.cells[:, j]).all():
+                raise TooFewRows(
+                    f"One fold holds every cell of {a.name!r}: the others cannot foretell it.",
+                    hint="give a smaller cv, or width='leave_one_out'.",
+                )
         found.append((bumps.subset(rest), test))
     return found
 
 
 def _tests(cv: Any, cells: Matrix) -> list[NDArray[Any]]:
     n_rows = len(cells)
-    if hasattr(cv, "split"):
+    if hasattr(cv, "split") and not isinstance(cv, str):
         return [np.asarray(test) for _, test in cv.split(np.empty((n_rows, 1)))]
     if isinstance(cv, Iterable) and not isinstance(cv, str):
         tests = [np.asarray(test) for _, test in cv]
+        if not tests:
+            raise OptionError(
+                "cv has no splits (left).", hint="a generator gives them only once; list(...) keeps them."
+            )
         if any(len(test) and not 0 <= test.min() <= test.max() < n_rows for test in tests):
             raise OptionError(f"cv names rows that there are not: {n_rows} rows have a weight.")
         return tests
@@ -76,7 +86,7 @@ def _tests(cv: Any, cells: Matrix) -> list[NDArray[Any]]:
     turn = np.empty(len(first), dtype=np.intp)
     turn[np.argsort(first)] = np.arange(len(first))
     if len(first) < cv:
-        raise TableError(
+        raise TooFewRows(
             f"{len(first)} different rows cannot be split into {cv} folds (n_samples={n_rows}).",
             hint="give a smaller cv.",
         )
@@ -97,13 +107,13 @@ def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Vector:
     folds : list of (Bumps, ndarray) or None
         From `folds_of`, for "k_fold".
     """
-    rules = [rule_of(width, a.name) for a in bumps.attributes]
+    rules = [rule_of(width, a) for a in bumps.attributes]
     numbers = sum(isinstance(a, Numeric) for a in bumps.attributes)
     widths = np.array([_by_rule(bumps, j, rule, numbers) for j, rule in enumerate(rules)])
     free = [j for j, rule in enumerate(rules) if rule in HELD_OUT]
     if not free or not all(widths[j] > 0 for j in free if isinstance(bumps.attributes[j], Numeric)):
         return widths
-    if bumps.n < 2:
+    if len(bumps.cells) < 2 and bumps.n < 2:
         return widths
     k_fold = any(rules[j] == "k_fold" for j in free)
     return _likeliest(bumps, widths, free, folds if k_fold else None)
@@ -112,17 +122,17 @@ def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Vector:
 def _by_rule(bumps: Bumps, j: int, rule: Any, numbers: int) -> float:
     a = bumps.attributes[j]
     if isinstance(a, Nominal):
-        return _share(a, rule, bumps.n)
+        return _share(a, rule, rows_behind(bumps.weights))
     if not isinstance(rule, str):
         if not rule > 0:
             raise OptionError(f"The width of {a.name!r} must be above 0, not {rule!r}.")
         return float(rule)
     known = ~np.isnan(bumps.cells[:, j])
     values, which = np.unique(bumps.cells[known, j], return_inverse=True)
-    weights = np.bincount(which, weights=bumps.weights[known], minlength=len(values))
+    weights = np.bincount(which, weights=bumps.weights[known], minlength=len(values)) if len(values) else np.empty(0)
     width = width_of("silverman" if rule in HELD_OUT else rule, values, weights)
     # in more dimensions neighbors are farther: n^(-1/(d+4)) in place of n^(-1/5)
-    return width * CANONICAL[bumps.kernels[j]] * bumps.n ** (0.2 - 1 / (4 + numbers))
+    return width * CANONICAL[bumps.kernels[j]] * rows_behind(bumps.weights) ** (0.2 - 1 / (4 + numbers))
 
 
 def _share(a: Nominal, rule: Any, n: float) -> float:
@@ -193,15 +203,38 @@ def _by_factor(bumps: Bumps, widths: Vector, numbers: list[int], score: Callable
 
     alone = len(bumps.attributes) == 1
     extent = np.nanmax(bumps.cells[:, numbers], axis=0) - np.nanmin(bumps.cells[:, numbers], axis=0)
-    most = max(np.log(4.0), float(np.log(extent / widths[numbers]).max())) if alone else np.log(8.0)
-    grid = np.linspace(np.log(1 / 20) if alone else -np.log(8.0), most, 32 if alone else 13)
+    reach = float(np.log(extent / widths[numbers]).max())  # here every row is under every bump
+    grid = (
+        np.linspace(np.log(1 / 20), max(np.log(4.0), reach), 32)
+        if alone
+        else np.linspace(-np.log(8.0), np.log(8.0), 13)
+    )
     scores = [at(float(f)) for f in grid]
+    if not alone and max(scores) == -np.inf and reach > grid[-1]:  # kernels that end have not reached their neighbors
+        grid = np.linspace(grid[-1], reach + np.log(2.0), 13)
+        scores = [at(float(f)) for f in grid]
     best = int(np.argmax(scores))
+    if scores[best] == -np.inf:
+        warn("No width gives every row that is held out a density: the rule of thumb stands.")
+        return widths
+    if best == 0 and alone and _repeats(bumps):
+        warn(
+            f"The likeliest width of {bumps.attributes[numbers[0]].name!r} is the least that was tried: where values "
+            "repeat, a row that is left out finds its copies. Hint: give a width, or a rule of thumb."
+        )
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     factor = golden(at, float(low), float(high), 1e-7 if alone else 1e-3)
+    factor = factor if at(factor) >= scores[best] else float(grid[best])
     widths = widths.copy()
     widths[numbers] *= np.exp(factor)
     return widths
+
+
+def _repeats(bumps: Bumps) -> bool:
+    """Whether a row that is left out has a copy."""
+    values = bumps.cells[:, 0]
+    known = values[~np.isnan(values)]
+    return len(np.unique(known)) < len(known) or bool((bumps.weights > 1).any())
 
 
 def _one(bumps: Bumps, widths: Vector, j: int, score: Callable[[Vector], float], best: float) -> tuple[Vector, float]:
@@ -215,15 +248,13 @@ def _one(bumps: Bumps, widths: Vector, j: int, score: Callable[[Vector], float],
 
     if isinstance(a, Nominal):
         most = 0.999 if isinstance(a, Ordinal) else (len(a.values) - 1) / max(len(a.values), 1)
-        tried = with_width(golden(lambda share: score(with_width(share)), 0.0, most, 1e-4))
+        tried = [0.0, most, golden(lambda share: score(with_width(share)), 0.0, most, 1e-4)]
     else:
         middle = float(np.log(widths[j]))
-        tried = with_width(
-            float(
-                np.exp(
-                    golden(lambda log_h: score(with_width(float(np.exp(log_h)))), middle - 1.5, middle + 1.5, 1e-3)
-                )
-            )
-        )
-    found = score(tried)
-    return (tried, found) if found > best else (widths, best)
+        log_h = golden(lambda log_h: score(with_width(float(np.exp(log_h)))), middle - 1.5, middle + 1.5, 1e-3)
+        tried = [float(np.exp(log_h))]
+    for h in tried:
+        found = score(with_width(h))
+        if found > best:
+            widths, best = with_width(h), found
+    return widths, best

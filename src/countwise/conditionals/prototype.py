@@ -159,7 +159,8 @@ class MiddleDensity:
             gaps = (cells[:, None] != self.middles).astype(np.float64)
             gaps[np.isnan(cells)] = np.nan
         else:
-            gaps = np.abs(cells[:, None] - self.middles) / self.scale / self.unit
+            gaps = np.abs(cells[:, None] - self.middles) / self.scale
+        gaps = gaps / self.unit
         with np.errstate(over="ignore"):
             return gaps**2 if self.squared else gaps
 

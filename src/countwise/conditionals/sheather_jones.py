@@ -11,7 +11,7 @@ from countwise.cuts import quantiles
 
 __all__ = ["sheather_jones"]
 
-_CELLS = 1 << 14
+_CELLS, _FEW_CELLS = 1 << 14, 1 << 12  # of the grid; a few values need no finer one
 _STAGES = 7
 _FAR = 25.0  # interquartile ranges beyond which a value would only make the grid coarse
 
@@ -35,11 +35,12 @@ def sheather_jones(values: NDArray[np.float64], weights: NDArray[Any]) -> float 
         values, weights = values[near], weights[near]
     n, extent = len(values), float(values[-1] - values[0])
     start, span = float(values[0]) - extent / 2, 2 * extent
+    size = _CELLS if n > _FEW_CELLS else _FEW_CELLS
     # the range is taken as 1, so that no square of it can overflow
-    cells = np.clip(((values - start) / span * _CELLS).astype(np.int64), 0, _CELLS - 1)
-    share = np.bincount(cells, weights=weights / weights.sum(), minlength=_CELLS)
+    cells = np.clip(((values - start) / span * size).astype(np.int64), 0, size - 1)
+    share = np.bincount(cells, weights=weights / weights.sum(), minlength=size)
     squares = (dct(share)[1:] / 2) ** 2
-    orders = np.arange(1.0, _CELLS) ** 2
+    orders = np.arange(1.0, size) ** 2
     t = _fixed_point(n, orders, squares)
     return None if t is None else float(np.sqrt(t) * span)
 
@@ -49,9 +50,11 @@ def _fixed_point(n: int, orders: NDArray[np.float64], squares: NDArray[np.float6
 
     limit = 1e-12 + 0.01 * (min(max(n, 50), 1050) - 50) / 1000
     while limit < 1:
-        ends = [_distance(t, n, orders, squares) for t in (1e-300, limit)]
+        with np.errstate(all="ignore"):  # what is no number is not between the ends
+            ends = [_distance(t, n, orders, squares) for t in (1e-300, limit)]
         if np.isfinite(ends).all() and ends[0] * ends[1] < 0:
-            return float(brentq(_distance, 1e-300, limit, args=(n, orders, squares), xtol=1e-18, rtol=1e-12))
+            with np.errstate(all="ignore"):
+                return float(brentq(_distance, 1e-300, limit, args=(n, orders, squares), xtol=1e-18, rtol=1e-12))
         limit *= 2
     return None
 

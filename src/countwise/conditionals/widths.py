@@ -14,7 +14,7 @@ from countwise.cuts import quantiles
 from countwise.errors import OptionError, listed
 from countwise.tallies import all_ones
 
-__all__ = ["RULES", "TOLERANCE", "golden", "leave_one_out_likelihood", "ones_as_none", "width_of"]
+__all__ = ["RULES", "TOLERANCE", "golden", "leave_one_out_likelihood", "ones_as_none", "rows_behind", "width_of"]
 
 RULES = ("silverman", "scott", "sheather_jones", "leave_one_out")
 TOLERANCE = 1e-12  # error of a kernel sum, relative to its peak
@@ -46,11 +46,15 @@ def width_of(rule: Any, values: NDArray[np.float64], weights: NDArray[Any]) -> f
     """
     if not isinstance(rule, str):
         return float(rule)
-    n = float(weights.sum()) if len(weights) else 0.0
-    if n < 2 or len(values) < 2:
+    n = rows_behind(weights)
+    if n <= 1 or len(values) < 2:
         return 0.0
+    extent = float(values[-1] - values[0])
+    if not 1e-100 < extent < 1e100:  # so that squares stay numbers
+        return width_of(rule, (values - values[0]) / extent, weights) * extent
     away = values - np.average(values, weights=None if all_ones(weights) else weights)
-    sd = float(np.sqrt((away * away if all_ones(weights) else weights * away * away).sum() / max(n - 1, 1e-300)))
+    squares = (away * away if all_ones(weights) else weights * away * away).sum() / weights.sum()
+    sd = float(np.sqrt(squares * (n / (n - 1))))
     if rule == "scott":
         return sd * n**-0.2
     low, high = quantiles(values, weights, np.array([0.25, 0.75]))
@@ -63,6 +67,14 @@ def width_of(rule: Any, values: NDArray[np.float64], weights: NDArray[Any]) -> f
     if rule == "leave_one_out":
         return _best_width(values, weights, float(silverman), float(values[-1] - values[0]))
     raise OptionError(f"width={rule!r} is unknown.", hint=f"give a number or one of {listed(RULES)}.")
+
+
+def rows_behind(weights: NDArray[Any]) -> float:
+    """How many rows weights stand for: their sum if they are copies; of broken ones the number of rows alike."""
+    total = float(weights.sum()) if len(weights) else 0.0
+    if total <= 0 or weights.dtype.kind in "iu" or _kernels.float_is_integral(weights):
+        return total
+    return total**2 / float((np.asarray(weights, dtype=np.float64) ** 2).sum())
 
 
 def ones_as_none(weights: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -93,12 +105,17 @@ def _best_width(values: NDArray[np.float64], weights: NDArray[Any], start: float
 
 
 def golden(score: Callable[[float], float], low: float, high: float, tolerance: float = 1e-7) -> float:
-    """Where a function of one peak is largest, by golden section."""
+    """Where a function of one peak is largest, by golden section; the best of all that was tried.
+
+    Minus infinity lies on the low side: a width too small for its rows.
+    """
     ratio = (5**0.5 - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     at_a, at_b = score(a), score(b)
+    best = max((at_a, a), (at_b, b))
     while high - low > tolerance:
-        if at_a >= at_b:
+        best = max(best, (at_a, a), (at_b, b))
+        if at_a >= at_b and at_a > -np.inf:
             high, b, at_b = b, a, at_a
             a = high - ratio * (high - low)
             at_a = score(a)
@@ -106,4 +123,4 @@ def golden(score: Callable[[float], float], low: float, high: float, tolerance: 
             low, a, at_a = a, b, at_b
             b = low + ratio * (high - low)
             at_b = score(b)
-    return (low + high) / 2
+    return max(best, (at_a, a), (at_b, b))[1]

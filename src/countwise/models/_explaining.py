@@ -59,7 +59,8 @@ class Explaining:
         self._add_terms(table, joint)  # type: ignore[attr-defined]
         posterior = np.empty_like(joint)
         if self._posterior(table, posterior, "proba", self._priors(1)):  # type: ignore[attr-defined]
-            notes.append(self._note_of_zeros())
+            why, hint = self._zeros()  # type: ignore[attr-defined]
+            notes.append(f"Every product is 0: {why}. So the prior is given instead; {hint}.")
         working = Working(
             target=self.target_.name,  # type: ignore[attr-defined]
             classes=tuple(self.classes_.tolist()),  # type: ignore[attr-defined]
@@ -73,9 +74,6 @@ class Explaining:
         )
         sections = tuple(self._sections(table, working))
         return replace(working, sections=sections) if sections else working
-
-    def _note_of_zeros(self) -> str:
-        return "Every product is 0, so the prior is given instead; smoothing=1 keeps products above 0."
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
         """How the factors came about, where they are more than a count or a formula of one number."""

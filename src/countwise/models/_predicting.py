@@ -42,7 +42,7 @@ class Predicting:
         """Add one term to out."""
         raise NotImplementedError
 
-    def _check_fitted(self) -> None:
+    def _check_fitted(self, *, answers: bool = True) -> None:
         """Refuse to answer before there is anything to answer from."""
         raise NotImplementedError
 
@@ -126,10 +126,13 @@ class Predicting:
         if not bad or told:
             return
         warn(
-            f"In {bad} row{'s' * (bad > 1)} every class has probability 0: a value was never counted there, "
-            "or a number lies beyond all densities. The prior is given instead. "
-            "Hint: smoothing=1 keeps counts above 0."
+            f"In {bad} row{'s' * (bad > 1)} every class has probability 0: {self._zeros()[0]}. "
+            f"The prior is given instead. Hint: {self._zeros()[1]}."
         )
+
+    def _zeros(self) -> tuple[str, str]:
+        """Why every class may have probability 0, and what helps."""
+        return "numbers lie beyond all densities", "are they of the same unit as in training?"
 
     def terms(self, X: Any) -> dict[str, NDArray[np.float64]]:
         """Log P(attribute | class) of every column on its own: what the answer is the sum of.

@@ -261,9 +261,9 @@ class ParzenDensity(DensityMixin, _Estimator, ParzenEstimate):  # type: ignore[m
 class PrototypeClassifier(_Classifier, Prototype):
     """Nearest mean, or nearest prototype: each class is its middle, and a row belongs to the nearest.
 
-    .. math:: P(c | x) ∝ P(c) exp(-d(x, m_c)² / 2s²)
+    .. math:: P(c | x) ∝ P(c) exp(-d(x, m_c)² / 2s²), or P(c) exp(-d(x, m_c) / s) with the Manhattan metric
 
-    where s² is the mean squared distance, a column, of the training rows from their own prototype:
+    where s² (or s) is the mean squared (or plain) distance, a column, of the training rows from their own prototype:
     with the Euclidean metric and numbers alone the posterior is that of
     ``DiscriminantClassifier("spherical", prior="uniform")``.
 

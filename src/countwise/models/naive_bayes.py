@@ -122,6 +122,12 @@ class NaiveBayes(Answers, Bayes):
         if self.unseen not in ("ignore", "share", "error"):
             raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore', 'share' or 'error'.")
 
+    def _zeros(self) -> tuple[str, str]:
+        return (
+            "a value was never counted there, or a number lies beyond all densities",
+            "smoothing=1 keeps counts above 0",
+        )
+
     def logistic_form(self) -> LogisticForm:
         """The posterior as a sigmoid of w·x + b, or as a softmax: for Poisson and categorical laws (002).
 

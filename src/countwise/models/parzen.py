@@ -93,8 +93,8 @@ class ParzenBayes(Explaining, Bayes):
         """The columns that are not in use, and why."""
         return dict(self._law.left_out)
 
-    def _note_of_zeros(self) -> str:
-        return "No bump of any class reaches the row, so the prior is given; those of a Gaussian kernel do."
+    def _zeros(self) -> tuple[str, str]:
+        return "no bump reaches the row", "a wider kernel, or a Gaussian one, does"
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
         law, x = self._law, table[self.parts_[0].key][0, self._law.columns]
@@ -195,10 +195,9 @@ class ParzenEstimate(Tallying):
         part = self.parts_[0]
         self.law_: ParzenLaw = part.rule.settle(self.tallies_[part.key])
         self.widths_ = dict(zip(self.law_.names, self._bumps.widths.tolist(), strict=True))
-        rules = {rule_of(self.width, name) for name in self.law_.names}
+        rules = {rule_of(self.width, a) for a in self.law_.attributes}
         if rules & set(HELD_OUT):
-            curve = self.width_curve(cv=self.cv if "k_fold" in rules else None)
-            self.width_curve_ = curve
+            self.width_curve_ = self._curve(self._tried(None), self.law_.folds if "k_fold" in rules else None)
             self.best_width_ = next(iter(self.widths_.values())) if self._one_width else 1.0
 
     @property
@@ -319,14 +318,20 @@ class ParzenEstimate(Tallying):
         10     -20.4364  -20.7127
         """
         self._check_fitted()
+        return self._curve(self._tried(widths), None if cv is None else folds_of(self._bumps, cv))
+
+    def _tried(self, widths: Any) -> NDArray[np.float64]:
+        """The widths, or factors, of a curve."""
+        if widths is None:
+            factors = np.geomspace(0.1, 10, 41)
+            return factors * self._bumps.widths[0] if self._one_width else factors
+        tried = np.atleast_1d(np.asarray(widths, dtype=np.float64))
+        if tried.ndim != 1 or not len(tried) or not (np.isfinite(tried) & (tried > 0)).all():
+            raise OptionError(f"widths must be numbers above 0, not {widths!r}.")
+        return tried
+
+    def _curve(self, tried: NDArray[np.float64], folds: Any) -> Grid:
         bumps = self._bumps
-        factors = np.geomspace(0.1, 10, 41)
-        tried = factors * bumps.widths[0] if self._one_width else factors
-        if widths is not None:
-            tried = np.atleast_1d(np.asarray(widths, dtype=np.float64))
-            if tried.ndim != 1 or not len(tried) or not (np.isfinite(tried) & (tried > 0)).all():
-                raise OptionError(f"widths must be numbers above 0, not {widths!r}.")
-        folds = None if cv is None else folds_of(bumps, cv)
         numbers = np.array([isinstance(a, Numeric) for a in bumps.attributes])
 
         def at(h: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.attributes import Nominal, Numeric
+from countwise.attributes import Nominal
 from countwise.conditionals.prototype import Middle
 from countwise.errors import check_settings
 from countwise.frames import Frame
@@ -65,10 +65,11 @@ class Prototype(Explaining, Bayes):
         extent = max((float(np.ptp(d.middles)) / d.scale for d in self.densities_.values()), default=0.0)
         self._unit = 1.0 if not extent or 1e-100 < extent < 1e100 else extent  # so that squares stay numbers
         for density in self.densities_.values():
-            density.unit = self._unit if isinstance(density.of, Numeric) else 1.0
+            density.unit = self._unit
         # rows lie this far from their own prototype, a column; where they do not, the nearest takes all
         cells = sum(float(d.n.sum()) for d in self.densities_.values())
-        spread = sum(d.away for d in self.densities_.values()) / cells if cells else 0.0
+        away = sum(d.away / d.unit / (d.unit if d.squared else 1.0) for d in self.densities_.values())
+        spread = away / cells if cells else 0.0
         temperature = spread if spread > 0 else _SHARP * self._apart()
         for density in self.densities_.values():
             density.temperature = temperature
@@ -78,11 +79,8 @@ class Prototype(Explaining, Bayes):
         total = np.zeros((len(self.classes_), len(self.classes_)))
         for density in self.densities_.values():
             gaps = density.middles[:, None] - density.middles
-            gaps = (
-                (gaps != 0).astype(np.float64)
-                if type(density.of) is Nominal
-                else np.abs(gaps) / density.scale / density.unit
-            )
+            gaps = (gaps != 0).astype(np.float64) if type(density.of) is Nominal else np.abs(gaps) / density.scale
+            gaps = gaps / density.unit
             total += gaps**2 if density.squared else gaps
         return float(total.mean()) or 1.0
 

@@ -179,7 +179,8 @@ def _keys(cells: NDArray[np.float64], codes: NDArray[np.int64]) -> list[bytes]:
 
 def _take_back(places: list[int], weight: float, left: NDArray[np.float64]) -> None:
     """Take a weight from the last rows that are the same."""
-    while weight > 1e-12:
+    least = 1e-12 * weight  # what rounding leaves of it
+    while weight > least:
         if not places:
             raise TableError(
                 "Rows were taken back that had not been counted.",
