@@ -189,7 +189,6 @@ def test_a_single_column_is_not_shrunk_by_oas():
     ours = DiscriminantClassifier(shrinkage="oas").fit(X, y)
     plain = DiscriminantClassifier().fit(X, y)
     np.testing.assert_allclose(ours.covariance_, plain.covariance_, rtol=1e-14)
-    # FAILS: shrinkage_ says [1, 1] (and the working "shrunk by 1"); "auto" says 0, as scikit-learn does for both
     assert ours.shrinkage_.tolist() == [0.0, 0.0]
 
 
@@ -253,8 +252,6 @@ def test_the_logistic_form_is_the_posterior(n, d, k, covariance, prior):
 @pytest.mark.parametrize("offset", [1e3, 1e6])
 def test_the_logistic_form_far_from_zero_is_the_posterior_too(covariance, k, offset):
     """Slopes of size 1 times cells of 1e6 round at 1e-10 a column: nothing worse is needed."""
-    # FAILS: weights are Σ⁻¹μ_c, not Σ⁻¹(μ_c - center): 1e12 is subtracted from 1e12, posteriors are off by up to 2e-4
-    # at 1e6. What is common to all classes cancels in the softmax and can be left out of weights and biases.
     X, y = case(300, 4, k)
     model = DiscriminantClassifier(covariance).fit(X + offset, y)
     form = model.logistic_form()

@@ -63,6 +63,8 @@ def ledoit_wolf_share(cells: Cells, c: int) -> float:
 def oas_share(covariance: Matrix, n: float) -> float:
     """How much the oracle-approximating formula shrinks, each column brought to deviation 1 first."""
     d = len(covariance)
+    if d == 1:
+        return 0.0
     sd = np.sqrt(np.diag(covariance))
     sd = np.where(sd > 0, sd, 1.0)
     r = covariance / np.outer(sd, sd)

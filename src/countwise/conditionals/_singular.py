@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.working.numbers import number
 
-__all__ = ["Redundant", "redundant"]
+__all__ = ["Redundant", "flat", "redundant"]
 
 Matrix = NDArray[np.float64]
 _LEAST = 1e-11  # share of a column's variance that the columns before it leave open
@@ -41,6 +41,13 @@ class Redundant:
 
     def __str__(self) -> str:
         return f"{self.name!r} {self.why}"
+
+
+def flat(n: Matrix, mean: Matrix, m2: Matrix) -> NDArray[np.bool_]:
+    """Which columns have no spread within the classes, from (n, mean, M2) of each class and column."""
+    total = np.maximum(n.sum(axis=0), 1e-300)
+    resolution = (8 * np.finfo(float).eps * np.abs(np.where(n > 0, mean, 0.0)).max(axis=0)) ** 2
+    return np.asarray(m2.sum(axis=0) / total <= np.maximum(resolution, _SMALL))
 
 
 def redundant(covariance: Matrix, mean: Matrix, names: Sequence[str]) -> list[Redundant]:

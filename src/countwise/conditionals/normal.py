@@ -118,6 +118,8 @@ class Normal:
         Steps of EM; 0 if no cell was missing.
     rule : str
         For the working.
+    n_complete : float
+        Rows without a gap in these columns.
     """
 
     columns: NDArray[np.intp]
@@ -130,6 +132,7 @@ class Normal:
     shrinkage: NDArray[np.float64]
     n_iter: int
     rule: str
+    n_complete: float
     _kept: dict[bytes, Marginal] = field(default_factory=dict, repr=False)
 
     @property
@@ -253,12 +256,15 @@ class DiagonalNormal:
         Numbers that are not in use, and why.
     rule : str
         For the working.
+    n_complete : float
+        Rows without a gap in these columns.
     """
 
     columns: NDArray[np.intp]
     laws: list[GaussianDensity]
     left_out: dict[str, str]
     rule: str
+    n_complete: float
 
     @classmethod
     def of_means(
@@ -270,11 +276,12 @@ class DiagonalNormal:
         n: Matrix,
         left_out: dict[str, str],
         rule: str,
+        n_complete: float,
     ) -> DiagonalNormal:
         """From means and deviations, (classes, columns)."""
         nobody = np.zeros(len(mean), dtype=bool)
         laws = [GaussianDensity(name, mean[:, j], sd[:, j], n[:, j], nobody) for j, name in enumerate(names)]
-        return cls(columns, laws, left_out, rule)
+        return cls(columns, laws, left_out, rule, n_complete)
 
     @property
     def n_classes(self) -> int:

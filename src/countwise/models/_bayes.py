@@ -27,6 +27,7 @@ class Bayes(TallyClassifier):
 
     prior: Any
     smoothing: Any = 0.0
+    _smooths = False  # whether counts, that of the classes among them, may be smoothed
 
     # -- what follows from the counts ----------------------------------------------
 
@@ -78,13 +79,11 @@ class Bayes(TallyClassifier):
                 return counts / counts.sum()
             if self.prior == "uniform":
                 return np.full(k, 1 / k)
-            if self.prior == "smoothed":
+            if self.prior == "smoothed" and self._smooths:
                 pseudo = smoothing_of(self.smoothing).pseudo(counts[None, :], self.target_.values)
                 return np.asarray((counts + pseudo) / (counts.sum() + pseudo.sum()))
-            raise OptionError(
-                f"prior={self.prior!r} is unknown.",
-                hint="give 'raw', 'smoothed', 'uniform' or the probabilities.",
-            )
+            words = ["raw", "smoothed", "uniform"] if self._smooths else ["raw", "uniform"]
+            raise OptionError(f"prior={self.prior!r} is unknown.", hint=f"give {listed(words)} or the probabilities.")
         given = self.prior
         if isinstance(given, Mapping):
             for odd in set(given) - set(self.target_.values):
@@ -102,7 +101,7 @@ class Bayes(TallyClassifier):
             raise OptionError(f"prior must give {k} probabilities, not {self.prior!r}.") from None
         if shares.shape != (k,) or (shares < 0).any() or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-8):
             raise OptionError(
-                f"prior must give {k} probabilities that add up to 1, one for each of {listed(self.classes_)}."
+                f"prior must give {k} probabilities that add up to 1: one for each of {listed(self.target_.values)}."
             )
         return shares
 
@@ -156,9 +155,10 @@ class Bayes(TallyClassifier):
             prior = self._prior_step()
             cells = [f"{f.text} = {f_p:.6g}" for f, f_p in zip(prior.factors, self.class_prior_, strict=True)]
             return Grid({name: [str(c) for c in self.classes_], "prior": cells})
-        if name not in self.densities_:
+        key = next((part.key for part in self.parts_ if name == part.key or name in part.columns), None)
+        if key is None:
             raise OptionError(
                 f"There is no attribute {name!r}.",
-                hint=did_you_mean(name, self.densities_) or f"there are {listed(self.densities_)}.",
+                hint=did_you_mean(name, self.schema_) or f"there are {listed(self.schema_)}.",
             )
-        return Grid(self.densities_[name].rows(self.classes_.tolist()))
+        return Grid(self.densities_[key].rows(self.classes_.tolist()))

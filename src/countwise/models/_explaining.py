@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from countwise.attributes import Nominal
 from countwise.bags import Text
 from countwise.errors import OptionError, TableError, listed
 from countwise.frames import Coded, Frame, is_missing
 from countwise.table import Table
+from countwise.vectors import Vector
 from countwise.working import Section, Step, Working
 from countwise.working.numbers import number
 
@@ -88,12 +90,21 @@ class Explaining:
             density = self.densities_[part.key]  # type: ignore[attr-defined]
             if part.how in ("positive", "missing"):
                 shown = density.label(table[part.key], 0)
-            steps += density.steps(part.key, table[part.key], shown)
+            steps += _unseen_marked(density.steps(part.key, table[part.key], shown), part, table, one)
             if isinstance(part.of, Text):
                 unknown = part.of.unknown(_cell(one.columns[part.key]) or "")
                 if unknown:
                     notes.append(f"{listed(unknown)} in {part.key!r}: never seen in training, left out.")
         return steps, notes
+
+
+def _unseen_marked(steps: list[Step], part: Any, table: Table, one: Frame) -> list[Step]:
+    """Steps of a whole row, in which a value never met is told from a missing cell."""
+    if not isinstance(part.of, Vector):
+        return steps
+    odd = {a.name: a for a in part.of.attributes if isinstance(a, Nominal) and int(table[a.name][0]) == a.unseen}
+    marked = [s for s in steps if s.attribute.partition("=")[0] not in odd]
+    return marked + [Step(name, _shown(one.columns[name]), (), "never seen") for name in odd]
 
 
 def _cell(column: Any) -> Any:

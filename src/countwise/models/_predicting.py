@@ -48,7 +48,7 @@ class Predicting:
 
     def _refuse_infinity(self, frame: Frame, table: Table, *, every: bool) -> None:
         """An infinity under a law of moments shows in the answer; elsewhere it must be looked for."""
-        shows = {n for part in self.parts_ if getattr(part.rule, "shows_infinity", False) for n in part.columns}
+        shows = self._showing()
         columns: dict[str, Any] = {}
         for a in self.schema_.attributes:
             if a.name in shows and not every:
@@ -58,6 +58,10 @@ class Predicting:
             elif isinstance(a, Nominal) and isinstance(frame.columns[a.name], np.ndarray):
                 columns[a.name] = frame.columns[a.name]
         refuse_infinity(columns)
+
+    def _showing(self) -> set[str]:
+        """The columns in which an infinity shows in the answer."""
+        return {n for part in self.parts_ if getattr(part.rule, "shows_infinity", False) for n in part.columns}
 
     def _open(self, X: Any) -> Frame:
         self._check_fitted()

@@ -51,7 +51,7 @@ class Discriminant(Explaining, Bayes):
         check_settings(self, nominal=(None, "onehot"))
         schema = numbers_and_names(Schema.kinds(frame, self.types), "a discriminant")
         for a in schema.attributes:
-            if isinstance(a, Nominal) and self.nominal is None and not _blank(a, frame):
+            if isinstance(a, Nominal) and self.nominal is None and not _is_truth(a) and not _blank(a, frame):
                 raise TableError(
                     f"{a.name!r} is {a.kind}; a discriminant needs numbers.",
                     hint="nominal='onehot' makes a number of each value; or leave the column out.",
@@ -63,6 +63,9 @@ class Discriminant(Explaining, Bayes):
 
     def _parts(self, schema: Schema, target: str) -> list[Part]:
         return [whole_row(schema.attributes, self._rule(), "numbers", {*schema, target})]
+
+    def _showing(self) -> set[str]:
+        return super()._showing() - set(self._law.left_out)
 
     # -- what was learned -----------------------------------------------------------
 
@@ -110,9 +113,8 @@ class Discriminant(Explaining, Bayes):
 
     @property
     def n_complete_(self) -> float:
-        """The weight of the rows without a missing cell."""
-        self._check_fitted()
-        return float(self.tallies_[self.parts_[0].key].n_complete.sum())
+        """The weight of the rows without a missing cell in the columns in use."""
+        return float(self._law.n_complete)
 
     # -- forms ------------------------------------------------------------------------
 
@@ -134,17 +136,17 @@ class Discriminant(Explaining, Bayes):
                 f"With covariance={self.covariance!r} the posterior is no sigmoid of w·x + b: its form is quadratic.",
                 hint="covariance='shared' or 'spherical' gives a linear one.",
             )
+        if not np.isfinite(self.log_prior_).all():
+            raise OptionError("A class has prior 0, and its logarithm is no bias.", hint="leave the class out.")
+        # from a center among the means: what all classes share would only cost digits
         if isinstance(law, DiagonalNormal):
-            slopes = law.mean / law.sd**2
-            biases = -0.5 * (law.mean * slopes).sum(axis=1)
+            center = law.mean.mean(axis=0)
+            slopes = (law.mean - center) / law.sd**2
+            biases = -0.5 * ((law.mean - center) * slopes).sum(axis=1)
         else:
-            whole = law.whole
-            slopes = law.mean @ whole.precision[0]
-            z = law.mean @ whole.whitener[0].T
-            biases = -0.5 * (z * z).sum(axis=1)
-        return LogisticForm(
-            self.target_.name, tuple(self.classes_.tolist()), law.names, slopes, biases + self.log_prior_
-        )
+            center, slopes, biases = law.whole.center, law.whole.slopes, law.whole.bias
+        biases = biases - slopes @ center + self.log_prior_
+        return LogisticForm(self.target_.name, tuple(self.classes_.tolist()), law.names, slopes, biases)
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
         law = self._law
@@ -163,6 +165,11 @@ class Discriminant(Explaining, Bayes):
                 f"Left out for a covariance that can be inverted: {listed([str(r) for r in law.redundant])}."
             )
         return steps, notes
+
+
+def _is_truth(a: Nominal) -> bool:
+    """Whether it is yes or no: a number, 0 or 1."""
+    return a.values == (False, True) and all(isinstance(v, bool) for v in a.values)
 
 
 def _blank(a: Nominal, frame: Frame) -> bool:

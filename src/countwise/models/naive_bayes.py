@@ -31,6 +31,8 @@ __all__ = ["NaiveBayes"]
 class NaiveBayes(Answers, Bayes):
     """Naive Bayes over mixed columns; see `NaiveBayesClassifier`."""
 
+    _smooths = True
+
     def __init__(
         self,
         conditionals: Any = None,

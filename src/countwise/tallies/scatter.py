@@ -20,10 +20,10 @@ from countwise.errors import TableError
 from countwise.table import Table
 from countwise.tallies._base import BLOCK, Progress, joined, narrowed, plain_numbers, refuse_negative, spread
 from countwise.tallies._cells import Cells, merged, nothing, parted
-from countwise.tallies.moments import too_large
+from countwise.tallies.moments import merge, too_large
 from countwise.vectors import Vector
 
-__all__ = ["Scatter"]
+__all__ = ["Scatter", "margins_of"]
 
 _MOST_BYTES = 1 << 32  # of moments: beyond it the patterns of missing cells are too many to be kept
 Patterns = dict[bytes, Cells]
@@ -40,7 +40,7 @@ class Scatter:
     of : Vector
         The attributes.
     higher : bool
-        Whether third and fourth moments of the complete rows are kept too (Ledoit and Wolf ask for them).
+        Whether third and fourth moments are kept too (Ledoit and Wolf ask for them).
     cells : dict of bytes to Cells, or None
         By the attributes that are there, a bit each. None: blank.
     worn : bool
@@ -94,18 +94,7 @@ class Scatter:
 
     def margins(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """(n, mean, M2) of each number on its own, (classes, numbers): from all rows in which it is there."""
-        from countwise.tallies.moments import merge
-
-        shape = (len(self.given.values), len(self.of.names))
-        total = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
-        for there, cells in self.patterns:
-            part = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
-            part[0][:, there] = cells.n[:, None]
-            part[1][:, there] = cells.mean
-            if cells.scatter is not None:
-                part[2][:, there] = np.einsum("kjj->kj", cells.scatter)
-            total = merge(total, part)
-        return total
+        return margins_of(self.patterns, len(self.given.values), len(self.of.names))
 
     def counts(self) -> dict[str, NDArray[np.float64]]:
         """How often each value of the nominal attributes is there."""
@@ -153,18 +142,18 @@ class Scatter:
         incomplete = np.zeros(len(codes), dtype=np.uint8)
         found: Patterns = {}
         n, mean, scatter = _kernels.class_scatter(columns, codes, weights, k, incomplete)
-        if n.any():
-            found[self._full] = Cells(n, mean, scatter)
         gaps = np.flatnonzero(incomplete)
-        if self.higher:
+        if n.any():
             whole = np.flatnonzero(incomplete == 0)
-            found = {key: self._with_higher(cells, columns, codes, weights, whole) for key, cells in found.items()}
+            found[self._full] = self._with_higher(Cells(n, mean, scatter), columns, codes, weights, whole)
         if len(gaps):
             part = None if weights is None else weights[gaps]
             found.update(self._with_gaps([np.asarray(c[gaps], dtype=np.float64) for c in columns], codes[gaps], part))
         return found
 
     def _with_higher(self, cells: Cells, columns: Any, codes: Any, weights: Any, whole: NDArray[Any]) -> Cells:
+        if not self.higher:
+            return cells
         square = cells.scattered().shape
         third, fourth = np.zeros(square), np.zeros(square)
         for c in range(len(cells.n)):
@@ -202,9 +191,11 @@ class Scatter:
             n, mean = np.zeros(k), np.zeros((k, cells.shape[1]))
             n[codes[0]] = 1.0 if weights is None else weights[0]
             mean[codes[0]] = cells[0]
-            return Cells(n, mean, None)
+            return Cells(n, mean, None, nothing(k, cells.shape[1], higher=self.higher).higher)
         gaps = np.zeros(len(cells), dtype=np.uint8)
-        return Cells(*_kernels.class_scatter(list(cells.T), codes, weights, k, gaps))
+        columns = list(cells.T)
+        alike = Cells(*_kernels.class_scatter(columns, codes, weights, k, gaps))
+        return self._with_higher(alike, columns, codes, weights, np.arange(len(cells)))
 
     def _refuse_many(self, patterns: int, numbers: int) -> None:
         if patterns * len(self.given.values) * numbers * 8 > _MOST_BYTES:
@@ -232,19 +223,26 @@ class Scatter:
 
     def __sub__(self, other: Self) -> Self:
         given, of = joined(self.given, other.given), joined(self.of, other.of)
-        total, worn = dict(self._over(given, of)), self.worn
+        total = dict(self._over(given, of))
         for key, part in other._over(given, of).items():
             whole = total.get(key)
             refuse_negative(-part.n if whole is None else whole.n - part.n, "the number of rows")
             assert whole is not None  # noqa: S101 - refused just above
             rest = parted(whole, part)
-            before, after = (np.einsum("kjj->kj", c.scattered()) for c in (whole, rest))
-            worn = worn or bool(((rest.n > 1)[:, None] & (after < 1e-9 * before)).any())
             if rest.n.any():
                 total[key] = rest
             else:
                 del total[key]
-        return replace(self, given=given, of=of, cells=total, worn=worn)
+        left = replace(self, given=given, of=of, cells=total)
+        return replace(left, worn=self.worn or left._worn_beside(self))
+
+    def _worn_beside(self, before: Self) -> bool:
+        """Whether the spread of some number is tiny beside what it was, so that its digits are gone."""
+        given, of = self.given, self.of
+        n, _, after = self.margins()
+        _, _, whole = replace(before, given=given, of=of, cells=before._over(given, of)).margins()
+        numeric = np.repeat([not isinstance(a, Nominal) for a in of.attributes], of.widths)
+        return bool(((n > 1) & (after < 1e-9 * whole) & numeric).any())
 
     def _over(self, given: Nominal, of: Vector) -> Patterns:
         """The moments over wider domains: a value that was not met is 0 in every row."""
@@ -313,6 +311,22 @@ class Scatter:
         mean = np.array(parts[1], dtype=np.float64).reshape(k, d)
         scatter = None if parts[2] is None else square(parts[2])
         return Cells(n, mean, scatter, None if parts[3] is None else (square(parts[3][0]), square(parts[3][1])))
+
+
+def margins_of(
+    patterns: Sequence[tuple[NDArray[np.bool_], Cells]], classes: int, numbers: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """(n, mean, M2) of each number on its own, (classes, numbers), from patterns of what is there."""
+    shape = (classes, numbers)
+    total = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
+    for there, cells in patterns:
+        part = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
+        part[0][:, there] = cells.n[:, None]
+        part[1][:, there] = cells.mean
+        if cells.scatter is not None:
+            part[2][:, there] = np.einsum("kjj->kj", cells.scatter)
+        total = merge(total, part)
+    return total
 
 
 def _together(a: Patterns, b: Patterns) -> Patterns:
