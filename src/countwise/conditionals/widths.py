@@ -87,8 +87,8 @@ def leave_one_out_likelihood(values: NDArray[np.float64], weights: NDArray[Any],
     kernel_weights = ones_as_none(weights)
     boxes, taylor = _kernels.gauss_expand(values, kernel_weights, h, TOLERANCE)
     logs = _kernels.gauss_loo_log_sums(values, kernel_weights, h, boxes, taylor, TOLERANCE)
-    n = float(weights.sum())
-    return float((weights * (logs - np.log((n - 1) * h) - 0.5 * np.log(2 * np.pi))).sum())
+    rest = float(weights.sum()) - np.minimum(weights, 1.0)  # a row that weighs less than 1 is left out whole
+    return float((weights * (logs - np.log(np.maximum(rest, 1e-300) * h) - 0.5 * np.log(2 * np.pi))).sum())
 
 
 def _best_width(values: NDArray[np.float64], weights: NDArray[Any], start: float, extent: float) -> float:
