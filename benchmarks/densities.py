@@ -36,7 +36,7 @@ def blas_scatter(X: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
 def discriminants(report: Report, n: int = MILLION) -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, n)
-    X = rng.normal(size=(n, 50)) @ rng.normal(size=(50, 50)) + 0.3 * y[:, None]
+    X = (rng.normal(size=(n, 50)) + 0.1 * y[:, None]) @ rng.normal(size=(50, 50))
     lda, qda = LinearDiscriminantAnalysis(solver="lsqr"), QuadraticDiscriminantAnalysis()
     shared, own = DiscriminantClassifier(), DiscriminantClassifier("own")
     name = f"{n:,} x 50, 3 classes"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from countwise.attributes import Attribute, Nominal
 from countwise.errors import SchemaError
 
-__all__ = ["Vector", "cells_of", "numbers_of_codes"]
+__all__ = ["Vector", "cells_of", "chosen_cells", "numbers_of_codes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,22 @@ def numbers_of_codes(a: Nominal, codes: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def cells_of(attributes: Sequence[Attribute], columns: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-    """Encoded columns as one matrix: numbers, and codes as numbers, NaN where a cell is missing or never seen."""
+    """Encoded columns as one matrix: numbers, and codes as numbers, NaN where a cell is missing or never seen.
+
+    It may share the memory of a single column.
+    """
+    if len(columns) == 1 and columns[0].dtype == np.float64:
+        return columns[0].reshape(-1, 1)
     cells = np.empty((len(columns[0]) if columns else 0, len(columns)))
     for j, (a, column) in enumerate(zip(attributes, columns, strict=True)):
         cells[:, j] = column
         if isinstance(a, Nominal):
             cells[column >= a.missing, j] = np.nan
     return cells
+
+
+def chosen_cells(cells: NDArray[np.float64], columns: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float64]:
+    """Some columns of a matrix; the matrix itself if they are all of them."""
+    if len(columns) == cells.shape[1]:
+        return cells
+    return np.ascontiguousarray(cells[:, columns])

@@ -16,7 +16,7 @@ from countwise.conditionals._bumps import KERNELS, Bumps
 from countwise.conditionals.parzen_widths import HELD_OUT, folds_of, rule_of, widths_of
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed
 from countwise.tallies import Rows
-from countwise.vectors import Vector
+from countwise.vectors import Vector, chosen_cells
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
 
@@ -91,23 +91,23 @@ class Parzen:
         whole = self._bumps(tally, used, cells, weights).with_widths(spare)
         columns = np.array(used, dtype=np.intp)
         if self.alone:
-            return ParzenLaw(columns, [whole], [np.arange(len(cells))], left_out, self.width, folds)
+            return ParzenLaw(columns, [whole], [range(len(cells))], left_out, self.width, folds)
         found = [self._of_class(tally, used, c, whole) for c in range(len(tally.given.values))]
         return ParzenLaw(columns, [b for b, _ in found], [rows for _, rows in found], left_out, self.width)
 
-    def _of_class(self, tally: Rows, used: list[int], c: int, whole: Bumps) -> tuple[Bumps, NDArray[np.intp]]:
+    def _of_class(self, tally: Rows, used: list[int], c: int, whole: Bumps) -> tuple[Bumps, Sequence[int]]:
         cells, weights, rows = tally.of_class(c)
         if len(cells) == 0:  # announced, and never met
-            return whole, np.arange(len(whole.cells))
+            return whole, range(len(whole.cells))
         bumps = self._bumps(tally, used, cells, weights, spare=whole)
         own = widths_of(bumps, self.width, self._folds(bumps))
         numbers = np.array([isinstance(a, Numeric) for a in bumps.attributes])
-        return bumps.with_widths(np.where(numbers & ~(own > 0), whole.widths, own)), rows
+        return bumps.with_widths(np.where(numbers & ~(own > 0), whole.widths, own)), rows.tolist()
 
     def _bumps(self, tally: Rows, used: list[int], cells: Any, weights: Any, spare: Bumps | None = None) -> Bumps:
         attributes = tuple(tally.of.attributes[j] for j in used)
         kernels = tuple(kernel_of(self.kernel, a.name) if isinstance(a, Numeric) else "gaussian" for a in attributes)
-        return Bumps(attributes, kernels, np.ones(len(used)), np.ascontiguousarray(cells[:, used]), weights, spare)
+        return Bumps(attributes, kernels, np.ones(len(used)), chosen_cells(cells, used), weights, spare)
 
     def _folds(self, bumps: Bumps) -> Any:
         asked = any(rule_of(self.width, a) == "k_fold" for a in bumps.attributes)
@@ -139,7 +139,7 @@ class ParzenLaw:
         Which of the vector's attributes are in use.
     bumps : list of Bumps
         One a class.
-    places : list of ndarray
+    places : list of sequences of int
         Where the rows of each class stand in training.
     left_out : dict of str to str
         Columns that are not in use, and why.
@@ -155,7 +155,7 @@ class ParzenLaw:
         self,
         columns: NDArray[np.intp],
         bumps: list[Bumps],
-        places: list[NDArray[np.intp]],
+        places: list[Sequence[int]],
         left_out: dict[str, str],
         rule: Any,
         folds: Any = None,
@@ -178,7 +178,7 @@ class ParzenLaw:
 
     def add_log_prob(self, column: NDArray[np.float64], out: NDArray[np.float64]) -> None:
         """Add log f(row | class); a missing cell is integrated out."""
-        queries = np.ascontiguousarray(column[:, self.columns])
+        queries = chosen_cells(column, self.columns)
         for c, bumps in enumerate(self.bumps):
             out[:, c] += bumps.log_density(queries)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ _MOST_COLUMNS = 12
 Vector = NDArray[np.float64]
 
 
-def carriers(bumps: Bumps, x: Vector, places: NDArray[np.intp], title: str) -> Section:
+def carriers(bumps: Bumps, x: Vector, places: Sequence[int], title: str) -> Section:
     """The training rows whose bumps make up most of the density at a row."""
     shares = bumps.carriers(x)
     log = float(bumps.log_density(x[None, :])[0])

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise import _kernels
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.columns import refuse_infinity
 from countwise.conditionals._bumps import Bumps
@@ -23,13 +22,12 @@ from countwise.outputs import library_of, rebuilt
 from countwise.parts import Part, derive, numbers_and_names, whole_row
 from countwise.schema import Schema
 from countwise.table import Table
+from countwise.vectors import chosen_cells
 from countwise.working import Account, Grid, Section, Working
 from countwise.working.numbers import number, probability, signed
 from countwise.working.text import columns as classes_shown
 
 __all__ = ["ParzenBayes", "ParzenEstimate"]
-
-_BLOCK = 1 << 15
 
 
 def _checked_kinds(frame: Frame, types: Any, width: Any, kernel: Any) -> Schema:
@@ -216,7 +214,7 @@ class ParzenEstimate(Tallying):
             table = self.schema_.encode(frame.slice(start, stop), strict=self.unseen == "error")
             refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
             cells: NDArray[np.float64] = derive(table, self.parts_)[self.parts_[0].key]
-            return np.ascontiguousarray(cells[:, self.law_.columns])
+            return chosen_cells(cells, self.law_.columns)
         except CountwiseError as error:
             raise error if error.row is None else error.at(error.row + start) from None
 
@@ -240,10 +238,7 @@ class ParzenEstimate(Tallying):
         ndarray, shape (rows,)
         """
         frame = self._opened(X)
-        starts = range(0, frame.n_rows, _BLOCK)
-        encode = [(start, min(start + _BLOCK, frame.n_rows)) for start in starts]
-        cells = _kernels.over_items(encode, lambda span: self._cells(frame, *span))
-        return self._bumps.log_density(cells[0] if len(cells) == 1 else np.concatenate(cells))
+        return self._bumps.log_density(self._cells(frame, 0, frame.n_rows))
 
     def score(self, X: Any, y: Any = None) -> float:
         """The log-likelihood of all rows together.

@@ -30,7 +30,7 @@ class Rows:
         The attributes.
     cells : ndarray of float64, shape (rows, attributes), or None
         Numbers, and codes as numbers; NaN is missing. None: blank.
-    codes : ndarray of int64, shape (rows,)
+    codes : ndarray of integers, shape (rows,)
         The class of each row.
     weights : ndarray of float64, shape (rows,)
         The weight of each row.
@@ -50,11 +50,11 @@ class Rows:
     given: Nominal
     of: Vector
     cells: NDArray[np.float64] | None = field(default=None, repr=False)
-    codes: NDArray[np.int64] | None = field(default=None, repr=False)
+    codes: NDArray[Any] | None = field(default=None, repr=False)
     weights: NDArray[np.float64] | None = field(default=None, repr=False)
 
     @property
-    def filled(self) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    def filled(self) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
         """Cells, classes and weights; none while blank."""
         if self.cells is None or self.codes is None or self.weights is None:
             return np.empty((0, len(self.of.attributes))), np.empty(0, dtype=np.int64), np.empty(0)
@@ -77,8 +77,8 @@ class Rows:
         return [
             replace(
                 blank,
-                cells=np.ascontiguousarray(table[blank.of.name], dtype=np.float64),
-                codes=np.asarray(table[blank.given.name], dtype=np.int64),
+                cells=np.array(table[blank.of.name], dtype=np.float64, order="C"),  # a copy: the user's may change
+                codes=table[blank.given.name],
                 weights=weights,
             )
             for blank in blanks
@@ -170,7 +170,7 @@ def _check_codes(cells: NDArray[np.float64], of: Vector) -> None:
                 raise ValueError(f"a row has a value of {a.name!r} that there is not")
 
 
-def _keys(cells: NDArray[np.float64], codes: NDArray[np.int64]) -> list[bytes]:
+def _keys(cells: NDArray[np.float64], codes: NDArray[Any]) -> list[bytes]:
     """Rows as bytes: two are the same if every cell is, missing ones included."""
     plain = np.where(np.isnan(cells), np.nan, cells) + 0.0  # one NaN, one zero
     whole = np.ascontiguousarray(np.column_stack([plain, codes.astype(np.float64)]))
