@@ -124,6 +124,7 @@ def pieces(file: str, target: str | None, drop: tuple[str, ...]) -> Any:
     from countwise.sources.readers import read_pieces
 
     for piece in read_pieces(file):
+        drop = tuple(name for one in drop for name in ([one] if one in piece else one.split(",")))
         for name in (*drop, *([target] if target else ())):
             if name not in piece:
                 raise ReadError(

@@ -34,7 +34,8 @@ def command(model: str, attribute: str | None, as_json: bool) -> None:
         )
         click.echo(f"{title} for {fitted.target_.name!r}, from {fitted.n_rows_} rows\n")
     for name, table in tables.items():
-        rule = "prior" if name == fitted.target_.name else fitted.densities_[name].rule
+        key = next((part.key for part in fitted.parts_ if name == part.key or name in part.columns), None)
+        rule = "prior" if key is None else fitted.densities_[key].rule
         click.echo(f"[{rule}]\n{table}\n")
     if len(names) > 200:
         click.echo(f"… and {len(names) - 200} more; name one to see it.")

@@ -122,6 +122,15 @@ class Sample:
         self.columns = np.delete(self.columns, list(places))
         self.patterns = self._patterns()
 
+    def leave_out_constants(self) -> None:
+        """Columns that are the same in all rows have no say, and must not thin out the spread of the others."""
+        apart = np.ptp(self.means, axis=0) > 8 * np.finfo(float).eps * np.abs(self.means).max(axis=0)
+        same = np.flatnonzero(flat(*self.margins) & ~apart)
+        names = self.names
+        self.left_out.update({names[j]: "constant" for j in same.tolist()})
+        self.columns = np.delete(self.columns, same)
+        self.patterns = self._patterns()
+
     @property
     def cells(self) -> Cells:
         """The moments of the rows that are complete in the columns in use."""

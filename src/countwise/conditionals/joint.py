@@ -82,8 +82,9 @@ class JointGaussian:
         return self._full(sample)
 
     def _diagonal(self, sample: Sample) -> DiagonalNormal:
-        n, mean, m2 = sample.margins
         _refuse_flat(sample, "a variance")
+        sample.leave_out_constants()
+        n, mean, m2 = sample.margins
         self._refuse_light(sample, n.max(axis=1), m2.max(axis=1))
         law = Gaussian("n" if self.divisor == "n" else "n-1")
         laws = [
@@ -94,8 +95,9 @@ class JointGaussian:
         return DiagonalNormal(sample.columns, laws, sample.left_out, rule, sample.n_complete)
 
     def _spherical(self, sample: Sample) -> DiagonalNormal:
-        n, mean, m2 = sample.margins
         _refuse_flat(sample, "one variance for all")
+        sample.leave_out_constants()
+        n, mean, m2 = sample.margins
         cells = n.sum() - (0 if self.divisor == "n" else np.count_nonzero(n))
         if not cells > 0:
             raise self._too_light(float(n.sum()), f"{np.count_nonzero(n)} means")

@@ -17,11 +17,21 @@ from countwise.lazy import lazy
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
 
-__all__ = ["DiagonalNormal", "Marginal", "Normal", "patterns_of"]
+__all__ = ["DiagonalNormal", "Marginal", "Normal", "event_of", "patterns_of"]
 
 Matrix = NDArray[np.float64]
 _MOST_KEPT = 4096  # patterns of missing cells whose marginal laws are kept
-_MOST_SHOWN = 6  # numbers of a row that are written out
+_MOST_SHOWN = 3  # numbers of a row that are written out; those of longer ones stand in the tables below
+
+
+def event_of(names: Sequence[str], values: Sequence[str]) -> tuple[tuple[str, str], str]:
+    """How a row is named and written in a working: by its cells while they are few, else as x."""
+    if len(names) == 1:
+        return (names[0], values[0]), values[0]
+    if len(names) > _MOST_SHOWN:
+        return ("x", ""), "x"
+    row = ", ".join(values)
+    return (f"({', '.join(names)})", f"({row})"), row
 
 
 def patterns_of(cells: Matrix) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
@@ -208,23 +218,13 @@ class Normal:
             return skipped
         out = np.zeros((1, self.n_classes))
         self.add_log_prob(column, out)
-        names, values = [n for n, t in zip(self.names, there, strict=True) if t], x[there]
-        written = ", ".join(number(float(v)) for v in values[:_MOST_SHOWN]) + (
-            ", …" if len(values) > _MOST_SHOWN else ""
-        )
-        d = len(values)
-        marks = ("" if self.shared else "_c") if d > 1 else ""
+        names = [n for n, t in zip(self.names, there, strict=True) if t]
+        event, written = event_of(names, [number(float(v)) for v in x[there]])
+        mark = "" if self.shared else "_c"
+        text, latex = f"φ({written}; μ_c, Σ{mark})", rf"\varphi({written};\,\mu_c,\,\Sigma{mark})"
         factors = tuple(
-            Factor(
-                float(log),
-                f"φ({written}; μ_c, Σ{marks})",
-                rf"\varphi({written};\,\mu_c,\,\Sigma{marks})",
-                total=float(n),
-            )
-            for log, n in zip(out[0], self.n, strict=True)
+            Factor(float(log), text, latex, total=float(n)) for log, n in zip(out[0], self.n, strict=True)
         )
-        named = ", ".join(names[:_MOST_SHOWN]) + (f", … ({d} columns)" if d > _MOST_SHOWN else "")
-        event = (f"({named})", f"({written})") if d > 1 else (named, written)
         return [Step(*event, factors, "known", self.rule), *skipped]
 
     def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
@@ -325,7 +325,7 @@ class DiagonalNormal:
         for j, law in zip(self.columns.tolist(), self.laws, strict=True):
             x = float(column[j][0])
             found += law.steps(law.name, np.array([x]), "" if np.isnan(x) else number(x))
-        return [*found, *(left_out_step(n, "", "never seen", self.rule)[0] for n in self.left_out)]
+        return [*found, *(left_out_step(n, "", why, self.rule)[0] for n, why in self.left_out.items())]
 
     def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Means and deviations."""

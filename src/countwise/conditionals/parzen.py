@@ -13,6 +13,7 @@ from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals._base import add_each
 from countwise.conditionals._base import left_out as left_out_step
 from countwise.conditionals._bumps import KERNELS, Bumps
+from countwise.conditionals.normal import event_of
 from countwise.conditionals.parzen_widths import HELD_OUT, folds_of, rule_of, widths_of
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed
 from countwise.tallies import Rows
@@ -194,19 +195,12 @@ class ParzenLaw:
         self.add_log_prob(column, out)
         names = [n for n, known in zip(self.names, there, strict=True) if known]
         values = [written(a, v) for a, v, known in zip(self.attributes, x, there, strict=True) if known]
-        d = len(names)
-        row = ", ".join(values[:6]) + (", …" if d > 6 else "")
+        event, row = event_of(names, values)
+        tex = row if row == "x" else rf"\text{{{row}}}"
         factors = tuple(
-            Factor(
-                float(log),
-                f"f({row}; {number(b.n)} rows)",
-                rf"\hat f({row};\, n={number(b.n)})",
-                total=b.n,
-            )
+            Factor(float(log), f"f({row}; {number(b.n)} rows)", rf"\hat f({tex};\, n={number(b.n)})", total=b.n)
             for log, b in zip(out[0], self.bumps, strict=True)
         )
-        named = ", ".join(names[:6]) + (f", … ({d} columns)" if d > 6 else "")
-        event = (f"({named})", f"({row})") if d > 1 else (named, row)
         return [Step(*event, factors, "known", self.rule), *skipped]
 
     def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.conditionals._bumps import CANONICAL, Bumps
-from countwise.conditionals.widths import RULES, golden, rows_behind, width_of
+from countwise.conditionals.widths import RULES, golden, least_width, rows_behind, width_of
 from countwise.errors import OptionError, TooFewRows, did_you_mean, listed, warn
 
 __all__ = ["HELD_OUT", "check_width", "folds_of", "held_out", "rule_of", "train", "widths_of"]
@@ -36,7 +36,8 @@ def check_width(width: Any, names: Iterable[str]) -> None:
         for name in width:
             if name not in set(names):
                 raise OptionError(
-                    f"width names {name!r}, which the table does not have.", hint=did_you_mean(name, names)
+                    f"width names {name!r}, which the table does not have.",
+                    hint=did_you_mean(name, names) or f"it has {listed(names)}.",
                 )
     for one in width.values() if isinstance(width, Mapping) else [width]:
         if isinstance(one, str):
@@ -44,14 +45,18 @@ def check_width(width: Any, names: Iterable[str]) -> None:
                 known = (*RULES, "k_fold")
                 hint = did_you_mean(one, known) or f"give a number or one of {listed(known)}."
                 raise OptionError(f"width={one!r} is unknown.", hint=hint)
-        elif isinstance(one, bool) or not isinstance(one, int | float | np.number) or not np.isfinite(one) or one < 0:
+        elif isinstance(one, bool) or not isinstance(one, int | float | np.number):
+            raise OptionError(
+                f"width={one!r} is unknown.", hint=f"give a number or one of {listed((*RULES, 'k_fold'))}."
+            )
+        elif not np.isfinite(one) or one < 0:
             raise OptionError(f"width must be above 0, not {one!r}.")
         elif one == 0 and not isinstance(width, Mapping):
             raise OptionError("width must be above 0, not 0.")
 
 
 def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
-    """The rows of each fold, and those that it holds out: consecutive ones, or those of a splitter."""
+    """The rows of each fold, and those that it holds out: dealt out at random, or those of a splitter."""
     found = []
     for test in _tests(cv, bumps.cells):
         rest = np.ones(len(bumps.cells), dtype=bool)
@@ -83,8 +88,9 @@ def _tests(cv: Any, cells: Matrix) -> list[NDArray[Any]]:
         raise OptionError(f"cv must be a whole number of at least 2, a splitter, or its splits, not {cv!r}.")
     # rows that are the same are held out together: a copy left behind would be found again
     _, first, which = np.unique(cells, axis=0, return_index=True, return_inverse=True, equal_nan=False)
+    # dealt out at random, always in the same way: tables are often sorted
     turn = np.empty(len(first), dtype=np.intp)
-    turn[np.argsort(first)] = np.arange(len(first))
+    turn[np.random.default_rng(0).permutation(np.argsort(first))] = np.arange(len(first))
     if len(first) < cv:
         raise TooFewRows(
             f"{len(first)} different rows cannot be split into {cv} folds (n_samples={n_rows}).",
@@ -116,7 +122,22 @@ def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Vector:
     if len(bumps.cells) < 2 and bumps.n < 2:
         return widths
     k_fold = any(rules[j] == "k_fold" for j in free)
-    return _likeliest(bumps, widths, free, folds if k_fold else None)
+    least = np.array([_least(bumps, j) for j in range(len(widths))])
+    return _likeliest(bumps, np.maximum(widths, least), free, folds if k_fold else None, least)
+
+
+def _least(bumps: Bumps, j: int) -> float:
+    """The least width worth trying: half the step of numbers that were rounded."""
+    if isinstance(bumps.attributes[j], Nominal):
+        return 0.0
+    return least_width(*_distinct(bumps, j))
+
+
+def _distinct(bumps: Bumps, j: int) -> tuple[Vector, Vector]:
+    """The distinct values of a column, and their weights."""
+    known = ~np.isnan(bumps.cells[:, j])
+    values, which = np.unique(bumps.cells[known, j], return_inverse=True)
+    return values, np.bincount(which, weights=bumps.weights[known], minlength=len(values)).astype(np.float64)
 
 
 def _by_rule(bumps: Bumps, j: int, rule: Any, numbers: int) -> float:
@@ -127,10 +148,7 @@ def _by_rule(bumps: Bumps, j: int, rule: Any, numbers: int) -> float:
         if not rule > 0:
             raise OptionError(f"The width of {a.name!r} must be above 0, not {rule!r}.")
         return float(rule)
-    known = ~np.isnan(bumps.cells[:, j])
-    values, which = np.unique(bumps.cells[known, j], return_inverse=True)
-    weights = np.bincount(which, weights=bumps.weights[known], minlength=len(values)) if len(values) else np.empty(0)
-    width = width_of("silverman" if rule in HELD_OUT else rule, values, weights)
+    width = width_of("silverman" if rule in HELD_OUT else rule, *_distinct(bumps, j))
     # in more dimensions neighbors are farther: n^(-1/(d+4)) in place of n^(-1/5)
     return width * CANONICAL[bumps.kernels[j]] * rows_behind(bumps.weights) ** (0.2 - 1 / (4 + numbers))
 
@@ -172,17 +190,17 @@ def _total(logs: Vector, weights: Vector) -> float:
     return -np.inf if np.isneginf(logs).any() else float((weights * logs).sum())
 
 
-def _likeliest(bumps: Bumps, widths: Vector, free: list[int], folds: Folds) -> Vector:
+def _likeliest(bumps: Bumps, widths: Vector, free: list[int], folds: Folds, least: Vector) -> Vector:
     """All widths by one factor first, then one after the other, until nothing is gained."""
 
     def score(widths: Vector) -> float:
-        return held_out(bumps.with_widths(widths), folds)
+        return held_out(bumps.with_widths(np.maximum(widths, least)), folds)
 
     numbers = [j for j in free if isinstance(bumps.attributes[j], Numeric)]
     if numbers:
         widths = _by_factor(bumps, widths, numbers, score)
     if len(free) == 1 and numbers:
-        return widths
+        return np.maximum(widths, least)
     best = score(widths)
     for _ in range(_SWEEPS):
         before = best
@@ -190,7 +208,7 @@ def _likeliest(bumps: Bumps, widths: Vector, free: list[int], folds: Folds) -> V
             widths, best = _one(bumps, widths, j, score, best)
         if not best - before > 1e-4:
             break
-    return widths
+    return np.maximum(widths, least)
 
 
 def _by_factor(bumps: Bumps, widths: Vector, numbers: list[int], score: Callable[[Vector], float]) -> Vector:

@@ -148,7 +148,9 @@ class MiddleDensity:
             else settings.center
         )
         self.rule = f"distance from the {middle} of the class"
-        self.constant = not bool((n > 0).any())
+        self.scaled = settings.scaled
+        # a column that is the same everywhere has no say, and must not thin out the distances of the others
+        self.silent = "never seen" if not (n > 0).any() else "constant" if not away and not np.ptp(middles) else ""
 
     def distances(self, column: NDArray[Any]) -> NDArray[np.float64]:
         """The (squared) distance from each class's middle, (rows, classes); NaN where the cell is missing."""
@@ -166,7 +168,7 @@ class MiddleDensity:
 
     def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
         """Add - d² / 2s², or - d / s."""
-        if self.constant:
+        if self.silent:
             return
         gaps = self.distances(column)
         gaps[np.isnan(gaps)] = 0.0
@@ -182,8 +184,8 @@ class MiddleDensity:
         if np.isnan(gaps).any():
             seen = isinstance(self.of, Nominal) and int(column[0]) == self.of.unseen
             return left_out_step(name, shown or "?", "never seen" if seen else "missing", self.rule)
-        if self.constant:
-            return left_out_step(name, shown, "never seen", self.rule)
+        if self.silent:
+            return left_out_step(name, shown, self.silent, self.rule)
         below = number(2 * self.temperature if self.squared else self.temperature)
         factors = tuple(
             Factor(

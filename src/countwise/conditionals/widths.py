@@ -14,7 +14,16 @@ from countwise.cuts import quantiles
 from countwise.errors import OptionError, listed
 from countwise.tallies import all_ones
 
-__all__ = ["RULES", "TOLERANCE", "golden", "leave_one_out_likelihood", "ones_as_none", "rows_behind", "width_of"]
+__all__ = [
+    "RULES",
+    "TOLERANCE",
+    "golden",
+    "least_width",
+    "leave_one_out_likelihood",
+    "ones_as_none",
+    "rows_behind",
+    "width_of",
+]
 
 RULES = ("silverman", "scott", "sheather_jones", "leave_one_out")
 TOLERANCE = 1e-12  # error of a kernel sum, relative to its peak
@@ -77,6 +86,17 @@ def rows_behind(weights: NDArray[Any]) -> float:
     return total**2 / float((np.asarray(weights, dtype=np.float64) ** 2).sum())
 
 
+def least_width(values: NDArray[np.float64], weights: NDArray[Any]) -> float:
+    """Half the step of numbers that were rounded: below it a density would be a comb, and find every copy again.
+
+    0 where values hardly repeat. `values` are distinct and ascending.
+    """
+    total = rows_behind(weights)
+    if len(values) < 3 or total < 1.05 * len(values):
+        return 0.0
+    return 0.5 * float(np.diff(values).min())
+
+
 def ones_as_none(weights: NDArray[Any]) -> NDArray[np.float64] | None:
     """Weights for a kernel: none at all if every one is 1."""
     return None if all_ones(weights) else weights.astype(np.float64)
@@ -93,7 +113,8 @@ def leave_one_out_likelihood(values: NDArray[np.float64], weights: NDArray[Any],
 
 def _best_width(values: NDArray[np.float64], weights: NDArray[Any], start: float, extent: float) -> float:
     """A coarse scan over widths, then golden section around the best."""
-    grid = np.geomspace(start / 20, max(4 * start, extent), 32)
+    least = max(start / 20, least_width(values, weights))
+    grid = np.geomspace(least, max(4 * start, extent, 2 * least), 32)
 
     def score(log_h: float) -> float:
         return leave_one_out_likelihood(values, weights, float(np.exp(log_h)))

@@ -114,7 +114,7 @@ class Bayes(TallyClassifier):
             count, total = exact(counts[c]), exact(counts.sum())
             if self.prior == "uniform":
                 fraction = Fraction(1, len(counts))
-                text = latex = f"1/{len(counts)}"
+                text, latex = f"1/{len(counts)}", rf"\frac{{1}}{{{len(counts)}}}"
             elif isinstance(self.prior, str) and count is not None and total is not None:
                 smoothing = smoothing_of(self.smoothing if self.prior == "smoothed" else 0)
                 added = smoothing.exact(counts[None, :], c, self.target_.values)

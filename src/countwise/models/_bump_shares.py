@@ -34,8 +34,17 @@ def carriers(bumps: Bumps, x: Vector, places: Sequence[int], title: str) -> Sect
     for j, a in asked:
         table[a.name] = [written(a, bumps.cells[i, j]) for i in order]
     table["carries"] = [percent(float(shares[i]), certain=len(shares) == 1) for i in order]
+    if len(order) < np.count_nonzero(shares):
+        rest = float(1 - shares[order].sum())
+        for key in table:
+            table[key].append("")
+        table["row"][-1] = f"{len(shares) - len(order)} more"
+        table["carries"][-1] = percent(rest)
     behind = 1 / float((shares**2).sum())
-    lines = [f"f = {probability(log)}, carried as if by {number(float(f'{behind:.3g}'))} of {len(shares)} rows alike"]
+    alike = f"as if {number(float(f'{behind:.3g}'))} of {len(shares)} rows carried it in equal parts"
+    lines = [f"f = {probability(log)}; {alike}"]
+    if any(np.isnan(bumps.cells[i, j]) for i in order for j, _ in asked):
+        lines.append("?: the density of the whole column stands for the kernel of a missing cell")
     lines.append("widths: " + ", ".join(f"{a.name} {number(float(bumps.widths[j]))}" for j, a in asked))
     return Section(title, Grid(table), tuple(lines))
 

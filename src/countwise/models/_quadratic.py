@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from countwise.working.text import columns as classes_shown
 __all__ = ["sections_of"]
 
 _MOST = 12  # columns that are listed one by one
+_MOST_SQUARE = 5  # columns whose covariance is written out
 
 Vector = NDArray[np.float64]
 
@@ -28,7 +28,8 @@ def sections_of(law: Normal, column: Any, working: Working) -> list[Section]:
         return []
     marginal = law.marginal(there)
     names = [name for name, known in zip(law.names, there, strict=True) if known]
-    found = [_form(marginal, x[there], names, working, c) for c in classes_shown(working)]
+    found = _covariances(law, there, names, working) if len(names) <= _MOST_SQUARE else []
+    found += [_form(marginal, x[there], names, working, c) for c in classes_shown(working)]
     if len(working.classes) > 1:
         found.append(_contributions(marginal, x[there], names, working))
     return found
@@ -68,32 +69,57 @@ def _form(marginal: Marginal, x: Vector, names: list[str], working: Working, c: 
     return Section(f"{working.target} = {working.classes[c]}: density of the row", Grid(table), lines)
 
 
+def _covariances(law: Normal, there: Any, names: list[str], working: Working) -> list[Section]:
+    """Σ of the columns that are there, and its inverse: of all classes, or of each."""
+    place = np.flatnonzero(there)
+    marginal = law.marginal(there)
+    found = []
+    for c in [0] if law.shared else classes_shown(working):
+        sigma = (law.covariance if law.shared else law.covariance[c])[np.ix_(place, place)]
+        table: dict[str, list[Any]] = {"Σ": names}
+        table |= {name: sigma[:, j].tolist() for j, name in enumerate(names)}
+        table |= {" ": [""] * len(names), "Σ⁻¹": names}
+        table |= {f"{name} ": marginal.precision[c][:, j].tolist() for j, name in enumerate(names)}
+        whose = "all classes together" if law.shared else f"{working.target} = {working.classes[c]}"
+        found.append(Section(f"Covariance of {whose}", Grid(table)))
+    return found
+
+
 def _contributions(marginal: Marginal, x: Vector, names: list[str], working: Working) -> Section:
     """The log-odds of the answer against its rival, column by column."""
     a, b = working.chosen, working.rival
-    if marginal.shared:  # linear: Σ⁻¹(μ_a - μ_b) times the distance from half-way
-        slopes = marginal.slopes[a] - marginal.slopes[b]
-        terms = slopes * (x - (marginal.mean[a] + marginal.mean[b]) / 2)
-        constant = 0.0
+    first, second = working.classes[a], working.classes[b]
+    constant, columns = 0.0, {}
+    if marginal.shared:  # linear in the row
+        slopes, away = marginal.slopes[a] - marginal.slopes[b], x - (marginal.mean[a] + marginal.mean[b]) / 2
+        terms = slopes * away
+        columns = {f"w = Σ⁻¹(μ_{first} - μ_{second})": slopes, "x - half-way": away}
+        how = "w times the distance from half-way between the two means"
     else:
         (away_a, solved_a, i), (away_b, solved_b, j) = _parts(marginal, x, a), _parts(marginal, x, b)
         terms = -0.5 * (away_a * solved_a - away_b * solved_b)
         constant = float(marginal.log_norm[i] - marginal.log_norm[j])
+        how = f"half of the product above of {second}, less half of that of {first}"
     order = _largest(np.abs(terms))
-    labels, odds = [names[k] for k in order], [signed(float(terms[k])) for k in order]
-    if len(order) < len(names):
-        labels.append(f"{len(names) - len(order)} more")
-        odds.append(signed(float(terms.sum() - terms[order].sum())))
-    if constant:
-        labels.append("½ log of |Σ| against |Σ|")
-        odds.append(signed(constant))
-    labels.append(f"P({working.target})")
-    odds.append(signed(working.prior.log_odds(a, b)))
-    labels.append("sum")
-    total = working.log_joint[a] - working.log_joint[b]
-    odds.append(signed(total) if not math.isnan(total) else "?")
-    title = f"What each column says for {working.classes[a]} against {working.classes[b]}"
-    return Section(title, Grid({"": labels, "log-odds": odds}))
+    table: dict[str, list[Any]] = {"": [names[k] for k in order]}
+    table |= {name: [float(values[k]) for k in order] for name, values in columns.items()}
+    table["log-odds"] = [signed(float(terms[k])) for k in order]
+    more = (
+        [(f"{len(names) - len(order)} more", float(terms.sum() - terms[order].sum()))]
+        if len(order) < len(names)
+        else []
+    )
+    more += [(f"½ log(|Σ_{second}| / |Σ_{first}|)", constant)] if constant else []
+    more += [
+        (f"P({working.target})", working.prior.log_odds(a, b)),
+        ("sum", working.log_joint[a] - working.log_joint[b]),
+    ]
+    for label, odds in more:
+        for key, cell in zip(
+            table, (label, *[None] * len(columns), signed(odds) if odds == odds else "?"), strict=True
+        ):
+            table[key].append(cell)
+    return Section(f"What each column says for {first} against {second}", Grid(table), (f"log-odds: {how}",))
 
 
 def _largest(sizes: Vector) -> list[int]:

@@ -11,7 +11,7 @@ from countwise.attributes import Nominal
 from countwise.conditionals.joint import JointGaussian
 from countwise.conditionals.normal import DiagonalNormal, Normal
 from countwise.errors import OptionError, TableError, check_settings, listed
-from countwise.frames import Frame
+from countwise.frames import Coded, Frame, is_missing
 from countwise.models._bayes import Bayes
 from countwise.models._explaining import Explaining
 from countwise.models._quadratic import sections_of
@@ -54,7 +54,9 @@ class Discriminant(Explaining, Bayes):
             if isinstance(a, Nominal) and self.nominal is None and not _is_truth(a) and not _blank(a, frame):
                 raise TableError(
                     f"{a.name!r} is {a.kind}; a discriminant needs numbers.",
-                    hint="nominal='onehot' makes a number of each value; or leave the column out.",
+                    hint=f"types={{{a.name!r}: 'numeric'}} reads it as numbers."
+                    if _reads_as_numbers(frame.columns[a.name])
+                    else "nominal='onehot' makes a number of each value; or leave the column out.",
                 )
         return schema
 
@@ -165,6 +167,17 @@ class Discriminant(Explaining, Bayes):
                 f"Left out for a covariance that can be inverted: {listed([str(r) for r in law.redundant])}."
             )
         return steps, notes
+
+
+def _reads_as_numbers(column: Any) -> bool:
+    """Whether the first names of a column are numbers in quotes."""
+    names = [str(v) for v in (column.categories if isinstance(column, Coded) else column[:20]) if not is_missing(v)][
+        :20
+    ]
+    try:
+        return bool(names) and all(np.isfinite(float(name)) for name in names)
+    except ValueError:
+        return False
 
 
 def _is_truth(a: Nominal) -> bool:

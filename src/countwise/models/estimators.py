@@ -228,7 +228,8 @@ class ParzenDensity(DensityMixin, _Estimator, ParzenEstimate):  # type: ignore[m
     kernel : {"gaussian", "epanechnikov", "uniform"} or mapping of column to one, default="gaussian"
         Of columns of numbers.
     cv : int or splitter, default=10
-        For "k_fold": how many folds of consecutive rows, or whose.
+        For "k_fold": into how many folds the rows are dealt, at random and always alike, equal rows into
+        one; or a splitter, or its splits.
     types : mapping of column to kind, str or Schema, optional
         What the columns are, where dtypes do not tell.
     unseen : {"ignore", "error"}, default="ignore"

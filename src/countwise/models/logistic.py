@@ -89,6 +89,10 @@ class LogisticForm:
         rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
         if rows.shape[1] != len(self.names):
             raise TableError(f"A row has {rows.shape[1]} numbers; the form has weights for {len(self.names)}.")
+        if not np.isfinite(rows).all():
+            raise TableError(
+                "A cell is missing or infinite: the formula needs every number.", hint="the model itself takes gaps."
+            )
         scores = rows @ self.weights.T + self.biases
         scores -= scores.max(axis=1, keepdims=True)
         shares = np.exp(scores)

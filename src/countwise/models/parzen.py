@@ -199,6 +199,12 @@ class ParzenEstimate(Tallying):
             self.best_width_ = next(iter(self.widths_.values())) if self._one_width else 1.0
 
     @property
+    def left_out_(self) -> dict[str, str]:
+        """The columns that are not in use, and why."""
+        self._check_fitted()
+        return dict(self.law_.left_out)
+
+    @property
     def _bumps(self) -> Bumps:
         return self.law_.bumps[0]
 

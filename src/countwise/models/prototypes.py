@@ -62,16 +62,18 @@ class Prototype(Explaining, Bayes):
 
     def _settle(self) -> None:
         super()._settle()
-        extent = max((float(np.ptp(d.middles)) / d.scale for d in self.densities_.values()), default=0.0)
+        self.left_out_ = {name: d.silent for name, d in self.densities_.items() if d.silent}
+        telling = [d for d in self.densities_.values() if not d.silent]
+        extent = max((float(np.ptp(d.middles)) / d.scale for d in telling), default=0.0)
         self._unit = 1.0 if not extent or 1e-100 < extent < 1e100 else extent  # so that squares stay numbers
-        for density in self.densities_.values():
+        for density in telling:
             density.unit = self._unit
         # rows lie this far from their own prototype, a column; where they do not, the nearest takes all
-        cells = sum(float(d.n.sum()) for d in self.densities_.values())
-        away = sum(d.away / d.unit / (d.unit if d.squared else 1.0) for d in self.densities_.values())
+        cells = sum(float(d.n.sum()) for d in telling)
+        away = sum(d.away / d.unit / (d.unit if d.squared else 1.0) for d in telling)
         spread = away / cells if cells else 0.0
         temperature = spread if spread > 0 else _SHARP * self._apart()
-        for density in self.densities_.values():
+        for density in telling:
             density.temperature = temperature
 
     def _apart(self) -> float:
@@ -118,7 +120,7 @@ class Prototype(Explaining, Bayes):
         total = np.zeros((frame.n_rows, len(self.classes_)))
         for part in self.parts_:
             density = self.densities_[part.key]
-            if not density.constant:
+            if not density.silent:
                 total += np.nan_to_num(density.distances(table[part.key]), nan=0.0, posinf=np.inf)
         return (np.sqrt(total) if self.metric == "euclidean" else total) * self._unit
 
@@ -132,7 +134,7 @@ class Prototype(Explaining, Bayes):
         for part in self.parts_:
             density, cells = self.densities_[part.key], table[part.key]
             gaps = density.distances(cells)[0]
-            if np.isnan(gaps).any() or density.constant:
+            if np.isnan(gaps).any() or density.silent:
                 continue
             total += gaps
             columns[""].append(part.key)
@@ -142,10 +144,23 @@ class Prototype(Explaining, Bayes):
                 columns[f"{what} {working.classes[c]}"].append(float(gaps[c]))
         if not columns[""]:
             return []
-        ends = np.sqrt(total) if self.metric == "euclidean" else total
-        told = ", ".join(f"{working.classes[c]} {number(float(ends[c]))}" for c in shown)
-        scaled = next(iter(self.densities_.values())).scale != 1 or any(
-            d.scale != 1 for d in self.densities_.values()
+        squared = self.metric == "euclidean"
+        ends = np.sqrt(total) if squared else total
+        lines = [
+            "distance: " + ", ".join(f"{working.classes[c]} {number(float(ends[c] * self._unit))}" for c in shown)
+        ]
+        one = next(d for d in self.densities_.values() if not d.silent)
+        lines.append(
+            f"{'2s²' if squared else 's'} = {number(one.temperature * (2 if squared else 1))}, from the mean"
+            f"{' squared' if squared else ''} distance of the training rows from their own prototype, a column"
         )
-        note = " (numbers in deviations of their column)" if scaled else ""
-        return [Section(f"Distance from each prototype{note}", Grid(columns), (f"distance: {told}",))]
+        shares = np.array(columns[f"{what} {working.classes[working.rival]}"], dtype=np.float64)
+        if not one.scaled and len(shares) > 1 and shares.max() > 0.9 * shares.sum() > 0:
+            name = columns[""][int(np.argmax(shares))]
+            lines.append(
+                f"Numbers are taken as they are, and {name} is most of it; scale='deviation' evens columns out."
+            )
+        if any(d.scale != 1 for d in self.densities_.values()):
+            told = ", ".join(f"{k} {number(d.scale)}" for k, d in self.densities_.items() if d.scale != 1)
+            lines.append(f"Numbers are in deviations of their column: {told}")
+        return [Section("Distance from each prototype", Grid(columns), tuple(lines))]

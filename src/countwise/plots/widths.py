@@ -63,7 +63,8 @@ def plot_width(density: Any, ax: Any = None) -> Any:
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter(lambda value, _: number(value))
     ax.set_ylim(low, high)
-    ax.set_xlabel("width of the kernel")
+    several = len(getattr(density, "widths_", ())) > 1
+    ax.set_xlabel("factor on the widths" if several else "width of the kernel")
     ax.set_ylabel("log-likelihood")
     bare(ax)
     ax.legend(frameon=False, fontsize=8)

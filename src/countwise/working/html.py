@@ -8,7 +8,7 @@ from html import escape
 
 from countwise.working.numbers import fraction, percent, probability, signed
 from countwise.working.steps import Step
-from countwise.working.text import columns, factor_text, folded
+from countwise.working.text import columns, factor_text, folded, left_out_lines
 from countwise.working.working import Working
 
 __all__ = ["render"]
@@ -101,7 +101,7 @@ def _verdict(working: Working) -> str:
 
 
 def _beside(working: Working) -> str:
-    items = [f"Left out: {step.event} ({step.absence})." for step in working.left_out]
+    items = [f"Left out: {told}." for told in left_out_lines(working)]
     items += [*working.notes, *(f"{change}." for change in working.changes)]
     listed = "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>" if items else ""
     return listed + "".join(section.html() for section in working.sections)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from countwise.working.grid import shown
 from countwise.working.numbers import fraction, number, probability
+from countwise.working.sections import Section
 from countwise.working.text import columns, folded
 from countwise.working.working import Working
 
@@ -32,11 +34,35 @@ def render(working: Working) -> str:
     for c in columns(working):
         exact = working.exact_posterior[c]
         short = None if exact is None else fraction(exact)
-        value = number(working.posterior[c])
+        value = _power(number(working.posterior[c]))
         equal = value if short is None else rf"{_over(short)} = {value}"
         name = rf"P(\text{{{_text(working.target)}}} = \text{{{_text(str(working.classes[c]))}}} \mid \mathbf{{x}})"
         lines.append(rf"  {name} &= {equal} \\")
-    return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"])
+    lines[-1] = lines[-1].removesuffix(r" \\")
+    return "\n".join([r"\begin{align*}", *lines, r"\end{align*}", *(_section(s) for s in working.sections)])
+
+
+def _section(section: Section) -> str:
+    """A table, and what comes of it."""
+    head = " & ".join(rf"\text{{{_text(name)}}}" for name in section.table)
+    rows = [" & ".join(_cell(shown(cell)) for cell in row) for row in section.table.rows()]
+    table = [
+        rf"\begin{{array}}{{l{'r' * (len(section.table) - 1)}}}",
+        "  " + " \\\\\n  ".join([head, *rows]),
+        r"\end{array}",
+    ]
+    words = [rf"\noindent {_text(line)}\\" for line in section.lines]
+    body = [r"\[", *table, r"\]"] if section.table.n_rows else []
+    return "\n".join([rf"\noindent\textbf{{{_text(section.title)}}}", *body, *words])
+
+
+def _cell(text: str) -> str:
+    """A number as a formula, any other cell as text."""
+    try:
+        float(text)
+    except ValueError:
+        return rf"\text{{{_text(text)}}}" if text else ""
+    return _power(text)
 
 
 def _text(words: str) -> str:

@@ -7,7 +7,7 @@ from countwise.working.numbers import fraction, percent, probability, signed
 from countwise.working.steps import Factor, Step
 from countwise.working.working import Working
 
-__all__ = ["columns", "factor_text", "folded", "render"]
+__all__ = ["columns", "factor_text", "folded", "left_out_lines", "render"]
 
 _MOST_CLASSES = 4
 _MOST_STEPS = 30
@@ -102,8 +102,22 @@ def _verdict(working: Working) -> list[str]:
     return [line + "."]
 
 
+def left_out_lines(working: Working) -> list[str]:
+    """What has no say, and why: one by one, or together where many have the same reason."""
+    reasons: dict[str, list[Step]] = {}
+    for step in working.left_out:
+        reasons.setdefault(step.absence, []).append(step)
+    lines = []
+    for reason, steps in reasons.items():
+        if len(steps) > 3:
+            lines.append(f"{', '.join(step.attribute for step in steps)} ({reason})")
+        else:
+            lines += [f"{step.event} ({reason})" for step in steps]
+    return lines
+
+
 def _beside(working: Working) -> list[str]:
-    lines = [f"Left out: {step.event} ({step.absence})." for step in working.left_out]
+    lines = [f"Left out: {told}." for told in left_out_lines(working)]
     lines += [f"Note: {note}" for note in working.notes]
     if working.changes:
         lines.append("What would change the answer:")
