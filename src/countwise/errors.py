@@ -91,8 +91,11 @@ class TableError(CountwiseError):
     """The rows are wrong: their shape, an infinity, the weights, the target."""
 
 
-class TooFewRows(TableError):  # noqa: N818 - a state that more rows end
-    """The rows so far are too few, or too much alike; `partial_fit` waits for more."""
+class TooFewRows(TableError, AttributeError):  # noqa: N818 - a state that more rows end
+    """The rows so far are too few, or too much alike; `partial_fit` waits for more.
+
+    It is an AttributeError too: what would be learned from more rows is not there yet.
+    """
 
 
 class RowsRefused(CountwiseError):  # noqa: N818 - the design's word: a refusal with a way round it

@@ -282,6 +282,12 @@ class Tallying:
         return target.learn(rows.target)
 
     def _join(self, schema: Schema, target: Nominal, tallies: Mapping[str, Any]) -> None:
+        for name, tally in self.tallies_.items():
+            other = tallies.get(name)
+            if type(other) is not type(tally) or getattr(other, "higher", None) != getattr(tally, "higher", None):
+                raise TableError(
+                    "The settings have changed so that what was counted no longer serves.", hint="call fit anew."
+                )
         self.schema_ = self.schema_ | schema
         self.target_ = self.target_.join(target)
         self.tallies_ = {name: tally + tallies[name] for name, tally in self.tallies_.items()}

@@ -60,7 +60,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except TypeError:
         odd = [name for name, value in content["settings"].items() if not _is_plain(value)]
-        raise ModelFileError(f"The setting {odd[0] if odd else '?'} holds an object that a file cannot.") from None
+        if not odd:
+            raise
+        raise ModelFileError(f"The setting {odd[0]} holds an object that a file cannot.") from None
+    if len(body) > _MAX_BYTES:
+        raise ModelFileError("The model is too large for a file: it keeps its rows.", hint="learn from fewer rows.")
     whole = f'{{"countwise":{FORMAT},"sha256":"{_digest(body)}","model":{body}}}\n'
     write_whole(Path(path), whole.encode())
 
@@ -128,6 +132,8 @@ def _content(model: Any) -> dict[str, Any]:
         "left_out": int(model.n_left_out_),
         "named": hasattr(model, "feature_names_in_"),
         "features": int(model.n_features_in_),
+        "known": bool(getattr(model, "_known_target", True)),
+        "library": getattr(model, "_library", None),
         "tallies": {name: tally.to_dict() for name, tally in model.tallies_.items()},
     }
 
@@ -229,6 +235,9 @@ def _build(content: Mapping[str, Any], plain: bool) -> Any:
     model._label_type = None if content["labels"] is None else np.dtype(str(content["labels"]))
     model.n_rows_, model.n_left_out_ = int(content["rows"]), int(content["left_out"])
     model.n_features_in_ = int(content["features"])
+    model._known_target = bool(content.get("known", True))
+    if content.get("library") in ("pandas", "polars", "pyarrow", "mapping"):
+        model._library = content["library"]
     if content["named"]:
         model.feature_names_in_ = np.array(list(model.schema_), dtype=object)
     attributes: dict[str, Any] = {a.name: a for a in model.schema_.attributes}

@@ -133,7 +133,7 @@ def test_folds_by_a_word_are_refused():
 
 
 def test_splits_that_can_be_read_only_once_are_read_only_once():
-    plain = ParzenDensity("k_fold", cv=3).fit(TEMP)
+    plain = ParzenDensity("k_fold", cv=KFold(3)).fit(TEMP)
     density = ParzenDensity("k_fold", cv=KFold(3).split(TEMP["temp"])).fit(TEMP)
     assert density.best_width_ == plain.best_width_
     assert density.width_curve_["held_out"] == plain.width_curve_["held_out"]

@@ -96,13 +96,15 @@ def command(
         from countwise.models.naive_bayes import NaiveBayes
 
         absent: Any = dict.fromkeys(missing, "value") or "ignore"
-        settings |= {"smoothing": _smoothing(smoothing), "missing": absent}
-        model: Any = NaiveBayes(_laws(laws), **settings, **_options(NaiveBayes, options))
+        settings |= {"conditionals": _laws(laws), "smoothing": _smoothing(smoothing), "missing": absent}
+        model: Any = NaiveBayes(
+            **settings | _options(NaiveBayes, options, {"types", "prior", "smoothing", "missing"})
+        )
     else:
         if laws or missing or smoothing != "1":
             raise click.UsageError(f"--law, --smoothing and --missing are for naive Bayes, not for {kind}.")
         family = _families()[kind]
-        model = family(**settings | _options(family, options))
+        model = family(**settings | _options(family, options, {"types", "prior"}))
     with progress_bar(f"Reading {file}"):
         model.fit(pieces(file, target, drop), target, sample_weight=weights)
     save(model, output)
@@ -117,8 +119,8 @@ def _families() -> dict[str, Any]:
     return {"discriminant": Discriminant, "parzen": ParzenBayes, "prototype": Prototype}
 
 
-def _options(family: Any, texts: tuple[str, ...]) -> dict[str, Any]:
-    """Settings of a model as typed: numbers where they read as numbers."""
+def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, Any]:
+    """Settings of a model as typed: numbers where they read as numbers; some have an option of their own."""
     from inspect import signature
 
     from countwise.cli._common import pairs
@@ -127,6 +129,8 @@ def _options(family: Any, texts: tuple[str, ...]) -> dict[str, Any]:
     known = list(signature(family.__init__).parameters)[1:]
     found: dict[str, Any] = {}
     for name, text in pairs(texts, "--option").items():
+        if name in own:
+            raise click.UsageError(f"--option {name}=…: give it by --{name}.")
         if name not in known:
             hint = did_you_mean(name, known) or f"there are {listed(known)}."
             raise click.UsageError(f"--option: there is no setting {name!r}; {hint}")

@@ -60,6 +60,11 @@ class Bumps:
     spare: Bumps | None = None
     _kept: dict[bytes, tuple[Matrix, Vector, Matrix]] = field(default_factory=dict, repr=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The rows and widths; what is derived from them is worked out again when it is asked for."""
+        names = ("attributes", "kernels", "widths", "cells", "weights", "spare")
+        return {name: getattr(self, name) for name in names} | {"_kept": {}}
+
     # -- the kernels ---------------------------------------------------------------
 
     @property
@@ -224,9 +229,7 @@ class Bumps:
         """Log of what λ^|d| adds up to over all values, from each row's value; 0 where it is missing."""
         shares = np.zeros(self.cells.shape)
         for j in np.flatnonzero(self.kinds == _ORDINAL).tolist():
-            k = len(self.attributes[j].values)  # type: ignore[attr-defined]
-            apart = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
-            total = np.log((float(self.widths[j]) ** apart).sum(axis=1))
+            total = np.log(_geometric(float(self.widths[j]), len(self.attributes[j].values)))  # type: ignore[attr-defined]
             codes = self.cells[:, j]
             shares[:, j] = np.where(np.isnan(codes), 0.0, total[np.nan_to_num(codes).astype(np.int64)])
         return shares
@@ -384,14 +387,7 @@ def _moved(a: Attribute, kernel: str, h: float, column: Vector, rng: np.random.G
     """Cells moved by the kernel."""
     size = len(column)
     if isinstance(a, Nominal):
-        k = len(a.values)
-        codes = np.arange(k)
-        if isinstance(a, Ordinal):
-            shares = h ** np.abs(np.subtract.outer(codes, codes)).astype(np.float64)
-        else:
-            shares = np.where(np.eye(k, dtype=bool), 1 - h, h / max(k - 1, 1))
-        shares = np.cumsum(shares / shares.sum(axis=1, keepdims=True), axis=1)
-        return np.asarray((rng.random(size)[:, None] > shares[column.astype(np.int64)]).sum(axis=1), dtype=np.float64)
+        return _other_value(a, h, column.astype(np.int64), rng).astype(np.float64)
     if kernel == "gaussian":
         return column + rng.normal(0, h, size)
     if kernel == "uniform":
@@ -399,3 +395,26 @@ def _moved(a: Attribute, kernel: str, h: float, column: Vector, rng: np.random.G
     steps: Sequence[Vector] = [rng.uniform(-1, 1, size) for _ in range(3)]  # the one of three nearest the middle
     far = (np.abs(steps[2]) >= np.abs(steps[1])) & (np.abs(steps[2]) >= np.abs(steps[0]))
     return column + h * np.where(far, steps[1], steps[2])
+
+
+def _geometric(share: float, k: int) -> Vector:
+    """What share^|steps| adds up to over k values, from each of them."""
+    if share == 1:
+        return np.full(k, float(k))
+    codes = np.arange(k)
+    return np.asarray((1 + share - share ** (codes + 1.0) - share ** (k - codes + 0.0)) / (1 - share))
+
+
+def _other_value(a: Nominal, share: float, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Values moved by the kernel of names, or of orders."""
+    k, out = len(a.values), codes.copy()
+    if not isinstance(a, Ordinal):
+        moved = (rng.random(len(codes)) < share) & (k > 1)
+        other = rng.integers(0, max(k - 1, 1), int(moved.sum()))
+        out[moved] = other + (other >= codes[moved])
+        return out
+    for code in np.unique(codes).tolist():
+        mine = np.flatnonzero(codes == code)
+        shares = share ** np.abs(np.arange(k) - code).astype(np.float64)
+        out[mine] = rng.choice(k, len(mine), p=shares / shares.sum())
+    return out

@@ -52,11 +52,11 @@ class Sample:
         if len(self.columns) == 0:
             raise TooFewRows("There is no column of which any cell is there: nothing can be learned.")
         self.weight = every[0].max(axis=1)  # (classes,)
-        self.patterns = self._patterns()
+        self.patterns = self._found()
         self._note_borrowed()
         self._refuse_tiny()
 
-    def _patterns(self) -> Patterns:
+    def _found(self) -> Patterns:
         """The patterns of missing cells among the columns in use; rows without any of them tell nothing."""
         found = []
         for there, cells in self.tally.patterns:
@@ -96,9 +96,15 @@ class Sample:
                 warn(f"Class {label!r} has no value of {listed(gone)}: the mean of the other classes is taken.")
 
     @property
-    def margins(self) -> tuple[Matrix, Matrix, Matrix]:
-        """(n, mean, M2) of each column in use, (classes, columns)."""
-        return margins_of(self.patterns, self.n_classes, len(self.columns))
+    def patterns(self) -> Patterns:
+        """The patterns of missing cells among the columns in use, and their moments."""
+        return self._patterns
+
+    @patterns.setter
+    def patterns(self, found: Patterns) -> None:
+        self._patterns = found
+        # (n, mean, M2) of each column in use, (classes, columns)
+        self.margins = margins_of(found, self.n_classes, len(self.columns))
 
     @property
     def means(self) -> Matrix:
@@ -120,7 +126,7 @@ class Sample:
         """Leave some of the columns out."""
         self.left_out.update({one.name: one.why for one in why})
         self.columns = np.delete(self.columns, list(places))
-        self.patterns = self._patterns()
+        self.patterns = self._found()
 
     def leave_out_constants(self) -> None:
         """Columns that are the same in all rows have no say, and must not thin out the spread of the others."""
@@ -129,7 +135,7 @@ class Sample:
         names = self.names
         self.left_out.update({names[j]: "constant" for j in same.tolist()})
         self.columns = np.delete(self.columns, same)
-        self.patterns = self._patterns()
+        self.patterns = self._found()
 
     @property
     def cells(self) -> Cells:

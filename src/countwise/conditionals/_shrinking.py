@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import OptionError
+from countwise.errors import OptionError, TableError
 from countwise.tallies._cells import Cells
 
 __all__ = ["check_shrinkage", "ledoit_wolf_share", "oas_share", "shrunk", "shrunk_by_scale"]
@@ -50,6 +50,11 @@ def ledoit_wolf_share(cells: Cells, c: int) -> float:
     covariance = cells.scattered()[c] / n
     sd = np.sqrt(np.diag(covariance))
     sd = np.where(sd > 0, sd, 1.0)
+    if sd.min() < 1e-70:
+        raise TableError(
+            "Some numbers are too small for their fourth powers (below about 1e-70).",
+            hint="rescale the columns; shrinkage='oas' does with squares.",
+        )
     covariance = covariance / np.outer(sd, sd)
     fourth = cells.higher[1][c] / np.outer(sd**2, sd**2)
     mu = float(np.trace(covariance)) / d

@@ -50,7 +50,7 @@ def flat(n: Matrix, mean: Matrix, m2: Matrix) -> NDArray[np.bool_]:
     return np.asarray(m2.sum(axis=0) / total <= np.maximum(resolution, _SMALL))
 
 
-def redundant(covariance: Matrix, mean: Matrix, names: Sequence[str]) -> list[Redundant]:
+def redundant(covariance: Matrix, mean: Matrix, names: Sequence[str], least: float | None = None) -> list[Redundant]:
     """The columns to leave out so that the covariance can be inverted; the earlier column stays.
 
     Parameters
@@ -61,12 +61,17 @@ def redundant(covariance: Matrix, mean: Matrix, names: Sequence[str]) -> list[Re
         The classes' means: to tell whether they differ in a column without spread.
     names : sequence of str
         The columns.
+    least : float, optional
+        The share of a column's variance that the columns before it must leave open.
     """
+    least = _LEAST if least is None else least
     variance = np.diag(covariance)
     resolution = (8 * np.finfo(float).eps * np.abs(mean).max(axis=0)) ** 2
     flat = variance <= np.maximum(resolution, _SMALL)
     sd = np.sqrt(np.where(flat, 1.0, variance))
     r = covariance / np.outer(sd, sd)
+    if not flat.any() and _is_sound(r, least):
+        return []
     found: list[Redundant] = []
     kept: list[int] = []
     lower = np.zeros_like(r)  # of Cholesky's factor of the columns kept, row by row
@@ -78,13 +83,21 @@ def redundant(covariance: Matrix, mean: Matrix, names: Sequence[str]) -> list[Re
         for k, i in enumerate(kept):
             row[k] = (r[j, i] - row[:k] @ lower[i, :k]) / lower[i, k]
         left = r[j, j] - float(row @ row)
-        if left < _LEAST:
+        if left < least:
             found.append(_combination(j, kept, covariance, mean, names))
             continue
         lower[j, : len(kept)] = row
         lower[j, len(kept)] = np.sqrt(left)
         kept.append(j)
     return found
+
+
+def _is_sound(r: Matrix, least: float) -> bool:
+    """Whether no column of a correlation matrix comes near to being told by those before it."""
+    try:
+        return bool((np.diag(np.linalg.cholesky(r)) ** 2).min() > 10 * least)
+    except np.linalg.LinAlgError:
+        return False
 
 
 def _constant(j: int, mean: Matrix, names: Sequence[str], resolution: Matrix) -> Redundant:

@@ -22,6 +22,7 @@ from countwise.vectors import Vector
 
 __all__ = ["JointGaussian"]
 
+_CREEPING = 1e-6  # of a column's variance
 COVARIANCES = ("shared", "own", "diagonal", "spherical")
 Matrix = NDArray[np.float64]
 
@@ -65,7 +66,7 @@ class JointGaussian:
 
     def blank(self, given: Nominal, of: Vector) -> Scatter:
         """Means and scatter matrices; for Ledoit and Wolf also fourth moments."""
-        return Scatter(given, of, higher=self.shrinkage == "auto")
+        return Scatter(given, of, higher=isinstance(self.shrinkage, str) and self.shrinkage == "auto")
 
     def settle(self, tally: Scatter) -> Any:
         """Means and covariances, with what cannot be inverted left out or refused."""
@@ -92,7 +93,7 @@ class JointGaussian:
             for j, name in enumerate(sample.names)
         ]
         rule = f"Gaussians over {self._over('n_c')}, no correlations"
-        return DiagonalNormal(sample.columns, laws, sample.left_out, rule, sample.n_complete)
+        return DiagonalNormal(sample.columns, laws, sample.left_out, rule, sample.n_complete, shared=False)
 
     def _spherical(self, sample: Sample) -> DiagonalNormal:
         _refuse_flat(sample, "one variance for all")
@@ -185,7 +186,8 @@ class JointGaussian:
             return own, shares
         free = float(n.sum()) - less * np.count_nonzero(n)
         if not by_scale:
-            return shrunk(scatter.sum(axis=0) / free, float(shares[0])), shares[:1]
+            share = float(self.shrinkage or 0.0)
+            return shrunk(scatter.sum(axis=0) / free, share), np.array([share])
         each = [
             shrunk_by_scale(s / max(m, 1e-300), share) * m for s, m, share in zip(scatter, n, shares, strict=True)
         ]
@@ -257,10 +259,14 @@ def _warn_of(found: Sequence[Redundant], estimate: Estimate, columns: int) -> No
 def _refuse_singular(sample: Sample, covariance: Matrix, estimate: Estimate) -> None:
     """A class whose own covariance cannot be inverted: its density could not be compared with the others'."""
     for c, label in enumerate(sample.classes):
-        found = redundant(covariance[c], estimate.mean[c : c + 1], sample.names) if estimate.n[c] > 0 else []
+        # where cells are missing, EM only creeps towards a covariance that cannot be inverted
+        least = _CREEPING if estimate.n_iter else None
+        found = redundant(covariance[c], estimate.mean[c : c + 1], sample.names, least) if estimate.n[c] > 0 else []
         if found:
-            few = estimate.n[c] <= len(sample.names)
-            why = f"it has {estimate.n[c]:g} rows for {len(sample.names)} columns; " if few else ""
+            n, kind = (
+                (float(sample.cells.n[c]), "complete rows") if estimate.n_iter else (float(estimate.n[c]), "rows")
+            )
+            why = f"it has {n:g} {kind} for {len(sample.names)} columns; " if n <= len(sample.names) else ""
             shown = "; ".join(map(str, found[:3])) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
             raise TooFewRows(
                 f"The covariance of class {label!r} is singular: {why}{shown} (n_samples={estimate.n[c]:g}).",

@@ -20,7 +20,7 @@ from countwise.working.steps import Factor, Step
 __all__ = ["DiagonalNormal", "Marginal", "Normal", "event_of", "patterns_of"]
 
 Matrix = NDArray[np.float64]
-_MOST_KEPT = 4096  # patterns of missing cells whose marginal laws are kept
+_MOST_KEPT = 1 << 26  # bytes of marginal laws, of patterns of missing cells, that are kept
 _MOST_SHOWN = 3  # numbers of a row that are written out; those of longer ones stand in the tables below
 
 
@@ -67,12 +67,16 @@ class Marginal:
         self.whitener = np.linalg.solve(lower, eye) / sd[:, None, :]  # W with W Σ W' = 1, lower triangular
         self.log_det = 2 * (np.log(np.einsum("kjj->kj", lower)).sum(axis=1) + np.log(sd).sum(axis=1))
         self.log_norm = -0.5 * (stack.shape[1] * np.log(2 * np.pi) + self.log_det)
-        self.precision = self.whitener.swapaxes(1, 2) @ self.whitener
         if self.shared:
             self.center = mean.mean(axis=0)
             z = (mean - self.center) @ self.whitener[0].T
             self.slopes = z @ self.whitener[0]  # Σ⁻¹ (μ_c - center)
             self.bias = -0.5 * (z * z).sum(axis=1)
+
+    @property
+    def precision(self) -> Matrix:
+        """Σ⁻¹."""
+        return np.asarray(self.whitener.swapaxes(1, 2) @ self.whitener)
 
     def add_relative(self, columns: Sequence[Any], out: Matrix) -> NDArray[np.uint8]:
         """Add what tells the classes apart to complete rows of out; returns which rows have gaps."""
@@ -169,9 +173,13 @@ class Normal:
         if found is None:
             place = np.flatnonzero(there)
             found = Marginal(self.mean[:, place], self.covariance[..., place[:, None], place[None, :]])
-            if len(self._kept) < _MOST_KEPT:
+            if (len(self._kept) + 1) * found.whitener.nbytes < _MOST_KEPT:
                 self._kept[key] = found
         return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what is worked out again when it is asked for."""
+        return {name: value for name, value in vars(self).items() if name != "whole"} | {"_kept": {}}
 
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Matrix) -> None:
@@ -258,6 +266,8 @@ class DiagonalNormal:
         For the working.
     n_complete : float
         Rows without a gap in these columns.
+    shared : bool
+        Whether all classes have the same deviations.
     """
 
     columns: NDArray[np.intp]
@@ -265,6 +275,7 @@ class DiagonalNormal:
     left_out: dict[str, str]
     rule: str
     n_complete: float
+    shared: bool = True
 
     @classmethod
     def of_means(

@@ -14,7 +14,7 @@ from countwise.conditionals._base import add_each
 from countwise.conditionals._base import left_out as left_out_step
 from countwise.conditionals._bumps import KERNELS, Bumps
 from countwise.conditionals.normal import event_of
-from countwise.conditionals.parzen_widths import HELD_OUT, folds_of, rule_of, widths_of
+from countwise.conditionals.parzen_widths import HELD_OUT, LEAST, folds_of, rule_of, widths_of
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed
 from countwise.tallies import Rows
 from countwise.vectors import Vector, chosen_cells
@@ -75,12 +75,12 @@ class Parzen:
             else:
                 used.append(j)
         if not used:
-            raise TableError("There is no column of which any cell is there: nothing can be learned.")
+            raise TooFewRows("There is no column of which any cell is there: nothing can be learned.")
         whole = self._bumps(tally, used, cells, weights)
         rules = self.width if self.alone else _by_thumb(self.width, whole.attributes)
         folds = self._folds(whole)
         spare = widths_of(whole, rules, folds)
-        flat = [k for k, h in enumerate(spare) if h <= 0 and isinstance(whole.attributes[k], Numeric)]
+        flat = [k for k, h in enumerate(spare) if h < LEAST and isinstance(whole.attributes[k], Numeric)]
         if flat and self.alone:
             raise _no_spread(whole, flat[0])
         for k in flat:
@@ -103,7 +103,7 @@ class Parzen:
         bumps = self._bumps(tally, used, cells, weights, spare=whole)
         own = widths_of(bumps, self.width, self._folds(bumps))
         numbers = np.array([isinstance(a, Numeric) for a in bumps.attributes])
-        return bumps.with_widths(np.where(numbers & ~(own > 0), whole.widths, own)), rows.tolist()
+        return bumps.with_widths(np.where(numbers & ~(own >= LEAST), whole.widths, own)), rows.tolist()
 
     def _bumps(self, tally: Rows, used: list[int], cells: Any, weights: Any, spare: Bumps | None = None) -> Bumps:
         attributes = tuple(tally.of.attributes[j] for j in used)

@@ -19,6 +19,7 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 Folds = list[tuple[Bumps, NDArray[Any]]] | None  # the rows to stand on, and those that are held out
 
+LEAST = 1e-300  # below it 1 / h is no number
 HELD_OUT = ("leave_one_out", "k_fold")
 _SWEEPS = 3
 
@@ -47,10 +48,10 @@ def check_width(width: Any, names: Iterable[str]) -> None:
                 raise OptionError(f"width={one!r} is unknown.", hint=hint)
         elif isinstance(one, bool) or not isinstance(one, int | float | np.number):
             raise OptionError(
-                f"width={one!r} is unknown.", hint=f"give a number or one of {listed((*RULES, 'k_fold'))}."
+                f"width={one!r} is unknown.", hint=f"give a number above 0 or one of {listed((*RULES, 'k_fold'))}."
             )
-        elif not np.isfinite(one) or one < 0:
-            raise OptionError(f"width must be above 0, not {one!r}.")
+        elif not np.isfinite(one) or one < 0 or 0 < one < LEAST:
+            raise OptionError(f"width must be above 0 (at least {LEAST:g}), not {one!r}.")
         elif one == 0 and not isinstance(width, Mapping):
             raise OptionError("width must be above 0, not 0.")
 
@@ -58,9 +59,7 @@ def check_width(width: Any, names: Iterable[str]) -> None:
 def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
     """The rows of each fold, and those that it holds out: dealt out at random, or those of a splitter."""
     found = []
-    for test in _tests(cv, bumps.cells):
-        rest = np.ones(len(bumps.cells), dtype=bool)
-        rest[test] = False
+    for rest, test in _splits(cv, bumps.cells):
         for j, a in enumerate(bumps.attributes):
             if np.isnan(bumps.cells[rest, j]).all() and not np.isnan(bumps.cells[:, j]).all():
                 raise TooFewRows(
@@ -71,19 +70,20 @@ def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
     return found
 
 
-def _tests(cv: Any, cells: Matrix) -> list[NDArray[Any]]:
+def _splits(cv: Any, cells: Matrix) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """The rows to learn from and those to hold out, fold by fold."""
     n_rows = len(cells)
     if hasattr(cv, "split") and not isinstance(cv, str):
-        return [np.asarray(test) for _, test in cv.split(np.empty((n_rows, 1)))]
+        cv = cv.split(np.empty((n_rows, 1)))
     if isinstance(cv, Iterable) and not isinstance(cv, str):
-        tests = [np.asarray(test) for _, test in cv]
-        if not tests:
+        splits = [(np.asarray(rest), np.asarray(test)) for rest, test in cv]
+        if not splits:
             raise OptionError(
                 "cv has no splits (left).", hint="a generator gives them only once; list(...) keeps them."
             )
-        if any(len(test) and not 0 <= test.min() <= test.max() < n_rows for test in tests):
+        if any(len(part) and not 0 <= part.min() <= part.max() < n_rows for split in splits for part in split):
             raise OptionError(f"cv names rows that there are not: {n_rows} rows have a weight.")
-        return tests
+        return splits
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
         raise OptionError(f"cv must be a whole number of at least 2, a splitter, or its splits, not {cv!r}.")
     # rows that are the same are held out together: a copy left behind would be found again
@@ -98,7 +98,7 @@ def _tests(cv: Any, cells: Matrix) -> list[NDArray[Any]]:
         )
     fold = np.repeat(np.arange(int(cv)), [len(part) for part in np.array_split(turn, int(cv))])
     own = fold[turn[which.ravel()]]
-    return [np.flatnonzero(own == k) for k in range(int(cv))]
+    return [(np.flatnonzero(own != k), np.flatnonzero(own == k)) for k in range(int(cv))]
 
 
 def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Vector:

@@ -26,10 +26,11 @@ def carriers(bumps: Bumps, x: Vector, places: Sequence[int], title: str) -> Sect
     shares = bumps.carriers(x)
     log = float(bumps.log_density(x[None, :])[0])
     if not shares.any():
-        return Section(title, Grid({"row": []}), ("f = 0: no bump reaches the row.",))
+        return Section(title, Grid({"row learned": []}), ("f = 0: no bump reaches the row.",))
     order = np.argsort(-shares, kind="stable")[:_MOST_ROWS]
     order = order[shares[order] > 0]
-    table: dict[str, list[Any]] = {"row": [int(places[i]) for i in order]}
+    # counted among the rows learned from: those without weight or class are none
+    table: dict[str, list[Any]] = {"row learned": [int(places[i]) for i in order]}
     asked = [(j, a) for j, a in enumerate(bumps.attributes) if not np.isnan(x[j])][:_MOST_COLUMNS]
     for j, a in asked:
         table[a.name] = [written(a, bumps.cells[i, j]) for i in order]
@@ -38,7 +39,7 @@ def carriers(bumps: Bumps, x: Vector, places: Sequence[int], title: str) -> Sect
         rest = float(1 - shares[order].sum())
         for key in table:
             table[key].append("")
-        table["row"][-1] = f"{len(shares) - len(order)} more"
+        table["row learned"][-1] = f"{len(shares) - len(order)} more"
         table["carries"][-1] = percent(rest)
     behind = 1 / float((shares**2).sum())
     alike = f"as if {number(float(f'{behind:.3g}'))} of {len(shares)} rows carried it in equal parts"

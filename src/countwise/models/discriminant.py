@@ -99,7 +99,7 @@ class Discriminant(Explaining, Bayes):
         if isinstance(law, Normal):
             return law.covariance
         stack = np.stack([np.diag(v) for v in law.sd**2])
-        return np.asarray(stack[0] if self.covariance == "spherical" else stack)
+        return np.asarray(stack[0] if law.shared else stack)
 
     @property
     def shrinkage_(self) -> NDArray[np.float64]:
@@ -133,9 +133,9 @@ class Discriminant(Explaining, Bayes):
             If the classes have covariances of their own: the form is then quadratic.
         """
         law = self._law
-        if self.covariance in ("own", "diagonal"):
+        if not law.shared:
             raise OptionError(
-                f"With covariance={self.covariance!r} the posterior is no sigmoid of w·x + b: its form is quadratic.",
+                "Where classes have their own covariances the posterior is no sigmoid of w·x + b: it is quadratic.",
                 hint="covariance='shared' or 'spherical' gives a linear one.",
             )
         if not np.isfinite(self.log_prior_).all():

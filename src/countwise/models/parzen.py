@@ -150,6 +150,8 @@ class ParzenEstimate(Tallying):
         -------
         self
         """
+        if isinstance(y, str):
+            raise TableError("A density has no target; y is not looked at.", hint=f"leave {y!r} out of X.")
         return super().fit(X, None, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # type: ignore[override]
@@ -189,6 +191,8 @@ class ParzenEstimate(Tallying):
         return [whole_row(schema.attributes, rule, "cells", {*schema, target})]
 
     def _settle(self) -> None:
+        for name in ("width_curve_", "best_width_"):
+            vars(self).pop(name, None)
         self.parts_ = self._parts(self.schema_, self.target_.name)
         part = self.parts_[0]
         self.law_: ParzenLaw = part.rule.settle(self.tallies_[part.key])
@@ -389,6 +393,8 @@ def _columns_section(bumps: Bumps, x: NDArray[np.float64]) -> Section:
 
 def _as_given(a: Attribute, column: NDArray[np.float64]) -> Any:
     if isinstance(a, Nominal):
+        if all(isinstance(v, bool) for v in a.values) and not np.isnan(column).any():
+            return np.array(a.values, dtype=bool)[column.astype(np.int64)]
         codes = np.where(np.isnan(column), -1, column).astype(np.int64)
         return Coded(codes, tuple(a.values), declared=bool(a.fixed) or not a.grows, ordered=isinstance(a, Ordinal))
     return column

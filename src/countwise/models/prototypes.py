@@ -122,7 +122,8 @@ class Prototype(Explaining, Bayes):
             density = self.densities_[part.key]
             if not density.silent:
                 total += np.nan_to_num(density.distances(table[part.key]), nan=0.0, posinf=np.inf)
-        return (np.sqrt(total) if self.metric == "euclidean" else total) * self._unit
+        squared = all(density.squared for density in self.densities_.values())
+        return (np.sqrt(total) if squared else total) * self._unit
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
         shown = classes_shown(working)

@@ -41,7 +41,7 @@ def plot_width(density: Any, ax: Any = None) -> Any:
     ('log', 'width of the kernel')
     """
     widths, train, held_out = _curve(density)
-    best = float(density.best_width_)
+    best = float(getattr(density, "best_width_", widths[int(np.argmax(np.nan_to_num(held_out, nan=-np.inf)))]))
     ax = axes(ax)
     low, high = _heights(train, held_out)
     ax.set_xscale("log")
@@ -74,6 +74,8 @@ def plot_width(density: Any, ax: Any = None) -> Any:
 def _curve(density: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """The three columns, by width."""
     curve = getattr(density, "width_curve_", None)
+    if curve is None and hasattr(density, "width_curve"):  # its width was given, or by a rule: there is a curve still
+        curve = density.width_curve()
     if curve is None:
         raise OptionError(
             f"This {type(density).__name__} has no curve of widths: its width was given, or it is not fitted.",

@@ -213,6 +213,12 @@ class Scatter:
             diagonal = np.isfinite(np.einsum("kjj->kj", cells.scattered())).all(axis=0)
             bad = there[int(np.argmin(finite if diagonal.all() else diagonal))]
             raise too_large(self.of.attributes[owners[bad]].name)
+        for cells in total.values():
+            if cells.higher is not None and not all(np.isfinite(m).all() for m in cells.higher):
+                raise TableError(
+                    "Some numbers are too large for their fourth powers (beyond about 1e75).",
+                    hint="rescale the columns; shrinkage='oas' does with squares.",
+                )
 
     # -- merging and taking back ------------------------------------------------------
 
@@ -283,6 +289,7 @@ class Scatter:
             "given": self.given.name,
             "of": self.of.name,
             "higher": self.higher,
+            "worn": self.worn,
             "cells": {
                 key.hex(): [
                     *(None if part is None else plain_numbers(part) for part in cells[:3]),
@@ -297,7 +304,7 @@ class Scatter:
         """The tally that `to_dict` wrote."""
         blank = cls(attributes[data["given"]], attributes[data["of"]], bool(data["higher"]))
         cells = {bytes.fromhex(key): blank._read(bytes.fromhex(key), parts) for key, parts in data["cells"].items()}
-        return replace(blank, cells=cells)
+        return replace(blank, cells=cells, worn=bool(data.get("worn", False)))
 
     def _read(self, key: bytes, parts: Sequence[Any]) -> Cells:
         if len(key) != len(self._full):
@@ -342,7 +349,7 @@ def _together(a: Patterns, b: Patterns) -> Patterns:
 def _too_many(patterns: int) -> TableError:
     return TableError(
         f"The missing cells lie in {patterns} different patterns, too many to be kept with their moments.",
-        hint="leave out the columns with most gaps, or use missing='complete' (complete rows alone).",
+        hint="leave out the columns with most gaps.",
     )
 
 

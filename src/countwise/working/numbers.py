@@ -51,6 +51,8 @@ def probability(log: float) -> str:
     >>> probability(-1.0), probability(-1e4), probability(-math.inf)
     ('0.367879', '1.13548e-4343', '0')
     """
+    if math.isnan(log):
+        return "?"
     if log == -math.inf:
         return "0"
     if -700 < log < 700:
@@ -76,6 +78,8 @@ def signed(value: float) -> str:
     >>> signed(0.5), signed(-math.inf), signed(0.0)
     ('+0.500', '-∞', '0')
     """
+    if math.isnan(value):
+        return "?"
     if value == 0:
         return "0"
     if math.isinf(value):
