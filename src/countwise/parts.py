@@ -94,11 +94,7 @@ def numbers_and_names(schema: Schema, what: str) -> Schema:
     """The schema, if every column of it is numeric, nominal or ordinal."""
     for a in schema.attributes:
         if not isinstance(a, Nominal | Numeric):
-            raise TableError(
-                f"{a.name!r} is {a.kind}; {what} is of numbers and names."
-                + (" (X is a sparse matrix.)" if isinstance(a, Block) else ""),
-                hint="X.toarray() makes it dense." if isinstance(a, Block) else "leave the column out.",
-            )
+            raise TableError(f"{a.name!r} is {a.kind}; {what} is of numbers and names.", hint="leave the column out.")
     return schema
 
 

@@ -249,9 +249,11 @@ def test_what_is_not_fitted_says_so():
             getattr(PrototypeClassifier(), call)(X)
 
 
-def test_sparse_matrices_texts_and_empty_tables_are_refused():
-    with pytest.raises((CountwiseError, TypeError), match=r"toarray|dense|sparse"):
-        PrototypeClassifier().fit(csr_array(np.eye(5)), Y)
+def test_sparse_matrices_are_written_out_and_texts_and_empty_tables_refused():
+    nearest = PrototypeClassifier().fit(csr_array(np.eye(5)), Y)
+    assert_array_equal(
+        nearest.distances(csr_array(np.eye(5))), PrototypeClassifier().fit(np.eye(5), Y).distances(np.eye(5))
+    )
     texts = {"t": objects("a b", "b c", "c", "d", "e")}
     refused(lambda: PrototypeClassifier(types={"t": "text"}).fit(texts, Y), "'t' is text", cure="leave the column")
     refused(lambda: PrototypeClassifier().fit({"x": []}, []), cure="[Aa]t least one row", kind=TableError)

@@ -106,7 +106,7 @@ def add_quadratic(columns: Sequence[Array], centers: Floats, factors: Floats, ou
     X = X[complete]
     for c in range(classes):
         with np.errstate(invalid="ignore", over="ignore"):
-            y = (X - centers[c]) @ factors[c].T
+            y = np.einsum("rj,kj->rk", X - centers[c], factors[c])  # not by BLAS: a row must not depend on others
             out[complete, c] -= 0.5 * np.sum(y * y, axis=1)
 
 
@@ -130,7 +130,7 @@ def add_linear(columns: Sequence[Array], center: Floats, slopes: Floats, out: Fl
     X = _rows_of(columns, rows, incomplete)
     complete = incomplete == 0
     with np.errstate(invalid="ignore", over="ignore"):
-        out[complete] += (X[complete] - center) @ slopes.T
+        out[complete] += np.einsum("rj,cj->rc", X[complete] - center, slopes)
 
 
 def _rows_of(columns: Sequence[Array], rows: int, incomplete: Marks) -> Floats:

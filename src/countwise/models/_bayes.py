@@ -14,6 +14,7 @@ from countwise.conditionals._base import exact
 from countwise.conditionals.categorical import written
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.models._base import TallyClassifier
+from countwise.outputs import dense
 from countwise.parts import Part
 from countwise.table import Table, threads_for
 from countwise.tallies import Values
@@ -28,6 +29,10 @@ class Bayes(TallyClassifier):
     prior: Any
     smoothing: Any = 0.0
     _smooths = False  # whether counts, that of the classes among them, may be smoothed
+
+    def _let_in(self, X: Any) -> Any:
+        """Laws of numbers and names take a sparse matrix with its zeros written out."""
+        return dense(X)
 
     # -- what follows from the counts ----------------------------------------------
 

@@ -23,7 +23,6 @@ __all__ = [
 class _Estimator(BaseEstimator):  # type: ignore[misc]
     """What scikit-learn asks of an estimator that takes tables as they are."""
 
-    _takes_sparse = False
     _takes_names = True
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -34,7 +33,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = self._takes_names
         tags.input_tags.string = True
-        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -95,8 +94,6 @@ class NaiveBayesClassifier(_Classifier, NaiveBayes):
     >>> model.predict(day).tolist(), model.predict_proba(day).round(4).tolist()
     (['no'], [[0.7921, 0.2079]])
     """
-
-    _takes_sparse = True
 
 
 class DiscriminantClassifier(_Classifier, Discriminant):

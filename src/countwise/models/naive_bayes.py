@@ -33,6 +33,9 @@ class NaiveBayes(Answers, Bayes):
 
     _smooths = True
 
+    def _let_in(self, X: Any) -> Any:
+        return X  # sparse matrices are blocks of counts
+
     def __init__(
         self,
         conditionals: Any = None,

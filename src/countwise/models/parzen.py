@@ -18,7 +18,7 @@ from countwise.learning import Tallying
 from countwise.models._bayes import Bayes
 from countwise.models._bump_shares import by_columns, carriers, columns_of
 from countwise.models._explaining import Explaining, row_of
-from countwise.outputs import library_of, rebuilt
+from countwise.outputs import dense, library_of, rebuilt
 from countwise.parts import Part, derive, numbers_and_names, whole_row
 from countwise.schema import Schema
 from countwise.table import Table
@@ -132,7 +132,7 @@ class ParzenEstimate(Tallying):
 
     def _let_in(self, X: Any) -> Any:
         self._library = library_of(X)
-        return X
+        return dense(X)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from a table.
