@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,20 +10,17 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, progress
 from countwise.attributes import Attribute, Nominal, Ordinal
+from countwise.conditionals._product_kernels import KERNELS, NOMINAL, ORDINAL, geometric, log_kernel, moved
 from countwise.conditionals.normal import patterns_of
 from countwise.conditionals.widths import TOLERANCE, ones_as_none
 from countwise.lazy import lazy
 from countwise.tallies import all_ones
 
-__all__ = ["CANONICAL", "KERNELS", "Bumps"]
+__all__ = ["Bumps"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
-KERNELS = {"gaussian": 0, "epanechnikov": 1, "uniform": 2}
-# widths at which the kernels smooth alike, in units of the Gaussian's
-CANONICAL = {"gaussian": 1.0, "epanechnikov": 2.2138, "uniform": 1.7400}
-_NOMINAL, _ORDINAL = 3, 4
 _BLOCK = 2048  # queries a piece of work
 _FAST_BLOCK = 1 << 17  # the same where a query costs some nanoseconds, and threads more than they save
 
@@ -77,7 +73,7 @@ class Bumps:
         """The kernel of each column, as the sums know it."""
         return np.array(
             [
-                _ORDINAL if isinstance(a, Ordinal) else _NOMINAL if isinstance(a, Nominal) else KERNELS[kernel]
+                ORDINAL if isinstance(a, Ordinal) else NOMINAL if isinstance(a, Nominal) else KERNELS[kernel]
                 for a, kernel in zip(self.attributes, self.kernels, strict=True)
             ],
             dtype=np.uint8,
@@ -90,10 +86,10 @@ class Bumps:
         with np.errstate(divide="ignore"):
             for j, (a, kind) in enumerate(zip(self.attributes, self.kinds.tolist(), strict=True)):
                 h = self.widths[j]
-                if kind == _NOMINAL:
+                if kind == NOMINAL:
                     others = max(len(a.values) - 1, 1)  # type: ignore[attr-defined]
                     scales[j] = np.log(1 - h), np.log(h / others)
-                elif kind == _ORDINAL:
+                elif kind == ORDINAL:
                     scales[j] = np.log(h), 0.0
                 else:
                     scales[j] = h, 0.0
@@ -228,8 +224,8 @@ class Bumps:
     def ordinal_shares(self) -> Matrix:
         """Log of what λ^|d| adds up to over all values, from each row's value; 0 where it is missing."""
         shares = np.zeros(self.cells.shape)
-        for j in np.flatnonzero(self.kinds == _ORDINAL).tolist():
-            total = np.log(_geometric(float(self.widths[j]), len(self.attributes[j].values)))  # type: ignore[attr-defined]
+        for j in np.flatnonzero(self.kinds == ORDINAL).tolist():
+            total = np.log(geometric(float(self.widths[j]), len(self.attributes[j].values)))  # type: ignore[attr-defined]
             codes = self.cells[:, j]
             shares[:, j] = np.where(np.isnan(codes), 0.0, total[np.nan_to_num(codes).astype(np.int64)])
         return shares
@@ -237,7 +233,7 @@ class Bumps:
     def _sums(self, queries: Matrix, *, left_out: bool = False) -> Vector:
         """Log sums for any queries, in groups that have the same ordinal cells."""
         out = np.zeros(len(queries))
-        ordinal = np.flatnonzero(self.kinds == _ORDINAL)
+        ordinal = np.flatnonzero(self.kinds == ORDINAL)
         absent = self._absent(queries, left_out=left_out)
         everything = [(np.empty(0, dtype=bool), np.arange(len(queries)))]
         for there, rows in patterns_of(queries[:, ordinal]) if len(ordinal) else everything:
@@ -333,8 +329,8 @@ class Bumps:
         absent = self._absent(query[None, :], left_out=False)
         total = np.log(self.weights)
         for j in np.flatnonzero(~np.isnan(query)).tolist():
-            term = _log_kernel(int(self.kinds[j]), self.scales[j], query[j] - self.cells[:, j])
-            if self.kinds[j] == _ORDINAL:
+            term = log_kernel(int(self.kinds[j]), self.scales[j], query[j] - self.cells[:, j])
+            if self.kinds[j] == ORDINAL:
                 term = term - self.ordinal_shares[:, j]
             total = total + np.where(np.isnan(self.cells[:, j]), 0.0 if absent is None else absent[0, j], term)
         return np.asarray(total)
@@ -349,7 +345,7 @@ class Bumps:
                 margin = self.margin(j)
                 again = rng.choice(len(margin.cells), int(gaps.sum()), p=margin.weights / margin.n)
                 out[gaps, j] = margin.cells[again, 0]
-            out[:, j] = _moved(a, kernel, float(h), out[:, j], rng)
+            out[:, j] = moved(a, kernel, float(h), out[:, j], rng)
         return out
 
     def with_widths(self, widths: Vector) -> Bumps:
@@ -368,53 +364,3 @@ class Bumps:
     def subset(self, rows: NDArray[Any]) -> Bumps:
         """Some of the rows."""
         return Bumps(self.attributes, self.kernels, self.widths, self.cells[rows], self.weights[rows], self.spare)
-
-
-def _log_kernel(kind: int, scale: Vector, away: Vector) -> Vector:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if kind == _NOMINAL:
-            return np.where(away == 0, scale[0], scale[1])
-        if kind == _ORDINAL:
-            return np.where(away == 0, 0.0, scale[0] * np.abs(away))
-        z = away / scale[0]
-        if kind == 0:
-            return np.asarray(-0.5 * z * z)
-        inside = np.maximum(1 - z * z, 0.0) if kind == 1 else (np.abs(z) <= 1).astype(np.float64)
-        return np.log(inside)
-
-
-def _moved(a: Attribute, kernel: str, h: float, column: Vector, rng: np.random.Generator) -> Vector:
-    """Cells moved by the kernel."""
-    size = len(column)
-    if isinstance(a, Nominal):
-        return _other_value(a, h, column.astype(np.int64), rng).astype(np.float64)
-    if kernel == "gaussian":
-        return column + rng.normal(0, h, size)
-    if kernel == "uniform":
-        return column + rng.uniform(-h, h, size)
-    steps: Sequence[Vector] = [rng.uniform(-1, 1, size) for _ in range(3)]  # the one of three nearest the middle
-    far = (np.abs(steps[2]) >= np.abs(steps[1])) & (np.abs(steps[2]) >= np.abs(steps[0]))
-    return column + h * np.where(far, steps[1], steps[2])
-
-
-def _geometric(share: float, k: int) -> Vector:
-    """What share^|steps| adds up to over k values, from each of them."""
-    if share == 1:
-        return np.full(k, float(k))
-    codes = np.arange(k)
-    return np.asarray((1 + share - share ** (codes + 1.0) - share ** (k - codes + 0.0)) / (1 - share))
-
-
-def _other_value(a: Nominal, share: float, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Values moved by the kernel of names, or of orders."""
-    k, out = len(a.values), codes.copy()
-    if not isinstance(a, Ordinal):
-        moved = (rng.random(len(codes)) < share) & (k > 1)
-        other = rng.integers(0, max(k - 1, 1), int(moved.sum()))
-        out[moved] = other + (other >= codes[moved])
-        return out
-    for code in np.unique(codes).tolist():
-        mine = np.flatnonzero(codes == code)
-        shares = share ** np.abs(np.arange(k) - code).astype(np.float64)
-        out[mine] = rng.choice(k, len(mine), p=shares / shares.sum())
-    return out

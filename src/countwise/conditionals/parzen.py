@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals._base import add_each
 from countwise.conditionals._base import left_out as left_out_step
-from countwise.conditionals._bumps import KERNELS, Bumps
+from countwise.conditionals._bumps import Bumps
+from countwise.conditionals._product_kernels import KERNELS
 from countwise.conditionals.normal import event_of
 from countwise.conditionals.parzen_widths import HELD_OUT, LEAST, folds_of, rule_of, widths_of
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
-from countwise.conditionals._bumps import CANONICAL, Bumps
+from countwise.conditionals._bumps import Bumps
+from countwise.conditionals._product_kernels import CANONICAL
 from countwise.conditionals.widths import RULES, golden, least_width, rows_behind, width_of
 from countwise.errors import OptionError, TooFewRows, did_you_mean, listed, warn
 
