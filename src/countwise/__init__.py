@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     )
     from countwise.errors import CountwiseError, CountwiseWarning
     from countwise.modelfile import load, save
-    from countwise.models.estimators import (
+    from countwise.models.estimators import NaiveBayesClassifier
+    from countwise.models.logistic import LogisticForm
+    from countwise.models.row_estimators import (
         DiscriminantClassifier,
-        NaiveBayesClassifier,
         ParzenClassifier,
         ParzenDensity,
         PrototypeClassifier,
     )
-    from countwise.models.logistic import LogisticForm
     from countwise.schema import Schema
     from countwise.selection.embedded import EmbeddedSelector
     from countwise.selection.filters import pmi, scores
@@ -96,10 +96,11 @@ _HOMES = {
     ),
     "countwise.errors": ("CountwiseError", "CountwiseWarning"),
     "countwise.modelfile": ("load", "save"),
-    "countwise.models.estimators": (
-        "DiscriminantClassifier", "NaiveBayesClassifier", "ParzenClassifier", "ParzenDensity", "PrototypeClassifier",
-    ),
+    "countwise.models.estimators": ("NaiveBayesClassifier",),
     "countwise.models.logistic": ("LogisticForm",),
+    "countwise.models.row_estimators": (
+        "DiscriminantClassifier", "ParzenClassifier", "ParzenDensity", "PrototypeClassifier",
+    ),
     "countwise.schema": ("Schema",),
     "countwise.selection.embedded": ("EmbeddedSelector",),
     "countwise.selection.filters": ("pmi", "scores"),

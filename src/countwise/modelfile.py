@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import json
 import os
 import tempfile
@@ -118,9 +119,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _content(model: Any) -> dict[str, Any]:
-    kind = next((name for name, known in _kinds(plain=True).items() if isinstance(model, known)), None)
-    if kind is None:
-        raise ModelFileError(f"{type(model).__name__} is not a model that can be saved.")
+    kind = _kind_of(model)
     model._check_fitted()
     return {
         "kind": kind,
@@ -203,33 +202,35 @@ def _refuse(word: str) -> float:
     raise ValueError(f"{word} is not a number here")
 
 
-def _kinds(plain: bool) -> dict[str, Any]:
-    """The models that a file may hold; no other name is ever looked up."""
-    if plain:
-        from countwise.models.discriminant import Discriminant
-        from countwise.models.naive_bayes import NaiveBayes
-        from countwise.models.parzen import ParzenBayes, ParzenEstimate
-        from countwise.models.prototypes import Prototype
+# The models that a file may hold, without and with scikit-learn's face; no other name is ever looked up.
+_KINDS = {
+    "NaiveBayes": ("naive_bayes.NaiveBayes", "estimators.NaiveBayesClassifier"),
+    "Discriminant": ("discriminant.Discriminant", "row_estimators.DiscriminantClassifier"),
+    "Parzen": ("parzen.ParzenBayes", "row_estimators.ParzenClassifier"),
+    "ParzenDensity": ("parzen.ParzenEstimate", "row_estimators.ParzenDensity"),
+    "Prototype": ("prototypes.Prototype", "row_estimators.PrototypeClassifier"),
+}
 
-        models: tuple[Any, ...] = (NaiveBayes, Discriminant, ParzenBayes, ParzenEstimate, Prototype)
-    else:
-        from countwise.models import estimators as faces
 
-        models = (
-            faces.NaiveBayesClassifier,
-            faces.DiscriminantClassifier,
-            faces.ParzenClassifier,
-            faces.ParzenDensity,
-            faces.PrototypeClassifier,
-        )
-    return dict(zip(("NaiveBayes", "Discriminant", "Parzen", "ParzenDensity", "Prototype"), models, strict=True))
+def _kind_of(model: Any) -> str:
+    """The kind of a model: by its class, or the one that it is made from."""
+    homes = {f"countwise.models.{place}": kind for kind, (place, _) in _KINDS.items()}
+    for cls in type(model).__mro__:
+        kind = homes.get(f"{cls.__module__}.{cls.__qualname__}")
+        if kind is not None:
+            return kind
+    raise ModelFileError(f"{type(model).__name__} is not a model that can be saved.")
+
+
+def _class_of(kind: Any, *, plain: bool) -> Any:
+    if kind not in _KINDS:
+        raise ModelFileError(f"This version has no model {kind!r}.")
+    module, name = _KINDS[kind][0 if plain else 1].split(".")
+    return getattr(importlib.import_module(f"countwise.models.{module}"), name)
 
 
 def _build(content: Mapping[str, Any], plain: bool) -> Any:
-    kinds = _kinds(plain)
-    if content["kind"] not in kinds:
-        raise ModelFileError(f"This version has no model {content['kind']!r}.")
-    model = kinds[content["kind"]](**{name: revived(v) for name, v in content["settings"].items()})
+    model = _class_of(content["kind"], plain=plain)(**{name: revived(v) for name, v in content["settings"].items()})
     model.schema_ = Schema.from_dict(content["schema"])
     model.target_ = attribute_from(content["target"])
     model._label_type = None if content["labels"] is None else np.dtype(str(content["labels"]))
