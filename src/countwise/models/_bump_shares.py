@@ -44,6 +44,8 @@ def carriers(bumps: Bumps, x: Vector, places: Sequence[int], title: str) -> Sect
     behind = 1 / float((shares**2).sum())
     alike = f"as if {number(float(f'{behind:.3g}'))} of {len(shares)} rows carried it in equal parts"
     lines = [f"f = {probability(log)}; {alike}"]
+    if len(asked) > 3:  # a longer row is not written out above
+        lines.insert(0, "x: " + ", ".join(f"{a.name} {written(a, x[j])}" for j, a in asked))
     if any(np.isnan(bumps.cells[i, j]) for i in order for j, _ in asked):
         lines.append("?: the density of the whole column stands for the kernel of a missing cell")
     lines.append("widths: " + ", ".join(f"{a.name} {number(float(bumps.widths[j]))}" for j, a in asked))
