@@ -253,7 +253,10 @@ class Schema(Mapping[str, Attribute]):
 
     def opened(self, X: Any) -> Frame:
         """A table matched to the schema, with sparse blocks looked at once, ready to be encoded in slices."""
-        frame = self.match(frame_of(X))
+        frame = frame_of(X)
+        if frame.n_rows == 0:
+            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+        frame = self.match(frame)
         blocks = {a.name: a.encode(frame.columns[a.name]) for a in self.attributes if isinstance(a, Block)}
         return Frame({**frame.columns, **blocks}, frame.n_rows, frame.named) if blocks else frame
 

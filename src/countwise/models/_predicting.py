@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from countwise import _kernels, progress
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import refuse_infinity
-from countwise.errors import CountwiseError, TableError, warn
-from countwise.frames import Frame, frame_of
+from countwise.errors import CountwiseError, warn
+from countwise.frames import Frame
 from countwise.parts import Part, derive
 from countwise.schema import Schema
 from countwise.table import Table
@@ -65,10 +65,7 @@ class Predicting:
 
     def _open(self, X: Any) -> Frame:
         self._check_fitted()
-        frame = frame_of(X)
-        if frame.n_rows == 0:
-            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
-        return self.schema_.opened(frame)
+        return self.schema_.opened(X)
 
     def _table(self, frame: Frame, start: int, stop: int, *, every: bool = False) -> Table:
         """Rows start to stop encoded; an error names the row of the whole frame.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from countwise.conditionals._bumps import Bumps
 from countwise.conditionals.parzen import Parzen, ParzenLaw, kernel_of, written
 from countwise.conditionals.parzen_widths import HELD_OUT, check_width, folds_of, held_out, rule_of, train
 from countwise.errors import CountwiseError, OptionError, TableError, check_settings, did_you_mean
-from countwise.frames import Coded, Frame, frame_of
+from countwise.frames import Coded, Frame
 from countwise.learning import Tallying
 from countwise.models._bayes import Bayes
 from countwise.models._bump_shares import by_columns, carriers, columns_of
@@ -33,13 +34,13 @@ __all__ = ["ParzenBayes", "ParzenEstimate"]
 def _checked_kinds(frame: Frame, types: Any, width: Any, kernel: Any) -> Schema:
     """What each column is, after a look at the options that name columns."""
     check_width(width, frame.columns)
-    for name in kernel if isinstance(kernel, dict) else ():
+    for name in kernel if isinstance(kernel, Mapping) else ():
         if name not in frame.columns:
             raise OptionError(
                 f"kernel names {name!r}, which the table does not have.", hint=did_you_mean(name, frame.columns)
             )
         kernel_of(kernel, name)
-    if not isinstance(kernel, dict):
+    if not isinstance(kernel, Mapping):
         kernel_of(kernel, "")
     return numbers_and_names(Schema.kinds(frame, types), "a Parzen density")
 
@@ -64,7 +65,9 @@ class ParzenBayes(Explaining, Bayes):
 
     def _kinds(self, frame: Frame) -> Schema:
         check_settings(self, unseen=("ignore", "error"))
-        if any(rule == "k_fold" for rule in (self.width.values() if isinstance(self.width, dict) else [self.width])):
+        if any(
+            rule == "k_fold" for rule in (self.width.values() if isinstance(self.width, Mapping) else [self.width])
+        ):
             raise OptionError("width='k_fold' is for a ParzenDensity.", hint="give 'leave_one_out'.")
         return _checked_kinds(frame, self.types, self.width, self.kernel)
 
@@ -230,10 +233,7 @@ class ParzenEstimate(Tallying):
 
     def _opened(self, X: Any) -> Frame:
         self._check_fitted()
-        frame = frame_of(X)
-        if frame.n_rows == 0:
-            raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
-        return self.schema_.opened(frame)
+        return self.schema_.opened(X)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Log f of each row; a missing cell is integrated out, so that a row without any has log 1 = 0.

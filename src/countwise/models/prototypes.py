@@ -129,7 +129,8 @@ class Prototype(Explaining, Bayes):
         shown = classes_shown(working)
         columns: dict[str, list[Any]] = {"": [], "value": []}
         columns |= {f"prototype {working.classes[c]}": [] for c in shown}
-        what = "d²" if self.metric == "euclidean" else "d"
+        squared = all(density.squared for density in self.densities_.values())
+        what = "d²" if squared else "d"
         columns |= {f"{what} {working.classes[c]}": [] for c in shown}
         total = np.zeros(len(working.classes))
         for part in self.parts_:
@@ -145,7 +146,6 @@ class Prototype(Explaining, Bayes):
                 columns[f"{what} {working.classes[c]}"].append(float(gaps[c]))
         if not columns[""]:
             return []
-        squared = self.metric == "euclidean"
         ends = np.sqrt(total) if squared else total
         lines = [
             "distance: " + ", ".join(f"{working.classes[c]} {number(float(ends[c] * self._unit))}" for c in shown)
