@@ -26,11 +26,17 @@ __all__ = [
     "add_lookup",
     "add_poisson",
     "add_quadratic",
+    "apply_tests",
     "argmax_rows",
+    "best_bins",
     "best_cut",
+    "best_thresholds",
+    "best_thresholds_of_numbers",
+    "bin_columns",
     "class_moments",
     "class_scatter",
     "count_codes",
+    "count_entries",
     "count_right",
     "csr_add",
     "csr_class_sums",
@@ -53,9 +59,13 @@ __all__ = [
     "over_blocks",
     "over_items",
     "pair_counts",
+    "part_entries",
+    "presort",
     "product_boxes",
     "product_log_sums",
     "product_order",
+    "route_entries",
+    "sum_entries",
     "sum_log_share",
     "thread_count",
 ]
@@ -100,11 +110,17 @@ add_linear = _chosen.add_linear
 add_lookup = _chosen.add_lookup
 add_poisson = _chosen.add_poisson
 add_quadratic = _chosen.add_quadratic
+apply_tests = _chosen.apply_tests
 argmax_rows = _chosen.argmax_rows
+best_bins = _chosen.best_bins
 best_cut = _chosen.best_cut
+best_thresholds = _chosen.best_thresholds
+best_thresholds_of_numbers = _chosen.best_thresholds_of_numbers
+bin_columns = _chosen.bin_columns
 class_moments = _chosen.class_moments
 class_scatter = _chosen.class_scatter
 count_codes = _chosen.count_codes
+count_entries = _chosen.count_entries
 count_right = _chosen.count_right
 csr_add = _chosen.csr_add
 csr_class_sums = _chosen.csr_class_sums
@@ -125,7 +141,11 @@ mdl_cuts = _chosen.mdl_cuts
 merge_sets = _chosen.merge_sets
 normalize = _chosen.normalize
 pair_counts = _chosen.pair_counts
+part_entries = _chosen.part_entries
+presort = _chosen.presort
 product_boxes = _chosen.product_boxes
 product_log_sums = _chosen.product_log_sums
 product_order = _chosen.product_order
+route_entries = _chosen.route_entries
+sum_entries = _chosen.sum_entries
 sum_log_share = _chosen.sum_log_share

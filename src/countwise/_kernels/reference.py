@@ -26,6 +26,18 @@ from countwise._kernels.checks import (
     check_table,
     check_weights,
 )
+from countwise._kernels.reference_bins import (
+    best_bins as best_bins,
+)
+from countwise._kernels.reference_bins import (
+    bin_columns as bin_columns,
+)
+from countwise._kernels.reference_bins import (
+    count_entries as count_entries,
+)
+from countwise._kernels.reference_bins import (
+    sum_entries as sum_entries,
+)
 from countwise._kernels.reference_columns import (
     encode_columns as encode_columns,
 )
@@ -100,6 +112,24 @@ from countwise._kernels.reference_scores import (
 )
 from countwise._kernels.reference_scores import (
     sum_log_share as sum_log_share,
+)
+from countwise._kernels.reference_trees import (
+    apply_tests as apply_tests,
+)
+from countwise._kernels.reference_trees import (
+    best_thresholds as best_thresholds,
+)
+from countwise._kernels.reference_trees import (
+    best_thresholds_of_numbers as best_thresholds_of_numbers,
+)
+from countwise._kernels.reference_trees import (
+    part_entries as part_entries,
+)
+from countwise._kernels.reference_trees import (
+    presort as presort,
+)
+from countwise._kernels.reference_trees import (
+    route_entries as route_entries,
 )
 
 if TYPE_CHECKING:

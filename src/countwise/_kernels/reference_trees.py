@@ -1,0 +1,328 @@
+"""The kernels that grow and ask trees, in NumPy; a part of :mod:`countwise._kernels.reference`.
+
+Words used below, besides those of the reference
+------------------------------------------------
+instance
+    A row on its way down the tree, numbered from 0. At the root instance i is row i. Where a row goes down
+    several branches, each of its parts is an instance of its own with a part of its weight.
+entries
+    Instances in an order, as uint32: entry ``2 * i + 1`` is instance i with a value other than that of the entry
+    before it, entry ``2 * i`` is instance i with the same value as the entry before it. They lie in segments, one
+    for each node of a level: segment k is ``entries[starts[k]:starts[k + 1]]``, with `starts` int64.
+tests
+    What nodes ask, as six arrays. `attribute` (int32): which column; -1 for a leaf. `limits` (float64) and
+    `limit_starts` (int64, nodes + 1): a node with limits takes a number x to the branch that counts its limits below
+    x, so that x goes to branch 0 if ``x <= limit``. `groups` (int32) and `group_starts` (int64, nodes + 1): a node
+    without limits takes code v to branch ``groups[group_starts[k] + v]``. `missing` (int32): the branch of a NaN.
+    A branch of -1 is a gap: the instance goes down all of them.
+impurity
+    Of a node's classes "gini" (1 - sum of p^2) or "entropy" (in bits), of its numbers "variance" or "sd" (divisor n).
+gain
+    The impurity of the instances less that of each side, weighed by its share of the weight. Never below 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from countwise._kernels.checks import check_codes, check_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+    Floats = NDArray[np.float64]
+    Tests = tuple[Array, Floats, Array, Array, Array, Array]
+
+OF_CLASSES = ("gini", "entropy")
+OF_NUMBERS = ("variance", "sd")
+
+
+def presort(column: Array) -> Array:
+    """The rows of a column whose cell is not NaN as entries, ascending by value, equal values in the rows' order.
+
+    Parameters
+    ----------
+    column : column
+        Cells are compared as float64; 0 and -0 are equal.
+
+    Returns
+    -------
+    uint32 array
+        Entries; of more than 2**31 - 1 rows a ValueError.
+    """
+    check_columns([column], len(column))
+    if len(column) >= 1 << 31:
+        raise ValueError(f"{len(column)} rows are more than entries can number")
+    x = column.astype(np.float64)
+    rows = np.flatnonzero(~np.isnan(x))
+    rows = rows[np.argsort(x[rows], kind="stable")]
+    v = x[rows]
+    return (2 * rows + np.concatenate([np.ones(len(v) > 0), v[1:] != v[:-1]]).astype(np.int64)).astype(np.uint32)
+
+
+def part_entries(
+    entries: Array, starts: Array, branch: Array, slots: Array, first: Array, n_next: int, copies: Array | None
+) -> tuple[Array, Array]:
+    """The entries of the next level: each instance moves to the segment of its branch, and order is kept.
+
+    Parameters
+    ----------
+    entries, starts
+        The entries of this level, in nodes' segments.
+    branch : codes
+        Of each instance, the branch that it takes at its node. The largest number of the type: it goes down all of
+        them, and its part in branch b is instance ``copies[i] + b``.
+    slots : int32 array
+        The next segment of branch b of node k is ``slots[first[k] + b]``, or -1 if nothing follows there. The
+        numbers that are not -1 ascend.
+    first : int64 array (nodes + 1,)
+        Node k has ``first[k + 1] - first[k]`` branches; none if it is a leaf, whose entries are dropped.
+    n_next : int
+        How many segments there will be; one without entries is empty.
+    copies : uint32 array or None
+        None if no instance goes down several branches.
+
+    Returns
+    -------
+    entries, starts
+        Of the next level. An entry is marked as new if any since the last of its segment was.
+    """
+    check_codes(branch, "branch")
+    out: list[list[int]] = [[] for _ in range(n_next)]
+    every = np.iinfo(branch.dtype).max
+    for k in range(len(starts) - 1):
+        branches = int(first[k + 1] - first[k])
+        fresh = [True] * branches
+        for entry in entries[starts[k] : starts[k + 1]].tolist():
+            if entry & 1:
+                fresh = [True] * branches
+            i = entry >> 1
+            b = int(branch[i])
+            if b == every and copies is None and branches:
+                raise ValueError(f"instance {i} goes down all branches but has no copies")
+            for to in range(branches) if b == every else [b] if branches else []:
+                slot = int(slots[first[k] + to])
+                if slot >= 0:
+                    number = i if copies is None or b != every else int(copies[i]) + to
+                    out[slot].append(2 * number + fresh[to])
+                    fresh[to] = False
+    sizes = [len(segment) for segment in out]
+    flat = [entry for segment in out for entry in segment]
+    return np.array(flat, dtype=np.uint32), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def best_thresholds(
+    entries: Array, starts: Array, codes: Array, weights: Floats | None, n_classes: int, criterion: str, least: float
+) -> tuple[Array, Floats]:
+    """The place in each segment where parting the classes gains most.
+
+    Entries of equal values are never parted, and each side keeps at least the weight `least` (less 1e-9 of it). Of
+    equally good places the first is taken: a later one must gain more by over 1e-12 of the segment's impurity and
+    4e-15 (entropy: times 1 + log2 of the segment's weight, if that is above 1).
+
+    Parameters
+    ----------
+    entries, starts
+        In ascending order of the column's values.
+    codes : codes
+        The class of each instance.
+    weights : float64 array or None
+        The weight of each instance, above 0; None is 1.
+    n_classes : int
+    criterion : {"gini", "entropy"}
+    least : float
+
+    Returns
+    -------
+    places : int64 array (nodes,)
+        The place in `entries` of the first entry of the right side, or -1 if there is none to choose.
+    gains : float64 array (nodes,)
+        0 where there is no place.
+    """
+    _known(criterion, OF_CLASSES)
+    check_codes(codes, "codes")
+    found = []
+    for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        ids = entries[start:stop] >> 1
+        cells = np.zeros((len(ids), n_classes))
+        cells[np.arange(len(ids)), codes[ids]] = 1.0 if weights is None else weights[ids]
+        found.append(_best_place(cells, entries[start:stop], start, criterion, least))
+    return _two_arrays(found)
+
+
+def best_thresholds_of_numbers(
+    entries: Array, starts: Array, values: Floats, weights: Floats | None, criterion: str, least: float
+) -> tuple[Array, Floats]:
+    """The place in each segment where parting the instances brings like numbers together best.
+
+    As :func:`best_thresholds`, but of equally good places a later one must gain more by over 1e-10 of the segment's
+    impurity.
+
+    Parameters
+    ----------
+    entries, starts
+        In ascending order of the column's values.
+    values : float64 array
+        The number of each instance that is to be told.
+    weights : float64 array or None
+    criterion : {"variance", "sd"}
+    least : float
+
+    Returns
+    -------
+    places, gains
+    """
+    _known(criterion, OF_NUMBERS)
+    found = []
+    for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        ids = entries[start:stop] >> 1
+        w = np.ones(len(ids)) if weights is None else weights[ids]
+        y = values[ids]
+        y = y - ((w * y).sum() / w.sum() if len(ids) else 0.0)
+        found.append(
+            _best_place(np.stack([w, w * y, w * y * y], axis=1), entries[start:stop], start, criterion, least)
+        )
+    return _two_arrays(found)
+
+
+def _best_place(cells: Floats, entries: Array, start: int, criterion: str, least: float) -> tuple[int, float]:
+    """The best place of one segment; cells (entries, classes) or (entries, 3)."""
+    places = np.flatnonzero(entries & 1)
+    places = places[places > 0]
+    if len(places) == 0:
+        return -1, 0.0
+    left = np.cumsum(cells, axis=0)[places - 1]
+    best, gain = best_of(left, cells.sum(axis=0), criterion, least)
+    return (-1, 0.0) if best < 0 else (start + int(places[best]), gain)
+
+
+def best_of(left: Floats, total: Floats, criterion: str, least: float) -> tuple[int, float]:
+    """The best of several ways to part a whole, given their left sides (ways, ...); of equally good ones the first."""
+    numbers = criterion in OF_NUMBERS
+    right = total - left
+    n_left, n_right = (side[:, 0] if numbers else side.sum(axis=1) for side in (left, right))
+    n = float(total[0] if numbers else total.sum())
+    whole = float(impurity(total, criterion))
+    good = (n_left >= least * (1 - 1e-9)) & (n_right >= least * (1 - 1e-9)) & (n_left > 0) & (n_right > 0)
+    gains = whole - (n_left * impurity(left, criterion) + n_right * impurity(right, criterion)) / n
+    gains = np.where(good, np.maximum(gains, 0.0), -1.0)
+    rounding = 4e-15 * (1 + max(np.log2(n), 0.0) if criterion == "entropy" else 1) * (not numbers)
+    tolerance = (1e-10 if numbers else 1e-12) * whole + rounding
+    best = -1
+    highest = np.maximum.accumulate(np.concatenate([[-1.0], gains[:-1]]))
+    for i in np.flatnonzero((gains > highest) & good):
+        if best < 0 or gains[i] > gains[best] + tolerance:
+            best = int(i)
+    return best, float(gains[best]) if best >= 0 else 0.0
+
+
+def impurity(cells: Floats, criterion: str) -> Floats:
+    """Of cells (..., classes) of weights, or of cells (..., 3): weight, sum, and sum of squares."""
+    if criterion in OF_NUMBERS:
+        n = np.maximum(cells[..., 0], 1e-300)
+        variance = np.maximum(cells[..., 2] / n - (cells[..., 1] / n) ** 2, 0.0)
+        return variance if criterion == "variance" else np.sqrt(variance)
+    n = cells.sum(axis=-1, keepdims=True)
+    p = np.maximum(cells, 0.0) / np.where(n > 0, n, 1.0)
+    if criterion == "gini":
+        return np.where(n[..., 0] > 0, 1.0 - (p * p).sum(axis=-1), 0.0)
+    return np.maximum(-(p * np.log2(p, out=np.zeros_like(p), where=p > 0)).sum(axis=-1), 0.0)
+
+
+def route_entries(
+    columns: Sequence[Array], entries: Array, starts: Array, tests: Tests, rows: Array | None, branch: Array
+) -> int:
+    """Write down the branch that each instance takes at its node.
+
+    Parameters
+    ----------
+    columns : list of column
+        Codes where a test has groups; a code without a group is a ValueError.
+    entries, starts
+        The instances of each node, in any order.
+    tests : tests
+        One a node; the instances of a leaf are left alone.
+    rows : uint32 array or None
+        The row of each instance; None if instance i is row i.
+    branch : codes
+        Written to in place: of each instance its branch, or the largest number of the type at a gap.
+
+    Returns
+    -------
+    int
+        How many gaps there were.
+    """
+    every = np.iinfo(branch.dtype).max
+    gaps = 0
+    for k in range(len(starts) - 1):
+        if tests[0][k] < 0:
+            continue
+        ids = entries[starts[k] : starts[k + 1]] >> 1
+        to = _branches(columns, ids if rows is None else rows[ids], tests, k)
+        gaps += int(np.count_nonzero(to < 0))
+        branch[ids] = np.where(to < 0, every, to)
+    return gaps
+
+
+def apply_tests(
+    columns: Sequence[Array], rows: Array | None, nodes: Array | None, n: int, tests: Tests, children: Array
+) -> Array:
+    """The leaf that each row comes to.
+
+    Parameters
+    ----------
+    columns : list of column
+    rows : uint32 array (n,) or None
+        Which rows; None for row 0 to n - 1.
+    nodes : int32 array (n,) or None
+        The node at which each starts; None for the root, node 0.
+    n : int
+    tests : tests
+        Of all nodes of the tree.
+    children : int32 array (nodes,)
+        The child of node k in branch b is node ``children[k] + b``.
+
+    Returns
+    -------
+    int32 array (n,)
+        The leaf, or ``-1 - k`` if it meets a gap at node k.
+    """
+    rows = np.arange(n) if rows is None else rows
+    at = np.zeros(n, np.int32) if nodes is None else nodes.astype(np.int32)
+    moving = np.flatnonzero(tests[0][at] >= 0) if n else np.empty(0, np.intp)
+    while len(moving):
+        for k in np.unique(at[moving]):
+            here = moving[at[moving] == k]
+            to = _branches(columns, rows[here], tests, int(k))
+            at[here] = np.where(to < 0, -1 - k, children[k] + to)
+        moving = moving[at[moving] >= 0]
+        moving = moving[tests[0][at[moving]] >= 0]
+    return at
+
+
+def _branches(columns: Sequence[Array], rows: Array, tests: Tests, k: int) -> Array:
+    """The branch of some rows at one node; -1 at a gap."""
+    attribute, limits, limit_starts, groups, group_starts, missing = tests
+    cells = columns[attribute[k]][rows]
+    mine = limits[limit_starts[k] : limit_starts[k + 1]]
+    if len(mine):
+        x = cells.astype(np.float64)
+        return np.where(np.isnan(x), missing[k], np.searchsorted(mine, x, side="left"))
+    table = groups[group_starts[k] : group_starts[k + 1]]
+    if len(cells) and int(cells.max()) >= len(table):
+        raise ValueError(f"column {attribute[k]} holds code {int(cells.max())}; node {k} has {len(table)} groups")
+    return table[cells]
+
+
+def _known(criterion: str, words: tuple[str, ...]) -> None:
+    if criterion not in words:
+        raise ValueError(f"criterion is {criterion!r}; it must be one of {', '.join(words)}")
+
+
+def _two_arrays(found: list[tuple[int, float]]) -> tuple[Array, Floats]:
+    return np.array([p for p, _ in found], dtype=np.int64), np.array([g for _, g in found], dtype=np.float64)
