@@ -62,7 +62,9 @@ def presort(column: Array) -> Array:
     rows = np.flatnonzero(~np.isnan(x))
     rows = rows[np.argsort(x[rows], kind="stable")]
     v = x[rows]
-    return (2 * rows + np.concatenate([np.ones(len(v) > 0), v[1:] != v[:-1]]).astype(np.int64)).astype(np.uint32)
+    fresh = np.ones(len(v), dtype=np.int64)
+    fresh[1:] = v[1:] != v[:-1]
+    return (2 * rows + fresh).astype(np.uint32)
 
 
 def part_entries(
@@ -202,7 +204,7 @@ def _best_place(cells: Floats, entries: Array, start: int, criterion: str, least
 
 
 def best_of(left: Floats, total: Floats, criterion: str, least: float) -> tuple[int, float]:
-    """The best of several ways to part a whole, given their left sides (ways, ...); of equally good ones the first."""
+    """The best of several ways to part a whole, given their left sides (ways, ...); of equals the first."""
     numbers = criterion in OF_NUMBERS
     right = total - left
     n_left, n_right = (side[:, 0] if numbers else side.sum(axis=1) for side in (left, right))
