@@ -120,19 +120,19 @@ def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0
     return total / float(n_c.sum())
 
 
-def sd_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> float:
+def sd_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> Any:
     """By how much knowing the value lowers the standard deviation (over N) of a number (002).
 
     .. math:: SDR = SD(y) - Σ_v n_v/n SD(y | v)
 
     Parameters
     ----------
-    n, mean, m2 : ndarray, shape (values,)
+    n, mean, m2 : ndarray, shape (..., values)
         How many numbers each value has, their mean, and their sum of squared deviations.
 
     Returns
     -------
-    float
+    float or ndarray, shape (...)
 
     Examples
     --------
@@ -142,20 +142,20 @@ def sd_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> float
     2.0
     """
     shares, whole, parts = _variances(n, mean, m2)
-    return float(np.sqrt(whole) - (shares * np.sqrt(parts)).sum())
+    return _one(np.maximum(np.sqrt(whole) - (shares * np.sqrt(parts)).sum(axis=-1), 0.0))
 
 
-def variance_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> float:
+def variance_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> Any:
     """By how much knowing the value lowers the variance (over N) of a number (002).
 
     Parameters
     ----------
-    n, mean, m2 : ndarray, shape (values,)
+    n, mean, m2 : ndarray, shape (..., values)
         How many numbers each value has, their mean, and their sum of squared deviations.
 
     Returns
     -------
-    float
+    float or ndarray, shape (...)
 
     Examples
     --------
@@ -165,15 +165,18 @@ def variance_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) ->
     4.0
     """
     shares, whole, parts = _variances(n, mean, m2)
-    return float(max(whole - (shares * parts).sum(), 0.0))
+    return _one(np.maximum(whole - (shares * parts).sum(axis=-1), 0.0))
 
 
-def _variances(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> tuple[Any, float, Any]:
+def _one(x: NDArray[Any]) -> Any:
+    return float(x) if np.ndim(x) == 0 else x
+
+
+def _variances(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> tuple[Any, Any, Any]:
     """The share of each value, the variance of all numbers, and the variance at each value."""
-    total = float(np.sum(n))
-    if not total > 0:
-        return np.zeros(len(n)), 0.0, np.zeros(len(n))
-    shares = np.asarray(n, dtype=np.float64) / total
-    center = float((shares * mean).sum())
-    parts = np.divide(m2, n, out=np.zeros(len(n)), where=np.asarray(n) > 0)
-    return shares, float((shares * (parts + (np.asarray(mean) - center) ** 2)).sum()), parts
+    n, mean, m2 = (np.asarray(part, dtype=np.float64) for part in (n, mean, m2))
+    total = n.sum(axis=-1, keepdims=True)
+    shares = n / np.where(total > 0, total, 1.0)
+    center = (shares * mean).sum(axis=-1, keepdims=True)
+    parts = np.divide(np.maximum(m2, 0.0), n, out=np.zeros_like(n), where=n > 0)
+    return shares, (shares * (parts + (mean - center) ** 2)).sum(axis=-1), parts

@@ -11,8 +11,9 @@ from typing import Any
 
 from countwise.sources.chunks import in_pieces, is_chunked, weighted
 from countwise.sources.memory import Memory
+from countwise.sources.whole import joined_pieces
 
-__all__ = ["Memory", "open_rows"]
+__all__ = ["Memory", "open_rows", "open_whole"]
 
 
 def open_rows(X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True) -> Iterator[Memory]:
@@ -37,3 +38,22 @@ def open_rows(X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool =
         yield from in_pieces(X, y, sample_weight, needs_target)
     else:
         yield weighted(X, y, sample_weight, needs_target)
+
+
+def open_whole(X: Any, y: Any, sample_weight: Any = None, *, numbers: bool = False) -> Memory:
+    """The rows of a table in one piece, for what must see them more than once.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As for `open_rows`.
+    numbers : bool, default=False
+        Whether the target is a number, not a class.
+
+    Returns
+    -------
+    Memory
+    """
+    if not is_chunked(X):
+        return weighted(X, y, sample_weight, numbers=numbers)
+    return joined_pieces(list(in_pieces(X, y, sample_weight, numbers=numbers)))

@@ -21,7 +21,9 @@ def is_chunked(X: Any) -> bool:
     return isinstance(X, Iterator)
 
 
-def in_pieces(X: Any, y: Any, sample_weight: Any, needs_target: bool = True) -> Iterator[Memory]:
+def in_pieces(
+    X: Any, y: Any, sample_weight: Any, needs_target: bool = True, *, numbers: bool = False
+) -> Iterator[Memory]:
     """Each piece as rows in memory; the target is a column of every piece."""
     if sample_weight is not None and not isinstance(sample_weight, str):
         raise TableError(
@@ -35,16 +37,19 @@ def in_pieces(X: Any, y: Any, sample_weight: Any, needs_target: bool = True) -> 
         pieces = read_pieces(X)
     for piece in pieces:
         X_piece, y_piece = piece if isinstance(piece, tuple) else (piece, y)
-        yield weighted(X_piece, y_piece, sample_weight, needs_target, whole=False)
+        yield weighted(X_piece, y_piece, sample_weight, needs_target, whole=False, numbers=numbers)
 
 
-def weighted(X: Any, y: Any, sample_weight: Any, needs_target: bool = True, *, whole: bool = True) -> Memory:
+def weighted(
+    X: Any, y: Any, sample_weight: Any, needs_target: bool = True, *, whole: bool = True, numbers: bool = False
+) -> Memory:
     """Rows in memory whose weights may be a column of the table."""
     if not isinstance(sample_weight, str):
-        return memory(X, y, sample_weight, needs_target, whole=whole)
+        return memory(X, y, sample_weight, needs_target, whole=whole, numbers=numbers)
     from countwise.frames import frame_of
 
     frame = frame_of(X)
     if sample_weight not in frame.columns:
         raise TableError(f"The table has no column {sample_weight!r} for the weights.")
-    return memory(frame.without(sample_weight), y, frame.columns[sample_weight], needs_target, whole=whole)
+    weights, rest = frame.columns[sample_weight], frame.without(sample_weight)
+    return memory(rest, y, weights, needs_target, whole=whole, numbers=numbers)

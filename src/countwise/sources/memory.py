@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.attributes import Nominal
+from countwise.attributes import Nominal, Numeric
 from countwise.columns import factorized
 from countwise.errors import CountwiseError, TableError, did_you_mean, listed, warn
 from countwise.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, series_of, taken
@@ -32,7 +32,7 @@ class Memory:
     frame : Frame
         The attributes.
     target : column
-        The class of each row; none is missing.
+        The class, or the number, of each row; none is missing.
     name : str
         What the target is called.
     weights : ndarray or None
@@ -79,8 +79,10 @@ class Memory:
         return fill_all(blanks, derive(self.table(schema, target)), progress)
 
 
-def memory(X: Any, y: Any, sample_weight: Any = None, needs_target: bool = True, *, whole: bool = True) -> Memory:
-    """Open a table and its target; rows without a target or without weight are left out.
+def memory(
+    X: Any, y: Any, sample_weight: Any = None, needs_target: bool = True, *, whole: bool = True, numbers: bool = False
+) -> Memory:
+    """Open a table and its target, classes or numbers; rows without a target or without weight are left out.
 
     A whole table must have a row that counts; a piece of one need not. Where no target is needed, one
     that is no class, or not there in every row, is not looked at.
@@ -101,13 +103,18 @@ def memory(X: Any, y: Any, sample_weight: Any = None, needs_target: bool = True,
         target, own_name = _target(y)
         name = own_name if own_name and own_name not in frame.columns else _free_name("class", frame)
     _check_shape(frame, target, whole)
+    if numbers:
+        target = _numbers(target, name)
+        weights = weights_of(sample_weight, frame.n_rows, whole=whole)
+        return _keep(frame, target, name, weights, whole, np.isnan(target))
     known = y is not None and (needs_target or _is_class(target, name))
     target = target if known else np.zeros(frame.n_rows, dtype=np.uint8)
     label_type = target.dtype if isinstance(target, np.ndarray) else None
     if _of_objects(target):
         target = factorized(target, name)  # once, for all who ask for codes
     weights = weights_of(sample_weight, frame.n_rows, whole=whole)
-    return replace(_keep(frame, target, name, weights, whole), label_type=label_type, known=known)
+    kept = _keep(frame, target, name, weights, whole, _missing(target, name))
+    return replace(kept, label_type=label_type, known=known)
 
 
 def _is_class(target: Column, name: str) -> bool:
@@ -202,8 +209,28 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _keep(frame: Frame, target: Column, name: str, weights: NDArray[Any] | None, whole: bool) -> Memory:
-    missing = _missing(target, name)
+def _numbers(target: Column, name: str) -> NDArray[np.float64]:
+    """A target of numbers, NaN where it is missing."""
+    numbers = Numeric(name).encode(target).astype(np.float64)
+    if np.isinf(numbers).any():
+        row = int(np.argmax(np.isinf(numbers)))
+        raise TableError(
+            f"Input y contains infinity: the target {name!r} is {numbers[row]} in row {row}.",
+            hint="NaN is a missing target, whose row is left out.",
+        )
+    return numbers
+
+
+def _keep(
+    frame: Frame,
+    target: Column,
+    name: str,
+    weights: NDArray[Any] | None,
+    whole: bool,
+    missing: NDArray[np.bool_] | None,
+) -> Memory:
+    """The rows that have a target and a weight."""
+    missing = None if missing is None or not missing.any() else missing
     left_out = 0 if missing is None else int(np.count_nonzero(missing))
     keep = None if missing is None else ~missing
     if weights is not None and not weights.all():
@@ -227,7 +254,7 @@ def _missing(target: Column, name: str) -> NDArray[np.bool_] | None:
         raise TableError("Complex data not supported: the target is complex.")
     else:
         return None
-    return missing if missing.any() else None
+    return missing
 
 
 def _some_negative(target: Coded) -> bool:

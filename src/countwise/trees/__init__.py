@@ -1,0 +1,1 @@
+"""Decision trees: growing, pruning, asking, drawing them, and their rules."""

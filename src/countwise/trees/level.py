@@ -1,0 +1,211 @@
+"""A level: the open nodes of one depth, what their attributes offer, and the splits that are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.measures import entropy
+from countwise.trees.criteria import Criterion
+from countwise.trees.crowd import Crowd
+
+__all__ = ["Level", "Offers", "Splits", "Tests", "ragged"]
+
+Floats = NDArray[np.float64]
+Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """The open nodes of one depth.
+
+    Parameters
+    ----------
+    cells : ndarray, shape (nodes, classes) or (nodes, 3)
+        What is in each node; of numbers the weight, and sum and sum of squares about its center.
+    centers : ndarray or None
+        Of numbers, the mean of each node.
+    members, starts : ndarray
+        The instances of each node, as entries in segments.
+    crowd : Crowd
+        The instances.
+    criterion : Criterion
+        What makes a split a good one.
+    least : float
+        The weight that a branch must have.
+    missing : {"fractions", "branch", "majority"}
+        Where rows go whose cell is missing.
+    larger, smaller, parents : ndarray
+        Nodes that are the larger of two siblings, their siblings, and the node of the level before from which
+        both come: what is in the one is what was in the parent less what is in the other.
+    """
+
+    cells: Floats
+    centers: Floats | None
+    members: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    crowd: Crowd
+    criterion: Criterion
+    least: float
+    missing: str
+    larger: NDArray[np.int64]
+    smaller: NDArray[np.int64]
+    parents: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each node."""
+        return np.asarray(self.criterion.weight(self.cells))
+
+    def centers_of(self, nodes: Any) -> Floats | None:
+        """The centers of some nodes, if numbers are told."""
+        return None if self.centers is None else self.centers[nodes]
+
+    def offers(self, known_gain: Floats, nodes: Any, branches: Any, absent: Floats | None, cut: Floats) -> Offers:
+        """Offers of an attribute, with what rows without a value take from them.
+
+        Parameters
+        ----------
+        known_gain : ndarray, shape (n,)
+            The gain among rows that have a value; NaN where there is nothing to split.
+        nodes : ndarray or slice
+            Which nodes.
+        branches : callable
+            Gives the cells of the branches (n, branches, classes), without rows that lack the value.
+        absent : ndarray, shape (n, classes), or None
+            The cells of the rows that lack it; None if none does.
+        cut : ndarray, shape (n,)
+            Where a number is cut, if it is.
+        """
+        criterion, cells = self.criterion, self.cells[nodes]
+        gain = known_gain
+        if absent is not None and (criterion.weight(absent) > 0).any():
+            gain = self._with_absent(known_gain, cells, branches, absent)
+        if not criterion.ratio:
+            return Offers(gain, None, cut)
+        sides = criterion.weight(branches())
+        if absent is not None and self.missing == "majority":
+            sides = _joined(sides, criterion.weight(absent), sides)
+        elif absent is not None:
+            sides = np.concatenate([sides, criterion.weight(absent)[:, None]], axis=1)
+        return Offers(gain, np.asarray(entropy(sides, axis=-1)), cut)
+
+    def _with_absent(self, known: Floats, cells: Floats, branches: Any, absent: Floats) -> Floats:
+        n, lost = self.criterion.weight(cells), self.criterion.weight(absent)
+        share = np.divide(n - lost, n, out=np.zeros_like(n), where=n > 0)
+        if self.missing == "fractions":
+            return np.where(lost > 0, share * known, known)
+        if self.missing == "branch":
+            apart = self.criterion.gain(np.stack([cells - absent, absent], axis=1))
+            return np.where(lost > 0, apart + share * known, known)
+        sides = branches()
+        joined = _joined(sides, absent, self.criterion.weight(sides))
+        return np.where(np.isnan(known) | (lost <= 0), known, self.criterion.gain(joined))
+
+
+def _joined(sides: NDArray[Any], absent: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+    """Branches with what lacks a value in the heaviest of them."""
+    together = sides.astype(np.float64, copy=True)
+    together[np.arange(len(sides)), np.argmax(weights, axis=1)] += absent
+    return together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offers:
+    """What an attribute offers each node: the gain (NaN for nothing), the split's own information, and the cut."""
+
+    gain: Floats
+    information: Floats | None
+    cut: Floats
+
+    @classmethod
+    def none(cls, n: int) -> Offers:
+        """Nothing to offer."""
+        return cls(np.full(n, np.nan), np.zeros(n), np.full(n, np.nan))
+
+    def put(self, nodes: Any, some: Offers) -> None:
+        """Write down the offers to some nodes."""
+        self.gain[nodes], self.cut[nodes] = some.gain, some.cut
+        if self.information is not None and some.information is not None:
+            self.information[nodes] = some.information
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Splits:
+    """What some nodes ask, and what is in their branches.
+
+    Parameters
+    ----------
+    nodes, attribute : ndarray, shape (n,)
+        Which nodes of the level, and the attribute of each.
+    limits, groups : list of ndarray
+        The limits of each node, and the branch of each code; one of the two is empty.
+    by_code : list of ndarray
+        The branch of each code of the column that is used in training.
+    missing : ndarray, shape (n,)
+        The branch of missing cells; -1 for all.
+    cells : list of ndarray, shape (branches, classes)
+        What is in each branch.
+    """
+
+    nodes: NDArray[np.int64]
+    attribute: NDArray[np.int32]
+    limits: Sequence[NDArray[Any]]
+    groups: Sequence[NDArray[Any]]
+    by_code: Sequence[NDArray[Any]]
+    missing: NDArray[np.int32]
+    cells: Sequence[NDArray[Any]]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Splits]) -> Splits:
+        """The splits of several attributes in the order of the nodes."""
+        nodes = np.concatenate([part.nodes for part in parts])
+        order = np.argsort(nodes, kind="stable")
+
+        def listed(name: str) -> list[Any]:
+            every = [item for part in parts for item in getattr(part, name)]
+            return [every[i] for i in order]
+
+        attribute, missing = (np.concatenate([getattr(p, name) for p in parts]) for name in ("attribute", "missing"))
+        return cls(
+            nodes[order], attribute[order], listed("limits"), listed("groups"), listed("by_code"), missing[order],
+            listed("cells"),
+        )  # fmt: skip
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many branches each node has."""
+        return np.array([len(cells) for cells in self.cells], dtype=np.int64)
+
+    def asked(self, n_nodes: int) -> Tests:
+        """The tests of a whole level on the columns that are used in training."""
+        attribute = np.full(n_nodes, -1, dtype=np.int32)
+        attribute[self.nodes] = self.attribute
+        missing = np.full(n_nodes, -1, dtype=np.int32)
+        missing[self.nodes] = self.missing
+        limits: list[Any] = [_NONE] * n_nodes
+        groups: list[Any] = [_NO_GROUPS] * n_nodes
+        for i, k in enumerate(self.nodes.tolist()):
+            if len(self.by_code[i]):
+                groups[k] = self.by_code[i]
+            else:
+                limits[k] = self.limits[i]
+        return (attribute, *ragged(limits, np.float64), *ragged(groups, np.int32), missing)
+
+
+_NONE = np.empty(0)
+_NO_GROUPS = np.empty(0, dtype=np.int32)
+
+
+def ragged(parts: Sequence[NDArray[Any]], kind: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Arrays one after the other, and where each begins."""
+    sizes = np.fromiter((len(part) for part in parts), dtype=np.int64, count=len(parts))
+    flat = np.concatenate(parts).astype(kind, copy=False) if len(parts) else np.empty(0, dtype=kind)
+    return flat, np.concatenate([[0], np.cumsum(sizes)])

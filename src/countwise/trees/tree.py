@@ -1,0 +1,193 @@
+"""The tree: its nodes in the order of their levels, the children of each side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.trees.level import Tests, ragged
+
+__all__ = ["Tree"]
+
+_INTEGERS = {"attribute": np.int32, "groups": np.int32, "missing": np.int32, "children": np.int32, "parent": np.int32}
+_NUMBERS = ("limits", "cells", "gains", "scores", "cuts")
+_STARTS = ("limit_starts", "group_starts")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """Nodes as arrays; node 0 is the root.
+
+    Parameters
+    ----------
+    attribute : ndarray, shape (nodes,)
+        What a node asks for; -1 for a leaf.
+    limits, limit_starts, groups, group_starts, missing : ndarray
+        Where each value goes; see the kernels of trees.
+    children, parent : ndarray, shape (nodes,)
+        The first child of each node, and the node from which it comes (-1 for the root).
+    cells : ndarray, shape (nodes, classes) or (nodes, 3)
+        The weight of each class; of numbers the weight, the mean, and the sum of squared deviations.
+    gains, scores, cuts : ndarray, shape (nodes, attributes)
+        What each attribute offered: its gain (NaN for nothing), what was compared, and where a number would be cut.
+        Leaves that were never looked at have NaN.
+    """
+
+    attribute: NDArray[np.int32]
+    limits: NDArray[np.float64]
+    limit_starts: NDArray[np.int64]
+    groups: NDArray[np.int32]
+    group_starts: NDArray[np.int64]
+    missing: NDArray[np.int32]
+    children: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    cells: NDArray[np.float64]
+    gains: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    cuts: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.attribute)
+
+    @property
+    def tests(self) -> Tests:
+        """What the kernels ask for."""
+        return (self.attribute, self.limits, self.limit_starts, self.groups, self.group_starts, self.missing)
+
+    @property
+    def leaves(self) -> NDArray[np.int64]:
+        """The nodes that ask nothing."""
+        return np.flatnonzero(self.attribute < 0)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many children each node has."""
+        return np.bincount(self.parent[1:], minlength=len(self)) if len(self) > 1 else np.zeros(len(self), np.int64)
+
+    @property
+    def depths(self) -> NDArray[np.int64]:
+        """How far each node is from the root."""
+        depth = np.zeros(len(self), dtype=np.int64)
+        low, high = 0, 1
+        while high < len(self):  # level by level: the children of one level are the next
+            stop = high + int(np.count_nonzero((self.parent[high:] >= low) & (self.parent[high:] < high)))
+            depth[high:stop] = depth[self.parent[high:stop]] + 1
+            low, high = high, stop
+        return depth
+
+    def weights(self, numbers: bool) -> NDArray[np.float64]:
+        """The weight of the rows at each node."""
+        return np.asarray(self.cells[:, 0] if numbers else self.cells.sum(axis=1))
+
+    def limits_of(self, k: int) -> NDArray[np.float64]:
+        """The limits of a node."""
+        return self.limits[self.limit_starts[k] : self.limit_starts[k + 1]]
+
+    def groups_of(self, k: int) -> NDArray[np.int32]:
+        """The branch of each code at a node."""
+        return self.groups[self.group_starts[k] : self.group_starts[k + 1]]
+
+    def path(self, k: int) -> list[int]:
+        """The nodes from the root to a node."""
+        found = [int(k)]
+        while found[-1] > 0:
+            found.append(int(self.parent[found[-1]]))
+        return found[::-1]
+
+    def without(self, cut: NDArray[np.bool_]) -> Tree:
+        """The tree with all below the marked nodes taken off."""
+        gone = np.zeros(len(self), dtype=bool)
+        closed = cut | (self.attribute < 0)
+        for k in range(1, len(self)):  # parents stand before their children
+            gone[k] = gone[self.parent[k]] or cut[self.parent[k]]
+        kept = np.flatnonzero(~gone)
+        number = np.cumsum(~gone) - 1
+        leaf = closed[kept]
+        attribute = np.where(leaf, -1, self.attribute[kept]).astype(np.int32)
+        limits = [np.empty(0) if end else self.limits_of(k) for k, end in zip(kept.tolist(), leaf, strict=True)]
+        groups = [_NO_GROUPS if end else self.groups_of(k) for k, end in zip(kept.tolist(), leaf, strict=True)]
+        flat_limits, limit_starts = ragged(limits, np.float64)
+        flat_groups, group_starts = ragged(groups, np.int32)
+        parent = np.where(kept > 0, number[np.maximum(self.parent[kept], 0)], -1).astype(np.int32)
+        return replace(
+            self,
+            attribute=attribute,
+            limits=flat_limits,
+            limit_starts=limit_starts,
+            groups=flat_groups,
+            group_starts=group_starts,
+            missing=self.missing[kept],
+            children=np.where(leaf, 0, number[self.children[kept]]).astype(np.int32),
+            parent=parent,
+            cells=self.cells[kept],
+            gains=self.gains[kept],
+            scores=self.scores[kept],
+            cuts=self.cuts[kept],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for the model file; NaN is written as None."""
+        plain = {name: getattr(self, name).tolist() for name in (*_INTEGERS, *_STARTS)}
+        return plain | {name: _without_nan(getattr(self, name)) for name in _NUMBERS}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], n_attributes: int) -> Tree:
+        """The tree that `to_dict` wrote, if it is sound."""
+        parts: dict[str, Any] = {name: np.array(data[name], dtype=kind) for name, kind in _INTEGERS.items()}
+        parts |= {name: np.array(data[name], dtype=np.int64) for name in _STARTS}
+        parts |= {name: np.array(data[name], dtype=np.float64) for name in _NUMBERS}
+        tree = cls(**parts)
+        _check(tree, n_attributes)
+        return tree
+
+
+_NO_GROUPS = np.empty(0, dtype=np.int32)
+
+
+def _without_nan(array: NDArray[np.float64]) -> list[Any]:
+    plain = array.astype(object)
+    plain[np.isnan(array)] = None
+    found: list[Any] = plain.tolist()
+    return found
+
+
+def _check(tree: Tree, n_attributes: int) -> None:
+    """Refuse a tree that leads nowhere."""
+    n = len(tree)
+    inner = tree.attribute >= 0
+    sizes = tree.sizes
+    sound = (
+        n > 0
+        and all(getattr(tree, name).shape == (n,) for name in ("missing", "children", "parent"))
+        and all(getattr(tree, name).shape == (n, n_attributes) for name in ("gains", "scores", "cuts"))
+        and tree.cells.ndim == 2
+        and len(tree.cells) == n
+        and np.isfinite(tree.cells).all()
+        and tree.parent[0] == -1
+        and (tree.parent[1:] >= 0).all()
+        and (tree.parent[1:] < np.arange(1, n)).all()
+        and (tree.attribute < n_attributes).all()
+        and (tree.children[inner] > np.flatnonzero(inner)).all()
+        and (tree.children[inner] + sizes[inner] <= n).all()
+        and ((sizes > 0) == inner).all()
+        and _is_ascending(tree.limit_starts, n, len(tree.limits))
+        and _is_ascending(tree.group_starts, n, len(tree.groups))
+        and (tree.missing < np.maximum(sizes, 1)).all()
+        and (tree.missing >= -1).all()
+    )
+    if not sound:
+        raise ValueError("the tree does not hang together")
+    for k in np.flatnonzero(inner).tolist():
+        groups, limits = tree.groups_of(k), tree.limits_of(k)
+        if len(limits) + 1 > sizes[k] or (len(groups) and (groups.max() >= sizes[k] or groups.min() < -1)):
+            raise ValueError(f"node {k} has fewer branches than it names")
+        if (len(limits) == 0) == (len(groups) == 0) or (np.diff(limits) <= 0).any():
+            raise ValueError(f"what node {k} asks is not sound")
+
+
+def _is_ascending(starts: NDArray[np.int64], n: int, size: int) -> bool:
+    return bool(len(starts) == n + 1 and starts[0] == 0 and starts[-1] == size and (np.diff(starts) >= 0).all())

@@ -1,0 +1,204 @@
+"""Ways to split by an attribute whose cells are counted, each a function of a table (nodes, values, classes)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.trees.criteria import Criterion, moments_of
+
+__all__ = ["Multiway", "OneAgainstRest", "Parted", "Subset", "Threshold", "Way"]
+
+Floats = NDArray[np.float64]
+_TRIED = 8  # values of which every subset is tried
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parted:
+    """How the nodes of a batch would be split.
+
+    Parameters
+    ----------
+    gain : ndarray, shape (n,)
+        NaN where there is nothing to split.
+    place : ndarray, shape (n,)
+        Of thresholds, how many cells lie to the left; of one value against the rest, which.
+    branches : callable
+        The cells of the branches, (n, branches, classes).
+    branch : callable
+        Of the i-th node, the branch of each cell; -1 where no row is.
+    two : callable or None
+        Where there are two branches and every value has one: the branches of all nodes, (n, values).
+    """
+
+    gain: Floats
+    place: NDArray[np.int64]
+    branches: Callable[[], NDArray[Any]]
+    branch: Callable[[int], NDArray[Any]]
+    two: Callable[[], NDArray[Any]] | None = None
+
+
+class Way(Protocol):
+    """A way to split: what it gains, and what becomes of values that no row of a node has."""
+
+    takes_absent: str | None
+
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+        """How each node of a table (nodes, values, classes) would be split."""
+
+
+class Multiway:
+    """A branch for each value (ID3); at least two of them must have the least weight."""
+
+    takes_absent: str | None = "empty"
+
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+        """Each value on its own."""
+        n = criterion.weight(table)
+        good = (n > 0) & (n >= least * (1 - 1e-9))
+        gain = np.where(good.sum(axis=1) > 1, criterion.gain(table), np.nan)
+
+        def branch(i: int) -> NDArray[Any]:
+            there = n[i] > 0
+            return np.where(there, np.cumsum(there) - 1, -1)
+
+        return Parted(gain, np.zeros(len(table), dtype=np.int64), lambda: table, branch)
+
+
+class Threshold:
+    """Values up to one, and the others."""
+
+    takes_absent: str | None = None
+
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+        """The best place between two values."""
+        place, gain = _kernels.best_bins(table, table.shape[1], criterion.kernel, least)
+        return _two_sides(table, place, gain)
+
+
+class OneAgainstRest:
+    """One value against all others."""
+
+    takes_absent: str | None = "rest"
+
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+        """The best value to tell from the rest."""
+        cells = table.astype(np.float64)
+        total = cells.sum(axis=1, keepdims=True)
+        sides = np.stack([cells, total - cells], axis=2)  # (n, values, 2, classes)
+        n = criterion.weight(sides)
+        good = ((n > 0) & (n >= least * (1 - 1e-9))).all(axis=2)
+        gains = np.where(good, criterion.gain(sides), -1.0)
+        whole = total[:, 0]
+        tolerance = criterion.tolerance(criterion.impurity(whole), criterion.weight(whole))
+        best = gains.max(axis=1, initial=-1.0)
+        place = np.argmax(gains >= (best - tolerance)[:, None], axis=1)
+        rows = np.arange(len(table))
+        gain = np.where(best >= 0, gains[rows, place] if gains.shape[1] else np.nan, np.nan)
+        values = np.arange(table.shape[1])
+        return Parted(
+            gain,
+            place,
+            lambda: sides[rows, place],
+            lambda i: np.where(values == place[i], 0, 1),
+            lambda: np.where(values == place[:, None], 0, 1),
+        )
+
+
+class Subset:
+    """Two groups of values: the best pair for two classes and for numbers by variance, and else for few values.
+
+    For two classes the values are ordered by the share of the second, for numbers by their mean: no
+    two groups are better than a cut in that order. For more classes every pair of groups is tried
+    if there are at most eight values; beyond that a cut is sought in the order along the
+    direction in which the values' class shares differ most, which is good but need not be the best.
+    """
+
+    takes_absent: str | None = None
+
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+        """The best two groups of values."""
+        if not criterion.numbers and table.shape[2] > 2 and table.shape[1] <= _TRIED:
+            return _every_pair(table.astype(np.float64), criterion, least)
+        n = criterion.weight(table)
+        key = np.where(n > 0, _direction(table, criterion), np.inf)
+        order = np.argsort(key, axis=1, kind="stable")
+        ordered = np.ascontiguousarray(np.take_along_axis(table, order[:, :, None], axis=1))
+        place, gain = _kernels.best_bins(ordered, table.shape[1], criterion.kernel, least)
+        rank = np.argsort(order, axis=1, kind="stable")
+        return _grouped(table, n > 0, (rank >= place[:, None]).astype(np.int64), np.where(place > 0, gain, np.nan))
+
+    @staticmethod
+    def exact(n_values: int, n_classes: int, criterion: Criterion) -> bool:
+        """Whether the groups are surely the best ones."""
+        return criterion.word == "variance" or (not criterion.numbers and (n_classes < 3 or n_values <= _TRIED))
+
+
+def _direction(table: NDArray[Any], criterion: Criterion) -> Floats:
+    """A number for each value of each node, in the order of which groups are sought."""
+    if criterion.numbers:
+        return moments_of(table)[1]
+    n = table.sum(axis=-1, keepdims=True)
+    p = table / np.maximum(n, 1e-300)
+    if table.shape[2] <= 2:
+        return np.asarray(p[:, :, -1])
+    total = n.sum(axis=1, keepdims=True)
+    apart = p - table.sum(axis=1, keepdims=True) / np.maximum(total, 1e-300)
+    spread = np.einsum("nvc,nv,nvd->ncd", apart, n[:, :, 0].astype(np.float64), apart)
+    main = np.linalg.eigh(spread)[1][:, :, -1]
+    return np.asarray((apart * main[:, None, :]).sum(axis=-1))
+
+
+def _every_pair(table: Floats, criterion: Criterion, least: float) -> Parted:
+    """Every way to put values into two groups, the first value in the first."""
+    size = table.shape[1]
+    masks = np.array([(0, *rest) for rest in product((0, 1), repeat=max(size - 1, 0))][1:], dtype=np.float64)
+    masks = masks.reshape(-1, size)
+    right = np.einsum("mv,nvc->nmc", masks, table)
+    sides = np.stack([table.sum(axis=1)[:, None] - right, right], axis=2)  # (n, masks, 2, classes)
+    n = criterion.weight(sides)
+    good = ((n > 1e-9) & (n >= least * (1 - 1e-9))).all(axis=2)
+    gains = np.where(good, criterion.gain(sides), -1.0)
+    whole = table.sum(axis=1)
+    tolerance = criterion.tolerance(criterion.impurity(whole), criterion.weight(whole))
+    best = gains.max(axis=1, initial=-1.0)
+    pick = np.argmax(gains >= (best - tolerance)[:, None], axis=1) if len(masks) else np.zeros(len(table), np.int64)
+    groups = masks[pick].astype(np.int64) if len(masks) else np.zeros((len(table), size), np.int64)
+    return _grouped(table, criterion.weight(table) > 0, groups, np.where(best >= 0, best, np.nan))
+
+
+def _grouped(table: NDArray[Any], there: NDArray[Any], groups: NDArray[np.int64], gain: Floats) -> Parted:
+    """Two groups of values; the first value that a node has is in the first group."""
+    rows = np.arange(len(table))
+    first = groups[rows, np.argmax(there, axis=1)] if table.shape[1] else np.zeros(len(table), np.int64)
+    groups = np.where(there, groups ^ first[:, None], -1)
+
+    def branches() -> Floats:
+        sides = [(table * (groups == b)[:, :, None]).sum(axis=1) for b in (0, 1)]
+        return np.stack(sides, axis=1).astype(np.float64)
+
+    return Parted(gain, np.zeros(len(table), dtype=np.int64), branches, lambda i: groups[i])
+
+
+def _two_sides(table: NDArray[Any], place: NDArray[np.int64], gain: Floats) -> Parted:
+    """The cells before and after a place."""
+    values = np.arange(table.shape[1])
+
+    def branches() -> Floats:
+        below = np.cumsum(table, axis=1, dtype=np.float64)
+        left = np.take_along_axis(below, np.maximum(place - 1, 0)[:, None, None], axis=1)[:, 0]
+        return np.stack([left, below[:, -1] - left], axis=1)
+
+    return Parted(
+        np.where(place > 0, gain, np.nan),
+        place,
+        branches,
+        lambda i: (values >= place[i]).astype(np.int64),
+        lambda: (values >= place[:, None]).astype(np.int32),
+    )
