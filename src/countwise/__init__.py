@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ParzenDensity,
         PrototypeClassifier,
     )
+    from countwise.models.tree_estimators import TreeClassifier, TreeRegressor
     from countwise.schema import Schema
     from countwise.selection.embedded import EmbeddedSelector
     from countwise.selection.filters import pmi, scores
@@ -74,6 +75,8 @@ __all__ = [
     "Scatter",
     "Schema",
     "Text",
+    "TreeClassifier",
+    "TreeRegressor",
     "Values",
     "Working",
     "WrapperSelector",
@@ -101,6 +104,7 @@ _HOMES = {
     "countwise.models.row_estimators": (
         "DiscriminantClassifier", "ParzenClassifier", "ParzenDensity", "PrototypeClassifier",
     ),
+    "countwise.models.tree_estimators": ("TreeClassifier", "TreeRegressor"),
     "countwise.schema": ("Schema",),
     "countwise.selection.embedded": ("EmbeddedSelector",),
     "countwise.selection.filters": ("pmi", "scores"),

@@ -13,6 +13,7 @@ from countwise.conditionals._bumps import Bumps
 from countwise.conditionals._product_kernels import CANONICAL
 from countwise.conditionals.widths import RULES, golden, least_width, rows_behind, width_of
 from countwise.errors import OptionError, TooFewRows, did_you_mean, listed, warn
+from countwise.folds import splits_of
 
 __all__ = ["HELD_OUT", "check_width", "folds_of", "held_out", "rule_of", "train", "widths_of"]
 
@@ -60,7 +61,7 @@ def check_width(width: Any, names: Iterable[str]) -> None:
 def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
     """The rows of each fold, and those that it holds out: dealt out at random, or those of a splitter."""
     found = []
-    for rest, test in _splits(cv, bumps.cells):
+    for rest, test in splits_of(cv, len(bumps.cells), lambda: _same(bumps.cells)):
         for j, a in enumerate(bumps.attributes):
             if np.isnan(bumps.cells[rest, j]).all() and not np.isnan(bumps.cells[:, j]).all():
                 raise TooFewRows(
@@ -71,35 +72,12 @@ def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
     return found
 
 
-def _splits(cv: Any, cells: Matrix) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """The rows to learn from and those to hold out, fold by fold."""
-    n_rows = len(cells)
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        cv = cv.split(np.empty((n_rows, 1)))
-    if isinstance(cv, Iterable) and not isinstance(cv, str):
-        splits = [(np.asarray(rest), np.asarray(test)) for rest, test in cv]
-        if not splits:
-            raise OptionError(
-                "cv has no splits (left).", hint="a generator gives them only once; list(...) keeps them."
-            )
-        if any(len(part) and not 0 <= part.min() <= part.max() < n_rows for split in splits for part in split):
-            raise OptionError(f"cv names rows that there are not: {n_rows} rows have a weight.")
-        return splits
-    if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
-        raise OptionError(f"cv must be a whole number of at least 2, a splitter, or its splits, not {cv!r}.")
-    # rows that are the same are held out together: a copy left behind would be found again
+def _same(cells: Matrix) -> NDArray[np.intp]:
+    """Rows that are the same, in the order in which they first come: a copy left behind would be found again."""
     _, first, which = np.unique(cells, axis=0, return_index=True, return_inverse=True, equal_nan=False)
-    # dealt out at random, always in the same way: tables are often sorted
-    turn = np.empty(len(first), dtype=np.intp)
-    turn[np.random.default_rng(0).permutation(np.argsort(first))] = np.arange(len(first))
-    if len(first) < cv:
-        raise TooFewRows(
-            f"{len(first)} different rows cannot be split into {cv} folds (n_samples={n_rows}).",
-            hint="give a smaller cv.",
-        )
-    fold = np.repeat(np.arange(int(cv)), [len(part) for part in np.array_split(turn, int(cv))])
-    own = fold[turn[which.ravel()]]
-    return [(np.flatnonzero(own != k), np.flatnonzero(own == k)) for k in range(int(cv))]
+    place = np.empty(len(first), dtype=np.intp)
+    place[np.argsort(first)] = np.arange(len(first))
+    return place[which.ravel()]
 
 
 def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Vector:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-__all__ = ["Classifier", "Estimator"]
+__all__ = ["Classifier", "Estimator", "Regressor"]
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
@@ -15,7 +15,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     _takes_names = True
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "tallies_")
+        return hasattr(self, "schema_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -28,3 +28,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
 class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     """The same of a classifier."""
+
+
+class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
+    """The same of what tells numbers."""

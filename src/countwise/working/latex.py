@@ -8,7 +8,7 @@ from countwise.working.sections import Section
 from countwise.working.text import columns, folded
 from countwise.working.working import Working
 
-__all__ = ["render"]
+__all__ = ["render", "section_latex"]
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -28,7 +28,7 @@ def render(working: Working) -> str:
         short = None if exact is None else fraction(exact)
         value = _power(probability(working.log_joint[c]))
         equal = value if short is None else rf"{_over(short)} = {value}"
-        name = rf"P(\text{{{_text(working.target)}}} = \text{{{_text(str(working.classes[c]))}}},\, \mathbf{{x}})"
+        name = rf"P(\text{{{escaped(working.target)}}} = \text{{{escaped(str(working.classes[c]))}}},\, \mathbf{{x}})"
         product = r" \cdot ".join(factors)
         lines.append(rf"  {name} &= {product} = {equal} \\")
     for c in columns(working):
@@ -36,24 +36,26 @@ def render(working: Working) -> str:
         short = None if exact is None else fraction(exact)
         value = _power(number(working.posterior[c]))
         equal = value if short is None else rf"{_over(short)} = {value}"
-        name = rf"P(\text{{{_text(working.target)}}} = \text{{{_text(str(working.classes[c]))}}} \mid \mathbf{{x}})"
+        name = (
+            rf"P(\text{{{escaped(working.target)}}} = \text{{{escaped(str(working.classes[c]))}}} \mid \mathbf{{x}})"
+        )
         lines.append(rf"  {name} &= {equal} \\")
     lines[-1] = lines[-1].removesuffix(r" \\")
-    return "\n".join([r"\begin{align*}", *lines, r"\end{align*}", *(_section(s) for s in working.sections)])
+    return "\n".join([r"\begin{align*}", *lines, r"\end{align*}", *(section_latex(s) for s in working.sections)])
 
 
-def _section(section: Section) -> str:
+def section_latex(section: Section) -> str:
     """A table, and what comes of it."""
-    head = " & ".join(rf"\text{{{_text(name)}}}" for name in section.table)
+    head = " & ".join(rf"\text{{{escaped(name)}}}" for name in section.table)
     rows = [" & ".join(_cell(shown(cell)) for cell in row) for row in section.table.rows()]
     table = [
         rf"\begin{{array}}{{l{'r' * (len(section.table) - 1)}}}",
         "  " + " \\\\\n  ".join([head, *rows]),
         r"\end{array}",
     ]
-    words = [rf"\noindent {_text(line)}\\" for line in section.lines]
+    words = [rf"\noindent {escaped(line)}\\" for line in section.lines]
     body = [r"\[", *table, r"\]"] if section.table.n_rows else []
-    return "\n".join([rf"\noindent\textbf{{{_text(section.title)}}}", *body, *words])
+    return "\n".join([rf"\noindent\textbf{{{escaped(section.title)}}}", *body, *words])
 
 
 def _cell(text: str) -> str:
@@ -61,11 +63,11 @@ def _cell(text: str) -> str:
     try:
         float(text)
     except ValueError:
-        return rf"\text{{{_text(text)}}}" if text else ""
+        return rf"\text{{{escaped(text)}}}" if text else ""
     return _power(text)
 
 
-def _text(words: str) -> str:
+def escaped(words: str) -> str:
     return "".join(_SPECIAL.get(letter, letter) for letter in words)
 
 

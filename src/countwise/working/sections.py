@@ -56,7 +56,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """How a number that is no choice between classes came about: a density, a distance.
+    """How an answer that is no product of factors came about: a density, a distance, a path down a tree.
 
     Parameters
     ----------
@@ -68,17 +68,31 @@ class Account:
         How it came about.
     notes : tuple of str
         What a reader should know.
+    posterior : dict or None
+        P(class | row), if a class is told.
     """
 
     answer: str
     value: float
     sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
+    posterior: dict[Any, float] | None = None
 
     def __str__(self) -> str:
-        return "\n\n".join([self.answer, *map(str, self.sections), *(f"Note: {note}" for note in self.notes)])
+        return self.text()
 
     __repr__ = __str__
+
+    def text(self, width: int | None = None) -> str:
+        """As a lecture writes it."""
+        return "\n\n".join([self.answer, *map(str, self.sections), *(f"Note: {note}" for note in self.notes)])
+
+    def latex(self) -> str:
+        """For a paper or a slide."""
+        from countwise.working.latex import escaped, section_latex
+
+        lines = [rf"\noindent {escaped(line)}\\" for line in (self.answer, *self.notes)]
+        return "\n".join([lines[0], *(section_latex(s) for s in self.sections), *lines[1:]])
 
     def html(self) -> str:
         """For a page or a notebook."""
@@ -96,4 +110,4 @@ class Account:
             "value": self.value,
             "sections": [section.to_dict() for section in self.sections],
             "notes": list(self.notes),
-        }
+        } | ({} if self.posterior is None else {"posterior": {str(c): p for c, p in self.posterior.items()}})

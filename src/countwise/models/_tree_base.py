@@ -1,0 +1,277 @@
+"""What trees for classes and for numbers have in common: learning, and asking rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels, progress
+from countwise.attributes import Numeric
+from countwise.columns import refuse_infinity
+from countwise.errors import CountwiseError, OptionError, check_settings, warn
+from countwise.frames import Frame
+from countwise.models._tree_pruning import pruned
+from countwise.outputs import dense
+from countwise.schema import Schema
+from countwise.sources import Memory, open_whole
+from countwise.table import Table
+from countwise.trees.criteria import OF_CLASSES, OF_NUMBERS, Criterion
+from countwise.trees.features import Feature, columns_of, features_of
+from countwise.trees.ground import NOMINAL, Ground, Splitting
+from countwise.trees.paths import Landing, land
+from countwise.trees.ranges import RULES
+from countwise.trees.tree import Tree
+
+__all__ = ["BLOCK", "TreeModel"]
+
+BLOCK = 1 << 15  # rows asked at a time
+_WORDS = {"entropy": "gain", "log_loss": "gain", "squared_error": "variance"}
+
+
+class TreeModel:
+    """What trees for classes and for numbers have in common."""
+
+    criterion: str
+    nominal: str
+    numeric: str
+    ranges: str
+    thresholds: str
+    max_bins: int
+    missing: str
+    unseen: str
+    max_depth: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_gain: float
+    max_branches: int
+    types: Any
+    categorical_features: Any
+
+    tree_: Tree
+    schema_: Schema
+    target_: Any
+    n_rows_: int
+    n_features_in_: int
+    _features: list[Feature]
+    _used: list[int]
+    _node_weights: NDArray[np.float64]
+    _label_type: np.dtype[Any] | None
+    _numbers: bool
+
+    # -- learning --------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Grow the tree from a table.
+
+        Parameters
+        ----------
+        X : any table, path, or iterator of frames
+            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
+        y : array-like or str
+            What is to be told of each row, or the name of its column in X.
+        sample_weight : array-like or str, optional
+            A weight for each row; a weight of n equals n copies.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
+        try:
+            found = self._grown(rows)
+        except CountwiseError as error:
+            raise rows.counted_as_given(error) from None
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, name)
+        vars(self).update(found)
+        if rows.left_out:
+            n = rows.left_out + rows.frame.n_rows
+            warn(f"{rows.left_out} of {n} rows were left out: their target {rows.name!r} is missing.")
+        self._derive()
+        return self
+
+    def _grown(self, rows: Memory) -> dict[str, Any]:
+        """All that is learned from rows."""
+        schema = Schema.kinds(rows.frame, self.types, self.categorical_features)
+        frame = schema.coded(rows.frame)
+        schema = schema.learn(frame)
+        table = schema.encode(frame, rows.weights, strict=True)
+        refuse_infinity({a.name: table[a.name] for a in schema.attributes if isinstance(a, Numeric)})
+        features = features_of(schema, table.n_rows)
+        found: dict[str, Any] = {
+            "schema_": schema,
+            "n_rows_": frame.n_rows,
+            "n_left_out_": rows.left_out,
+            "_features": features,
+            **_names(rows.frame),
+        }
+        target, told, n_classes = self._target(rows)
+        weights = self._weights(rows.weights, told, target)
+        ground = Ground(features, columns_of(features, table), told, weights, n_classes)
+        found |= {"target_": target, "_label_type": rows.label_type}
+        return found | pruned(self, ground, self._criterion(), self._splitting(), self._stopping())
+
+    def _target(self, rows: Memory) -> tuple[Any, NDArray[Any], int]:
+        raise NotImplementedError
+
+    def _weights(self, weights: Any, told: NDArray[Any], target: Any) -> Any:
+        return weights
+
+    def _derive(self) -> None:
+        """What follows from the tree."""
+        raise NotImplementedError
+
+    def _criterion(self) -> Criterion:
+        return Criterion(_WORDS.get(self.criterion, self.criterion))
+
+    def _splitting(self) -> Splitting:
+        bins = int(self.max_bins) if self.thresholds == "binned" else None
+        return Splitting(self.nominal, self.numeric, self.ranges, bins, int(self.max_branches))
+
+    def _stopping(self) -> dict[str, Any]:
+        return {
+            "max_depth": None if self.max_depth is None else int(self.max_depth),
+            "min_split": float(self.min_samples_split),
+            "min_leaf": float(self.min_samples_leaf),
+            "min_gain": float(self.min_gain),
+            "missing": self.missing,
+        }
+
+    def _check_settings(self) -> None:
+        words = OF_NUMBERS if self._numbers else OF_CLASSES
+        synonyms = tuple(w for w, of in _WORDS.items() if of in words)
+        check_settings(
+            self,
+            criterion=(*words, *synonyms),
+            nominal=tuple(NOMINAL),
+            numeric=("binary", "ranges"),
+            ranges=tuple(RULES),
+            thresholds=("exact", "binned"),
+            missing=("fractions", "branch", "majority"),
+            unseen=("ignore", "error"),
+        )
+        _check_number("max_depth", self.max_depth, 0, none=True, whole=True)
+        _check_number("min_samples_split", self.min_samples_split, 1)
+        _check_number("min_samples_leaf", self.min_samples_leaf, 0, above=True)
+        _check_number("min_gain", self.min_gain, 0)
+        _check_number("max_branches", self.max_branches, 2, whole=True)
+        _check_number("max_bins", self.max_bins, 2, most=255, whole=True)
+        if self.numeric == "ranges" and self.thresholds == "binned":
+            raise OptionError(
+                "Ranges are cut on the node's own rows; they cannot be binned.", hint="thresholds='exact'."
+            )
+        if self.numeric == "ranges" and self._numbers:
+            raise OptionError(
+                "Ranges are cut where classes change; numbers have no classes.", hint="numeric='binary'."
+            )
+
+    # -- asking ------------------------------------------------------------------
+
+    def _check_fitted(self, *, answers: bool = True) -> None:
+        if not hasattr(self, "tree_"):
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
+            )
+
+    def _open(self, X: Any) -> Frame:
+        self._check_fitted()
+        return self.schema_.opened(dense(X))
+
+    def _table(self, frame: Frame, start: int, stop: int) -> Table:
+        """Rows start to stop encoded; an error names the row of the whole frame."""
+        try:
+            table = self.schema_.encode(frame.slice(start, stop), strict=self.unseen == "error")
+            refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
+        except CountwiseError as error:
+            raise error if error.row is None else error.at(error.row + start) from None
+        return table
+
+    def _landing(self, table: Table) -> Landing:
+        columns = columns_of(self._features, table, self._used)
+        return land(self.tree_, columns, table.n_rows, self._node_weights)
+
+    def _answered(self, X: Any, answers: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """The answers (nodes, ...) of the leaves that rows come to, block by block."""
+        frame = self._open(X)
+
+        def work(start: int, stop: int) -> NDArray[np.float64]:
+            return self._landing(self._table(frame, start, stop)).blended(answers)
+
+        return _kernels.over_blocks(frame.n_rows, BLOCK, work, progress=progress.current())
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """The number of the leaf that each row comes to; of several, the one with the largest share.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        frame = self._open(X)
+        landing = self._landing(self._table(frame, 0, frame.n_rows))
+        if landing.rows is None or landing.shares is None:
+            return landing.leaves.astype(np.int64)
+        order = np.lexsort((landing.leaves, -landing.shares, landing.rows))
+        rows = landing.rows[order]
+        first = np.concatenate([[True], rows[1:] != rows[:-1]])
+        return landing.leaves[order][first].astype(np.int64)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name."""
+        return {name: getattr(self, name) for name in list(signature(type(self).__init__).parameters)[1:]}
+
+    # -- the model file --------------------------------------------------------------
+
+    def _state(self) -> dict[str, Any]:
+        """All that was learned, as plain data."""
+        return {"tree": self.tree_.to_dict()}
+
+    def _revive(self, state: Mapping[str, Any]) -> None:
+        """Take over what `_state` wrote."""
+        self._features = features_of(self.schema_)
+        self.tree_ = Tree.from_dict(state["tree"], len(self._features))
+        if self.tree_.cells.shape[1] != (3 if self._numbers else len(self.target_.values)):
+            raise ValueError("the tree does not fit its target")
+        self._derive()
+
+
+def _names(frame: Frame) -> dict[str, Any]:
+    """The columns as scikit-learn counts and names them."""
+    sizes = [c.shape[1] if getattr(c, "ndim", 1) == 2 else 1 for c in frame.columns.values()]
+    found: dict[str, Any] = {"n_features_in_": int(sum(sizes))}
+    if frame.named:
+        found["feature_names_in_"] = np.array(frame.names, dtype=object)
+    return found
+
+
+def _check_number(
+    name: str,
+    value: Any,
+    least: float,
+    *,
+    most: float = np.inf,
+    none: bool = False,
+    whole: bool = False,
+    above: bool = False,
+) -> None:
+    if value is None and none:
+        return
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    good = number and (value > least if above else value >= least) and value <= most
+    if good and whole:
+        good = float(value).is_integer()
+    if not good:
+        kind = "a whole number" if whole else "a number"
+        end = f" and at most {most:g}" if most < np.inf else ""
+        raise OptionError(f"{name}={value!r} must be {kind} {'above' if above else 'of at least'} {least:g}{end}.")

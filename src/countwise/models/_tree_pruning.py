@@ -1,0 +1,169 @@
+"""How a tree is grown and pruned, by the settings of its model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import progress
+from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.folds import alike, splits_of
+from countwise.trees.criteria import Criterion
+from countwise.trees.ground import Ground, Splitting
+from countwise.trees.paths import land
+from countwise.trees.pruning import Path, at_nodes, complexity_path, pessimistic_errors, prune_by_errors
+from countwise.trees.tree import Tree
+from countwise.working import Grid
+
+__all__ = ["pruned"]
+
+Floats = NDArray[np.float64]
+_RULES = ("pessimistic", "reduced_error", "cost_complexity")
+
+
+def pruned(
+    model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
+) -> dict[str, Any]:
+    """The tree, and what pruning found on the way to it."""
+    rule = model.pruning
+    if rule is None:
+        return {"tree_": ground.grow(criterion, splitting, stopping)}
+    if rule == "pessimistic" and not criterion.numbers:
+        confidence = _between("confidence", model.confidence, 0.5, closed=True)
+        tree = ground.grow(criterion, splitting, stopping)
+        return {"tree_": prune_by_errors(tree, pessimistic_errors(tree.cells, confidence))}
+    if rule == "reduced_error":
+        share = _between("validation_fraction", model.validation_fraction, 1.0)
+        held = _held_out(ground, share, model.random_state)
+        tree = ground.take(~held).grow(criterion, splitting, stopping)
+        return {"tree_": prune_by_errors(tree, _errors(tree, ground.take(held), criterion)), "held_out_": held}
+    if rule == "cost_complexity":
+        return _by_complexity(model, ground, criterion, splitting, stopping)
+    known = ("reduced_error", "cost_complexity") if criterion.numbers else _RULES
+    raise OptionError(
+        f"pruning={rule!r} is unknown.", hint=did_you_mean(rule, known) or f"give {listed(known)} or None."
+    )
+
+
+def _between(name: str, value: Any, most: float, *, closed: bool = False) -> float:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not (0 < value < most or (closed and value == most)):
+        raise OptionError(f"{name}={value!r} must lie between 0 and {most:g}.")
+    return float(value)
+
+
+def _held_out(ground: Ground, share: float, seed: Any) -> NDArray[np.bool_]:
+    """Rows to be held out, as many of each class; equal rows together, so that their order does not matter."""
+    random = np.random.default_rng(seed)
+    groups = alike([*ground.columns, ground.told])
+    turn = random.permutation(int(groups.max()) + 1)[groups]
+    held = np.zeros(ground.n_rows, dtype=bool)
+    strata = np.zeros(ground.n_rows, dtype=np.intp) if not ground.n_classes else ground.told
+    for c in np.unique(strata):
+        rows = np.flatnonzero(strata == c)
+        turns = np.unique(turn[rows])
+        held[rows[np.isin(turn[rows], turns[: round(share * len(turns))])]] = True
+    if not held.any() or held.all():
+        raise TableError(
+            f"No rows can be held out of {ground.n_rows} (n_samples={ground.n_rows}).",
+            hint="give more rows, another validation_fraction, or another pruning.",
+        )
+    return held
+
+
+def node_answers(tree: Tree, criterion: Criterion) -> NDArray[Any]:
+    """The class, or the number, that each node would answer as a leaf."""
+    weights = tree.weights(criterion.numbers)
+    cells = tree.cells.copy()
+    empty = np.flatnonzero(weights <= 0)
+    cells[empty] = cells[tree.parent[empty]]
+    return np.asarray(cells[:, 1] if criterion.numbers else np.argmax(cells, axis=1))
+
+
+def _errors(tree: Tree, ground: Ground, criterion: Criterion) -> Floats:
+    """How much some rows err at each node."""
+    landing = land(tree, ground.columns, ground.n_rows, tree.weights(criterion.numbers))
+    return at_nodes(tree, landing, ground.told, ground.floats, node_answers(tree, criterion))
+
+
+def _risk(tree: Tree, criterion: Criterion) -> Floats:
+    """The impurity of each node, weighed by its share of the rows."""
+    weights = tree.weights(criterion.numbers)
+    if criterion.numbers:
+        spread = np.divide(tree.cells[:, 2], weights, out=np.zeros(len(tree)), where=weights > 0)
+        impurity = spread if criterion.word == "variance" else np.sqrt(spread)
+    else:
+        impurity = criterion.impurity(tree.cells)
+    return np.asarray(weights / weights[0] * impurity)
+
+
+def _by_complexity(
+    model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
+) -> dict[str, Any]:
+    tree = ground.grow(criterion, splitting, stopping)
+    path = complexity_path(tree, _risk(tree, criterion))
+    table: dict[str, Any] = {"alpha": path.alphas, "leaves": path.leaves, "impurity": path.impurities}
+    alpha = model.ccp_alpha
+    if isinstance(alpha, str):
+        if alpha not in ("cv", "one_se"):
+            raise OptionError(f"ccp_alpha={alpha!r} is unknown.", hint="give 'cv', 'one_se' or a number.")
+        error, spread = _held_out_errors(model, ground, criterion, splitting, stopping, path)
+        table |= {"held-out error": error, "standard error": spread}
+        best = int(np.argmin(error))
+        limit = error[best] + (spread[best] if alpha == "one_se" else 0.0)
+        chosen = int(np.flatnonzero(error <= limit * (1 + 1e-12) + 1e-300)[-1])  # of equally good ones the smallest
+        alpha = float(path.alphas[chosen])
+    elif not isinstance(alpha, int | float | np.number) or isinstance(alpha, bool) or not alpha >= 0:
+        raise OptionError(f"ccp_alpha={alpha!r} must be a number from 0 on, 'cv' or 'one_se'.")
+    cut = path.pruned_at <= float(alpha) * (1 + 1e-12)
+    grid = Grid({name: np.asarray(column).tolist() for name, column in table.items()})
+    return {"tree_": tree.without(cut) if cut.any() else tree, "alpha_": float(alpha), "path_": grid}
+
+
+def _held_out_errors(
+    model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any], path: Path
+) -> tuple[Floats, Floats]:
+    """The error of each step of the path on rows that were held out, and its standard error over the folds."""
+    alphas = np.sqrt(path.alphas * np.append(path.alphas[1:], np.inf))  # between two steps, their geometric mean
+    alphas[-1] = np.inf
+    errors = []
+    with progress.quiet():
+        for train, test in _folds(model, ground):
+            tree = ground.take(train).grow(criterion, splitting, stopping)
+            held = ground.take(test)
+            own = complexity_path(tree, _risk(tree, criterion))
+            total = float(held.n_rows if held.floats is None else held.floats.sum())
+            errors.append(_along(tree, own, _errors(tree, held, criterion), alphas) / total)
+    every = np.array(errors)
+    return every.mean(axis=0), every.std(axis=0) / np.sqrt(len(every))
+
+
+def _folds(model: Any, ground: Ground) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    strata = ground.told if ground.n_classes else None
+    return splits_of(
+        model.cv, ground.n_rows, lambda: alike([*ground.columns, ground.told]), strata, model.random_state
+    )
+
+
+def _along(tree: Tree, path: Path, errors: Floats, alphas: Floats) -> Floats:
+    """The errors of a tree pruned at each alpha."""
+    below = np.where(tree.attribute < 0, errors, 0.0)
+    found = np.empty(len(alphas))
+    # from the whole tree on, cut by cut in the order of their alphas; of one alpha the deeper nodes first
+    order = np.lexsort((-np.arange(len(tree)), path.pruned_at))
+    order = order[np.isfinite(path.pruned_at[order])]
+    for k in range(len(tree) - 1, 0, -1):
+        below[tree.parent[k]] += below[k]
+    place = 0
+    for i in np.argsort(alphas, kind="stable"):
+        while place < len(order) and path.pruned_at[order[place]] <= alphas[i] * (1 + 1e-12):
+            k = int(order[place])
+            change = errors[k] - below[k]
+            while k >= 0:
+                below[k] += change
+                k = int(tree.parent[k])
+            place += 1
+        found[i] = below[0]
+    return found

@@ -1,0 +1,281 @@
+"""Decision trees for classes and regression trees (001, 002)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels, progress
+from countwise.attributes import Nominal, Numeric
+from countwise.columns import plain
+from countwise.conditionals import smoothing_of
+from countwise.errors import OptionError, listed
+from countwise.models._tree_answers import TreeAnswers
+from countwise.models._tree_base import BLOCK
+from countwise.sources import Memory
+from countwise.trees.tree import Tree
+
+__all__ = ["ClassTree", "NumberTree"]
+
+
+class ClassTree(TreeAnswers):
+    """A decision tree; see `TreeClassifier`."""
+
+    _numbers = False
+
+    def __init__(
+        self,
+        criterion: str = "gain",
+        *,
+        nominal: str = "multiway",
+        numeric: str = "binary",
+        ranges: str = "mdl",
+        thresholds: str = "exact",
+        max_bins: int = 255,
+        missing: str = "fractions",
+        unseen: str = "ignore",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_gain: float = 0.0,
+        max_branches: int = 1000,
+        pruning: str | None = None,
+        confidence: float = 0.25,
+        ccp_alpha: Any = "cv",
+        cv: int = 5,
+        validation_fraction: float = 0.25,
+        random_state: int = 0,
+        class_weight: Any = None,
+        smoothing: Any = None,
+        types: Any = None,
+        categorical_features: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.nominal = nominal
+        self.numeric = numeric
+        self.ranges = ranges
+        self.thresholds = thresholds
+        self.max_bins = max_bins
+        self.missing = missing
+        self.unseen = unseen
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.max_branches = max_branches
+        self.pruning = pruning
+        self.confidence = confidence
+        self.ccp_alpha = ccp_alpha
+        self.cv = cv
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.smoothing = smoothing
+        self.types = types
+        self.categorical_features = categorical_features
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        smoothing_of(self.smoothing)
+
+    def _target(self, rows: Memory) -> tuple[Nominal, NDArray[Any], int]:
+        target = Nominal(rows.name, grows=True).learn(rows.target)
+        return target, target.encode(rows.target, strict=True), len(target.values)
+
+    def _weights(self, weights: Any, told: NDArray[Any], target: Nominal) -> Any:
+        """Weights of rows times weights of classes."""
+        if self.class_weight is None:
+            return weights
+        n = np.bincount(told, weights=weights, minlength=len(target.values))
+        if isinstance(self.class_weight, str):
+            if self.class_weight != "balanced":
+                raise OptionError(
+                    f"class_weight={self.class_weight!r} is unknown.", hint="give 'balanced' or a mapping."
+                )
+            factors = n.sum() / (len(n) * np.maximum(n, 1e-300))
+        else:
+            factors = _class_factors(self.class_weight, target)
+        both = factors[told] * (1.0 if weights is None else weights)
+        return both.astype(np.int64) if _kernels.float_is_integral(both) else both
+
+    def _derive(self) -> None:
+        """What follows from the tree."""
+        tree = self.tree_
+        self.classes_ = _labels(self.target_, self._label_type)
+        self._node_weights = tree.weights(numbers=False)
+        self._used = np.unique(tree.attribute[tree.attribute >= 0]).tolist()
+        cells = _with_parents(tree, self._node_weights)
+        pseudo = smoothing_of(self.smoothing).pseudo(tree.cells[:1], self.target_.values)
+        counts = cells + pseudo
+        self._probabilities = counts / counts.sum(axis=1, keepdims=True)
+        self.class_count_ = tree.cells[0].copy()
+
+    def _smoothing_words(self) -> str:
+        """How the shares in a leaf are smoothed; nothing if they are not."""
+        words = str(smoothing_of(self.smoothing))
+        return "" if words == "unsmoothed" else words
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """P(class | row): the shares of the classes in the leaf.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+        """
+        self._check_fitted()
+        return np.concatenate(self._answered(X, self._probabilities))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Log P(class | row).
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The commonest class of the leaf; at a tie the first of `classes_`.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        self._check_fitted()
+        frame = self._open(X)
+        best = np.argmax(self._probabilities, axis=1)
+
+        def work(start: int, stop: int) -> NDArray[Any]:
+            landing = self._landing(self._table(frame, start, stop))
+            if landing.rows is None:
+                return np.asarray(best[landing.leaves])
+            return np.asarray(np.argmax(landing.blended(self._probabilities).round(12), axis=1))
+
+        codes = _kernels.over_blocks(frame.n_rows, BLOCK, work, progress=progress.current())
+        return self.classes_[np.concatenate(codes)]
+
+
+class NumberTree(TreeAnswers):
+    """A regression tree; see `TreeRegressor`."""
+
+    _numbers = True
+
+    def __init__(
+        self,
+        criterion: str = "sd",
+        *,
+        nominal: str = "multiway",
+        numeric: str = "binary",
+        thresholds: str = "exact",
+        max_bins: int = 255,
+        missing: str = "fractions",
+        unseen: str = "ignore",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_gain: float = 0.0,
+        max_branches: int = 1000,
+        pruning: str | None = None,
+        ccp_alpha: Any = "cv",
+        cv: int = 5,
+        validation_fraction: float = 0.25,
+        random_state: int = 0,
+        types: Any = None,
+        categorical_features: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.nominal = nominal
+        self.numeric = numeric
+        self.thresholds = thresholds
+        self.max_bins = max_bins
+        self.missing = missing
+        self.unseen = unseen
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.max_branches = max_branches
+        self.pruning = pruning
+        self.ccp_alpha = ccp_alpha
+        self.cv = cv
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.types = types
+        self.categorical_features = categorical_features
+
+    ranges = "mdl"  # numbers have no classes to cut by; refused with numeric="ranges"
+
+    def _target(self, rows: Memory) -> tuple[Numeric, NDArray[Any], int]:
+        return Numeric(rows.name), np.asarray(rows.target, dtype=np.float64), 0
+
+    def _derive(self) -> None:
+        """What follows from the tree."""
+        tree = self.tree_
+        self._node_weights = tree.weights(numbers=True)
+        self._used = np.unique(tree.attribute[tree.attribute >= 0]).tolist()
+        self._means = _with_parents(tree, self._node_weights)[:, 1]
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The mean of the leaf.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        self._check_fitted()
+        return np.concatenate(self._answered(X, self._means))
+
+
+def _labels(target: Nominal, kind: np.dtype[Any] | None) -> NDArray[Any]:
+    values = list(target.values)
+    if kind is not None and kind.kind in "iufbOM":
+        labels = np.empty(len(values), dtype=kind)
+        labels[:] = values
+        return labels
+    return np.array(values)
+
+
+def _with_parents(tree: Tree, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is in each node; in one that no row came to, what is in its parent."""
+    cells = tree.cells.copy()
+    empty = np.flatnonzero(weights <= 0)
+    empty = empty[empty > 0]
+    cells[empty] = cells[tree.parent[empty]]
+    return cells
+
+
+def _class_factors(given: Any, target: Nominal) -> NDArray[np.float64]:
+    if not isinstance(given, Mapping):
+        raise OptionError(f"class_weight={given!r} is neither 'balanced' nor a mapping of class to weight.")
+    known = {plain(c): w for c, w in given.items()}
+    odd = [c for c in known if c not in target.values]
+    if odd:
+        raise OptionError(f"class_weight names {listed(odd)}; the classes are {listed(target.values)}.")
+    factors = np.array([float(known.get(c, 1.0)) for c in target.values])
+    if not (np.isfinite(factors).all() and (factors > 0).all()):
+        raise OptionError("The weights of classes must be above 0.")
+    return factors

@@ -1,0 +1,57 @@
+"""Trees drawn with letters, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from countwise.trees.conditions import condition_of
+from countwise.trees.features import Feature
+from countwise.trees.tree import Tree
+
+__all__ = ["drawn"]
+
+
+def drawn(
+    tree: Tree,
+    features: Sequence[Feature],
+    said: Callable[[int], str],
+    max_depth: int | None = None,
+    marked: frozenset[int] = frozenset(),
+) -> str:
+    """A tree with branches of letters.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    features : sequence of Feature
+        What it asks.
+    said : callable
+        What a leaf says.
+    max_depth : int, optional
+        How deep to draw.
+    marked : frozenset of int
+        Nodes that are marked: the path of one row.
+    """
+    sizes = tree.sizes
+    lines: list[str] = []
+    # node, what stands before its line, what stands before the lines below it, its depth
+    waiting: list[tuple[int, str, str, int]] = [(0, "", "", 0)]
+    while waiting:
+        k, before, below, depth = waiting.pop()
+        words = f"{condition_of(tree, features, k).short}: " if k else ""
+        leaf = tree.attribute[k] < 0
+        cut = not leaf and max_depth is not None and depth >= max_depth
+        asks = said(k) if leaf or cut else f"{features[tree.attribute[k]].name}?"
+        more = " …" if cut else ""
+        lines.append(f"{before}{words}{asks}{more}{'  ◀' if k in marked and (leaf or cut) else ''}")
+        if leaf or cut:
+            continue
+        first, last = int(tree.children[k]), int(tree.children[k] + sizes[k] - 1)
+        for child in range(last, first - 1, -1):  # the last is put first: it is taken last
+            path = "━" if child in marked else "─"
+            if child == last:
+                waiting.append((child, f"{below}└{path} ", f"{below}   ", depth + 1))
+            else:
+                waiting.append((child, f"{below}├{path} ", f"{below}│  ", depth + 1))
+    return "\n".join(lines)

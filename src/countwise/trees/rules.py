@@ -1,0 +1,218 @@
+"""Rules: if some conditions hold, then a class (002). As data, as text, and as a disjunction of conjunctions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import OptionError, did_you_mean, listed
+from countwise.trees.conditions import Condition, conditions_to
+from countwise.trees.features import Feature
+from countwise.working import Grid
+from countwise.working.numbers import number, percent
+
+__all__ = ["Rule", "RuleSet", "covered", "rules_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """If all conditions hold, then the answer.
+
+    Parameters
+    ----------
+    conditions : tuple of Condition
+        All must hold; none always do.
+    answer : object
+        The class, or the number.
+    support : float
+        The weight of the training rows for which the conditions hold.
+    confidence : float
+        Of these, the share for which the answer is right; of numbers, their standard deviation.
+    counts : tuple of float
+        Of these, the weight of each class.
+
+    Examples
+    --------
+    >>> from countwise import TreeClassifier, samples
+    >>> tennis = samples.load("tennis")
+    >>> print(TreeClassifier().fit(tennis.X, tennis.y).rules()[0])
+    if outlook = Overcast then Yes  (4 rows, 100 %)
+    """
+
+    conditions: tuple[Condition, ...]
+    answer: Any
+    support: float
+    confidence: float
+    counts: tuple[float, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The conditions as a conjunction."""
+        return " and ".join(map(str, self.conditions)) if self.conditions else "always"
+
+    def __str__(self) -> str:
+        answer = number(self.answer) if isinstance(self.answer, float) and not self.counts else str(self.answer)
+        sure = (
+            percent(self.confidence, certain=self.confidence in (0.0, 1.0))
+            if self.counts
+            else f"SD {number(self.confidence)}"
+        )
+        start = f"if {self.text} then" if self.conditions else "always"
+        return f"{start} {answer}  ({number(self.support)} row{'s' * (self.support != 1)}, {sure})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "if": [condition.to_dict() for condition in self.conditions],
+            "then": self.answer,
+            "support": self.support,
+            "confidence": self.confidence,
+            "counts": list(self.counts),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet(Sequence[Rule]):
+    """Rules about one target.
+
+    Parameters
+    ----------
+    target : str
+        What is told.
+    classes : tuple
+        Its values; none for numbers.
+    rules : tuple of Rule
+        In order.
+    default : Rule or None
+        What holds where no rule does.
+
+    Examples
+    --------
+    >>> from countwise import TreeClassifier, samples
+    >>> tennis = samples.load("tennis")
+    >>> print(TreeClassifier().fit(tennis.frame, "play").rules())
+    if outlook = Overcast then play = Yes  (4 rows, 100 %)
+    if outlook = Rain and wind = Strong then play = No  (2 rows, 100 %)
+    if outlook = Rain and wind = Weak then play = Yes  (3 rows, 100 %)
+    if outlook = Sunny and humidity = High then play = No  (3 rows, 100 %)
+    if outlook = Sunny and humidity = Normal then play = Yes  (2 rows, 100 %)
+    """
+
+    target: str
+    classes: tuple[Any, ...]
+    rules: tuple[Rule, ...]
+    default: Rule | None = None
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    @overload
+    def __getitem__(self, i: int) -> Rule: ...
+    @overload
+    def __getitem__(self, i: slice) -> RuleSet: ...
+    def __getitem__(self, i: int | slice) -> Rule | RuleSet:
+        return replace(self, rules=self.rules[i]) if isinstance(i, slice) else self.rules[i]
+
+    def __str__(self) -> str:
+        lines = [str(rule).replace(" then ", f" then {self.target} = ", 1) for rule in self.rules]
+        if self.default is not None:
+            lines.append(str(self.default).replace("always ", f"otherwise {self.target} = ", 1))
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def of(self, answer: Any) -> RuleSet:
+        """The rules for one class."""
+        self._check(answer)
+        return replace(self, rules=tuple(rule for rule in self.rules if rule.answer == answer))
+
+    def disjunction(self, answer: Any) -> str:
+        """When a class holds, as a disjunction of conjunctions (002)."""
+        parts = [" ∧ ".join(map(str, rule.conditions)) or "always" for rule in self.of(answer)]
+        return " ∨ ".join(f"({part})" for part in parts) or "never"
+
+    def _check(self, answer: Any) -> None:
+        if answer not in self.classes:
+            raise OptionError(
+                f"{answer!r} is no class of {self.target!r}.",
+                hint=did_you_mean(answer, self.classes) or f"classes are {listed(self.classes)}.",
+            )
+
+    @property
+    def table(self) -> Grid:
+        """The rules as a table."""
+        rows = [*self.rules, *([] if self.default is None else [self.default])]
+        return Grid(
+            {
+                "if": [rule.text if rule.conditions else "otherwise" for rule in rows],
+                "then": [rule.answer for rule in rows],
+                "rows": [rule.support for rule in rows],
+                "confidence" if self.classes else "SD": [rule.confidence for rule in rows],
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "target": self.target,
+            "classes": list(self.classes),
+            "rules": [rule.to_dict() for rule in self.rules],
+            "default": None if self.default is None else self.default.to_dict(),
+        }
+
+
+def rules_of(model: Any) -> RuleSet:
+    """A rule for each leaf of a tree that rows came to."""
+    tree, features = model.tree_, model._features
+    rules = []
+    for k in _in_order(tree):
+        n = float(model._node_weights[k])
+        if n <= 0:
+            continue
+        conditions = tuple(conditions_to(tree, features, k))
+        if model._numbers:
+            sd = float(np.sqrt(tree.cells[k][2] / n))
+            rules.append(Rule(conditions, float(tree.cells[k][1]), n, sd))
+        else:
+            best = int(np.argmax(model._probabilities[k]))
+            counts = tree.cells[k]
+            answer = model.classes_.tolist()[best]
+            rules.append(Rule(conditions, answer, n, float(counts[best]) / n, tuple(counts.tolist())))
+    classes = () if model._numbers else tuple(model.classes_.tolist())
+    return RuleSet(model.target_.name, classes, tuple(rules))
+
+
+def _in_order(tree: Any) -> list[int]:
+    """The leaves from left to right, as they are drawn."""
+    sizes = tree.sizes
+    found, waiting = [], [0]
+    while waiting:
+        k = waiting.pop()
+        if tree.attribute[k] < 0:
+            found.append(k)
+        else:
+            first = int(tree.children[k])
+            waiting.extend(range(first + int(sizes[k]) - 1, first - 1, -1))
+    return found
+
+
+def covered(
+    conditions: Sequence[Condition], features: Sequence[Feature], columns: Sequence[NDArray[Any]], n_rows: int
+) -> NDArray[np.bool_]:
+    """The rows for which all conditions hold."""
+    place = {f.name: j for j, f in enumerate(features)}
+    rows = np.ones(n_rows, dtype=bool)
+    for condition in conditions:
+        j = place[condition.attribute]
+        rows &= condition.holds(columns[j], features[j])
+    return rows

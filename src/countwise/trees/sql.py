@@ -1,0 +1,153 @@
+"""Trees as SQL: one CASE in another, or a sum over leaves where rows may go down several branches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from countwise.errors import OptionError
+from countwise.trees.conditions import Condition, condition_of
+from countwise.trees.features import Feature
+from countwise.trees.paths import shares_of
+
+__all__ = ["case_of", "literal", "where"]
+
+
+def case_of(model: Any, *, proba: bool, missing: bool) -> str:
+    """The expression; see `to_sql` of the trees."""
+    words = [f.name for f in model._features if f.word is not None]
+    if words and any(model._features[j].word is not None for j in model._used):
+        raise OptionError("A tree that asks for words of a text cannot be written as SQL.")
+    classes = [] if model._numbers else model.classes_.tolist()
+    whole = missing and (model.tree_.missing[model.tree_.attribute >= 0] < 0).any()
+    if proba:
+        if model._numbers:
+            raise OptionError("A tree that tells a number has no probabilities.", hint="proba=False.")
+        every = [_expression(model, model._probabilities[:, c].tolist(), whole) for c in range(len(classes))]
+        return ",\n".join(f"{text} AS {_quoted(f'P({c})')}" for text, c in zip(every, classes, strict=True))
+    if model._numbers:
+        return _expression(model, model._means.tolist(), whole)
+    if not whole:
+        return _nested(model, [classes[i] for i in np.argmax(model._probabilities, axis=1)])
+    shares = [
+        f"ROUND({_expression(model, model._probabilities[:, c].tolist(), whole)}, 12)" for c in range(len(classes))
+    ]
+    lines = [
+        f"  WHEN {' AND '.join(f'{shares[c]} >= {other}' for other in shares[c + 1 :])} THEN {literal(classes[c])}"
+        for c in range(len(classes) - 1)
+    ]
+    return "\n".join(["CASE", *lines, f"  ELSE {literal(classes[-1])}", "END"]) if lines else literal(classes[0])
+
+
+def _expression(model: Any, answers: list[Any], whole: bool) -> str:
+    return _summed(model, answers) if whole else _nested(model, answers)
+
+
+def _nested(model: Any, answers: list[Any]) -> str:
+    """A CASE for each node, one in another."""
+    tree, features = model.tree_, model._features
+    sizes = tree.sizes
+    lines: list[str] = []
+    waiting: list[tuple[str, int, int, str]] = [("node", 0, 0, "")]  # what to write, node, depth, what stands before
+    while waiting:
+        what, k, depth, before = waiting.pop()
+        pad = "  " * depth
+        if what == "end":
+            lines.append(f"{pad}END")
+            continue
+        if tree.attribute[k] < 0:
+            lines.append(f"{pad}{before}{literal(answers[k])}")
+            continue
+        lines.append(f"{pad}{before}CASE")
+        feature = features[tree.attribute[k]]
+        first = int(tree.children[k])
+        waiting.append(("end", k, depth, ""))
+        lost = int(tree.missing[k])
+        branches = [b for b in range(int(sizes[k])) if not condition_of(tree, features, first + b).missing]
+        if lost >= 0:
+            waiting.append(("node", first + lost, depth + 1, "ELSE "))
+        for b in reversed(branches):
+            test = where(condition_of(tree, features, first + b), feature)
+            waiting.append(("node", first + b, depth + 1, f"WHEN {test} THEN "))
+    return "\n".join(lines)
+
+
+def _summed(model: Any, answers: list[Any]) -> str:
+    """Of each leaf its answer times the share of the row that comes to it."""
+    tree, features = model.tree_, model._features
+    shares = shares_of(tree, model._node_weights)
+    terms = []
+    for leaf in tree.leaves.tolist():
+        if answers[leaf] == 0 or (leaf and model._node_weights[leaf] <= 0 and not _reachable(tree, leaf)):
+            continue
+        factors = [_share(tree, features, shares, k) for k in tree.path(leaf)[1:]]
+        terms.append(" * ".join([*factors, literal(float(answers[leaf]))]))
+    return "(" + "\n + ".join(terms or [literal(0.0)]) + ")"
+
+
+def _reachable(tree: Any, leaf: int) -> bool:
+    """Whether a value leads to a leaf, though no training row did."""
+    return bool(tree.parent[leaf] >= 0)
+
+
+def _share(tree: Any, features: Any, shares: Any, k: int) -> str:
+    """Which share of a row goes down to a node from its parent."""
+    parent = int(tree.parent[k])
+    feature = features[tree.attribute[parent]]
+    condition = condition_of(tree, features, k)
+    lost = int(tree.missing[parent])
+    known = _known(tree, parent, feature)
+    inside = "1e0" if not condition.missing else "0e0"
+    gap = literal(float(shares[k])) if lost < 0 else "1e0" if int(tree.children[parent]) + lost == k else "0e0"
+    if condition.missing:
+        return f"(CASE WHEN {known} THEN 0e0 ELSE {gap} END)"
+    return f"(CASE WHEN {where(condition, feature)} THEN {inside} WHEN {known} THEN 0e0 ELSE {gap} END)"
+
+
+def _known(tree: Any, k: int, feature: Feature) -> str:
+    """Whether a node can place a value: it is there, and has a branch."""
+    column = _quoted(feature.column)
+    groups = tree.groups_of(k)
+    if not len(groups):
+        return f"{column} IS NOT NULL"
+    values = feature.attribute.values  # type: ignore[union-attr]
+    lost = int(tree.missing[k])
+    placed = [literal(v) for v, b in zip(values, groups, strict=False) if b >= 0 and (b != lost or lost < 0)]
+    return f"{column} IN ({', '.join(placed)})"
+
+
+def where(condition: Condition, feature: Feature) -> str:
+    """A condition as SQL."""
+    column = _quoted(feature.column)
+    if condition.missing:
+        return f"{column} IS NULL"
+    if condition.values is not None:
+        values = [literal(v) for v in condition.values]
+        return f"{column} = {values[0]}" if len(values) == 1 else f"{column} IN ({', '.join(values)})"
+    if condition.but is not None:
+        rest = [v for v in feature.attribute.values if v not in condition.but]  # type: ignore[union-attr]
+        return f"{column} IN ({', '.join(literal(v) for v in rest)})"
+    tests = []
+    if condition.low is not None:
+        tests.append(f"{column} > {literal(condition.low)}")
+    if condition.high is not None:
+        tests.append(f"{column} <= {literal(condition.high)}")
+    return " AND ".join(tests) or f"{column} IS NOT NULL"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Any) -> str:
+    """A value as SQL: a float always as one, in brackets if it is negative."""
+    if isinstance(value, bool | np.bool_):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | np.integer):
+        return str(int(value)) if value >= 0 else f"({int(value)})"
+    if isinstance(value, float | np.floating):
+        text = repr(float(value))
+        text = text if "e" in text else f"{text}e0"
+        return f"({text})" if value < 0 else text
+    return "'" + str(value).replace("'", "''") + "'"
