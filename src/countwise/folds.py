@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import OptionError, TooFewRows
 
-__all__ = ["alike", "dealt", "splits_of"]
+__all__ = ["by_content", "dealt", "splits_of"]
 
 Rows = NDArray[Any]
 
@@ -55,7 +55,7 @@ def dealt(groups: Rows, hands: int, n_rows: int, strata: Rows | None = None, see
     n_groups = int(groups.max(initial=-1)) + 1
     if n_groups < hands:
         raise TooFewRows(
-            f"{n_groups} different rows cannot be split into {hands} folds (n_samples={n_rows}).",
+            f"{n_groups} rows that differ cannot be split into {hands} folds (n_samples={n_rows}).",
             hint="give a smaller cv.",
         )
     turn = np.empty(n_groups, dtype=np.intp)
@@ -71,14 +71,21 @@ def dealt(groups: Rows, hands: int, n_rows: int, strata: Rows | None = None, see
     return fold[groups]
 
 
-def alike(columns: Sequence[Rows]) -> Rows:
-    """The group of each row, such that rows with the same cells are of one; the order of the rows does not matter."""
+def by_content(columns: Sequence[Rows], *, together: bool = False) -> Rows:
+    """A number for each row, from 0 on, that depends on its cells alone: rows in another order are dealt alike.
+
+    Equal rows have one number if they are to be taken together, else numbers in a row.
+    """
     key = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
         numbers = column.astype(np.float64) + 0.0  # no negative zero
         numbers[np.isnan(numbers)] = np.nan  # one kind of missing
         key = _mixed(key ^ numbers.view(np.uint64))
-    return np.unique(key, return_inverse=True)[1].ravel()
+    if together:
+        return np.unique(key, return_inverse=True)[1].ravel()
+    place = np.empty(len(key), dtype=np.intp)
+    place[np.argsort(key, kind="stable")] = np.arange(len(key))
+    return place
 
 
 def _mixed(key: NDArray[np.uint64]) -> NDArray[np.uint64]:

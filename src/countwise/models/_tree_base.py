@@ -112,7 +112,7 @@ class TreeModel:
         }
         target, told, n_classes = self._target(rows)
         weights = self._weights(rows.weights, told, target)
-        ground = Ground(features, columns_of(features, table), told, weights, n_classes)
+        ground = Ground(features, columns_of(features, table), told, weights, n_classes, rows.places, rows.n_given)
         found |= {"target_": target, "_label_type": rows.label_type}
         return found | pruned(self, ground, self._criterion(), self._splitting(), self._stopping())
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from countwise import progress
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.folds import alike, splits_of
+from countwise.folds import by_content, splits_of
 from countwise.trees.criteria import Criterion
 from countwise.trees.ground import Ground, Splitting
 from countwise.trees.paths import land
@@ -37,8 +37,9 @@ def pruned(
     if rule == "reduced_error":
         share = _between("validation_fraction", model.validation_fraction, 1.0)
         held = _held_out(ground, share, model.random_state)
-        tree = ground.take(~held).grow(criterion, splitting, stopping)
-        return {"tree_": prune_by_errors(tree, _errors(tree, ground.take(held), criterion)), "held_out_": held}
+        weights = np.ones(ground.n_rows, dtype=np.int64) if ground.weights is None else ground.weights
+        tree = ground.weighed(weights - held).grow(criterion, splitting, stopping)
+        return {"tree_": prune_by_errors(tree, _errors(tree, ground.weighed(held), criterion))}
     if rule == "cost_complexity":
         return _by_complexity(model, ground, criterion, splitting, stopping)
     known = ("reduced_error", "cost_complexity") if criterion.numbers else _RULES
@@ -54,18 +55,25 @@ def _between(name: str, value: Any, most: float, *, closed: bool = False) -> flo
     return float(value)
 
 
-def _held_out(ground: Ground, share: float, seed: Any) -> NDArray[np.bool_]:
-    """Rows to be held out, as many of each class; equal rows together, so that their order does not matter."""
-    random = np.random.default_rng(seed)
-    groups = alike([*ground.columns, ground.told])
-    turn = random.permutation(int(groups.max()) + 1)[groups]
-    held = np.zeros(ground.n_rows, dtype=bool)
-    strata = np.zeros(ground.n_rows, dtype=np.intp) if not ground.n_classes else ground.told
+def _held_out(ground: Ground, share: float, seed: Any) -> NDArray[Any]:
+    """Which weight of each row is held out, the same share of each class.
+
+    Rows are taken by their content, so that their order does not matter; of a row of weight n, or of n equal rows,
+    some may be held out and some not.
+    """
+    same = by_content([*ground.columns, ground.told], together=True)
+    turn = np.random.default_rng(seed).permutation(int(same.max()) + 1)[same]
+    weights = np.ones(ground.n_rows, dtype=np.int64) if ground.weights is None else ground.weights
+    strata = ground.told if ground.n_classes else np.zeros(ground.n_rows, dtype=np.intp)
+    held = np.zeros_like(weights)
     for c in np.unique(strata):
         rows = np.flatnonzero(strata == c)
-        turns = np.unique(turn[rows])
-        held[rows[np.isin(turn[rows], turns[: round(share * len(turns))])]] = True
-    if not held.any() or held.all():
+        rows = rows[np.argsort(turn[rows], kind="stable")]
+        w = weights[rows]
+        limit = share * w.sum()
+        limit = round(float(limit)) if w.dtype.kind == "i" else limit
+        held[rows] = np.clip(limit - (np.cumsum(w) - w), 0, w)
+    if not held.any() or not (weights - held).any():
         raise TableError(
             f"No rows can be held out of {ground.n_rows} (n_samples={ground.n_rows}).",
             hint="give more rows, another validation_fraction, or another pruning.",
@@ -141,10 +149,18 @@ def _held_out_errors(
 
 
 def _folds(model: Any, ground: Ground) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    strata = ground.told if ground.n_classes else None
-    return splits_of(
-        model.cv, ground.n_rows, lambda: alike([*ground.columns, ground.told]), strata, model.random_state
-    )
+    """Rows to grow from and rows to try on; splits that are given number the rows of the user's table."""
+    cv, places = model.cv, ground.places
+    if places is not None and not isinstance(cv, int | np.integer | str) and not hasattr(cv, "split"):
+        where = np.full(ground.n_given, -1, dtype=np.intp)
+        where[places] = np.arange(ground.n_rows)
+        pairs = splits_of(cv, ground.n_given, lambda: places)
+        return [(where[a][where[a] >= 0], where[b][where[b] >= 0]) for a, b in pairs]
+
+    def content() -> NDArray[Any]:
+        return by_content([*ground.columns, ground.told])
+
+    return splits_of(cv, ground.n_rows, content, ground.told if ground.n_classes else None, model.random_state)
 
 
 def _along(tree: Tree, path: Path, errors: Floats, alphas: Floats) -> Floats:

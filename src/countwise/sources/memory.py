@@ -45,6 +45,8 @@ class Memory:
         Where the rows stood in the user's table; None if none was left out.
     known : bool
         Whether the user gave classes; if not, all rows are of one.
+    n_given : int
+        How many rows the user's table had.
     """
 
     frame: Frame
@@ -55,6 +57,7 @@ class Memory:
     label_type: np.dtype[Any] | None = None
     places: NDArray[Any] | None = None
     known: bool = True
+    n_given: int = 0
 
     def counted_as_given(self, error: CountwiseError) -> CountwiseError:
         """An error about one of these rows, with the row's number in the table that the user gave."""
@@ -236,11 +239,12 @@ def _keep(
     if weights is not None and not weights.all():
         keep = weights != 0 if keep is None else keep & (weights != 0)
     if keep is None:
-        return Memory(frame, target, name, weights)
+        return Memory(frame, target, name, weights, n_given=frame.n_rows)
     if whole and not keep.any():
         raise TableError(f"The target {name!r} is missing in every row that has a weight.")
     kept = None if weights is None else weights[keep]
-    return Memory(frame.take(keep), taken(target, keep), name, kept, left_out, places=np.flatnonzero(keep))
+    rows = np.flatnonzero(keep)
+    return Memory(frame.take(keep), taken(target, keep), name, kept, left_out, places=rows, n_given=frame.n_rows)
 
 
 def _missing(target: Column, name: str) -> NDArray[np.bool_] | None:

@@ -70,6 +70,10 @@ class Ground:
         The weight of each row.
     n_classes : int
         0 if numbers are told.
+    places : ndarray or None
+        Where the rows stood in the user's table; None if all of them are here.
+    n_given : int
+        How many rows the user's table had.
     """
 
     features: Sequence[Feature]
@@ -77,6 +81,8 @@ class Ground:
     told: NDArray[Any]
     weights: NDArray[Any] | None
     n_classes: int
+    places: NDArray[Any] | None = None
+    n_given: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -92,6 +98,10 @@ class Ground:
         """Some rows."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, columns=[c[rows] for c in self.columns], told=self.told[rows], weights=weights)
+
+    def weighed(self, weights: NDArray[Any]) -> Ground:
+        """The rows that have a weight, with these weights."""
+        return replace(self, weights=weights).take(np.flatnonzero(weights > 0))
 
     def grow(self, criterion: Criterion, splitting: Splitting, settings: dict[str, Any]) -> Tree:
         """A tree of all rows."""
