@@ -70,9 +70,10 @@ def _held_out(ground: Ground, share: float, seed: Any) -> NDArray[Any]:
         rows = np.flatnonzero(strata == c)
         rows = rows[np.argsort(turn[rows], kind="stable")]
         w = weights[rows]
-        limit = share * w.sum()
-        limit = round(float(limit)) if w.dtype.kind == "i" else limit
-        held[rows] = np.clip(limit - (np.cumsum(w) - w), 0, w)
+        # every so many-th row in that order, so that of many equal ones the same share is held out
+        ends = np.floor(share * np.cumsum(w if w.dtype.kind == "i" else np.ones(len(w))) + 0.5)
+        taken = np.diff(ends, prepend=0.0)
+        held[rows] = taken if w.dtype.kind == "i" else w * taken
     if not held.any() or not (weights - held).any():
         raise TableError(
             f"No rows can be held out of {ground.n_rows} (n_samples={ground.n_rows}).",
