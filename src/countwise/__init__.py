@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         ParzenDensity,
         PrototypeClassifier,
     )
-    from countwise.models.tree_estimators import TreeClassifier, TreeRegressor
+    from countwise.models.tree_estimators import RuleClassifier, TreeClassifier, TreeRegressor
     from countwise.schema import Schema
     from countwise.selection.embedded import EmbeddedSelector
     from countwise.selection.filters import pmi, scores
@@ -72,6 +72,7 @@ __all__ = [
     "PrototypeClassifier",
     "Ranges",
     "Rows",
+    "RuleClassifier",
     "Scatter",
     "Schema",
     "Text",
@@ -104,7 +105,7 @@ _HOMES = {
     "countwise.models.row_estimators": (
         "DiscriminantClassifier", "ParzenClassifier", "ParzenDensity", "PrototypeClassifier",
     ),
-    "countwise.models.tree_estimators": ("TreeClassifier", "TreeRegressor"),
+    "countwise.models.tree_estimators": ("RuleClassifier", "TreeClassifier", "TreeRegressor"),
     "countwise.schema": ("Schema",),
     "countwise.selection.embedded": ("EmbeddedSelector",),
     "countwise.selection.filters": ("pmi", "scores"),

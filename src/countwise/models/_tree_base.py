@@ -26,7 +26,7 @@ from countwise.trees.paths import Landing, land
 from countwise.trees.ranges import RULES
 from countwise.trees.tree import Tree
 
-__all__ = ["BLOCK", "TreeModel"]
+__all__ = ["BLOCK", "TreeModel", "check_number"]
 
 BLOCK = 1 << 15  # rows asked at a time
 _WORDS = {"entropy": "gain", "log_loss": "gain", "squared_error": "variance"}
@@ -114,7 +114,11 @@ class TreeModel:
         weights = self._weights(rows.weights, told, target)
         ground = Ground(features, columns_of(features, table), told, weights, n_classes, rows.places, rows.n_given)
         found |= {"target_": target, "_label_type": rows.label_type}
-        return found | pruned(self, ground, self._criterion(), self._splitting(), self._stopping())
+        return found | self._learned(ground, target)
+
+    def _learned(self, ground: Ground, target: Any) -> dict[str, Any]:
+        """What is learned beside what the columns are: the tree."""
+        return pruned(self, ground, self._criterion(), self._splitting(), self._stopping())
 
     def _target(self, rows: Memory) -> tuple[Any, NDArray[Any], int]:
         raise NotImplementedError
@@ -155,12 +159,12 @@ class TreeModel:
             missing=("fractions", "branch", "majority"),
             unseen=("ignore", "error"),
         )
-        _check_number("max_depth", self.max_depth, 0, none=True, whole=True)
-        _check_number("min_samples_split", self.min_samples_split, 1)
-        _check_number("min_samples_leaf", self.min_samples_leaf, 0, above=True)
-        _check_number("min_gain", self.min_gain, 0)
-        _check_number("max_branches", self.max_branches, 2, whole=True)
-        _check_number("max_bins", self.max_bins, 2, most=255, whole=True)
+        check_number("max_depth", self.max_depth, 0, none=True, whole=True)
+        check_number("min_samples_split", self.min_samples_split, 1)
+        check_number("min_samples_leaf", self.min_samples_leaf, 0, above=True)
+        check_number("min_gain", self.min_gain, 0)
+        check_number("max_branches", self.max_branches, 2, whole=True)
+        check_number("max_bins", self.max_bins, 2, most=255, whole=True)
         if self.numeric == "ranges" and self.thresholds == "binned":
             raise OptionError(
                 "Ranges are cut on the node's own rows; they cannot be binned.", hint="thresholds='exact'."
@@ -173,7 +177,7 @@ class TreeModel:
     # -- asking ------------------------------------------------------------------
 
     def _check_fitted(self, *, answers: bool = True) -> None:
-        if not hasattr(self, "tree_"):
+        if not hasattr(self, "schema_"):
             from sklearn.exceptions import NotFittedError
 
             raise NotFittedError(
@@ -255,7 +259,7 @@ def _names(frame: Frame) -> dict[str, Any]:
     return found
 
 
-def _check_number(
+def check_number(
     name: str,
     value: Any,
     least: float,

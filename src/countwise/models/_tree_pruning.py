@@ -17,7 +17,7 @@ from countwise.trees.pruning import Path, at_nodes, complexity_path, pessimistic
 from countwise.trees.tree import Tree
 from countwise.working import Grid
 
-__all__ = ["pruned"]
+__all__ = ["held_out_weights", "pruned"]
 
 Floats = NDArray[np.float64]
 _RULES = ("pessimistic", "reduced_error", "cost_complexity")
@@ -36,7 +36,7 @@ def pruned(
         return {"tree_": prune_by_errors(tree, pessimistic_errors(tree.cells, confidence))}
     if rule == "reduced_error":
         share = _between("validation_fraction", model.validation_fraction, 1.0)
-        held = _held_out(ground, share, model.random_state)
+        held = held_out_weights(ground, share, model.random_state)
         weights = np.ones(ground.n_rows, dtype=np.int64) if ground.weights is None else ground.weights
         tree = ground.weighed(weights - held).grow(criterion, splitting, stopping)
         return {"tree_": prune_by_errors(tree, _errors(tree, ground.weighed(held), criterion))}
@@ -55,7 +55,7 @@ def _between(name: str, value: Any, most: float, *, closed: bool = False) -> flo
     return float(value)
 
 
-def _held_out(ground: Ground, share: float, seed: Any) -> NDArray[Any]:
+def held_out_weights(ground: Ground, share: float, seed: Any) -> NDArray[Any]:
     """Which weight of each row is held out, the same share of each class.
 
     Rows are taken by their content, so that their order does not matter; of a row of weight n, or of n equal rows,

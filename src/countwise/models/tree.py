@@ -16,9 +16,10 @@ from countwise.errors import OptionError, listed
 from countwise.models._tree_answers import TreeAnswers
 from countwise.models._tree_base import BLOCK
 from countwise.sources import Memory
+from countwise.trees.ground import Ground
 from countwise.trees.tree import Tree
 
-__all__ = ["ClassTree", "NumberTree"]
+__all__ = ["ClassTree", "NumberTree", "labels_of"]
 
 
 class ClassTree(TreeAnswers):
@@ -104,7 +105,7 @@ class ClassTree(TreeAnswers):
     def _derive(self) -> None:
         """What follows from the tree."""
         tree = self.tree_
-        self.classes_ = _labels(self.target_, self._label_type)
+        self.classes_ = labels_of(self.target_, self._label_type)
         self._node_weights = tree.weights(numbers=False)
         self._used = np.unique(tree.attribute[tree.attribute >= 0]).tolist()
         cells = _with_parents(tree, self._node_weights)
@@ -112,6 +113,12 @@ class ClassTree(TreeAnswers):
         counts = cells + pseudo
         self._probabilities = counts / counts.sum(axis=1, keepdims=True)
         self.class_count_ = tree.cells[0].copy()
+
+    def adopt(self, ground: Ground, target: Nominal) -> None:
+        """Grow from rows that somebody else has opened."""
+        vars(self).update(self._learned(ground, target))
+        self._features, self.target_, self._label_type = list(ground.features), target, None
+        self._derive()
 
     def _smoothing_words(self) -> str:
         """How the shares in a leaf are smoothed; nothing if they are not."""
@@ -250,7 +257,8 @@ class NumberTree(TreeAnswers):
         return np.concatenate(self._answered(X, self._means))
 
 
-def _labels(target: Nominal, kind: np.dtype[Any] | None) -> NDArray[Any]:
+def labels_of(target: Nominal, kind: np.dtype[Any] | None) -> NDArray[Any]:
+    """The classes in the dtype in which the user keeps them."""
     values = list(target.values)
     if kind is not None and kind.kind in "iufbOM":
         labels = np.empty(len(values), dtype=kind)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from countwise.models.faces import Classifier, Regressor
+from countwise.models.rules import RuleList
 from countwise.models.tree import ClassTree, NumberTree
 
-__all__ = ["TreeClassifier", "TreeRegressor"]
+__all__ = ["RuleClassifier", "TreeClassifier", "TreeRegressor"]
 
 
 class TreeClassifier(Classifier, ClassTree):
@@ -170,3 +173,71 @@ class TreeRegressor(Regressor, NumberTree):
     ├─ Rainy: 35.6 (5)
     └─ Sunny: 41.8 (5)
     """
+
+
+class RuleClassifier(Classifier, RuleList):
+    """If-then rules that classify: an ordered list made from a tree, one rule for the best attribute, or one's own.
+
+    The first rule whose conditions hold decides. A condition on a missing cell does not hold, unless it says
+    that the cell is missing.
+
+    Parameters
+    ----------
+    method : {"c45", "tree", "one_r"}, default="c45"
+        The rules of a tree with conditions dropped that do not earn their keep, the most reliable first (C4.5rules);
+        the rules of a pruned tree as they are; or a rule for each value, or range, of that attribute whose
+        commonest classes err least (OneR, 001).
+    rules : RuleSet, optional
+        Rules to use as they are, in their order, as `TreeClassifier.rules` gives them; only their counts are learned.
+    simplify : {"pessimistic", "held_out", None}, default="pessimistic"
+        By which errors conditions of "c45" are dropped: pessimistic ones in the training rows, or those in
+        rows that are held out.
+    default : {"majority", "abstain"}, default="majority"
+        Where no rule holds: the commonest class of the training rows left over, or no answer (None).
+    n : float, default=6
+        For "one_r": how many rows of one class a range of numbers must hold.
+    criterion : {"gain_ratio", "gain", "gini"}, default="gain_ratio"
+        Of the tree.
+    nominal : {"multiway", "one_vs_rest", "subset"}, default="multiway"
+        Of the tree.
+    max_depth : int or None, default=None
+        Of the tree.
+    min_samples_leaf : float, default=2
+        Of the tree.
+    max_branches : int, default=1000
+        Of the tree.
+    confidence : float, default=0.25
+        Of pessimistic errors.
+    validation_fraction : float, default=0.25
+        Of each class, the share held out for "held_out".
+    random_state : int, default=0
+        The seed of rows held out.
+    smoothing : float, {"laplace"}, MEstimate or None, default=None
+        Of the class shares of a rule.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+    categorical_features : array-like, optional
+        Nominal columns as scikit-learn declares them: names, positions or a mask.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes in order.
+    rules_ : RuleSet
+        The rules in order, and the default.
+    errors_ : Grid
+        For "one_r": how much each attribute errs.
+
+    Examples
+    --------
+    >>> from countwise import RuleClassifier, samples
+    >>> weather = samples.load("weather")
+    >>> model = RuleClassifier(min_samples_leaf=1).fit(weather.frame, "play")
+    >>> print(model.rules_)
+    if outlook = overcast then play = yes  (4 rows, 100 %)
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = self.method == "one_r"  # one attribute tells what it can
+        return tags

@@ -112,6 +112,8 @@ class Condition:
         for name in ("values", "but"):
             if getattr(self, name) is not None:
                 plain[name] = list(getattr(self, name))
+        if self.said:
+            plain["said"] = self.said
         return plain | {name: getattr(self, name) for name in ("low", "high") if getattr(self, name) is not None}
 
 

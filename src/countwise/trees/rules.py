@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -161,6 +161,22 @@ class RuleSet(Sequence[Rule]):
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], classes: tuple[Any, ...], known: Container[str]) -> RuleSet:
+        """The rules that `to_dict` wrote, if they are sound."""
+        default = data["default"]
+        rules = cls(
+            str(data["target"]),
+            classes,
+            tuple(_rule_from(one) for one in data["rules"]),
+            None if default is None else _rule_from(default),
+        )
+        for rule in (*rules.rules, *([] if rules.default is None else [rules.default])):
+            odd = [c.attribute for c in rule.conditions if c.attribute not in known]
+            if odd or rule.answer not in classes or len(rule.counts) != len(classes):
+                raise ValueError("a rule does not fit the columns or the classes")
+        return rules
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
@@ -169,6 +185,19 @@ class RuleSet(Sequence[Rule]):
             "rules": [rule.to_dict() for rule in self.rules],
             "default": None if self.default is None else self.default.to_dict(),
         }
+
+
+def _rule_from(data: Mapping[str, Any]) -> Rule:
+    conditions = tuple(_condition_from(one) for one in data["if"])
+    counts = tuple(float(n) for n in data["counts"])
+    return Rule(conditions, data["then"], float(data["support"]), float(data["confidence"]), counts)
+
+
+def _condition_from(data: Mapping[str, Any]) -> Condition:
+    values, but = (tuple(data[name]) if name in data else None for name in ("values", "but"))
+    low, high = (float(data[name]) if name in data else None for name in ("low", "high"))
+    missing, said = bool(data.get("missing", False)), str(data.get("said", ""))
+    return Condition(str(data["attribute"]), values, but, low, high, missing, said)
 
 
 def rules_of(model: Any) -> RuleSet:

@@ -1,0 +1,167 @@
+"""Rules made simpler: conditions that do not earn their keep are dropped (C4.5rules)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.trees.conditions import Condition
+from countwise.trees.ground import Ground
+from countwise.trees.pruning import upper_error
+from countwise.trees.rules import Rule, RuleSet
+
+__all__ = ["Cover", "ordered", "simplified"]
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(slots=True, eq=False)
+class Cover:
+    """Which rows conditions cover, each looked at once.
+
+    Parameters
+    ----------
+    ground : Ground
+        The rows.
+    """
+
+    ground: Ground
+    _masks: dict[Condition, Mask] = field(default_factory=dict, repr=False)
+    _places: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def of(self, condition: Condition) -> Mask:
+        """The rows for which a condition holds."""
+        found = self._masks.get(condition)
+        if found is None:
+            self._places = self._places or {f.name: j for j, f in enumerate(self.ground.features)}
+            j = self._places[condition.attribute]
+            found = condition.holds(self.ground.columns[j], self.ground.features[j])
+            self._masks[condition] = found
+        return found
+
+    def all_of(self, conditions: Sequence[Condition]) -> Mask:
+        """The rows for which all conditions hold."""
+        rows = np.ones(self.ground.n_rows, dtype=bool)
+        for condition in conditions:
+            rows &= self.of(condition)
+        return rows
+
+    def counts(self, rows: Mask) -> NDArray[np.float64]:
+        """The weight of each class in some rows."""
+        weights = None if self.ground.weights is None else self.ground.weights[rows]
+        return np.bincount(self.ground.told[rows], weights=weights, minlength=self.ground.n_classes).astype(
+            np.float64
+        )
+
+
+def simplified(rules: RuleSet, cover: Cover, confidence: float | None) -> RuleSet:
+    """Rules whose conditions all earn their keep, each rule once.
+
+    Of each rule, the condition is dropped without which it errs least, as long as it then errs no more than with it.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    cover : Cover
+        The rows to judge by.
+    confidence : float or None
+        Errors are pessimistic, with this confidence; None counts them as they are, on rows that were held out.
+    """
+    found: dict[tuple[frozenset[Condition], Any], Rule] = {}
+    for rule in rules:
+        c = rules.classes.index(rule.answer)
+        conditions = _shortened(rule.conditions, c, cover, confidence)
+        key = (frozenset(conditions), rule.answer)
+        if key not in found:
+            found[key] = Rule(tuple(conditions), rule.answer, rule.support, rule.confidence, rule.counts)
+    return RuleSet(rules.target, rules.classes, tuple(found.values()))
+
+
+def _shortened(conditions: Sequence[Condition], c: int, cover: Cover, confidence: float | None) -> list[Condition]:
+    kept = list(conditions)
+    while kept:
+        failed = np.zeros(cover.ground.n_rows, dtype=np.int64)
+        for condition in kept:
+            failed += ~cover.of(condition)
+        inside = cover.counts(failed == 0)
+        now = _rate(inside, c, confidence)
+        # a row that fails one condition alone comes in when that one is dropped
+        without = [_rate(inside + cover.counts((failed == 1) & ~cover.of(one)), c, confidence) for one in kept]
+        best = int(np.argmin(without))
+        if without[best] > now + 1e-12:
+            return kept
+        kept.pop(best)
+    return kept
+
+
+def _rate(counts: NDArray[np.float64], c: int, confidence: float | None) -> float:
+    """How often a rule errs; one that covers nothing always does."""
+    n = float(counts.sum())
+    if n <= 0:
+        return 1.0
+    errors = n - float(counts[c])
+    if confidence is None:
+        return errors / n
+    return float(upper_error(np.array([errors]), np.array([n]), confidence)[0]) / n
+
+
+def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
+    """The rules in the order in which they are asked, and what holds where none does.
+
+    The most reliable first, by pessimistic error; rules that decide no row that the default would not decide as
+    well are taken off the end. Each rule's counts are those of the rows that it decides.
+    """
+    masks = [cover.all_of(rule.conditions) for rule in rules]
+    counts = [cover.counts(mask) for mask in masks]
+    rates = [_rate(n, rules.classes.index(rule.answer), confidence) for n, rule in zip(counts, rules, strict=True)]
+    order = sorted(range(len(rules)), key=lambda i: (rates[i], -counts[i].sum(), i))
+    free = np.ones(cover.ground.n_rows, dtype=bool)
+    list_: list[tuple[Rule, NDArray[np.float64]]] = []
+    for i in order:
+        mine = masks[i] & free
+        inside = cover.counts(mine)
+        if inside.sum() > 0:
+            list_.append((rules[i], inside))
+            free &= ~mine
+    left = cover.counts(free)
+    everything = cover.counts(np.ones(cover.ground.n_rows, dtype=bool))
+    while list_:  # what the default would answer needs no rule
+        default = int(np.argmax(left + list_[-1][1]))
+        if rules.classes[default] != list_[-1][0].answer or (left.sum() > 0 and int(np.argmax(left)) != default):
+            break
+        left = left + list_.pop()[1]
+    kept = tuple(_counted(rule, inside, rules.classes) for rule, inside in list_)
+    return RuleSet(rules.target, rules.classes, kept, otherwise(left, everything, rules.classes))
+
+
+def otherwise(left: NDArray[np.float64], everything: NDArray[np.float64], classes: tuple[Any, ...]) -> Rule:
+    """What holds where no rule does: the commonest class of the rows left over, or of all if none is."""
+    counts = left if left.sum() > 0 else everything
+    best = int(np.argmax(counts))
+    share = float(counts[best] / counts.sum())
+    return Rule((), classes[best], float(left.sum()), share, tuple(counts.tolist()))
+
+
+def _counted(rule: Rule, inside: NDArray[np.float64], classes: tuple[Any, ...]) -> Rule:
+    n = float(inside.sum())
+    right = float(inside[classes.index(rule.answer)])
+    return Rule(rule.conditions, rule.answer, n, right / n if n else 0.0, tuple(inside.tolist()))
+
+
+def counted(rules: RuleSet, cover: Cover) -> RuleSet:
+    """Rules in the order given, each with the counts of the rows that it decides."""
+    free = np.ones(cover.ground.n_rows, dtype=bool)
+    everything = cover.counts(free)
+    found = []
+    for rule in rules:
+        mine = cover.all_of(rule.conditions) & free
+        free &= ~mine
+        found.append(_counted(rule, cover.counts(mine), rules.classes))
+    return RuleSet(
+        rules.target, rules.classes, tuple(found), otherwise(cover.counts(free), everything, rules.classes)
+    )
