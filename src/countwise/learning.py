@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from countwise import progress
 from countwise.attributes import Nominal
-from countwise.bags import Text
+from countwise.bags import Block, Text
 from countwise.conditionals import plain
 from countwise.errors import CountwiseError, TableError, TooFewRows, listed, warn
 from countwise.frames import Frame
 from countwise.parts import Part, checked
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
-from countwise.tallies import Counts, Progress, Rows, Scatter, Values, fill_all
+from countwise.tallies import Counts, Progress, Rows, Scatter, Values, fill_all, tally_from
 from countwise.vectors import Vector
 
 __all__ = ["Tallying"]
@@ -313,6 +313,27 @@ class Tallying:
         own = ("_expected", "_groups", "_label_type", "_known_target", "_waiting")
         for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
             delattr(self, name)
+
+    def _state(self) -> dict[str, Any]:
+        """All that was learned beside the schema, as plain data for the model file."""
+        return {
+            "known": bool(getattr(self, "_known_target", True)),
+            "library": getattr(self, "_library", None),
+            "tallies": {name: tally.to_dict() for name, tally in self.tallies_.items()},
+        }
+
+    def _revive(self, state: Mapping[str, Any]) -> None:
+        """Take over what `_state` wrote."""
+        self._known_target = bool(state.get("known", True))
+        if state.get("library") in ("pandas", "polars", "pyarrow", "mapping"):
+            self._library = state["library"]
+        attributes: dict[str, Any] = {a.name: a for a in self.schema_.attributes}
+        attributes[self.target_.name] = self.target_
+        for part in self._parts(self.schema_, self.target_.name):
+            if isinstance(part.of, Block) or part.key not in attributes:
+                attributes[part.key] = part.of
+        self.tallies_ = {name: tally_from(data, attributes) for name, data in state["tallies"].items()}
+        self._settle()
 
     def _release(self) -> None:
         """Give back the memory of what was only needed to settle."""

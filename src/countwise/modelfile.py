@@ -1,7 +1,7 @@
 """Model files: plain JSON, checked before anything is built, written whole or not at all.
 
 A file holds the format's version, the kind of model, its settings, the schema and
-the tallies. Kinds are found in a fixed table; nothing in a file is ever looked up as
+what was learned: tallies, a tree, or rules. Kinds are found in a fixed table; nothing in a file is ever looked up as
 a class or function name, and nothing is unpickled.
 """
 
@@ -19,11 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from countwise.bags import Block
 from countwise.conditionals import plain, revived
 from countwise.errors import ModelFileError
 from countwise.schema import Schema, attribute_from
-from countwise.tallies import tally_from
 
 __all__ = ["load", "save", "write_whole"]
 
@@ -42,8 +40,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : NaiveBayesClassifier, DiscriminantClassifier, ParzenClassifier, ParzenDensity or PrototypeClassifier
-        A fitted model.
+    model : estimator
+        A fitted classifier, regressor or density.
     path : str or path
         Where to.
 
@@ -131,9 +129,7 @@ def _content(model: Any) -> dict[str, Any]:
         "left_out": int(model.n_left_out_),
         "named": hasattr(model, "feature_names_in_"),
         "features": int(model.n_features_in_),
-        "known": bool(getattr(model, "_known_target", True)),
-        "library": getattr(model, "_library", None),
-        "tallies": {name: tally.to_dict() for name, tally in model.tallies_.items()},
+        **model._state(),
     }
 
 
@@ -209,6 +205,9 @@ _KINDS = {
     "Parzen": ("parzen.ParzenBayes", "row_estimators.ParzenClassifier"),
     "ParzenDensity": ("parzen.ParzenEstimate", "row_estimators.ParzenDensity"),
     "Prototype": ("prototypes.Prototype", "row_estimators.PrototypeClassifier"),
+    "Tree": ("tree.ClassTree", "tree_estimators.TreeClassifier"),
+    "RegressionTree": ("tree.NumberTree", "tree_estimators.TreeRegressor"),
+    "Rules": ("rules.RuleList", "tree_estimators.RuleClassifier"),
 }
 
 
@@ -236,18 +235,9 @@ def _build(content: Mapping[str, Any], plain: bool) -> Any:
     model._label_type = None if content["labels"] is None else np.dtype(str(content["labels"]))
     model.n_rows_, model.n_left_out_ = int(content["rows"]), int(content["left_out"])
     model.n_features_in_ = int(content["features"])
-    model._known_target = bool(content.get("known", True))
-    if content.get("library") in ("pandas", "polars", "pyarrow", "mapping"):
-        model._library = content["library"]
     if content["named"]:
         model.feature_names_in_ = np.array(list(model.schema_), dtype=object)
-    attributes: dict[str, Any] = {a.name: a for a in model.schema_.attributes}
-    attributes[model.target_.name] = model.target_
-    for part in model._parts(model.schema_, model.target_.name):
-        if isinstance(part.of, Block) or part.key not in attributes:
-            attributes[part.key] = part.of
-    model.tallies_ = {name: tally_from(data, attributes) for name, data in content["tallies"].items()}
-    model._settle()
+    model._revive(content)
     return model
 
 

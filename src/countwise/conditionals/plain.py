@@ -27,6 +27,8 @@ def plain(value: Any) -> Any:
         return {"@": "smoothing", "epsilon": value.epsilon, "estimate": plain(value.estimate)}
     if hasattr(value, "law"):
         return {"@": "law", "law": value.law, **{f.name: plain(getattr(value, f.name)) for f in fields(value)}}
+    if hasattr(value, "as_setting"):
+        return value.as_setting()
     if isinstance(value, Mapping):
         return {"@": "mapping", "of": [[plain(k), plain(v)] for k, v in value.items()]}
     if isinstance(value, np.ndarray | np.generic):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -280,11 +281,20 @@ class RuleList(TreeModel):
         return Account(answer, float(p[best]), (section,), notes, posterior)
 
     def _state(self) -> dict[str, Any]:
-        return {"rules": self.rules_.to_dict()}
+        given = None if self.rules is None else self._counted_by_none(self.rules).to_dict()
+        return {"rules": self.rules_.to_dict(), "given": given}
+
+    def _counted_by_none(self, rules: RuleSet) -> RuleSet:
+        """Rules with a count for each class of this model, so that a file can be checked."""
+        zeros = (0.0,) * len(self.target_.values)
+        return replace(rules, rules=tuple(replace(rule, counts=zeros) for rule in rules), default=None)
 
     def _revive(self, state: Mapping[str, Any]) -> None:
         self._features = features_of(self.schema_)
-        self.rules_ = RuleSet.from_dict(state["rules"], self.target_.values, {f.name for f in self._features})
+        known = {f.name for f in self._features}
+        self.rules_ = RuleSet.from_dict(state["rules"], self.target_.values, known)
+        if state.get("given") is not None:
+            self.rules = RuleSet.from_dict(state["given"], self.target_.values, known)
         self._derive()
 
     def coverage(self, X: Any) -> float:

@@ -235,6 +235,10 @@ class RuleClassifier(Classifier, RuleList):
     >>> model = RuleClassifier(min_samples_leaf=1).fit(weather.frame, "play")
     >>> print(model.rules_)
     if outlook = overcast then play = yes  (4 rows, 100 %)
+    if outlook = rainy and windy = False then play = yes  (3 rows, 100 %)
+    if outlook = sunny and humidity > 77.5 then play = no  (3 rows, 100 %)
+    if humidity <= 77.5 then play = yes  (3 rows, 66.7 %)
+    otherwise play = no  (1 row, 100 %)
     """
 
     def __sklearn_tags__(self) -> Any:

@@ -161,6 +161,9 @@ class RuleSet(Sequence[Rule]):
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
 
+    def as_setting(self) -> None:
+        """Nothing: a model that was given rules keeps them with what it learned."""
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], classes: tuple[Any, ...], known: Container[str]) -> RuleSet:
         """The rules that `to_dict` wrote, if they are sound."""

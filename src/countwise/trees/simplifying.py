@@ -135,7 +135,9 @@ def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
         if rules.classes[default] != list_[-1][0].answer or (left.sum() > 0 and int(np.argmax(left)) != default):
             break
         left = left + list_.pop()[1]
-    kept = tuple(_counted(rule, inside, rules.classes) for rule, inside in list_)
+    kept = tuple(
+        _counted(rule, inside, _commonest(rule, inside, rules.classes), rules.classes) for rule, inside in list_
+    )
     return RuleSet(rules.target, rules.classes, kept, otherwise(left, everything, rules.classes))
 
 
@@ -147,10 +149,16 @@ def otherwise(left: NDArray[np.float64], everything: NDArray[np.float64], classe
     return Rule((), classes[best], float(left.sum()), share, tuple(counts.tolist()))
 
 
-def _counted(rule: Rule, inside: NDArray[np.float64], classes: tuple[Any, ...]) -> Rule:
+def _counted(rule: Rule, inside: NDArray[np.float64], answer: Any, classes: tuple[Any, ...]) -> Rule:
     n = float(inside.sum())
-    right = float(inside[classes.index(rule.answer)])
-    return Rule(rule.conditions, rule.answer, n, right / n if n else 0.0, tuple(inside.tolist()))
+    right = float(inside[classes.index(answer)])
+    return Rule(rule.conditions, answer, n, right / n if n else 0.0, tuple(inside.tolist()))
+
+
+def _commonest(rule: Rule, inside: NDArray[np.float64], classes: tuple[Any, ...]) -> Any:
+    """The answer of a rule, unless the rows that are left to it are mostly of another class."""
+    best = int(np.argmax(inside))
+    return rule.answer if inside[classes.index(rule.answer)] >= inside[best] else classes[best]
 
 
 def counted(rules: RuleSet, cover: Cover) -> RuleSet:
@@ -161,7 +169,7 @@ def counted(rules: RuleSet, cover: Cover) -> RuleSet:
     for rule in rules:
         mine = cover.all_of(rule.conditions) & free
         free &= ~mine
-        found.append(_counted(rule, cover.counts(mine), rules.classes))
+        found.append(_counted(rule, cover.counts(mine), rule.answer, rules.classes))
     return RuleSet(
         rules.target, rules.classes, tuple(found), otherwise(cover.counts(free), everything, rules.classes)
     )
