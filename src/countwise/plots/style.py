@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from countwise.errors import OptionError
 
 __all__ = ["DARK", "INK", "MARK", "MARKS", "PALETTE", "QUIET", "SOFT", "axes", "bare", "columns_for", "look", "mixed",
-           "pyplot", "shortened", "strength", "text_width", "wrapped"]  # fmt: skip
+           "pyplot", "shortened", "strength", "svg_text", "text_width", "wrapped", "xml"]  # fmt: skip
 
 INK, SOFT, MARK = "#1f3a5f", "#b8c4d3", "#c8102e"
 DARK, QUIET = "#222222", "#5a5a5a"
@@ -127,3 +128,13 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
         else:
             lines.append(word)
     return [line.replace("\xa0", " ") for line in lines]
+
+
+def xml(text: str) -> str:
+    """A text with its marks escaped, less the characters that XML does not have."""
+    return escape("".join(c if c >= " " and c not in "\ufffe\uffff" else " " for c in text))
+
+
+def svg_text(x: float, y: float, text: str, size: float, more: str = "") -> str:
+    """A text of an SVG; `more` is further attributes."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{more}>{xml(text)}</text>'

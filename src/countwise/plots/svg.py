@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import Any
 from zlib import crc32
 
@@ -11,7 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.plots.regions import Panel, Scene
-from countwise.plots.style import DARK, QUIET, columns_for, look, mixed, shortened, strength, text_width, wrapped
+from countwise.plots.style import (
+    DARK,
+    QUIET,
+    columns_for,
+    look,
+    mixed,
+    shortened,
+    strength,
+    svg_text,
+    text_width,
+    wrapped,
+    xml,
+)
 from countwise.working.numbers import number
 
 __all__ = ["nice_ticks", "render", "runs"]
@@ -44,7 +55,7 @@ def render(scene: Scene) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, Liberation Sans, sans-serif" '
-        f'fill="{DARK}"><title>{_xml(title)}</title><desc>{_xml(desc)}</desc>'
+        f'fill="{DARK}"><title>{xml(title)}</title><desc>{xml(desc)}</desc>'
         f'<rect width="{width}" height="{height}" fill="#fff"/>{"".join(pieces)}</svg>'
     )
 
@@ -74,12 +85,12 @@ class _Page:
             for x, code, text in line:
                 if code is not None:
                     out.append(_entry(x + 7, y, code))
-                out.append(_text(x + (0 if code is None else 18), y + 4, text, _BODY))
+                out.append(svg_text(x + (0 if code is None else 18), y + 4, text, _BODY))
         return [f'<g class="legend">{"".join(out)}</g>']
 
     def caption(self) -> list[str]:
         return [
-            _text(_EDGE, self.foot + 4 + 15 * i, line, _SMALL, f' fill="{QUIET}"')
+            svg_text(_EDGE, self.foot + 4 + 15 * i, line, _SMALL, f' fill="{QUIET}"')
             for i, line in enumerate(self.words)
         ]
 
@@ -106,8 +117,8 @@ class _Page:
             ),
             f'<rect width="{self.wide:g}" height="{self.high:g}" fill="none" stroke="{QUIET}"/>',
             self._axes(i, placed),
-            _text(0, -24, shortened(panel.title, self.wide, _HEAD * 1.06), _HEAD, ' font-weight="bold"'),
-            _text(0, -8, shortened(panel.subtitle, self.wide, _SMALL), _SMALL, f' fill="{QUIET}"'),
+            svg_text(0, -24, shortened(panel.title, self.wide, _HEAD * 1.06), _HEAD, ' font-weight="bold"'),
+            svg_text(0, -8, shortened(panel.subtitle, self.wide, _SMALL), _SMALL, f' fill="{QUIET}"'),
         ]
         return [f'<g class="panel" transform="translate({round(x)} {round(y)})">', *inner, "</g>"]
 
@@ -126,31 +137,22 @@ class _Page:
         for value, text in self.xticks:
             x = placed(np.array([value, low]))[0]
             marks.append(f"M{x:.1f} {self.high:g}v4")
-            out.append(_text(x, self.high + 17, text, _SMALL, ' text-anchor="middle"'))
+            out.append(svg_text(x, self.high + 17, text, _SMALL, ' text-anchor="middle"'))
         first = i % self.columns == 0
         for value, text in self.yticks:
             y = placed(np.array([left, value]))[1]
             marks.append(f"M0 {y:.1f}h-4")
             if first:
-                out.append(_text(-8, y + 4, text, _SMALL, ' text-anchor="end"'))
+                out.append(svg_text(-8, y + 4, text, _SMALL, ' text-anchor="end"'))
         x, y = self.scene.ground.pair
-        out.append(_text(self.wide / 2, self.high + 36, shortened(x, self.wide, _BODY), _BODY, _MIDDLE))
+        out.append(svg_text(self.wide / 2, self.high + 36, shortened(x, self.wide, _BODY), _BODY, _MIDDLE))
         if first:
             turn = f' transform="translate({_EDGE + 8 - self.left:.1f} {self.high / 2:g}) rotate(-90)"'
-            out.append(_text(0, 0, shortened(y, self.high, _BODY), _BODY, _MIDDLE + turn))
+            out.append(svg_text(0, 0, shortened(y, self.high, _BODY), _BODY, _MIDDLE + turn))
         return f'<path d="{"".join(marks)}" stroke="{QUIET}" fill="none"/><g class="axes">{"".join(out)}</g>'
 
 
 _MIDDLE = ' text-anchor="middle"'
-
-
-def _xml(text: str) -> str:
-    """A text with its marks escaped, less the characters that XML does not have."""
-    return escape("".join(c if c >= " " and c not in "\ufffe\uffff" else " " for c in text))
-
-
-def _text(x: float, y: float, text: str, size: float, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{more}>{_xml(text)}</text>'
 
 
 def _legend_lines(scene: Scene, width: float) -> list[list[tuple[float, int | None, str]]]:
