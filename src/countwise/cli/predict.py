@@ -1,4 +1,4 @@
-"""countwise predict: classify the rows of a file."""
+"""countwise predict: what a model tells of the rows of a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["command"]
 @click.option("-o", "--output", default="-", metavar="CSV", help="Where to write; standard output by default.")
 @click.option("--proba/--no-proba", default=True, show_default=True, help="Write the probability of each class too.")
 def command(model: str, file: str, output: str, proba: bool) -> None:
-    """Classify the rows of FILE by MODEL, as CSV.
+    """Classify the rows of FILE by MODEL, or tell their numbers, as CSV.
 
     \b
     countwise predict weather.json days.csv
@@ -29,6 +29,7 @@ def command(model: str, file: str, output: str, proba: bool) -> None:
     existing(file)
     with output_file(output, not_over=(file, model)) as out:
         writer = csv.writer(out, lineterminator="\n")
+        proba = proba and hasattr(fitted, "predict_proba")
         head = [fitted.target_.name, *([f"P({c})" for c in fitted.classes_] if proba else [])]
         with progress_bar(f"Reading {file}"):
             for number, piece in enumerate(read_pieces(file)):
@@ -42,7 +43,8 @@ def _lines(model: Any, piece: Any, proba: bool) -> list[list[Any]]:
     if len(next(iter(piece.values()), ())) == 0:
         return []
     if not proba:
-        return [[label] for label in model.predict(piece)]
+        return [[f"{label:.6g}" if isinstance(label, float) else label] for label in model.predict(piece).tolist()]
     shares = model.predict_proba(piece)
-    labels = model.classes_[shares.argmax(axis=1)]
+    # a list of rules may abstain, and has an answer of its own
+    labels = model.predict(piece) if hasattr(model, "rules_") else model.classes_[shares.argmax(axis=1)]
     return [[label, *(f"{p:.6g}" for p in row)] for label, row in zip(labels, shares.tolist(), strict=True)]

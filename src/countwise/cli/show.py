@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 __all__ = ["command"]
@@ -11,17 +13,29 @@ __all__ = ["command"]
 @click.argument("model")
 @click.argument("attribute", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
-def command(model: str, attribute: str | None, as_json: bool) -> None:
-    """Show the tables of MODEL: all of them, or that of one ATTRIBUTE.
+@click.option("--rules", is_flag=True, help="A tree as if-then rules.")
+@click.option("--sql", is_flag=True, help="A tree as an SQL expression.")
+@click.option("--svg", default=None, metavar="FILE", help="A tree as a picture.")
+@click.option("--depth", default=None, type=click.IntRange(min=0), help="How deep to draw a tree.")
+def command(
+    model: str, attribute: str | None, as_json: bool, rules: bool, sql: bool, svg: str | None, depth: int | None
+) -> None:
+    """Show what MODEL has learned: its tables, or that of one ATTRIBUTE; a tree, or its rules.
 
     \b
     countwise show weather.json
     countwise show weather.json outlook
+    countwise show tree.json --rules
     """
     from countwise.cli._common import echo_json
     from countwise.modelfile import load
 
     fitted = load(model, plain=True)
+    if hasattr(fitted, "tree_") or hasattr(fitted, "rules_"):
+        _show_tree(fitted, as_json, rules, sql, svg, depth, attribute)
+        return
+    if rules or sql or svg or depth is not None:
+        raise click.UsageError("--rules, --sql, --svg and --depth are for trees.")
     names = [attribute] if attribute else [fitted.target_.name, *fitted.densities_]
     tables = {name: fitted.table(name) for name in names[:200]}
     if as_json:
@@ -44,3 +58,33 @@ def command(model: str, attribute: str | None, as_json: bool) -> None:
             best = max(scores, key=lambda law: scores[law])
             told = ", ".join(f"{law} {score:.4f}" for law, score in scores.items())
             click.echo(f"{name}: {best} chosen by leave-one-out log P({fitted.target_.name} | {name}): {told}")
+
+
+def _show_tree(
+    fitted: Any, as_json: bool, rules: bool, sql: bool, svg: str | None, depth: int | None, attribute: str | None
+) -> None:
+    from countwise.cli._common import echo_json, output_file
+
+    if attribute:
+        raise click.UsageError("A tree has no table of one attribute.")
+    listed = hasattr(fitted, "rules_")
+    if listed and (sql or svg or depth is not None):
+        raise click.UsageError("--sql, --svg and --depth are for trees, not for lists of rules.")
+    if svg:
+        from countwise.plots.tree import draw_tree
+
+        with output_file(svg) as out:
+            out.write(draw_tree(fitted, max_depth=depth))
+        click.echo(f"Written to {svg}", err=svg == "-")
+        return
+    found = fitted.rules_ if listed else fitted.rules()
+    if as_json:
+        echo_json(found.to_dict())
+    elif rules or listed:
+        click.echo(str(found))
+    elif sql:
+        click.echo(fitted.to_sql())
+    else:
+        click.echo(
+            f"A tree for {fitted.target_.name!r}, from {fitted.n_rows_} rows\n\n{fitted.draw(max_depth=depth)}"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import click
@@ -25,14 +26,15 @@ __all__ = ["command"]
     "kind",
     default="naive-bayes",
     show_default=True,
-    type=click.Choice(["naive-bayes", "discriminant", "parzen", "prototype"]),
+    type=click.Choice(["naive-bayes", "discriminant", "parzen", "prototype", "tree", "regression-tree", "rules"]),
 )
 @click.option(
     "--option",
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A setting of that model: covariance=own, nominal=onehot; width=leave_one_out; center=median.",
+    help="A setting of that model: covariance=own, nominal=onehot; width=leave_one_out; center=median; "
+    "criterion=gain_ratio, pruning=pessimistic, max_depth=5; method=one_r.",
 )
 @click.option(
     "--types",
@@ -84,6 +86,7 @@ def command(
     countwise train weather.arff -y play -o weather.json
     countwise train credit.csv -y Status --law auto --missing Income
     countwise train penguins.csv -y species --model discriminant --option covariance=own,nominal=onehot
+    countwise train credit.csv -y Status --model tree --option criterion=gain_ratio,pruning=pessimistic
     """
     from countwise.cli._common import existing, pairs, pieces, progress_bar, refuse_same, types_from
     from countwise.modelfile import save
@@ -104,6 +107,8 @@ def command(
         if laws or missing or smoothing != "1":
             raise click.UsageError(f"--law, --smoothing and --missing are for naive Bayes, not for {kind}.")
         family = _families()[kind]
+        if prior and "prior" not in signature(family.__init__).parameters:
+            raise click.UsageError(f"--prior has no meaning for {kind}.")
         model = family(**settings | _options(family, options, {"types", "prior"}))
     with progress_bar(f"Reading {file}"):
         model.fit(pieces(file, target, drop), target, sample_weight=weights)
@@ -115,14 +120,21 @@ def _families() -> dict[str, Any]:
     from countwise.models.discriminant import Discriminant
     from countwise.models.parzen import ParzenBayes
     from countwise.models.prototypes import Prototype
+    from countwise.models.rules import RuleList
+    from countwise.models.tree import ClassTree, NumberTree
 
-    return {"discriminant": Discriminant, "parzen": ParzenBayes, "prototype": Prototype}
+    return {
+        "discriminant": Discriminant,
+        "parzen": ParzenBayes,
+        "prototype": Prototype,
+        "tree": ClassTree,
+        "regression-tree": NumberTree,
+        "rules": RuleList,
+    }
 
 
 def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, Any]:
     """Settings of a model as typed: numbers where they read as numbers; some have an option of their own."""
-    from inspect import signature
-
     from countwise.cli._common import pairs
     from countwise.errors import did_you_mean, listed
 
@@ -135,7 +147,7 @@ def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, An
             hint = did_you_mean(name, known) or f"there are {listed(known)}."
             raise click.UsageError(f"--option: there is no setting {name!r}; {hint}")
         try:
-            found[name] = float(text)
+            found[name] = int(text) if text.lstrip("-").isdecimal() else float(text)
         except ValueError:
             found[name] = None if text == "none" else text
     return found
@@ -163,6 +175,8 @@ def _smoothing(text: str) -> Any:
 
 
 def _summary(model: Any, output: str) -> str:
+    if hasattr(model, "tree_") or hasattr(model, "rules_"):
+        return _tree_summary(model, output)
     counts = model.class_count_
     share = counts / counts.sum()
     classes = ", ".join(f"{c} {n:g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
@@ -182,4 +196,18 @@ def _summary(model: Any, output: str) -> str:
     unused = [name for name in evidence if not model._missing_is_value(name)]
     if unused:
         lines.append(f"  Absence depends on the class in {', '.join(unused)}: --missing {unused[0]} would use it.")
+    return "\n".join([*lines, f"Written to {output}"])
+
+
+def _tree_summary(model: Any, output: str) -> str:
+    head = f"{model.n_rows_} rows, {len(model.schema_)} attributes; {model.target_.name}: "
+    if hasattr(model, "rules_"):
+        lines = [f"{head}{len(model.rules_)} rules", *(f"  {line}" for line in str(model.rules_).split("\n")[:12])]
+        more = len(model.rules_) + 1 - 12
+        lines += [f"  … and {more} more"] if more > 0 else []
+    else:
+        leaves = model.get_n_leaves()
+        lines = [f"{head}a tree of {leaves} leaves, {model.get_depth()} deep"]
+        drawing = model.draw(max_depth=None if leaves <= 20 else 2).split("\n")
+        lines += [f"  {line}" for line in drawing[:40]]
     return "\n".join([*lines, f"Written to {output}"])
