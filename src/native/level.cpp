@@ -44,6 +44,8 @@ const Kernels kernels = {
     class_scatter,
     add_quadratic,
     add_linear,
+    route_entries,
+    apply_tests,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

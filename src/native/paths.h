@@ -1,0 +1,46 @@
+// One step down a tree, for any column; shared by the kernels that ask tests.
+#pragma once
+#include "tiles.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+COUNTWISE_INLINE const char* place_of(const Column& column, size_t row) {
+    return column.data + static_cast<ptrdiff_t>(row) * column.stride;
+}
+
+COUNTWISE_INLINE double number_at(const Column& column, size_t row) {
+    const char* at = place_of(column, row);
+    switch (column.type) {
+        case Type::f64: return cell<double>(at);
+        case Type::f32: return cell<float>(at);
+        case Type::i64: return static_cast<double>(cell<int64_t>(at));
+        case Type::i32: return cell<std::int32_t>(at);
+        case Type::i16: return cell<std::int16_t>(at);
+        case Type::i8: return cell<std::int8_t>(at);
+        case Type::u64: return static_cast<double>(cell<uint64_t>(at));
+        case Type::u32: return cell<uint32_t>(at);
+        case Type::u16: return cell<std::uint16_t>(at);
+        default: return cell<std::uint8_t>(at);
+    }
+}
+
+// How many of n >= 1 ascending limits are below x.
+COUNTWISE_INLINE size_t limits_below(const double* limits, size_t n, double x) {
+    const double* at = limits;
+    while (n > 1) {
+        const size_t half = n / 2;
+        at += at[half - 1] < x ? half : 0;
+        n -= half;
+    }
+    return static_cast<size_t>(at - limits) + (*at < x);
+}
+
+COUNTWISE_INLINE void fetch(const char* at) {
+#ifdef COUNTWISE_VECTORS
+    __builtin_prefetch(at);
+#else
+    static_cast<void>(at);
+#endif
+}
+
+}  // namespace countwise::COUNTWISE_LEVEL
