@@ -218,8 +218,9 @@ struct Kernels {
     Routed (*route_entries)(const Column* columns, const Instances& instances, const std::int64_t* starts,
                             const Tests& tests);
     // Rows and first nodes may be null pointers. Returns -1, or the node that had no group for a code.
-    std::int64_t (*apply_tests)(const Column* columns, const std::uint32_t* rows, const std::int32_t* start,
-                                std::size_t n, const Tests& tests, const std::int32_t* children, std::int32_t* out);
+    std::int64_t (*apply_tests)(const Column* columns, std::size_t n_columns, const std::uint32_t* rows,
+                                const std::int32_t* start, std::size_t n, const Tests& tests,
+                                const std::int32_t* children, std::int32_t* out);
 };
 
 }  // namespace countwise

@@ -188,8 +188,9 @@ nb::object apply_tests(nb::handle columns, nb::handle rows, nb::handle nodes, st
     const nb::object out = new_array("empty", nb::int_(n), "int32");
     const Array to(out, "out");
     const std::int64_t stray = unlocked([&] {
-        return kernels().apply_tests(column.data(), row.empty() ? nullptr : row[0].data<const std::uint32_t>(), at, n,
-                                     test.tests(), child.data<const std::int32_t>(), to.data<std::int32_t>());
+        return kernels().apply_tests(column.data(), column.count(),
+                                     row.empty() ? nullptr : row[0].data<const std::uint32_t>(), at, n, test.tests(),
+                                     child.data<const std::int32_t>(), to.data<std::int32_t>());
     });
     if (stray >= 0) test.refuse_code(static_cast<std::size_t>(stray));
     return out;

@@ -1,9 +1,8 @@
 // The leaves that rows come to.
 //
 // A block of rows goes down the tree together, one node at a time: the cells of different rows do not wait for each
-// other, and a processor that looks ahead reads many of them at once. Rows that have come to their end drop out of
-// the list without a branch that could be guessed wrong. If the tests of the tree are of several kinds (types of
-// columns, limits or groups) there is a list for each, so that the kind of the next row is never a guess either.
+// other, and a processor that looks ahead reads many of them at once. There is a list of rows for each kind of test
+// that they are at (types of columns, limits or groups), so that no branch depends on what a row happens to meet.
 //
 // What a step needs is gathered in one half of a cache line for each node.
 #include "levels.h"
@@ -88,24 +87,6 @@ struct Block {
     int64_t stray;  // the node at which a code had no group
 };
 
-// One step of the rows in the list; those that have not ended remain in it. Returns how many.
-template <class Step>
-size_t step_alike(const Tree& tree, Block& block, uint16_t* list, size_t n) {
-    size_t left = 0;
-    for (size_t i = 0; i < n; ++i) {
-        const size_t r = list[i];
-        int32_t next;
-        if (!Step::step(tree, block.at[r], block.row[r], next)) {
-            block.stray = block.at[r];
-            return 0;
-        }
-        block.at[r] = next;
-        list[left] = static_cast<uint16_t>(r);
-        left += tree.kind[next] != ended;
-    }
-    return left;
-}
-
 // Lists of rows by the kind of the node that they are at.
 struct Lists {
     uint16_t rows[kinds][block_rows];
@@ -128,34 +109,12 @@ void step_mixed(const Tree& tree, Block& block, Kind kind, const Lists& now, Lis
             return;
         }
         block.at[r] = next;
-        after.add(tree.kind[next], r);
     }
+    for (size_t i = 0; i < now.count[kind]; ++i) after.add(tree.kind[block.at[list[i]]], list[i]);
 }
 
-size_t step_all(const Tree& tree, Block& block, Kind kind, uint16_t* list, size_t n) {
-    switch (kind) {
-        case f64: return step_alike<NumberStep<double>>(tree, block, list, n);
-        case f32: return step_alike<NumberStep<float>>(tree, block, list, n);
-        case codes8: return step_alike<CodeStep<uint8_t>>(tree, block, list, n);
-        case codes16: return step_alike<CodeStep<uint16_t>>(tree, block, list, n);
-        case codes32: return step_alike<CodeStep<uint32_t>>(tree, block, list, n);
-        default: return step_alike<AnyNumberStep>(tree, block, list, n);
-    }
-}
-
-// Takes a block of n rows to their ends, in a tree whose tests are all of one kind.
-void walk_alike(const Tree& tree, Block& block, Kind kind, size_t n) {
-    uint16_t list[block_rows];
-    size_t left = 0;
-    for (size_t r = 0; r < n; ++r) {
-        list[left] = static_cast<uint16_t>(r);
-        left += tree.kind[block.at[r]] != ended;
-    }
-    while (left > 0) left = step_all(tree, block, kind, list, left);
-}
-
-// The same in any tree.
-void walk_mixed(const Tree& tree, Block& block, size_t n) {
+// Takes a block of n rows to their ends.
+void walk(const Tree& tree, Block& block, size_t n) {
     Lists lists[2];
     lists[0].clear();
     for (size_t r = 0; r < n; ++r) lists[0].add(tree.kind[block.at[r]], r);
@@ -195,28 +154,29 @@ Node node_of(const Tests& tests, const int32_t* children, size_t k, const Column
     return node;
 }
 
-// Fills in the nodes and kinds; returns the kind of all inner nodes, or `kinds` if there are several.
-Kind prepare(const Column* columns, const Tests& tests, const int32_t* children, Node* nodes, uint8_t* kind) {
-    Kind all = ended;
+// Fills in the nodes and kinds.
+void prepare(const Column* columns, const Tests& tests, const int32_t* children, Node* nodes, uint8_t* kind) {
     for (size_t k = 0; k < tests.nodes; ++k) {
         kind[k] = kind[-1 - static_cast<ptrdiff_t>(k)] = ended;
         if (tests.attribute[k] < 0) continue;
         const Column& column = columns[tests.attribute[k]];
-        const Kind mine = kind_of(tests, k, column.type);
-        kind[k] = mine;
+        kind[k] = kind_of(tests, k, column.type);
         nodes[k] = node_of(tests, children, k, column);
-        all = all == ended || all == mine ? mine : kinds;
     }
-    return all;
 }
 
 }  // namespace
 
-int64_t apply_tests(const Column* columns, const uint32_t* rows, const int32_t* start, size_t n, const Tests& tests,
-                    const int32_t* children, int32_t* out) {
+int64_t apply_tests(const Column* columns, size_t n_columns, const uint32_t* rows, const int32_t* start, size_t n,
+                    const Tests& tests, const int32_t* children, int32_t* out) {
+    const Rows all{rows, start, n};
+    if (const Column* first = one_kind_of_float(columns, tests)) {
+        walk_floats(columns, n_columns, *first, all, tests, children, out);
+        return -1;
+    }
     Scratch<Node> nodes(tests.nodes);
     Scratch<uint8_t> kind(2 * tests.nodes);
-    const Kind all = prepare(columns, tests, children, nodes.get(), kind.get() + tests.nodes);
+    prepare(columns, tests, children, nodes.get(), kind.get() + tests.nodes);
     const Tree tree{nodes.get(), kind.get() + tests.nodes, columns, &tests};
     Block block;
     block.stray = -1;
@@ -224,11 +184,10 @@ int64_t apply_tests(const Column* columns, const uint32_t* rows, const int32_t* 
         const size_t count = smaller(block_rows, n - from);
         block.at = out + from;
         for (size_t r = 0; r < count; ++r) {
-            block.row[r] = rows ? rows[from + r] : from + r;
-            block.at[r] = start ? start[from + r] : 0;
+            block.row[r] = all.row(from + r);
+            block.at[r] = all.start_of(from + r);
         }
-        if (all == kinds) walk_mixed(tree, block, count);
-        else walk_alike(tree, block, all, count);
+        walk(tree, block, count);
     }
     return block.stray;
 }

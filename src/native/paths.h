@@ -43,4 +43,20 @@ COUNTWISE_INLINE void fetch(const char* at) {
 #endif
 }
 
+// Rows on their way, and the nodes where they start; the pointers may be null.
+struct Rows {
+    const uint32_t* rows;
+    const std::int32_t* start;
+    size_t n;
+
+    COUNTWISE_INLINE size_t row(size_t i) const { return rows ? rows[i] : i; }
+    COUNTWISE_INLINE std::int32_t start_of(size_t i) const { return start ? start[i] : 0; }
+};
+
+// One of the columns, if all inner nodes have one limit and ask columns of one type of floats and one stride.
+const Column* one_kind_of_float(const Column* columns, const Tests& tests);
+// apply_tests for such a tree, given that column.
+void walk_floats(const Column* columns, size_t n_columns, const Column& first, const Rows& rows, const Tests& tests,
+                 const std::int32_t* children, std::int32_t* out);
+
 }  // namespace countwise::COUNTWISE_LEVEL
