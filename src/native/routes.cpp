@@ -1,7 +1,7 @@
 // The branches that instances take at their nodes.
 //
 // The instances of a node lie in many places of the columns. Their cells are fetched a while before they are needed,
-// because the processor cannot tell where they will be.
+// those of the next nodes too, because the processor cannot tell where they will be.
 #include "levels.h"
 #include "paths.h"
 
@@ -13,7 +13,7 @@ using std::int32_t;
 using std::uint16_t;
 using std::uint8_t;
 
-constexpr size_t ahead = 32;  // entries
+constexpr size_t part = 8, ahead = 40;  // entries that are routed at once, and that are fetched before
 
 // The test of one node.
 struct Test {
@@ -60,11 +60,6 @@ int route(const Test& test, const Instances& all, size_t start, size_t stop, int
     const uint32_t* const rows = all.rows;
     int64_t found = 0;
     for (size_t i = start; i < stop; ++i) {
-        if (i + ahead < stop) {
-            const size_t later = entries[i + ahead] >> 1;
-            if (!rows) fetch(place_of(mine.column, later));
-            else if (later < all.n) fetch(place_of(mine.column, rows[later]));
-        }
         const size_t instance = entries[i] >> 1;
         if (instance >= all.n) return 2;
         const size_t row = rows ? rows[instance] : instance;
@@ -90,23 +85,67 @@ int route_node(const Test& test, const Instances& all, size_t start, size_t stop
     return route<Groups<uint32_t>, Out>(test, all, start, stop, gaps);
 }
 
+// Goes through the entries once, ahead of those who need the cells.
+class Fetcher {
+public:
+    Fetcher(const Column* columns, const Instances& all, const int64_t* starts, const Tests& tests)
+        : columns_(columns), all_(all), starts_(starts), tests_(tests), at_(starts[0]) {}
+
+    // Up to before an entry, or to the end of all.
+    void advance(int64_t until) {
+        while (at_ < until && node_ < tests_.nodes) {
+            const int64_t end = starts_[node_ + 1], stop = smaller(end, until);
+            if (tests_.attribute[node_] >= 0) fetch_part(columns_[tests_.attribute[node_]], stop);
+            at_ = stop;
+            node_ += stop == end;
+        }
+    }
+
+private:
+    // Inlined, because GCC takes a function that only fetches for one that does nothing.
+    COUNTWISE_INLINE void fetch_part(const Column& column, int64_t stop) const {
+        for (int64_t i = at_; i < stop; ++i) {
+            const size_t instance = all_.entries[i] >> 1;
+            // Any place may be fetched, but rows are read.
+            if (!all_.rows) fetch(place_of(column, instance));
+            else if (instance < all_.n) fetch(place_of(column, all_.rows[instance]));
+        }
+    }
+
+    const Column* const columns_;
+    const Instances& all_;
+    const int64_t* const starts_;
+    const Tests& tests_;
+    int64_t at_;
+    size_t node_ = 0;
+};
+
+Test test_of(const Column* columns, const Tests& tests, size_t k) {
+    const int64_t limit = tests.limit_starts[k], group = tests.group_starts[k];
+    return {columns[tests.attribute[k]],
+            tests.limits + limit,
+            tests.groups + group,
+            static_cast<size_t>(tests.limit_starts[k + 1] - limit),
+            static_cast<size_t>(tests.group_starts[k + 1] - group),
+            tests.missing[k]};
+}
+
 template <class Out>
 Routed route_all(const Column* columns, const Instances& all, const int64_t* starts, const Tests& tests) {
     Routed routed{0, 0, 0};
+    Fetcher fetcher(columns, all, starts, tests);
     for (size_t k = 0; k < tests.nodes; ++k) {
         if (tests.attribute[k] < 0) continue;
-        const int64_t limit = tests.limit_starts[k], group = tests.group_starts[k];
-        const Test test{columns[tests.attribute[k]],
-                        tests.limits + limit,
-                        tests.groups + group,
-                        static_cast<size_t>(tests.limit_starts[k + 1] - limit),
-                        static_cast<size_t>(tests.group_starts[k + 1] - group),
-                        tests.missing[k]};
-        routed.problem = route_node<Out>(test, all, static_cast<size_t>(starts[k]), static_cast<size_t>(starts[k + 1]),
-                                         routed.gaps);
-        if (routed.problem) {
-            routed.node = k;
-            break;
+        const Test test = test_of(columns, tests, k);
+        const size_t end = static_cast<size_t>(starts[k + 1]);
+        for (size_t from = static_cast<size_t>(starts[k]); from < end; from += part) {
+            const size_t stop = smaller(from + part, end);
+            fetcher.advance(static_cast<int64_t>(stop + ahead));
+            routed.problem = route_node<Out>(test, all, from, stop, routed.gaps);
+            if (routed.problem) {
+                routed.node = k;
+                return routed;
+            }
         }
     }
     return routed;
