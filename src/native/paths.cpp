@@ -16,7 +16,7 @@ using std::int32_t;
 using std::uint16_t;
 using std::uint8_t;
 
-constexpr size_t block_rows = 256;
+constexpr size_t block_rows = 128;
 
 // `ended`: a leaf, or a gap. `number`: several limits, or one with a column that is not of floats.
 enum Kind : uint8_t { ended, f64, f32, number, codes8, codes16, codes32, kinds };
@@ -85,6 +85,7 @@ struct Block {
     size_t row[block_rows];
     int32_t* at;
     int64_t stray;  // the node at which a code had no group
+    Ahead ahead;    // for the cells of the next block
 };
 
 // Lists of rows by the kind of the node that they are at.
@@ -98,10 +99,12 @@ struct Lists {
     COUNTWISE_INLINE void add(uint8_t kind, size_t r) { rows[kind][count[kind]++] = static_cast<uint16_t>(r); }
 };
 
+// One step of the rows at nodes of one kind. They are listed anew apart from the steps, which should not wait for that.
 template <class Step>
-void step_mixed(const Tree& tree, Block& block, Kind kind, const Lists& now, Lists& after) {
+void step_listed(const Tree& tree, Block& block, Kind kind, const Lists& now, Lists& after) {
     const uint16_t* list = now.rows[kind];
     for (size_t i = 0; i < now.count[kind]; ++i) {
+        if (i % 8 == 0) block.ahead.some();
         const size_t r = list[i];
         int32_t next;
         if (!Step::step(tree, block.at[r], block.row[r], next)) {
@@ -122,12 +125,12 @@ void walk(const Tree& tree, Block& block, size_t n) {
         const Lists& now = lists[turn];
         Lists& after = lists[turn ^ 1];
         after.clear();
-        step_mixed<NumberStep<double>>(tree, block, f64, now, after);
-        step_mixed<NumberStep<float>>(tree, block, f32, now, after);
-        step_mixed<AnyNumberStep>(tree, block, number, now, after);
-        step_mixed<CodeStep<uint8_t>>(tree, block, codes8, now, after);
-        step_mixed<CodeStep<uint16_t>>(tree, block, codes16, now, after);
-        step_mixed<CodeStep<uint32_t>>(tree, block, codes32, now, after);
+        step_listed<NumberStep<double>>(tree, block, f64, now, after);
+        step_listed<NumberStep<float>>(tree, block, f32, now, after);
+        step_listed<AnyNumberStep>(tree, block, number, now, after);
+        step_listed<CodeStep<uint8_t>>(tree, block, codes8, now, after);
+        step_listed<CodeStep<uint16_t>>(tree, block, codes16, now, after);
+        step_listed<CodeStep<uint32_t>>(tree, block, codes32, now, after);
         ends += after.count[ended];
     }
 }
@@ -178,6 +181,8 @@ int64_t apply_tests(const Column* columns, size_t n_columns, const uint32_t* row
     Scratch<uint8_t> kind(2 * tests.nodes);
     prepare(columns, tests, children, nodes.get(), kind.get() + tests.nodes);
     const Tree tree{nodes.get(), kind.get() + tests.nodes, columns, &tests};
+    Column used[group_columns];
+    const size_t n_used = rows ? 0 : used_columns(columns, n_columns, tests, used);
     Block block;
     block.stray = -1;
     for (size_t from = 0; from < n && block.stray < 0; from += block_rows) {
@@ -187,6 +192,10 @@ int64_t apply_tests(const Column* columns, size_t n_columns, const uint32_t* row
             block.row[r] = all.row(from + r);
             block.at[r] = all.start_of(from + r);
         }
+        const size_t next = from + count;
+        block.ahead = Ahead();
+        block.ahead.add(used, n_used, next, smaller(block_rows, n - next));
+        block.ahead.spread(block_rows / 8 * 2);
         walk(tree, block, count);
     }
     return block.stray;

@@ -83,7 +83,7 @@ void walk(const FloatTree& tree, const Column& first, const Rows& rows, const Co
             out[from + r] = rows.start_of(from + r);
         }
         Ahead ahead;
-        if (!rows.rows) ahead.add(used, n_used, next, smaller(block_rows, rows.n - next));
+        ahead.add(used, n_used, next, smaller(block_rows, rows.n - next));
         ahead.spread(block_rows / together * 2);  // most rows take more than 4 steps
         size_t left = keep_moving(tree, out + from, list, n);
         while (left > 0) {
@@ -91,21 +91,6 @@ void walk(const FloatTree& tree, const Column& first, const Rows& rows, const Co
             left = keep_moving(tree, out + from, list, left);
         }
     }
-}
-
-// The columns that are asked, or none if they are too many to be fetched before it is known which of them will be.
-size_t used_columns(const Column* columns, size_t n_columns, const Tests& tests, Column* used) {
-    Scratch<std::uint8_t> asked(n_columns);
-    for (size_t j = 0; j < n_columns; ++j) asked[j] = 0;
-    for (size_t k = 0; k < tests.nodes; ++k)
-        if (tests.attribute[k] >= 0) asked[static_cast<size_t>(tests.attribute[k])] = 1;
-    size_t n = 0;
-    for (size_t j = 0; j < n_columns; ++j) {
-        if (!asked[j]) continue;
-        if (n == group_columns) return 0;
-        used[n++] = columns[j];
-    }
-    return n;
 }
 
 // A leaf or a gap, whatever is in the column.
@@ -133,6 +118,20 @@ void fill(const Column* columns, const Tests& tests, const std::int32_t* childre
 
 }  // namespace
 
+size_t used_columns(const Column* columns, size_t n_columns, const Tests& tests, Column* used) {
+    Scratch<std::uint8_t> asked(n_columns);
+    for (size_t j = 0; j < n_columns; ++j) asked[j] = 0;
+    for (size_t k = 0; k < tests.nodes; ++k)
+        if (tests.attribute[k] >= 0) asked[static_cast<size_t>(tests.attribute[k])] = 1;
+    size_t n = 0;
+    for (size_t j = 0; j < n_columns; ++j) {
+        if (!asked[j]) continue;
+        if (n == group_columns) return 0;
+        used[n++] = columns[j];
+    }
+    return n;
+}
+
 const Column* one_kind_of_float(const Column* columns, const Tests& tests) {
     const Column* first = nullptr;
     for (size_t k = 0; k < tests.nodes; ++k) {
@@ -153,7 +152,7 @@ void walk_floats(const Column* columns, size_t n_columns, const Column& first, c
     fill(columns, tests, children, nodes.get() + tests.nodes, moves.get() + tests.nodes);
     const FloatTree tree{nodes.get() + tests.nodes, moves.get() + tests.nodes};
     Column used[group_columns];
-    const size_t n_used = used_columns(columns, n_columns, tests, used);
+    const size_t n_used = rows.rows ? 0 : used_columns(columns, n_columns, tests, used);
     if (first.type == Type::f64) walk<double>(tree, first, rows, used, n_used, out);
     else walk<float>(tree, first, rows, used, n_used, out);
 }
