@@ -215,6 +215,11 @@ struct Kernels {
                           std::uint8_t* incomplete);
     void (*add_linear)(const Column* columns, std::size_t n_columns, const double* center, const double* slopes,
                        std::size_t rows, std::size_t classes, double* out, std::uint8_t* incomplete);
+    // Whether all nodes can be asked, with branches below `most_branches` and, unless null, children after their node.
+    // The lengths of attribute, missing, starts and children are to be right.
+    bool (*good_tests)(const Column* columns, std::size_t n_columns, const Tests& tests, std::size_t n_limits,
+                       std::size_t n_groups, const std::int32_t* children, std::int64_t most_branches);
+    // Both need good tests.
     Routed (*route_entries)(const Column* columns, const Instances& instances, const std::int64_t* starts,
                             const Tests& tests);
     // Rows and first nodes may be null pointers. Returns -1, or the node that had no group for a code.

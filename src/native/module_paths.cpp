@@ -18,40 +18,31 @@ Array plain_array(nb::handle object, const std::string& name, Type type, const c
 
 std::string node_name(std::size_t k) { return "node " + std::to_string(k); }
 
-// What nodes ask. The columns' numbers of rows are to agree.
+// What nodes ask of columns whose numbers of rows agree. Children may be a null pointer; no branch is as high as
+// `most_branches`.
 class TestArrays {
 public:
-    TestArrays(nb::handle object, const Columns& columns, std::size_t nodes)
+    TestArrays(nb::handle object, const Columns& columns, std::size_t nodes, const std::int32_t* children,
+               std::int64_t most_branches)
         : columns_(columns), arrays_(arrays_of(object)), tests_(tests_of(nodes)) {
         const std::size_t lengths[6] = {nodes, 0, nodes + 1, 0, nodes + 1, nodes};
         for (std::size_t i = 0; i < 6; ++i)
-            if (lengths[i]) check_rows(names[i], arrays_[i].size(), lengths[i]);
-        check_starts(tests_.limit_starts, names[2], arrays_[1].size());
-        check_starts(tests_.group_starts, names[4], arrays_[3].size());
-        for (std::size_t k = 0; k < nodes; ++k)
-            if (tests_.attribute[k] >= 0) check_node(k);
+            if (i != 1 && i != 3) check_rows(names[i], arrays_[i].size(), lengths[i]);
+        if (!kernels().good_tests(columns.data(), columns.count(), tests_, arrays_[1].size(), arrays_[3].size(),
+                                  children, most_branches))
+            refuse(children, most_branches);
     }
 
     const Tests& tests() const { return tests_; }
-    std::int64_t limits(std::size_t k) const { return tests_.limit_starts[k + 1] - tests_.limit_starts[k]; }
-    std::int64_t groups(std::size_t k) const { return tests_.group_starts[k + 1] - tests_.group_starts[k]; }
-
-    // The highest branch of an inner node; below 0 if there is none.
-    std::int64_t highest_branch(std::size_t k) const {
-        if (limits(k)) return std::max<std::int64_t>(limits(k), tests_.missing[k]);
-        std::int64_t highest = -1;
-        for (std::int64_t g = tests_.group_starts[k]; g < tests_.group_starts[k + 1]; ++g)
-            highest = std::max<std::int64_t>(highest, tests_.groups[g]);
-        return highest;
-    }
 
     [[noreturn]] void refuse_code(std::size_t k) const {
         refuse_value("column " + std::to_string(tests_.attribute[k]) + " holds a code too high; " + node_name(k) +
-                     " has " + std::to_string(groups(k)) + " groups");
+                     " has " + std::to_string(tests_.group_starts[k + 1] - tests_.group_starts[k]) + " groups");
     }
 
 private:
-    static constexpr const char* names[6] = {"attribute", "limits", "limit_starts", "groups", "group_starts", "missing"};
+    static constexpr const char* names[6] = {"attribute", "limits",       "limit_starts",
+                                             "groups",    "group_starts", "missing"};
 
     static std::vector<Array> arrays_of(nb::handle object) {
         constexpr Type types[6] = {Type::i32, Type::f64, Type::i64, Type::i32, Type::i64, Type::i32};
@@ -72,6 +63,37 @@ private:
         return {arrays_[0].data<const std::int32_t>(), arrays_[1].data<const double>(),
                 arrays_[2].data<const std::int64_t>(), arrays_[3].data<const std::int32_t>(),
                 arrays_[4].data<const std::int64_t>(), arrays_[5].data<const std::int32_t>(), nodes};
+    }
+
+    std::int64_t limits(std::size_t k) const { return tests_.limit_starts[k + 1] - tests_.limit_starts[k]; }
+
+    // The highest branch of an inner node; below 0 if there is none.
+    std::int64_t highest_branch(std::size_t k) const {
+        if (limits(k)) return std::max<std::int64_t>(limits(k), tests_.missing[k]);
+        std::int64_t highest = -1;
+        for (std::int64_t g = tests_.group_starts[k]; g < tests_.group_starts[k + 1]; ++g)
+            highest = std::max<std::int64_t>(highest, tests_.groups[g]);
+        return highest;
+    }
+
+    // Says what is wrong.
+    [[noreturn]] void refuse(const std::int32_t* children, std::int64_t most_branches) const {
+        check_starts(tests_.limit_starts, names[2], arrays_[1].size());
+        check_starts(tests_.group_starts, names[4], arrays_[3].size());
+        for (std::size_t k = 0; k < tests_.nodes; ++k) {
+            if (tests_.attribute[k] < 0) continue;
+            check_node(k);
+            const std::int64_t highest = highest_branch(k);
+            if (highest >= most_branches)
+                refuse_value("branch " + std::to_string(highest) + " of " + node_name(k) +
+                             " is too high for the type of branch");
+            // Children come after their parents, so that every path has an end.
+            if (children && highest >= 0 &&
+                (children[k] <= static_cast<std::int64_t>(k) ||
+                 children[k] + highest >= static_cast<std::int64_t>(tests_.nodes)))
+                refuse_value("the children of " + node_name(k) + " are not among the nodes after it");
+        }
+        refuse_value("the tests changed while they were looked at");
     }
 
     void check_starts(const std::int64_t* starts, const char* name, std::size_t length) const {
@@ -106,12 +128,8 @@ Array branch_array(nb::handle object) {
     return Array(object, "branch", true);
 }
 
-void check_branches(const TestArrays& tests, Type type) {
-    const std::int64_t every = type == Type::u8 ? UINT8_MAX : type == Type::u16 ? UINT16_MAX : UINT32_MAX;
-    for (std::size_t k = 0; k < tests.tests().nodes; ++k)
-        if (tests.tests().attribute[k] >= 0 && tests.highest_branch(k) >= every)
-            refuse_value("branch " + std::to_string(tests.highest_branch(k)) + " of " + node_name(k) +
-                         " is too high for the type of branch");
+std::int64_t highest_number(Type type) {
+    return type == Type::u8 ? UINT8_MAX : type == Type::u16 ? UINT16_MAX : UINT32_MAX;
 }
 
 std::int64_t route_entries(nb::handle columns, nb::handle entries, nb::handle starts, nb::handle tests,
@@ -126,8 +144,7 @@ std::int64_t route_entries(nb::handle columns, nb::handle entries, nb::handle st
     if (first[0] < 0 || first[nodes] > static_cast<std::int64_t>(entry.size()) ||
         !std::is_sorted(first, first + nodes + 1))
         refuse_value("starts must ascend from 0 to at most " + std::to_string(entry.size()));
-    const TestArrays test(tests, column, nodes);
-    check_branches(test, to.type());
+    const TestArrays test(tests, column, nodes, nullptr, highest_number(to.type()));
     std::vector<Array> row;
     if (!rows.is_none()) row.push_back(plain_array(rows, "rows", Type::u32, "uint32"));
     const Column written = to.column();
@@ -138,22 +155,11 @@ std::int64_t route_entries(nb::handle columns, nb::handle entries, nb::handle st
                               to.data<char>(),
                               written.stride,
                               written.type};
-    const Routed routed = unlocked([&] { return kernels().route_entries(column.data(), instances, first, test.tests()); });
+    const Routed routed =
+        unlocked([&] { return kernels().route_entries(column.data(), instances, first, test.tests()); });
     if (routed.problem == 1) test.refuse_code(routed.node);
     if (routed.problem == 2) refuse_value("entries of " + node_name(routed.node) + " are beyond the rows or branches");
     return routed.gaps;
-}
-
-void check_children(const TestArrays& tests, const std::int32_t* children) {
-    const std::int64_t nodes = static_cast<std::int64_t>(tests.tests().nodes);
-    for (std::int64_t k = 0; k < nodes; ++k) {
-        if (tests.tests().attribute[k] < 0) continue;
-        const std::int64_t highest = tests.highest_branch(static_cast<std::size_t>(k));
-        // Children come after their parents, so that every path has an end.
-        if (highest >= 0 && (children[k] <= k || children[k] + highest >= nodes))
-            refuse_value("the children of " + node_name(static_cast<std::size_t>(k)) +
-                         " are not among the nodes after it");
-    }
 }
 
 nb::object apply_tests(nb::handle columns, nb::handle rows, nb::handle nodes, std::size_t n, nb::handle tests,
@@ -162,8 +168,7 @@ nb::object apply_tests(nb::handle columns, nb::handle rows, nb::handle nodes, st
     const Array child = plain_array(children, "children", Type::i32, "int32");
     const std::size_t n_rows = rows_of(column), n_nodes = child.size();
     if (n_nodes > INT32_MAX) refuse_value("a tree has at most 2**31 - 1 nodes");
-    const TestArrays test(tests, column, n_nodes);
-    check_children(test, child.data<const std::int32_t>());
+    const TestArrays test(tests, column, n_nodes, child.data<const std::int32_t>(), INT64_MAX);
     std::vector<Array> row, start;
     if (!rows.is_none()) {
         row.push_back(plain_array(rows, "rows", Type::u32, "uint32"));
