@@ -101,6 +101,34 @@ struct LeftOut {
     double n, mean, m2, spread, middle;
 };
 
+// What the nodes of a tree ask, as six arrays; their words are those of countwise/_kernels/reference_trees.py.
+struct Tests {
+    const std::int32_t* attribute;
+    const double* limits;
+    const std::int64_t* limit_starts;
+    const std::int32_t* groups;
+    const std::int64_t* group_starts;
+    const std::int32_t* missing;
+    std::size_t nodes;
+};
+
+// Entries of instances 0 .. n - 1 on rows below n_rows, and where their branches are to be written.
+struct Instances {
+    const std::uint32_t* entries;
+    const std::uint32_t* rows;  // or a null pointer: instance i is row i
+    std::size_t n, n_rows;
+    char* branch;
+    std::ptrdiff_t stride;
+    Type type;
+};
+
+// The problem is 0 if all went well, 1 for a code without a group, 2 for an instance or row that is not there.
+struct Routed {
+    std::int64_t gaps;
+    int problem;
+    std::size_t node;  // where the problem was met
+};
+
 // An int return is 0 if all went well, or 1 + the number of the column that holds a code out of range.
 struct Kernels {
     const char* name;
@@ -187,6 +215,17 @@ struct Kernels {
                           std::uint8_t* incomplete);
     void (*add_linear)(const Column* columns, std::size_t n_columns, const double* center, const double* slopes,
                        std::size_t rows, std::size_t classes, double* out, std::uint8_t* incomplete);
+    // Whether all nodes can be asked, with branches below `most_branches` and, unless null, children after their node.
+    // The lengths of attribute, missing, starts and children are to be right.
+    bool (*good_tests)(const Column* columns, std::size_t n_columns, const Tests& tests, std::size_t n_limits,
+                       std::size_t n_groups, const std::int32_t* children, std::int64_t most_branches);
+    // Both need good tests.
+    Routed (*route_entries)(const Column* columns, const Instances& instances, const std::int64_t* starts,
+                            const Tests& tests);
+    // Rows and first nodes may be null pointers. Returns -1, or the node that had no group for a code.
+    std::int64_t (*apply_tests)(const Column* columns, std::size_t n_columns, const std::uint32_t* rows,
+                                const std::int32_t* start, std::size_t n, const Tests& tests,
+                                const std::int32_t* children, std::int32_t* out);
 };
 
 }  // namespace countwise

@@ -44,6 +44,9 @@ const Kernels kernels = {
     class_scatter,
     add_quadratic,
     add_linear,
+    good_tests,
+    route_entries,
+    apply_tests,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

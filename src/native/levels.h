@@ -61,5 +61,10 @@ void add_quadratic(const Column* columns, size_t n_columns, const double* center
                    size_t height, size_t rows, size_t classes, double* out, std::uint8_t* incomplete);
 void add_linear(const Column* columns, size_t n_columns, const double* center, const double* slopes, size_t rows,
                 size_t classes, double* out, std::uint8_t* incomplete);
+bool good_tests(const Column* columns, size_t n_columns, const Tests& tests, size_t n_limits, size_t n_groups,
+                const std::int32_t* children, int64_t most_branches);
+Routed route_entries(const Column* columns, const Instances& instances, const int64_t* starts, const Tests& tests);
+int64_t apply_tests(const Column* columns, size_t n_columns, const uint32_t* rows, const std::int32_t* start, size_t n,
+                    const Tests& tests, const std::int32_t* children, std::int32_t* out);
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -15,6 +15,9 @@ from countwise._kernels.reference import (
     add_quadratic as add_quadratic,
 )
 from countwise._kernels.reference import (
+    apply_tests as apply_tests,
+)
+from countwise._kernels.reference import (
     argmax_rows as argmax_rows,
 )
 from countwise._kernels.reference import (
@@ -97,6 +100,9 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     product_order as product_order,
+)
+from countwise._kernels.reference import (
+    route_entries as route_entries,
 )
 from countwise._kernels.reference import (
     sum_log_share as sum_log_share,
