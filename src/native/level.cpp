@@ -44,6 +44,11 @@ const Kernels kernels = {
     class_scatter,
     add_quadratic,
     add_linear,
+    presort,
+    part_room,
+    part_segments,
+    best_thresholds,
+    best_thresholds_of_numbers,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -61,5 +61,12 @@ void add_quadratic(const Column* columns, size_t n_columns, const double* center
                    size_t height, size_t rows, size_t classes, double* out, std::uint8_t* incomplete);
 void add_linear(const Column* columns, size_t n_columns, const double* center, const double* slopes, size_t rows,
                 size_t classes, double* out, std::uint8_t* incomplete);
+size_t presort(Column column, size_t rows, uint32_t* entries);
+int64_t part_room(const Segments& from, const Parting& parting);
+int64_t part_segments(const Segments& from, const Parting& parting, uint32_t* entries, int64_t* starts);
+int best_thresholds(const Segments& segments, const Labels& labels, bool entropy, double least, int64_t* places,
+                    double* gains);
+int best_thresholds_of_numbers(const Segments& segments, const Answers& answers, bool deviations, double least,
+                               int64_t* places, double* gains);
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -24,5 +24,6 @@ void define_pairs(nb::module_& m);
 void define_products(nb::module_& m);
 void define_scores(nb::module_& m);
 void define_scatter(nb::module_& m);
+void define_thresholds(nb::module_& m);
 
 }  // namespace countwise
