@@ -82,6 +82,10 @@ struct Ratios {
             store(s.gains + i, ((load(s.left + i) / a + load(s.right + i) / (all - a)) - whole) / all);
         }
     }
+    COUNTWISE_INLINE double gain(const Sides& s, size_t i) const {
+        const double a = s.n_left[i];
+        return ((s.left[i] / a + s.right[i] / (n - a)) - base) / n;
+    }
 };
 
 // The gain is (left - base) / n.
@@ -98,6 +102,7 @@ struct Differences {
         const vd all = splat(n), whole = splat(base);
         for (size_t i = 0; i < m; i += lanes) store(s.gains + i, (load(s.left + i) - whole) / all);
     }
+    COUNTWISE_INLINE double gain(const Sides& s, size_t i) const { return (s.left[i] - base) / n; }
 };
 
 template <bool Entropy>
@@ -120,16 +125,22 @@ struct Best {
     // The m places of which the first is `first`; entries[0], the one there, says whether it is a place at all.
     template <class Score>
     COUNTWISE_INLINE void look(const Score& score, Sides& s, const uint32_t* entries, int64_t first, size_t m) {
+        if (m < lanes) {  // a vector would wait until what was just written one by one is there
+            for (size_t i = 0; i < m; ++i) consider(score.gain(s, i), s.n_left[i], score.n, entries[i], first + static_cast<int64_t>(i));
+            return;
+        }
         // Half a tolerance is more than the rounding of the quick answer.
         if (m == chunk && !score.any_above(s, m, limit - 0.5 * tolerance)) return;
         score.gains(s, m);
-        for (size_t i = 0; i < m; ++i) {
-            if (!(s.gains[i] > limit) || !(entries[i] & 1)) continue;
-            const double a = s.n_left[i], b = score.n - a;
-            if (!(a >= least && b >= least && a > 0.0 && b > 0.0)) continue;
-            gain = larger(s.gains[i], 0.0), limit = gain + tolerance;
-            place = first + static_cast<int64_t>(i);
-        }
+        for (size_t i = 0; i < m; ++i) consider(s.gains[i], s.n_left[i], score.n, entries[i], first + static_cast<int64_t>(i));
+    }
+
+private:
+    COUNTWISE_INLINE void consider(double found, double n_left, double n, uint32_t entry, int64_t at) {
+        const double n_right = n - n_left;
+        if (!(found > limit) || !(entry & 1)) return;
+        if (!(n_left >= least && n_right >= least && n_left > 0.0 && n_right > 0.0)) return;
+        gain = larger(found, 0.0), limit = gain + tolerance, place = at;
     }
 };
 

@@ -48,7 +48,7 @@ public:
     Best best(const Classed<Code>& from) {
         if (from.weights) return best_weighted(from);
         const double* f = Entropy ? table_.up_to(from.n) : nullptr;
-        if (classes_ <= 2) {
+        if (classes_ <= 2 && from.n <= INT32_MAX) {
             TwoClasses<Entropy, Code> counter(from, f);
             return best_whole(from, counter, f, from.n);
         }
@@ -93,8 +93,8 @@ template <bool Entropy, class Code>
 int search_all(const Segments& segments, const Labels& labels, double least, int64_t* places, double* gains) {
     const Code* codes = reinterpret_cast<const Code*>(labels.codes.data);
     const size_t room = largest_batch(segments);
-    Scratch<Code> code(room);
-    Scratch<double> weight(labels.weights ? room : 0);
+    Large<Code> code(room);
+    Large<double> weight(labels.weights ? room : 0);
     Thresholds<Entropy, Code> thresholds(labels.n_classes, labels.weights, least);
     for (size_t first = 0, last; first < segments.count; first = last) {
         last = end_of_batch(segments, first);

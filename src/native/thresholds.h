@@ -4,6 +4,7 @@
 // their weights, a place is the better the larger L / n_L + R / n_R, or L + R - f(n_L) - f(n_R). An entry changes one
 // term of L and one of R. Whole weights make sums of squares exact, and f a table.
 #pragma once
+#include "large.h"
 #include "segments.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -24,27 +25,28 @@ struct Classed {
 class LogTable {
 public:
     LogTable() = default;
-    ~LogTable() { ::operator delete(cells_); }
+    ~LogTable() { delete cells_; }
     LogTable(const LogTable&) = delete;
     LogTable& operator=(const LogTable&) = delete;
 
     const double* up_to(size_t most) {
-        if (most < size_) return cells_;
+        if (most < size_) return cells_->get();
         const size_t size = larger(most, smaller<size_t>(2 * size_, size_t{1} << 16)) / lanes * lanes + lanes;
-        double* const cells = static_cast<double*>(::operator new(size * sizeof(double)));
+        delete cells_;
+        cells_ = nullptr;
+        cells_ = new Large<double>(size);
+        size_ = size;
         for (size_t i = 0; i < size; i += lanes) {
             double x[lanes];
             for (size_t j = 0; j < lanes; ++j) x[j] = static_cast<double>(i + j);
             const vd v = load(x);
-            store(cells + i, v * (log_of(select(v > splat(1.0), v, splat(1.0))) * splat(log2_e)));
+            store(cells_->get() + i, v * (log_of(select(v > splat(1.0), v, splat(1.0))) * splat(log2_e)));
         }
-        ::operator delete(cells_);
-        cells_ = cells, size_ = size;
-        return cells_;
+        return cells_->get();
     }
 
 private:
-    double* cells_ = nullptr;
+    Large<double>* cells_ = nullptr;
     size_t size_ = 0;
 };
 
@@ -53,7 +55,7 @@ template <bool Entropy, class Code>
 class TwoClasses {
 public:
     TwoClasses(const Classed<Code>& from, const double* table)
-        : codes_(from.codes), f_(table), n_(static_cast<int64_t>(from.n)) {
+        : codes_(from.codes), f_(table), n_(static_cast<std::int32_t>(from.n)) {
         for (size_t i = 0; i < from.n; ++i) second_ += codes_[i];
     }
     double weight() const { return static_cast<double>(n_); }
@@ -65,27 +67,31 @@ public:
     }
 
     COUNTWISE_INLINE void count(Sides& s, size_t first, size_t m) {
-        int64_t second[chunk];
+        std::int32_t second[chunk];
         for (size_t i = 0; i < m; ++i) second[i] = left_ += codes_[first + i];
+        const std::int32_t before = static_cast<std::int32_t>(first + 1);
+        for (size_t i = 0; i < m; ++i) s.n_left[i] = before + static_cast<std::int32_t>(i);
+        if (Entropy) {
+            for (size_t i = 0; i < m; ++i) {
+                const std::int32_t a = before + static_cast<std::int32_t>(i), b = n_ - a;
+                const std::int32_t x = second[i], y = second_ - x;
+                s.left[i] = ((f_[x] + f_[y]) + (f_[a - x] + f_[b - y])) - (f_[a] + f_[b]);
+            }
+            return;
+        }
+        const double n = n_, all = second_;
         for (size_t i = 0; i < m; ++i) {
-            const int64_t a = static_cast<int64_t>(first + i + 1), b = n_ - a, x = second[i], y = second_ - x;
-            s.n_left[i] = static_cast<double>(a);
-            if (Entropy) s.left[i] = ((f_[x] + f_[y]) + (f_[a - x] + f_[b - y])) - (f_[a] + f_[b]);
-            else s.left[i] = squares(x, a - x), s.right[i] = squares(y, b - y);
+            const double x = second[i], y = s.n_left[i] - x, u = all - x, v = (n - s.n_left[i]) - u;
+            s.left[i] = x * x + y * y, s.right[i] = u * u + v * v;
         }
     }
     void clear() {}
 
 private:
-    static COUNTWISE_INLINE double squares(int64_t x, int64_t y) {
-        const double a = static_cast<double>(x), b = static_cast<double>(y);
-        return a * a + b * b;
-    }
-
     const Code* const codes_;
     const double* const f_;
-    const int64_t n_;
-    int64_t second_ = 0, left_ = 0;
+    const std::int32_t n_;
+    std::int32_t second_ = 0, left_ = 0;
 };
 
 // Does something once with each class that has entries. `mark` tells whether that was done, and is false before and

@@ -3,6 +3,7 @@
 // Numbers are taken from the first of their segment and then from the mean, so that equal ones are exactly 0, and
 // scaled so that no square overflows. Variances need the sums of both sides alone. Standard deviations would keep half
 // of the digits of a difference of squares: each side's squared deviations are added up from their own mean.
+#include "large.h"
 #include "levels.h"
 #include "segments.h"
 
@@ -14,17 +15,21 @@ namespace {
 struct Deviations {
     double n, base;
 
-    COUNTWISE_INLINE vd gain(const Sides& s, size_t i) const {
+    COUNTWISE_INLINE double gain(const Sides& s, size_t i) const {
+        const double a = s.n_left[i];
+        return base - (std::sqrt(a * s.left[i]) + std::sqrt((n - a) * s.right[i])) / n;
+    }
+    COUNTWISE_INLINE vd gains_from(const Sides& s, size_t i) const {
         const vd a = load(s.n_left + i), b = splat(n) - a;
         return splat(base) - (root(a * load(s.left + i)) + root(b * load(s.right + i))) / splat(n);
     }
     COUNTWISE_INLINE bool any_above(const Sides& s, size_t m, double limit) const {
         vi found = splat_bits(0);
-        for (size_t i = 0; i < m; i += lanes) found = found | (gain(s, i) > splat(limit));
+        for (size_t i = 0; i < m; i += lanes) found = found | (gains_from(s, i) > splat(limit));
         return any(found);
     }
     COUNTWISE_INLINE void gains(Sides& s, size_t m) const {
-        for (size_t i = 0; i < m; i += lanes) store(s.gains + i, gain(s, i));
+        for (size_t i = 0; i < m; i += lanes) store(s.gains + i, gains_from(s, i));
     }
 
 private:
@@ -135,7 +140,7 @@ private:
         return best;
     }
 
-    Scratch<double> right_;
+    Large<double> right_;
     Sides sides_;
     const bool deviations_;
     const double least_;
@@ -146,7 +151,7 @@ private:
 int best_thresholds_of_numbers(const Segments& segments, const Answers& answers, bool deviations, double least,
                                int64_t* places, double* gains) {
     const size_t room = largest_batch(segments);
-    Scratch<double> value(room), weight(answers.weights ? room : 0);
+    Large<double> value(room), weight(answers.weights ? room : 0);
     Numbers numbers(room, deviations, least);
     for (size_t first = 0, last; first < segments.count; first = last) {
         last = end_of_batch(segments, first);

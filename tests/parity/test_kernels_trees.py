@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from math import log2
 from types import ModuleType
 
@@ -157,7 +158,7 @@ def some_entries(sizes: list[int], domain: int, rng: np.random.Generator) -> tup
     n = sum(sizes)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     fresh = np.zeros(n, np.uint32)
-    for a, b in zip(starts[:-1], starts[1:], strict=True):
+    for a, b in pairwise(starts):
         fresh[a:b] = rng.random(b - a) * (b - a) < domain
         fresh[a : min(a + 1, b)] = 1
     return (2 * rng.permutation(n) + fresh).astype(np.uint32), starts
@@ -297,7 +298,7 @@ def some_classes(entries: np.ndarray, n_classes: int, kind: type, rng: np.random
     return codes
 
 
-SIZES = [[], [0], [1], [2], [3, 0, 1, 5], [300], [31, 32, 33, 34, 64, 65, 66], [5] * 300, [2] * 100, [3000, 2, 2000]]
+SIZES = [[], [0], [3, 0, 1, 5], [31, 32, 33, 34, 64, 65, 66], [*[5] * 20, *[2] * 20], [3000, 2, 2000]]
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 10, 100])
@@ -356,7 +357,7 @@ def test_of_equally_good_places_the_first_is_taken(level: str, criterion: str, w
         ([0, 1, 0, 1, 0, 1, 0], 1),
         ([0, 0, 1, 1, 1, 0, 0], 2),
         ([2, 2, 2, 1, 0, 1, 0, 1, 2, 2, 2], 3),
-        ([0, 1, 2, 0, 1, 2, 2, 1, 0, 2, 1, 0], 1),
+        ([0, 1, 2, 2, 1, 0], 1),
         ([1] * 9, 1),
         ([0, 1] * 40 + [1, 0] * 40, 1),
         ([0] * 50 + [1] * 100 + [0] * 50, 50),
@@ -367,14 +368,8 @@ def test_of_equally_good_places_the_first_is_taken(level: str, criterion: str, w
         for kernels in (native, reference):
             for n_classes in (int(c.max()) + 1, 30):
                 places, gains = kernels.best_thresholds(*in_order(len(c)), c, w, n_classes, criterion, 0.0)
-                if len(set(codes)) == 1:
-                    assert (places[0], abs(gains[0]) < 1e-15) == (1, True)
-                elif len(codes) != 12:
-                    assert places[0] in (place,)
-                assert (
-                    places[0]
-                    == reference.best_thresholds(*in_order(len(c)), c, None, n_classes, criterion, 0.0)[0][0]
-                )
+                assert places[0] == place
+                assert (gains[0] < 1e-15) == (len(set(codes)) == 1)
 
 
 @given(st.data())
@@ -488,7 +483,7 @@ def check_numbers(entries: np.ndarray, starts: np.ndarray, values: np.ndarray, *
 
 @pytest.mark.parametrize("criterion", ["variance", "sd"])
 @pytest.mark.parametrize("weight", WEIGHTS)
-@pytest.mark.parametrize("offset", [0.0, 1e6, -1e12])
+@pytest.mark.parametrize("offset", [0.0, -1e12])
 def test_thresholds_of_numbers_are_the_reference_s(level: str, criterion: str, weight: str, offset: float) -> None:
     rng = random()
     for sizes in SIZES:

@@ -104,6 +104,7 @@ def part_entries(
     """
     check_codes(branch, "branch")
     check_entries(entries, starts)
+    check_instances(entries, starts, len(branch))
     _check_slots(slots, first, len(starts) - 1, n_next)
     if copies is not None:
         if copies.dtype != np.uint32 or copies.ndim != 1:
@@ -115,7 +116,6 @@ def part_entries(
         branches = int(first[k + 1] - first[k])
         if branches == 0:
             continue
-        check_instances(entries, starts[k : k + 2], len(branch))
         fresh = [True] * branches
         for entry in entries[starts[k] : starts[k + 1]].tolist():
             if entry & 1:
