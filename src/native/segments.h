@@ -45,6 +45,15 @@ COUNTWISE_INLINE void gather(const T* from, const uint32_t* entries, size_t n, T
     for (size_t i = 0; i < n; ++i) to[i] = from[entries[i] >> 1];
 }
 
+inline double total_of(const double* x, size_t n) {
+    vd sums = splat(0.0);
+    double sum = 0.0;
+    size_t i = 0;
+    for (; i + lanes <= n; i += lanes) sums += load(x + i);
+    for (; i < n; ++i) sum += x[i];
+    return sum + sum_of(sums);
+}
+
 // A power of 2 that brings x near 1.
 inline double scale_for(double x) {
     int exponent = 0;
@@ -126,16 +135,18 @@ struct Best {
     template <class Score>
     COUNTWISE_INLINE void look(const Score& score, Sides& s, const uint32_t* entries, int64_t first, size_t m) {
         if (m < lanes) {  // a vector would wait until what was just written one by one is there
-            for (size_t i = 0; i < m; ++i) consider(score.gain(s, i), s.n_left[i], score.n, entries[i], first + static_cast<int64_t>(i));
+            for (size_t i = 0; i < m; ++i) consider(score.gain(s, i), s.n_left[i], score.n, entries[i], first + place_of(i));
             return;
         }
         // Half a tolerance is more than the rounding of the quick answer.
         if (m == chunk && !score.any_above(s, m, limit - 0.5 * tolerance)) return;
         score.gains(s, m);
-        for (size_t i = 0; i < m; ++i) consider(s.gains[i], s.n_left[i], score.n, entries[i], first + static_cast<int64_t>(i));
+        for (size_t i = 0; i < m; ++i) consider(s.gains[i], s.n_left[i], score.n, entries[i], first + place_of(i));
     }
 
 private:
+    static COUNTWISE_INLINE int64_t place_of(size_t i) { return static_cast<int64_t>(i); }
+
     COUNTWISE_INLINE void consider(double found, double n_left, double n, uint32_t entry, int64_t at) {
         const double n_right = n - n_left;
         if (!(found > limit) || !(entry & 1)) return;

@@ -27,13 +27,12 @@ Best search(const Classed<Code>& from, Counter& counter, double f_of_n, double b
 
 // The weight of all if it and all weights are whole and not too large, else 0.
 size_t whole_weight(const double* weights, size_t n, double most) {
-    double sum = 0.0;
     bool whole = true;
-    for (size_t i = 0; i < n; ++i) {
-        whole &= weights[i] >= 1.0 && weights[i] <= most && std::floor(weights[i]) == weights[i];
-        sum += weights[i];
-    }
-    return whole && sum <= most ? static_cast<size_t>(sum) : 0;
+    for (size_t i = 0; i < n; ++i)
+        whole &= (weights[i] >= 1.0) & (weights[i] <= most) & (std::floor(weights[i]) == weights[i]);
+    if (!whole) return 0;
+    const double sum = total_of(weights, n);
+    return sum <= most ? static_cast<size_t>(sum) : 0;
 }
 
 template <bool Entropy, class Code>
@@ -72,8 +71,7 @@ private:
             WholeClasses<Entropy, Code, true> counter(from, whole_.get(), classes_, f);
             return best_whole(from, counter, f, weight);
         }
-        double sum = 0.0;
-        for (size_t i = 0; i < from.n; ++i) sum += from.weights[i];
+        const double sum = total_of(from.weights, from.n);
         const double scale = scale_for(sum);
         AnyClasses<Entropy, Code> counter(from, any_.get(), classes_, scale);
         double of_n = 0.0, unused;

@@ -54,25 +54,37 @@ struct Centered {
     double n, scale, weight_scale, sum, squares;
 };
 
-Centered center(const Numbered& from) {
-    double farthest = 0.0, weight = 0.0;
-    const double origin = from.values[0];
-    for (size_t i = 0; i < from.n; ++i) farthest = larger(farthest, std::fabs(from.values[i] - origin));
-    Centered c{static_cast<double>(from.n), scale_for(farthest), 1.0, 0.0, 0.0};
-    if (from.weights) {
-        for (size_t i = 0; i < from.n; ++i) weight += from.weights[i];
-        c.weight_scale = scale_for(weight);
-        c.n = 0.0;
-        for (size_t i = 0; i < from.n; ++i) c.n += from.weights[i] *= c.weight_scale;
+double farthest_from(double origin, const double* x, size_t n) {
+    vd farthest = splat(0.0);
+    double most = 0.0;
+    size_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        const vd distance = abs_of(load(x + i) - splat(origin));
+        farthest = select(distance > farthest, distance, farthest);
     }
+    for (; i < n; ++i) most = larger(most, std::fabs(x[i] - origin));
+    for (size_t k = 0; k < lanes; ++k) most = larger(most, farthest[k]);
+    return most;
+}
+
+Centered center(const Numbered& from) {
+    const double origin = from.values[0];
+    const size_t n = from.n;
+    Centered c{static_cast<double>(n), scale_for(farthest_from(origin, from.values, n)), 1.0, 0.0, 0.0};
+    for (size_t i = 0; i < n; ++i) from.values[i] = (from.values[i] - origin) * c.scale;
     double sum = 0.0;
-    for (size_t i = 0; i < from.n; ++i) {
-        from.values[i] = (from.values[i] - origin) * c.scale;
-        sum += from.weight(i) * from.values[i];
+    if (from.weights) {
+        c.weight_scale = scale_for(total_of(from.weights, n));
+        for (size_t i = 0; i < n; ++i) from.weights[i] *= c.weight_scale;
+        c.n = total_of(from.weights, n);
+        for (size_t i = 0; i < n; ++i) sum += from.weights[i] * from.values[i];
+    } else {
+        sum = total_of(from.values, n);
     }
     const double mean = sum / c.n;
-    for (size_t i = 0; i < from.n; ++i) {
-        const double y = from.values[i] -= mean, wy = from.weight(i) * y;
+    for (size_t i = 0; i < n; ++i) from.values[i] -= mean;
+    for (size_t i = 0; i < n; ++i) {
+        const double y = from.values[i], wy = from.weight(i) * y;
         c.sum += wy, c.squares += wy * y;
     }
     return c;
