@@ -127,6 +127,32 @@ struct Routed {
     std::int64_t gaps;
     int problem;
     std::size_t node;  // where the problem was met
+// Entries (instances in an order, times 2, plus 1 if their value is new) in segments: one for each node of a level.
+struct Segments {
+    const std::uint32_t* entries;
+    const std::int64_t* starts;  // count + 1
+    std::size_t count;
+};
+
+// Where instances go from their nodes: contiguous branches, and the next segment of each branch of each node.
+struct Parting {
+    Column branch;
+    std::size_t instances;
+    const std::int32_t* slots;
+    const std::int64_t* first;
+    std::size_t n_next;
+    const std::uint32_t* copies;  // or a null pointer
+};
+
+// The contiguous classes of instances, or their numbers; weights may be a null pointer.
+struct Labels {
+    Column codes;
+    const double* weights;
+    std::size_t instances, n_classes;
+};
+struct Answers {
+    const double *values, *weights;
+    std::size_t instances;
 };
 
 // An int return is 0 if all went well, or 1 + the number of the column that holds a code out of range.
@@ -226,6 +252,18 @@ struct Kernels {
     std::int64_t (*apply_tests)(const Column* columns, std::size_t n_columns, const std::uint32_t* rows,
                                 const std::int32_t* start, std::size_t n, const Tests& tests,
                                 const std::int32_t* children, std::int32_t* out);
+    // Returns how many entries there are.
+    std::size_t (*presort)(Column column, std::size_t rows, std::uint32_t* entries);
+    // How many entries there may be at the next level, and how many there are. Below 0: an instance out of range,
+    // a branch out of range, an instance in several branches without copies, copies out of range.
+    std::int64_t (*part_room)(const Segments& from, const Parting& parting);
+    std::int64_t (*part_segments)(const Segments& from, const Parting& parting, std::uint32_t* entries,
+                                  std::int64_t* starts);
+    // Of the two below: returns 1 for an instance out of range, 2 for a code out of range.
+    int (*best_thresholds)(const Segments& segments, const Labels& labels, bool entropy, double least,
+                           std::int64_t* places, double* gains);
+    int (*best_thresholds_of_numbers)(const Segments& segments, const Answers& answers, bool deviations, double least,
+                                      std::int64_t* places, double* gains);
 };
 
 }  // namespace countwise

@@ -47,6 +47,11 @@ const Kernels kernels = {
     good_tests,
     route_entries,
     apply_tests,
+    presort,
+    part_room,
+    part_segments,
+    best_thresholds,
+    best_thresholds_of_numbers,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

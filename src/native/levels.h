@@ -66,5 +66,12 @@ bool good_tests(const Column* columns, size_t n_columns, const Tests& tests, siz
 Routed route_entries(const Column* columns, const Instances& instances, const int64_t* starts, const Tests& tests);
 int64_t apply_tests(const Column* columns, size_t n_columns, const uint32_t* rows, const std::int32_t* start, size_t n,
                     const Tests& tests, const std::int32_t* children, std::int32_t* out);
+size_t presort(Column column, size_t rows, uint32_t* entries);
+int64_t part_room(const Segments& from, const Parting& parting);
+int64_t part_segments(const Segments& from, const Parting& parting, uint32_t* entries, int64_t* starts);
+int best_thresholds(const Segments& segments, const Labels& labels, bool entropy, double least, int64_t* places,
+                    double* gains);
+int best_thresholds_of_numbers(const Segments& segments, const Answers& answers, bool deviations, double least,
+                               int64_t* places, double* gains);
 
 }  // namespace countwise::COUNTWISE_LEVEL

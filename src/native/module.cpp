@@ -216,4 +216,5 @@ NB_MODULE(_native, m) {
     define_scores(m);
     define_scatter(m);
     define_paths(m);
+    define_thresholds(m);
 }

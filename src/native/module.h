@@ -25,5 +25,6 @@ void define_products(nb::module_& m);
 void define_scores(nb::module_& m);
 void define_scatter(nb::module_& m);
 void define_paths(nb::module_& m);
+void define_thresholds(nb::module_& m);
 
 }  // namespace countwise

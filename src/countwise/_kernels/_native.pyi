@@ -24,6 +24,12 @@ from countwise._kernels.reference import (
     best_cut as best_cut,
 )
 from countwise._kernels.reference import (
+    best_thresholds as best_thresholds,
+)
+from countwise._kernels.reference import (
+    best_thresholds_of_numbers as best_thresholds_of_numbers,
+)
+from countwise._kernels.reference import (
     class_moments as class_moments,
 )
 from countwise._kernels.reference import (
@@ -91,6 +97,12 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     pair_counts as pair_counts,
+)
+from countwise._kernels.reference import (
+    part_entries as part_entries,
+)
+from countwise._kernels.reference import (
+    presort as presort,
 )
 from countwise._kernels.reference import (
     product_boxes as product_boxes,

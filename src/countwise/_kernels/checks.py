@@ -46,6 +46,27 @@ def check_weights(weights: Floats, rows: int) -> Floats:
     return weights
 
 
+def check_entries(entries: Array, starts: Array) -> None:
+    """Refuses what are not entries in segments."""
+    for name, array, kind in (("entries", entries, np.uint32), ("starts", starts, np.int64)):
+        if array.dtype != kind or array.ndim != 1:
+            raise TypeError(f"{name} must be 1-D {np.dtype(kind)}")
+    check_ascending("starts", starts, len(entries))
+
+
+def check_ascending(name: str, starts: Array, most: int) -> None:
+    """Refuses places that descend or lie outside 0 to `most`."""
+    if len(starts) == 0 or starts[0] < 0 or starts[-1] > most or np.any(np.diff(starts) < 0):
+        raise ValueError(f"{name} must ascend from 0 or more to at most {most}")
+
+
+def check_instances(entries: Array, starts: Array, instances: int) -> None:
+    """Refuses segments of entries that hold an instance of a larger number."""
+    used = entries[starts[0] : starts[-1]]
+    if len(used) and int(used.max()) >> 1 >= instances:
+        raise ValueError("entries hold an instance that is not there")
+
+
 def check_out(out: Floats) -> tuple[int, int]:
     """The rows and classes of what is to be added to."""
     if out.dtype != np.float64:

@@ -27,7 +27,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countwise._kernels.checks import check_codes, check_columns, check_rows
+from countwise._kernels.checks import (
+    check_ascending,
+    check_codes,
+    check_columns,
+    check_entries,
+    check_instances,
+    check_rows,
+    check_weights,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,22 +103,35 @@ def part_entries(
         Of the next level. An entry is marked as new if any since the last of its segment was.
     """
     check_codes(branch, "branch")
+    check_entries(entries, starts)
+    check_instances(entries, starts, len(branch))
+    _check_slots(slots, first, len(starts) - 1, n_next)
+    if copies is not None:
+        if copies.dtype != np.uint32 or copies.ndim != 1:
+            raise TypeError("copies must be 1-D uint32")
+        check_rows("copies", len(copies), len(branch))
     out: list[list[int]] = [[] for _ in range(n_next)]
     every = np.iinfo(branch.dtype).max
     for k in range(len(starts) - 1):
         branches = int(first[k + 1] - first[k])
+        if branches == 0:
+            continue
         fresh = [True] * branches
         for entry in entries[starts[k] : starts[k + 1]].tolist():
             if entry & 1:
                 fresh = [True] * branches
             i = entry >> 1
             b = int(branch[i])
-            if b == every and copies is None and branches:
-                raise ValueError(f"instance {i} goes down all branches but has no copies")
-            for to in range(branches) if b == every else [b] if branches else []:
+            if b == every and copies is None:
+                raise ValueError("an instance goes down all branches but has no copies")
+            if b != every and b >= branches:
+                raise ValueError("a branch is beyond those of its node")
+            for to in range(branches) if b == every else [b]:
                 slot = int(slots[first[k] + to])
                 if slot >= 0:
                     number = i if copies is None or b != every else int(copies[i]) + to
+                    if number >= 1 << 31:
+                        raise ValueError("copies are more than entries can number")
                     out[slot].append(2 * number + fresh[to])
                     fresh[to] = False
     sizes = [len(segment) for segment in out]
@@ -147,10 +168,16 @@ def best_thresholds(
         0 where there is no place.
     """
     _known(criterion, OF_CLASSES)
-    check_codes(codes, "codes")
+    rows = check_codes(codes, "codes")
+    check_entries(entries, starts)
+    check_instances(entries, starts, rows)
+    if weights is not None:
+        check_weights(weights, rows)
     found = []
     for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         ids = entries[start:stop] >> 1
+        if len(ids) and int(codes[ids].max()) >= n_classes:
+            raise ValueError("codes hold a class that is not there")
         cells = np.zeros((len(ids), n_classes))
         cells[np.arange(len(ids)), codes[ids]] = 1.0 if weights is None else weights[ids]
         found.append(_best_place(cells, entries[start:stop], start, criterion, least))
@@ -180,22 +207,59 @@ def best_thresholds_of_numbers(
     places, gains
     """
     _known(criterion, OF_NUMBERS)
+    if values.dtype != np.float64:
+        raise TypeError(f"values is {values.dtype}; it must be float64")
+    if values.ndim != 1:
+        raise ValueError(f"values has shape {values.shape}; it needs 1 dimension")
+    check_entries(entries, starts)
+    check_instances(entries, starts, len(values))
+    if weights is not None:
+        check_weights(weights, len(values))
     found = []
     for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         ids = entries[start:stop] >> 1
         w = np.ones(len(ids)) if weights is None else weights[ids]
-        y = values[ids]
-        y = y - ((w * y).sum() / w.sum() if len(ids) else 0.0)
-        found.append(
-            _best_place(np.stack([w, w * y, w * y * y], axis=1), entries[start:stop], start, criterion, least)
-        )
+        places = _places(entries[start:stop])
+        if len(places) == 0:
+            found.append((-1, 0.0))
+            continue
+        y, exponent = _centered(values[ids], w)
+        left, right = _spread(y, w), _spread(y[::-1], w[::-1])[::-1]
+        best, gain = best_of(left[places - 1], right[0], criterion, least, right[places])
+        gain = float(np.ldexp(gain, exponent * (2 if criterion == "variance" else 1)))
+        found.append((-1, 0.0) if best < 0 else (start + int(places[best]), gain))
     return _two_arrays(found)
 
 
-def _best_place(cells: Floats, entries: Array, start: int, criterion: str, least: float) -> tuple[int, float]:
-    """The best place of one segment; cells (entries, classes) or (entries, 3)."""
+def _centered(y: Floats, w: Floats) -> tuple[Floats, int]:
+    """Numbers less their mean, divided by a power of 2 so that no square overflows; equal ones are exactly 0."""
+    y = y - y[0]
+    exponent = int(np.frexp(np.abs(y).max())[1])
+    y = np.ldexp(y, -exponent)
+    return y - (w * y).sum() / w.sum(), exponent
+
+
+def _spread(y: Floats, w: Floats) -> Floats:
+    """Weight, 0, and squared deviations from their mean, of the first k numbers: each number adds something.
+
+    A difference of sums of squares would leave standard deviations half of their digits.
+    """
+    n = np.cumsum(w)
+    mean = np.cumsum(w * y) / n
+    steps = np.zeros(len(y))
+    steps[1:] = w[1:] * (n[:-1] / n[1:]) * (y[1:] - mean[:-1]) ** 2
+    return np.stack([n, np.zeros(len(y)), np.cumsum(steps)], axis=1)
+
+
+def _places(entries: Array) -> Array:
+    """Where a segment can be parted."""
     places = np.flatnonzero(entries & 1)
-    places = places[places > 0]
+    return places[places > 0]
+
+
+def _best_place(cells: Floats, entries: Array, start: int, criterion: str, least: float) -> tuple[int, float]:
+    """The best place of one segment; cells (entries, classes)."""
+    places = _places(entries)
     if len(places) == 0:
         return -1, 0.0
     left = np.cumsum(cells, axis=0)[places - 1]
@@ -203,10 +267,15 @@ def _best_place(cells: Floats, entries: Array, start: int, criterion: str, least
     return (-1, 0.0) if best < 0 else (start + int(places[best]), gain)
 
 
-def best_of(left: Floats, total: Floats, criterion: str, least: float) -> tuple[int, float]:
-    """The best of several ways to part a whole, given their left sides (ways, ...); of equals the first."""
+def best_of(
+    left: Floats, total: Floats, criterion: str, least: float, right: Floats | None = None
+) -> tuple[int, float]:
+    """The best of several ways to part a whole, given their left sides (ways, ...); of equals the first.
+
+    The right sides are what is left of the total, unless they are given.
+    """
     numbers = criterion in OF_NUMBERS
-    right = total - left
+    right = total - left if right is None else right
     n_left, n_right = (side[:, 0] if numbers else side.sum(axis=1) for side in (left, right))
     n = float(total[0] if numbers else total.sum())
     whole = float(impurity(total, criterion))
@@ -380,6 +449,17 @@ def _highest_branch(tests: Tests, k: int) -> int:
     if limits:
         return max(limits, int(missing[k]))
     return int(groups[group_starts[k] : group_starts[k + 1]].max(initial=-1))
+
+
+def _check_slots(slots: Array, first: Array, nodes: int, n_next: int) -> None:
+    for name, array, kind in (("slots", slots, np.int32), ("first", first, np.int64)):
+        if array.dtype != kind or array.ndim != 1:
+            raise TypeError(f"{name} must be 1-D {np.dtype(kind)}")
+    check_rows("first", len(first), nodes + 1)
+    check_ascending("first", first, len(slots))
+    taken = slots[slots != -1]
+    if len(taken) and (taken[0] < 0 or taken[-1] >= n_next or np.any(np.diff(taken) <= 0)):
+        raise ValueError(f"slots must be -1 or ascend from 0 to below {n_next}")
 
 
 def _known(criterion: str, words: tuple[str, ...]) -> None:
