@@ -44,6 +44,13 @@ const Kernels kernels = {
     class_scatter,
     add_quadratic,
     add_linear,
+    few_values,
+    bin_counts,
+    bin_collect,
+    bin_codes,
+    count_entries,
+    sum_entries,
+    best_bins,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

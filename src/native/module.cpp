@@ -215,4 +215,6 @@ NB_MODULE(_native, m) {
     define_products(m);
     define_scores(m);
     define_scatter(m);
+    define_bins(m);
+    define_binning(m);
 }

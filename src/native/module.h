@@ -24,5 +24,7 @@ void define_pairs(nb::module_& m);
 void define_products(nb::module_& m);
 void define_scores(nb::module_& m);
 void define_scatter(nb::module_& m);
+void define_bins(nb::module_& m);
+void define_binning(nb::module_& m);
 
 }  // namespace countwise
