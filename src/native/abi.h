@@ -111,15 +111,20 @@ struct BinMap {
 };
 
 // Buckets of a column that are looked into: slot s is that of all buckets b with slot[b] == s, and 0 is none. The cells
-// of a wanted slot are copied, but not those equal to its common number, which are only counted (or weighed).
+// of a wanted slot are copied, but not those equal to its common number, which are only counted (or weighed). On the
+// way codes are written: they are right but for cells that are copied.
 struct BinSlots {
-    const std::uint16_t* slot;   // bin_buckets + 1
-    const std::uint8_t* wanted;  // the four below: one a slot
+    const std::uint16_t* words;  // of each bucket its code, and 256 more if it is looked into
+    const std::uint16_t* slot;   // bin_buckets + 1, as the words
+    const std::uint8_t* wanted;  // 0 or 1; this and the three below: one a slot
     const double* common;
     double *least, *same;
-    double *values, *weights;  // of `room` numbers; weights only if there are any
+    bool any_common;
     std::size_t room;
-    std::size_t* count;  // of cells to be copied, also beyond the room
+    double *values, *weights;  // of `room` cells; weights only if there are any
+    std::uint32_t* rows;
+    std::size_t* count;  // of cells copied; beyond the room if that was too small
+    std::uint8_t* codes;
 };
 
 // The edges of a column's bins, and how many of them lie in buckets before each bucket.
@@ -238,6 +243,9 @@ struct Kernels {
                         const double* weights, const BinSlots* slots);
     void (*bin_codes)(const Column* columns, std::size_t n_columns, std::size_t rows, const BinMap* maps,
                       const BinEdges* edges, std::uint8_t* const* codes);
+    // Counts on from the codes of some rows, given their cells; edges and steps are as in BinEdges.
+    void (*bin_amend)(const double* values, const std::uint32_t* rows, std::size_t n, const double* edges,
+                      std::size_t steps, std::uint8_t* codes);
     // Of the two below: 1 is returned for a code out of range, 2 for an instance or a row that there is not. Tables
     // are to be 0 before; those of counts are uint32 without weights, int64 with whole ones, else float64.
     int (*count_entries)(Column column, std::size_t rows, const NodeEntries& nodes, Column codes, Column weights,

@@ -6,19 +6,6 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t chunk_rows = 16 * tile_rows;
-
-// Buckets of some tiles first, counts then: so the table of one column stays in the first-level cache meanwhile.
-void count_chunk(const Column* columns, size_t count, size_t start, size_t n, const BinMap* maps,
-                 std::uint16_t* buckets) {
-    alignas(64) double tile[group_columns * tile_rows];
-    const double* x[group_columns];
-    for (size_t r = 0; r < n; r += tile_rows) {
-        tile_by_columns(columns, count, start + r, smaller(tile_rows, n - r), tile, x);
-        for (size_t j = 0; j < count; ++j) buckets_of(x[j], maps[j], buckets + j * chunk_rows + r);
-    }
-}
-
 // A set of few numbers, by open addressing. 0 and -0 are one number.
 class FewValues {
 public:
@@ -68,81 +55,107 @@ void few_values(const Column* columns, size_t n_columns, size_t rows, size_t lim
 
 void bin_counts(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
                 uint32_t* counts, double* sums) {
-    Scratch<std::uint16_t> buckets(group_columns * chunk_rows);
-    for (size_t from = 0; from < n_columns; from += group_columns) {
-        const size_t count = smaller(group_columns, n_columns - from);
-        for (size_t start = 0; start < rows; start += chunk_rows) {
-            const size_t n = smaller(chunk_rows, rows - start);
-            count_chunk(columns + from, count, start, n, maps + from, buckets.get());
-            for (size_t j = 0; j < count; ++j) {
-                const std::uint16_t* b = buckets.get() + j * chunk_rows;
-                uint32_t* to = counts + (from + j) * (bin_buckets + 1);
-                for (size_t r = 0; r < n; ++r) ++to[b[r]];
-                if (!weights) continue;
-                double* sum = sums + (from + j) * (bin_buckets + 1);
-                for (size_t r = 0; r < n; ++r) sum[b[r]] += weights[start + r];
-            }
-        }
-    }
+    each_tile(columns, n_columns, rows, maps,
+              [&](size_t j, const double*, const std::uint16_t* bucket, size_t start, size_t n) {
+                  uint32_t* to = counts + j * (bin_buckets + 1);
+                  for (size_t r = 0; r < n; ++r) ++to[bucket[r]];
+                  if (!weights) return;
+                  double* sum = sums + j * (bin_buckets + 1);
+                  for (size_t r = 0; r < n; ++r) sum[bucket[r]] += weights[start + r];
+              });
 }
 
+namespace {
+
+// Copies cells of a tile that are in looked-into buckets, at `met`. Plain: no slot has a common number, no weights.
+template <bool Plain>
+COUNTWISE_INLINE void copy_cells(const BinSlots& slots, const double* x, const std::uint16_t* bucket,
+                                 const std::uint8_t* met, size_t count, const double* weights, size_t start) {
+    size_t k = *slots.count;
+    if (k + count > slots.room) {
+        *slots.count = slots.room + 1;  // and so for all that follow
+        return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        const size_t r = met[i], s = slots.slot[bucket[r]];
+        const double v = x[r];
+        slots.least[s] = v < slots.least[s] ? v : slots.least[s];
+        slots.values[k] = v;
+        slots.rows[k] = static_cast<uint32_t>(start + r);
+        if (Plain) {
+            k += slots.wanted[s];
+            continue;
+        }
+        const bool common = v == slots.common[s];
+        const double w = weights ? weights[start + r] : 1.0;
+        if (weights) slots.weights[k] = w;
+        if (common) slots.same[s] += w;
+        k += slots.wanted[s] & !common;
+    }
+    *slots.count = k;
+}
+
+}  // namespace
+
 void bin_collect(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
-                  const BinSlots* slots) {
-    each_tile(columns, n_columns, rows, [&](size_t j, const double* x, size_t start, size_t n) {
-        const BinSlots& mine = slots[j];
-        std::uint16_t bucket[tile_rows];
-        std::uint8_t met[tile_rows];
-        buckets_of(x, maps[j], bucket);
-        size_t count = 0;
-        for (size_t r = 0; r < n; ++r) {
-            met[count] = static_cast<std::uint8_t>(r);
-            count += mine.slot[bucket[r]] != 0;
-        }
-        for (size_t i = 0; i < count; ++i) {
-            const size_t r = met[i], s = mine.slot[bucket[r]];
-            const double v = x[r], w = weights ? weights[start + r] : 1.0;
-            const bool common = v == mine.common[s];
-            mine.least[s] = v < mine.least[s] ? v : mine.least[s];
-            mine.same[s] += common ? w : 0.0;
-            if (common || !mine.wanted[s]) continue;
-            if (*mine.count < mine.room) {
-                mine.values[*mine.count] = v;
-                if (weights) mine.weights[*mine.count] = w;
-            }
-            ++*mine.count;
-        }
-    });
+                 const BinSlots* slots) {
+    each_tile(columns, n_columns, rows, maps,
+              [&](size_t j, const double* x, const std::uint16_t* bucket, size_t start, size_t n) {
+                  const BinSlots& mine = slots[j];
+                  std::uint8_t met[tile_rows];
+                  size_t count = 0;
+                  for (size_t r = 0; r < n; ++r) {
+                      const std::uint16_t word = mine.words[bucket[r]];
+                      mine.codes[start + r] = static_cast<std::uint8_t>(word);
+                      met[count] = static_cast<std::uint8_t>(r);
+                      count += word >> 8;
+                  }
+                  if (weights || mine.any_common) copy_cells<false>(mine, x, bucket, met, count, weights, start);
+                  else copy_cells<true>(mine, x, bucket, met, count, weights, start);
+              });
 }
 
 namespace {
 
 // One step for each power of 2 up to the most edges in a bucket. The edges end in infinities.
+COUNTWISE_INLINE size_t count_on(size_t k, double x, const double* edges, size_t steps) {
+    for (size_t left = steps; left > 0; --left) {
+        const size_t half = size_t{1} << (left - 1);
+        k += half & (size_t{0} - size_t{edges[k + half - 1] < x});
+    }
+    return k;
+}
+
 template <size_t Steps>
 COUNTWISE_INLINE void write_codes(const double* x, const std::uint16_t* bucket, size_t n, const BinEdges& edges,
-                                  size_t steps, std::uint8_t* to) {
-    for (size_t r = 0; r < n; ++r) {
-        size_t k = edges.first[bucket[r]];
-        for (size_t left = Steps ? Steps : steps; left > 0; --left) {
-            const size_t half = size_t{1} << (left - 1);
-            k += half & (size_t{0} - size_t{edges.edges[k + half - 1] < x[r]});
-        }
-        to[r] = static_cast<std::uint8_t>(k);
-    }
+                                  std::uint8_t* to) {
+    for (size_t r = 0; r < n; ++r)
+        to[r] = static_cast<std::uint8_t>(
+            count_on(edges.first[bucket[r]], x[r], edges.edges, Steps ? Steps : edges.steps));
 }
 
 }  // namespace
 
 void bin_codes(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const BinEdges* edges,
                std::uint8_t* const* codes) {
-    each_tile(columns, n_columns, rows, [&](size_t j, const double* x, size_t start, size_t n) {
-        std::uint16_t bucket[tile_rows];
-        buckets_of(x, maps[j], bucket);
-        switch (edges[j].steps) {
-            case 1: return write_codes<1>(x, bucket, n, edges[j], 1, codes[j] + start);
-            case 2: return write_codes<2>(x, bucket, n, edges[j], 2, codes[j] + start);
-            default: return write_codes<0>(x, bucket, n, edges[j], edges[j].steps, codes[j] + start);
-        }
-    });
+    each_tile(columns, n_columns, rows, maps,
+              [&](size_t j, const double* x, const std::uint16_t* bucket, size_t start, size_t n) {
+                  switch (edges[j].steps) {
+                      case 1: return write_codes<1>(x, bucket, n, edges[j], codes[j] + start);
+                      case 2: return write_codes<2>(x, bucket, n, edges[j], codes[j] + start);
+                      default: return write_codes<0>(x, bucket, n, edges[j], codes[j] + start);
+                  }
+              });
+}
+
+void bin_amend(const double* values, const uint32_t* rows, size_t n, const double* edges, size_t steps,
+               std::uint8_t* codes) {
+    if (steps == 1)
+        for (size_t i = 0; i < n; ++i)
+            codes[rows[i]] = static_cast<std::uint8_t>(count_on(codes[rows[i]], values[i], edges, 1));
+    else
+        for (size_t i = 0; i < n; ++i)
+            codes[rows[i]] = static_cast<std::uint8_t>(count_on(codes[rows[i]], values[i], edges, steps));
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

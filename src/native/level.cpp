@@ -48,6 +48,7 @@ const Kernels kernels = {
     bin_counts,
     bin_collect,
     bin_codes,
+    bin_amend,
     count_entries,
     sum_entries,
     best_bins,

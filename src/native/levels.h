@@ -68,6 +68,8 @@ void bin_collect(const Column* columns, size_t n_columns, size_t rows, const Bin
                   const BinSlots* slots);
 void bin_codes(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const BinEdges* edges,
                std::uint8_t* const* codes);
+void bin_amend(const double* values, const uint32_t* rows, size_t n, const double* edges, size_t steps,
+               std::uint8_t* codes);
 int count_entries(Column column, size_t rows, const NodeEntries& nodes, Column codes, Column weights, size_t n_cells,
                   size_t n_classes, void* table);
 int sum_entries(Column column, size_t rows, const NodeEntries& nodes, const double* values, const double* weights,

@@ -214,14 +214,29 @@ def test_steps_of_binning_refuse_what_leads_out_of_memory() -> None:
         native.bin_counts(x * 2, None, ranges, cells)
     with pytest.raises(ValueError, match="weights has 3 rows"):
         native.bin_counts(x, np.ones(3), ranges, cells)
-    marks, usual = np.ones((1, 2), np.uint8), np.zeros((1, 2))
-    with pytest.raises(ValueError, match="slot is out of range"):
-        native.bin_collect(x, None, ranges, cells, good + np.uint16(2), marks, usual, [5])
-    values, _, counts, _, _ = native.bin_collect(x, None, ranges, cells, good + np.uint16(1), marks, usual + 1, [5])
-    assert counts == [100]
-    assert_array_equal(values[0], np.zeros(5))
+    marks, usual, out = np.ones((1, 2), np.uint8), np.ones((1, 2)), np.zeros(100, np.uint8)
+    with pytest.raises(ValueError, match="slot or a word is out of range"):
+        native.bin_collect(x, None, ranges, cells, good, good + np.uint16(2), marks, usual, [5], [out])
+    with pytest.raises(ValueError, match="slot or a word is out of range"):
+        native.bin_collect(x, None, ranges, cells, good + np.uint16(512), good, marks, usual, [5], [out])
+    with pytest.raises(ValueError, match="codes"):
+        native.bin_collect(x, None, ranges, cells, good, good, marks, usual, [5], [out[:50]])
+    all_of_it = x, None, ranges, cells, good + np.uint16(257), good + np.uint16(1), marks, usual
+    for room in (0, 5, 99):
+        assert native.bin_collect(*all_of_it, [room], [out])[0] == [None]
+    copies, least, same = native.bin_collect(*all_of_it, [100], [out])
+    assert_array_equal(copies[0][0], x[0])
+    assert_array_equal(copies[0][1], np.arange(100))
+    assert_array_equal(least, [[np.inf, 0.0]])
+    assert_array_equal(same, [[0.0, 0.0]])
+    assert_array_equal(out, np.ones(100))
+    flat = np.zeros(binning.MOST_EDGES)
+    with pytest.raises(ValueError, match="a row is out of range"):
+        native.bin_amend(x[0], np.full(100, 100, np.uint32), flat, 1, out)
+    with pytest.raises(ValueError, match="8 steps"):
+        native.bin_amend(x[0], np.zeros(100, np.uint32), flat, 9, out)
+    native.bin_amend(x[0] + 1, np.zeros(100, np.uint32), flat, 8, out)
     first, edges = np.full((1, binning.BUCKETS + 1), 255, np.uint8), np.full((1, binning.MOST_EDGES), -np.inf)
-    out = np.zeros(100, np.uint8)
     native.bin_codes(x, ranges, cells, first, edges, [8], [out])
     with pytest.raises(ValueError, match="8 steps"):
         native.bin_codes(x, ranges, cells, first, edges, [9], [out])

@@ -134,17 +134,24 @@ def bin_collect(
     weights: NDArray[np.float64] | None,
     ranges: NDArray[np.float64],
     cells: NDArray[np.uint32],
+    words: NDArray[np.uint16],
     slots: NDArray[np.uint16],
     wanted: NDArray[np.uint8],
     common: NDArray[np.float64],
     rooms: list[int],
+    codes: list[NDArray[np.uint8]],
 ) -> tuple[
-    list[NDArray[np.float64]],
-    list[NDArray[np.float64]],
-    list[int],
+    list[tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64]] | None],
     NDArray[np.float64],
     NDArray[np.float64],
 ]: ...
+def bin_amend(
+    values: NDArray[np.float64],
+    rows: NDArray[np.uint32],
+    edges: NDArray[np.float64],
+    steps: int,
+    codes: NDArray[np.uint8],
+) -> None: ...
 def bin_codes(
     columns: Sequence[NDArray[Any]],
     ranges: NDArray[np.float64],

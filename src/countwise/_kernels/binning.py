@@ -4,16 +4,18 @@ Each column has a map from numbers to 4096 narrow buckets, made from a sample so
 cells. The map decides how long things take and never what comes out:
 
 1. All cells are counted by bucket. Now it is known in which buckets the values lie above which there are edges.
-2. The cells of these few buckets are copied and sorted, except for a value that most of a bucket is made of, which is
-   counted. Of the bucket that comes next the least cell is needed, as an edge lies midway to the next value.
-3. Codes are written: a bucket knows the edges before it, and a number is compared with the few in its bucket.
+2. The cells of these few buckets are copied, except for a value that much of a bucket is made of, which is counted.
+   Of the bucket that comes next the least cell is needed, as an edge lies midway to the next value. On the way all
+   other cells get their codes.
+3. The copied cells are sorted, which gives the edges, and get their codes.
 
-A column for which the copies would be too many is sorted.
+Columns of few values, and those with a value that several edges would follow, get codes in a step of their own. A
+column of which too much would be copied is sorted.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
+Item = TypeVar("Item")
+
 CELLS, BUCKETS, MOST_EDGES = 256, 4096, 512  # as in native/abi.h
 SAMPLE = 4096
 FEW_ROWS = 8192  # up to here sorting is faster
 BLOCK, MOST_BLOCKS = 1 << 14, 16
-MOST_COPIED = 0.25  # of a column's cells
+MOST_COPIED = 1 / 6  # of a column's cells, at 12 bytes each
 
 
 class Map(NamedTuple):
@@ -49,11 +53,13 @@ class Map(NamedTuple):
 class Slots(NamedTuple):
     """The buckets of a column that are looked into, from 1 on; 0 is for all others."""
 
-    bucket: Array
     slot: Array
-    wanted: Array
+    words: Array  # of each bucket how many targets lie in those before it, and 256 more if it is looked into
+    wanted: Array  # of each slot whether it holds a target; if not, it is the next after one that does
     common: Floats
     targets: Floats  # less the weight of what is not copied
+    before: Array  # how many slots before a target's are not wanted
+    steps: int
     rooms: Array  # of each block
 
 
@@ -79,11 +85,15 @@ def bin_columns(
     check_columns(columns, rows)
     weights = None if weights is None else np.ascontiguousarray(check_weights(weights, rows))
     maps = over_items(columns, _map)
+    codes = [np.empty(rows, np.uint8) for _ in columns]
     if rows <= FEW_ROWS:
         edges = over_items(columns, lambda column: _sorted_edges(column, weights, n_bins))
+        coded = [False] * len(columns)
     else:
-        edges = _all_edges(columns, maps, weights, n_bins)
-    return edges, _codes(columns, maps, edges)
+        edges, coded = _all_edges(columns, maps, weights, n_bins, codes)
+    rest = [j for j, done in enumerate(coded) if not done]
+    _write_codes(_pick(columns, rest), _pick(maps, rest), _pick(edges, rest), _pick(codes, rest))
+    return edges, codes
 
 
 def _map(column: Array) -> Map:
@@ -140,17 +150,30 @@ def _sorted_edges(column: Array, weights: Floats | None, n_bins: int) -> Floats:
     return edges_of(x[last], below[last], n_bins)
 
 
-def _all_edges(columns: Sequence[Array], maps: list[Map], weights: Floats | None, n_bins: int) -> list[Floats]:
-    edges: list[Floats | None] = [None] * len(columns)
+def _all_edges(
+    columns: Sequence[Array], maps: list[Map], weights: Floats | None, n_bins: int, codes: list[NDArray[np.uint8]]
+) -> tuple[list[Floats], list[bool]]:
+    """The edges of each column, and whether its codes are written."""
+    edges: dict[int, Floats] = {}
     doubtful = [j for j, m in enumerate(maps) if _distinct(m.sample) <= n_bins]
-    for j, values in zip(doubtful, _few_values([columns[j] for j in doubtful], n_bins), strict=True):
+    for j, values in zip(doubtful, _few_values(_pick(columns, doubtful), n_bins), strict=True):
         if values is not None:
             edges[j] = edges_between(values[:-1], values[1:])
-    many = [j for j, mine in enumerate(edges) if mine is None]
-    found = _many_edges([columns[j] for j in many], [maps[j] for j in many], weights, n_bins)
-    for j, mine in zip(many, found, strict=True):
-        edges[j] = mine
-    return [mine for mine in edges if mine is not None]
+    many = [j for j in range(len(columns)) if j not in edges]
+    slots = _look(_pick(columns, many), _pick(maps, many), weights, n_bins)
+    looked = [j for j, mine in zip(many, slots, strict=True) if mine is not None]
+    known = [mine for mine in slots if mine is not None]
+    found = _collect(_pick(columns, looked), _pick(maps, looked), _pick(codes, looked), weights, known)
+    edges |= {j: mine[0] for j, mine in zip(looked, found, strict=True) if mine is not None}
+    coded = {j for j, mine in zip(looked, found, strict=True) if mine is not None and mine[1]}
+    rest = [j for j in many if j not in edges]
+    by_sorting = over_items(rest, lambda j: _sorted_edges(columns[j], weights, n_bins))
+    edges |= dict(zip(rest, by_sorting, strict=True))
+    return [edges[j] for j in range(len(columns))], [j in coded for j in range(len(columns))]
+
+
+def _pick(items: Sequence[Item], places: list[int]) -> list[Item]:
+    return [items[j] for j in places]
 
 
 def _distinct(ascending: Floats) -> int:
@@ -173,61 +196,54 @@ def _few_values(columns: list[Array], limit: int) -> list[Floats | None]:
     return found
 
 
-def _many_edges(columns: list[Array], maps: list[Map], weights: Floats | None, n_bins: int) -> list[Floats]:
-    """The edges of columns of more than `n_bins` values."""
+def _look(columns: list[Array], maps: list[Map], weights: Floats | None, n_bins: int) -> list[Slots | None]:
+    """Counts all cells, and says of each column which buckets to look into."""
     if not columns:
         return []
-    rows, block = len(columns[0]), _block(len(columns[0]))
     ranges, cells = _stacked(maps)
     counted = over_blocks(
-        rows,
-        block,
+        len(columns[0]),
+        _block(len(columns[0])),
         lambda a, b: _native.bin_counts([column[a:b] for column in columns], _cut(weights, a, b), ranges, cells),
     )
     counts = np.stack([part[0] for part in counted])
-    sums = counts.sum(axis=0, dtype=np.float64) if weights is None else np.sum([part[1] for part in counted], axis=0)
-    slots = over_items(range(len(columns)), lambda j: _slots(maps[j], counts[:, j], sums[j], n_bins))
-    lookable = [j for j, mine in enumerate(slots) if mine is not None]
-    edges: list[Floats | None] = [None] * len(columns)
-    looked = _collect(
-        [columns[j] for j in lookable], [maps[j] for j in lookable], weights, [slots[j] for j in lookable]
-    )
-    for j, mine in zip(lookable, looked, strict=True):
-        edges[j] = mine
-    rest = [j for j, mine in enumerate(edges) if mine is None]
-    for j, mine in zip(rest, over_items(rest, lambda j: _sorted_edges(columns[j], weights, n_bins)), strict=True):
-        edges[j] = mine
-    return [mine for mine in edges if mine is not None]
+    rows = counts.sum(axis=0, dtype=np.float64)
+    sums = rows if weights is None else np.sum([part[1] for part in counted], axis=0)
+    return [_slots(mine, counts[:, j], rows[j], sums[j], n_bins) for j, mine in enumerate(maps)]
 
 
 def _cut(weights: Floats | None, a: int, b: int) -> Floats | None:
     return None if weights is None else weights[a:b]
 
 
-def _slots(column_map: Map, counts: Array, sums: Floats, n_bins: int) -> Slots | None:
-    """Which buckets to look into; None if that is not worth it."""
-    sums, rows = sums[:BUCKETS], counts[:, :BUCKETS].sum(axis=0)
-    below = np.cumsum(sums)
+def _slots(column_map: Map, counts: Array, rows: Floats, sums: Floats, n_bins: int) -> Slots | None:
+    """Which buckets to look into; None if there is too much in them, or nothing."""
+    there = np.flatnonzero(rows[:BUCKETS])
+    if len(there) == 0:
+        return None
+    below = np.cumsum(sums[there])
     targets = below[-1] * np.arange(1, n_bins) / n_bins * (1 - 1e-12)
-    there = np.flatnonzero(rows)
-    hit = np.searchsorted(below[there], targets)
-    wanted = np.zeros(len(there), bool)
-    wanted[hit] = True
-    looked = wanted | np.concatenate([[False], wanted[:-1]])
+    hit = np.searchsorted(below, targets)
+    times = np.bincount(hit, minlength=len(there))
+    wanted = times > 0
+    looked = wanted.copy()
+    looked[1:] |= wanted[:-1]
+    not_copied = np.cumsum(np.where(wanted, 0, sums[there]))[hit]
+    before = np.cumsum(looked & ~wanted)[hit]
     bucket, wanted = there[looked], wanted[looked]
     common, share = _common(column_map, bucket)
-    copied = np.minimum(rows[bucket], (rows[bucket] * (1 - share) * 1.25 + rows[bucket] / 16 * (share > 0))) * wanted
-    if copied.sum() > MOST_COPIED * rows.sum():
+    expected = wanted * np.minimum(1, np.where(share > 0, 1.25 * (1 - share) + 0.125, 1))
+    if rows[bucket] @ expected > MOST_COPIED * rows[:BUCKETS].sum():
         return None
-    left_out = sums.copy()
-    left_out[bucket[wanted]] = 0
     slot = np.zeros(BUCKETS + 1, np.uint16)
     slot[bucket] = np.arange(1, len(bucket) + 1)
-    expected = copied / np.maximum(1, rows[bucket])
-    rooms = (counts[:, bucket] * expected).sum(axis=1) * (1 + (share > 0).any()) + 64
-    return Slots(
-        bucket, slot, wanted, common, targets - np.cumsum(left_out)[there[hit]], np.ceil(rooms).astype(np.int64)
-    )
+    words = np.zeros(BUCKETS + 1, np.uint16)
+    words[1 + there] = times
+    words = np.cumsum(words, dtype=np.uint16)
+    words[BUCKETS] = n_bins
+    words[bucket] += 256
+    rooms = np.ceil(counts[:, bucket] @ expected).astype(np.int64) + 64
+    return Slots(slot, words, wanted, common, targets - not_copied, before, int(times.max()).bit_length(), rooms)
 
 
 def _common(column_map: Map, bucket: Array) -> tuple[Floats, Floats]:
@@ -252,66 +268,84 @@ def _common(column_map: Map, bucket: Array) -> tuple[Floats, Floats]:
 
 
 def _collect(
-    columns: list[Array], maps: list[Map], weights: Floats | None, slots: list[Slots | None]
-) -> list[Floats | None]:
-    """The edges that cells in the slots' buckets make; None where there were more cells than expected."""
-    known = [mine for mine in slots if mine is not None]
-    if not known:
+    columns: list[Array],
+    maps: list[Map],
+    codes: list[NDArray[np.uint8]],
+    weights: Floats | None,
+    slots: list[Slots],
+) -> list[tuple[Floats, bool] | None]:
+    """Of each column its edges, and whether its codes are written; None if there was more to copy than expected."""
+    if not columns:
         return []
     ranges, cells = _stacked(maps)
-    width = 1 + max(len(mine.bucket) for mine in known)
-    wanted, common = np.zeros((len(known), width), np.uint8), np.full((len(known), width), np.nan)
-    for j, mine in enumerate(known):
+    width = 1 + max(len(mine.wanted) for mine in slots)
+    wanted, common = np.zeros((len(slots), width), np.uint8), np.full((len(slots), width), np.nan)
+    for j, mine in enumerate(slots):
         wanted[j, 1 : len(mine.wanted) + 1], common[j, 1 : len(mine.common) + 1] = mine.wanted, mine.common
-    slot = np.stack([mine.slot for mine in known])
+    words, slot = np.stack([mine.words for mine in slots]), np.stack([mine.slot for mine in slots])
     block = _block(len(columns[0]))
+    parts = over_blocks(
+        len(columns[0]),
+        block,
+        lambda a, b: _native.bin_collect(
+            [column[a:b] for column in columns],
+            _cut(weights, a, b),
+            ranges,
+            cells,
+            words,
+            slot,
+            wanted,
+            common,
+            [int(mine.rooms[a // block]) for mine in slots],
+            [code[a:b] for code in codes],
+        ),
+    )
+    least = np.min([part[1] for part in parts], axis=0)
+    same = np.sum([part[2] for part in parts], axis=0)
 
-    def collect(a: int, b: int) -> tuple[list[Floats | None], list[Floats], Floats, Floats]:
-        rooms = [int(mine.rooms[a // block]) for mine in known]
-        values, kept, counts, least, same = _native.bin_collect(
-            [column[a:b] for column in columns], _cut(weights, a, b), ranges, cells, slot, wanted, common, rooms
-        )
-        cut = [v[:n] if n <= len(v) else None for v, n in zip(values, counts, strict=True)]
-        return cut, [w[:n] for w, n in zip(kept, counts, strict=True)], least, same
-
-    parts = over_blocks(len(columns[0]), block, collect)
-    least = np.min([part[2] for part in parts], axis=0)
-    same = np.sum([part[3] for part in parts], axis=0)
-
-    def finish(j: int) -> Floats | None:
-        values = [part[0][j] for part in parts]
-        whole = [v for v in values if v is not None]
-        if len(whole) < len(values):
+    def finish(j: int) -> tuple[Floats, bool] | None:
+        copies = [part[0][j] for part in parts]
+        whole = [copy for copy in copies if copy is not None]
+        if len(whole) < len(copies):
             return None
-        kept = None if weights is None else np.concatenate([part[1][j] for part in parts])
-        return _edges_of(known[j], np.concatenate(whole), kept, least[j, 1:], same[j, 1:])
+        mine = slots[j]
+        kept = None if weights is None else np.concatenate([copy[2] for copy in whole])
+        edges = _edges_of(mine, np.concatenate([copy[0] for copy in whole]), kept, least[j, 1:], same[j, 1:])
+        if len(edges) < len(mine.targets) or np.any(mine.common == mine.common):
+            return edges, False
+        padded = np.append(edges, np.full(MOST_EDGES - len(edges), np.inf))
+        for k, (values, rows, _) in enumerate(whole):
+            _native.bin_amend(values, rows, padded, mine.steps, codes[j][k * block : (k + 1) * block])
+        return edges, True
 
-    return over_items(range(len(known)), finish)
+    return over_items(range(len(slots)), finish)
 
 
 def _edges_of(slots: Slots, values: Floats, weights: Floats | None, least: Floats, same: Floats) -> Floats:
-    least, same = least[: len(slots.bucket)], same[: len(slots.bucket)]
+    """The edges, given the copied cells, and of each slot its least cell and the weight of its common number."""
+    least, same = least[: len(slots.wanted)], same[: len(slots.wanted)]
     counted = slots.wanted & (slots.common == slots.common)
-    extra = np.concatenate([slots.common[counted], least[~slots.wanted]])
-    extra_weights = np.concatenate([same[counted], np.zeros(np.count_nonzero(~slots.wanted))])
-    values = np.concatenate([values, extra])
-    if weights is None:
+    after = least[~slots.wanted]
+    values = np.concatenate([values, after, slots.common[counted]])
+    if weights is None and not counted.any():
         values.sort()
-        cell_weights = np.ones(len(values))
-        cell_weights[np.searchsorted(values, extra)] = extra_weights
+        place = np.ceil(slots.targets).astype(np.int64) - 1 + slots.before
     else:
+        copied = np.ones(len(values) - len(after) - np.count_nonzero(counted)) if weights is None else weights
         order = np.argsort(values, kind="stable")
-        values, cell_weights = values[order], np.concatenate([weights, extra_weights])[order]
-    below = np.cumsum(cell_weights)
-    place = np.minimum(np.searchsorted(below, slots.targets), len(values) - 1)
-    low = np.unique(values[place])
-    after = np.searchsorted(values, low, side="right")
-    low, after = low[after < len(values)], after[after < len(values)]
-    return edges_between(low, values[after])
+        values = values[order]
+        below = np.cumsum(np.concatenate([copied, np.zeros(len(after)), same[counted]])[order])
+        place = np.minimum(np.searchsorted(below, slots.targets), len(values) - 1)
+    low = values[place]
+    low = low[np.append(True, low[1:] != low[:-1])]
+    following = np.searchsorted(values, low, side="right")
+    there = following < len(values)
+    return edges_between(low[there], values[following[there]])
 
 
-def _codes(columns: Sequence[Array], maps: list[Map], edges: list[Floats]) -> list[NDArray[np.uint8]]:
-    rows = len(columns[0]) if columns else 0
+def _write_codes(columns: list[Array], maps: list[Map], edges: list[Floats], codes: list[NDArray[np.uint8]]) -> None:
+    if not columns:
+        return
     ranges, cells = _stacked(maps)
     first = np.empty((len(columns), BUCKETS + 1), np.uint8)
     padded = np.full((len(columns), MOST_EDGES), np.inf)
@@ -322,12 +356,10 @@ def _codes(columns: Sequence[Array], maps: list[Map], edges: list[Floats]) -> li
         first[j, BUCKETS] = len(mine) + 1
         padded[j, : len(mine)] = mine
         steps.append(int(inside.max()).bit_length())
-    codes = [np.empty(rows, np.uint8) for _ in columns]
     over_blocks(
-        rows,
-        _block(rows),
+        len(columns[0]),
+        _block(len(columns[0])),
         lambda a, b: _native.bin_codes(
             [column[a:b] for column in columns], ranges, cells, first, padded, steps, [code[a:b] for code in codes]
         ),
     )
-    return codes
