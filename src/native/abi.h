@@ -152,6 +152,49 @@ struct Labels {
 };
 struct Answers {
     const double *values, *weights;
+// From a number to one of `bin_buckets` narrow buckets: (x - low) * scale, held within 0 and bin_cells * 2**16, has a
+// cell in its upper bits; in the cell, its lower 16 bits are spread evenly over the cell's buckets. The lower half of
+// a cell's word is its first bucket and the upper half how many there are. The last cell is that of NaN.
+constexpr std::size_t bin_cells = 256, bin_buckets = 4096;
+struct BinMap {
+    double low, scale;
+    const std::uint32_t* cells;  // bin_cells + 1
+};
+
+// Buckets of a column that are looked into: slot s is that of all buckets b with slot[b] == s, and 0 is none. The cells
+// of a wanted slot are copied, but not those equal to its common number, which are only counted (or weighed). On the
+// way codes are written: they are right but for cells that are copied.
+struct BinSlots {
+    const std::uint16_t* words;  // of each bucket its code, and 256 more if it is looked into
+    const std::uint16_t* slot;   // bin_buckets + 1, as the words
+    const std::uint8_t* wanted;  // 0 or 1; this and the three below: one a slot
+    const double* common;
+    double *least, *same;
+    bool any_common;
+    std::size_t room;
+    double *values, *weights;  // of `room` cells; weights only if there are any
+    std::uint32_t* rows;
+    std::size_t* count;  // of cells copied; beyond the room if that was too small
+    std::uint8_t* codes;
+};
+
+// The edges of a column's bins, and how many of them lie in buckets before each bucket.
+constexpr std::size_t bin_edges = 512;
+struct BinEdges {
+    const std::uint8_t* first;  // bin_buckets + 1
+    const double* edges;        // bin_edges of them: infinite from the last on
+    std::size_t steps;          // no bucket has more than 2**steps - 1; at most 8
+};
+
+// The impurity of a node's classes or numbers.
+enum class Criterion : std::uint8_t { gini, entropy, variance, sd };
+
+// Instances in nodes: those of node k are entries[i] / 2 for i from segments[2 * k] up to segments[2 * k + 1].
+struct NodeEntries {
+    const std::uint32_t* entries;
+    const std::int64_t* segments;
+    std::size_t nodes;
+    const std::uint32_t* rows;  // of each instance, or a null pointer
     std::size_t instances;
 };
 
@@ -264,6 +307,28 @@ struct Kernels {
                            std::int64_t* places, double* gains);
     int (*best_thresholds_of_numbers)(const Segments& segments, const Answers& answers, bool deviations, double least,
                                       std::int64_t* places, double* gains);
+    // The different numbers of each column, up to `limit` of them; a count of -1 if there are more.
+    void (*few_values)(const Column* columns, std::size_t n_columns, std::size_t rows, std::size_t limit,
+                       double* values, std::int64_t* counts);
+    // Of the three below: maps are one a column, weights may be null. Counts and sums are added to.
+    void (*bin_counts)(const Column* columns, std::size_t n_columns, std::size_t rows, const BinMap* maps,
+                       const double* weights, std::uint32_t* counts, double* sums);
+    void (*bin_collect)(const Column* columns, std::size_t n_columns, std::size_t rows, const BinMap* maps,
+                        const double* weights, const BinSlots* slots);
+    void (*bin_codes)(const Column* columns, std::size_t n_columns, std::size_t rows, const BinMap* maps,
+                      const BinEdges* edges, std::uint8_t* const* codes);
+    // Counts on from the codes of some rows, given their cells; edges and steps are as in BinEdges.
+    void (*bin_amend)(const double* values, const std::uint32_t* rows, std::size_t n, const double* edges,
+                      std::size_t steps, std::uint8_t* codes);
+    // Of the two below: 1 is returned for a code out of range, 2 for an instance or a row that there is not. Tables
+    // are to be 0 before; those of counts are uint32 without weights, int64 with whole ones, else float64.
+    int (*count_entries)(Column column, std::size_t rows, const NodeEntries& nodes, Column codes, Column weights,
+                         std::size_t n_cells, std::size_t n_classes, void* table);
+    int (*sum_entries)(Column column, std::size_t rows, const NodeEntries& nodes, const double* values,
+                       const double* weights, std::size_t n_cells, const double* centers, double* table);
+    // The table is (nodes, n_cells, width) of u32, i64 or f64.
+    void (*best_bins)(const void* table, Type type, std::size_t nodes, std::size_t n_cells, std::size_t width,
+                      std::size_t n_bins, Criterion criterion, double least, std::int64_t* places, double* gains);
 };
 
 }  // namespace countwise

@@ -52,6 +52,14 @@ const Kernels kernels = {
     part_segments,
     best_thresholds,
     best_thresholds_of_numbers,
+    few_values,
+    bin_counts,
+    bin_collect,
+    bin_codes,
+    bin_amend,
+    count_entries,
+    sum_entries,
+    best_bins,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -73,5 +73,20 @@ int best_thresholds(const Segments& segments, const Labels& labels, bool entropy
                     double* gains);
 int best_thresholds_of_numbers(const Segments& segments, const Answers& answers, bool deviations, double least,
                                int64_t* places, double* gains);
+void few_values(const Column* columns, size_t n_columns, size_t rows, size_t limit, double* values, int64_t* counts);
+void bin_counts(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
+                uint32_t* counts, double* sums);
+void bin_collect(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
+                  const BinSlots* slots);
+void bin_codes(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const BinEdges* edges,
+               std::uint8_t* const* codes);
+void bin_amend(const double* values, const uint32_t* rows, size_t n, const double* edges, size_t steps,
+               std::uint8_t* codes);
+int count_entries(Column column, size_t rows, const NodeEntries& nodes, Column codes, Column weights, size_t n_cells,
+                  size_t n_classes, void* table);
+int sum_entries(Column column, size_t rows, const NodeEntries& nodes, const double* values, const double* weights,
+                size_t n_cells, const double* centers, double* table);
+void best_bins(const void* table, Type type, size_t nodes, size_t n_cells, size_t width, size_t n_bins,
+               Criterion criterion, double least, int64_t* places, double* gains);
 
 }  // namespace countwise::COUNTWISE_LEVEL

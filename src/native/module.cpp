@@ -217,4 +217,6 @@ NB_MODULE(_native, m) {
     define_scatter(m);
     define_paths(m);
     define_thresholds(m);
+    define_bins(m);
+    define_binning(m);
 }

@@ -26,5 +26,7 @@ void define_scores(nb::module_& m);
 void define_scatter(nb::module_& m);
 void define_paths(nb::module_& m);
 void define_thresholds(nb::module_& m);
+void define_bins(nb::module_& m);
+void define_binning(nb::module_& m);
 
 }  // namespace countwise

@@ -116,7 +116,10 @@ best_bins = _chosen.best_bins
 best_cut = _chosen.best_cut
 best_thresholds = _chosen.best_thresholds
 best_thresholds_of_numbers = _chosen.best_thresholds_of_numbers
-bin_columns = _chosen.bin_columns
+if LEVEL == "reference":
+    bin_columns = _chosen.bin_columns
+else:
+    from countwise._kernels.binning import bin_columns
 class_moments = _chosen.class_moments
 class_scatter = _chosen.class_scatter
 count_codes = _chosen.count_codes

@@ -1,4 +1,10 @@
 # The compiled kernels have the signatures of the reference, where they are documented.
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from countwise._kernels.reference import (
     add_gaussian as add_gaussian,
 )
@@ -21,6 +27,9 @@ from countwise._kernels.reference import (
     argmax_rows as argmax_rows,
 )
 from countwise._kernels.reference import (
+    best_bins as best_bins,
+)
+from countwise._kernels.reference import (
     best_cut as best_cut,
 )
 from countwise._kernels.reference import (
@@ -37,6 +46,9 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     count_codes as count_codes,
+)
+from countwise._kernels.reference import (
+    count_entries as count_entries,
 )
 from countwise._kernels.reference import (
     count_right as count_right,
@@ -115,6 +127,7 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     route_entries as route_entries,
+    sum_entries as sum_entries,
 )
 from countwise._kernels.reference import (
     sum_log_share as sum_log_share,
@@ -123,3 +136,44 @@ from countwise._kernels.reference import (
 def get_level() -> str: ...
 def set_level(wanted: str) -> None: ...
 def levels() -> list[str]: ...
+
+# The steps of countwise._kernels.binning.
+def few_values(columns: Sequence[NDArray[Any]], limit: int) -> list[NDArray[np.float64] | None]: ...
+def bin_counts(
+    columns: Sequence[NDArray[Any]],
+    weights: NDArray[np.float64] | None,
+    ranges: NDArray[np.float64],
+    cells: NDArray[np.uint32],
+) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+def bin_collect(
+    columns: Sequence[NDArray[Any]],
+    weights: NDArray[np.float64] | None,
+    ranges: NDArray[np.float64],
+    cells: NDArray[np.uint32],
+    words: NDArray[np.uint16],
+    slots: NDArray[np.uint16],
+    wanted: NDArray[np.uint8],
+    common: NDArray[np.float64],
+    rooms: list[int],
+    codes: list[NDArray[np.uint8]],
+) -> tuple[
+    list[tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64]] | None],
+    NDArray[np.float64],
+    NDArray[np.float64],
+]: ...
+def bin_amend(
+    values: NDArray[np.float64],
+    rows: NDArray[np.uint32],
+    edges: NDArray[np.float64],
+    steps: int,
+    codes: NDArray[np.uint8],
+) -> None: ...
+def bin_codes(
+    columns: Sequence[NDArray[Any]],
+    ranges: NDArray[np.float64],
+    cells: NDArray[np.uint32],
+    first: NDArray[np.uint8],
+    edges: NDArray[np.float64],
+    steps: list[int],
+    codes: list[NDArray[np.uint8]],
+) -> None: ...

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countwise._kernels.checks import check_codes, check_columns
-from countwise._kernels.reference_trees import OF_NUMBERS, best_of
+from countwise._kernels.checks import check_codes, check_columns, check_rows, check_weights
+from countwise._kernels.reference_trees import OF_CLASSES, OF_NUMBERS, best_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +49,8 @@ def bin_columns(
     if not 2 <= n_bins <= 255:
         raise ValueError(f"n_bins is {n_bins}; it must lie between 2 and 255")
     check_columns(columns, len(columns[0]) if columns else 0)
+    if weights is not None:
+        check_weights(weights, len(columns[0]) if columns else 0)
     edges, codes = [], []
     for column in columns:
         x = column.astype(np.float64)
@@ -62,17 +64,25 @@ def bin_columns(
 
 def _bin_edges(x: Floats, w: Floats, n_bins: int) -> Floats:
     values, place = np.unique(x, return_inverse=True)
+    return edges_of(values, np.cumsum(np.bincount(place, weights=w)), n_bins)
+
+
+def edges_of(values: Floats, below: Floats, n_bins: int) -> Floats:
+    """The edges among different values in ascending order, given the weight at or below each."""
     if len(values) < 2:
         return np.empty(0)
     if len(values) <= n_bins:
-        last = np.arange(len(values) - 1)
-    else:
-        below = np.cumsum(np.bincount(place, weights=w))
-        targets = below[-1] * np.arange(1, n_bins) / n_bins * (1 - 1e-12)
-        last = np.unique(np.searchsorted(below, targets))
-        last = last[last < len(values) - 1]
-    low, high = values[last], values[last + 1]
-    middle = low + (high - low) / 2
+        return edges_between(values[:-1], values[1:])
+    targets = below[-1] * np.arange(1, n_bins) / n_bins * (1 - 1e-12)
+    last = np.unique(np.searchsorted(below, targets))
+    last = last[last < len(values) - 1]
+    return edges_between(values[last], values[last + 1])
+
+
+def edges_between(low: Floats, high: Floats) -> Floats:
+    """Midway between each two values, and never on the upper one."""
+    with np.errstate(over="ignore"):
+        middle = low + (high - low) / 2
     return np.where(middle < high, middle, low)
 
 
@@ -111,7 +121,10 @@ def count_entries(
     """
     check_codes(column, "column")
     check_codes(codes, "codes")
-    kind = np.uint32 if weights is None else np.int64 if weights.dtype.kind in "iu" else np.float64
+    if weights is not None and weights.dtype not in (np.int64, np.float64):
+        raise TypeError(f"weights must be int64 or float64, not {weights.dtype}")
+    _check_entries(entries, segments, weights, rows, len(codes), len(column))
+    kind = np.uint32 if weights is None else weights.dtype
     out = np.zeros((len(segments), n_cells, n_classes), dtype=kind)
     for k, (start, stop) in enumerate(segments.tolist()):
         ids = entries[start:stop] >> 1
@@ -120,6 +133,27 @@ def count_entries(
             raise ValueError("a code is out of range")
         np.add.at(out[k], (cells, codes[ids]), 1 if weights is None else weights[ids])
     return out
+
+
+def _check_entries(
+    entries: Array, segments: Array, weights: Array | None, rows: Array | None, instances: int, cells: int
+) -> None:
+    if entries.dtype != np.uint32 or (rows is not None and rows.dtype != np.uint32):
+        raise TypeError("entries and rows must be uint32")
+    if segments.dtype != np.int64:
+        raise TypeError(f"segments must be int64, not {segments.dtype}")
+    if segments.ndim != 2 or segments.shape[1] != 2:
+        raise ValueError(f"segments has shape {segments.shape}; it needs (nodes, 2)")
+    if np.any((segments[:, 0] < 0) | (segments[:, 0] > segments[:, 1]) | (segments[:, 1] > len(entries))):
+        raise ValueError(f"a segment does not lie within the {len(entries)} entries")
+    if weights is not None:
+        check_rows("weights", len(weights), instances)
+    if rows is not None:
+        check_rows("rows", len(rows), instances)
+    for start, stop in segments.tolist():
+        ids = entries[start:stop] >> 1
+        if len(ids) and (ids.max() >= instances or (ids if rows is None else rows[ids]).max() >= cells):
+            raise ValueError("an entry is of an instance or a row that there is not")
 
 
 def sum_entries(
@@ -148,6 +182,10 @@ def sum_entries(
     float64 array (nodes, n_cells, 3)
     """
     check_codes(column, "column")
+    if weights is not None:
+        check_weights(weights, len(values))
+    _check_entries(entries, segments, weights, rows, len(values), len(column))
+    check_rows("centers", len(centers), len(segments))
     out = np.zeros((len(segments), n_cells, 3))
     for k, (start, stop) in enumerate(segments.tolist()):
         ids = entries[start:stop] >> 1
@@ -183,12 +221,18 @@ def best_bins(table: Array, n_bins: int, criterion: str, least: float) -> tuple[
     gains : float64 array (nodes,)
         0 where there is no place.
     """
+    if criterion not in OF_CLASSES + OF_NUMBERS:
+        raise ValueError(f"criterion is {criterion!r}; it must be one of {', '.join(OF_CLASSES + OF_NUMBERS)}")
+    if table.dtype not in (np.uint32, np.int64, np.float64):
+        raise TypeError(f"table must be uint32, int64 or float64, not {table.dtype}")
+    if table.ndim != 3 or not table.flags.c_contiguous:
+        raise ValueError(f"table must be C-contiguous (nodes, cells, classes), not of shape {table.shape}")
     if criterion in OF_NUMBERS and table.shape[2] != 3:
         raise ValueError(f"a table of sums has 3 numbers a cell, not {table.shape[2]}")
     places = np.full(len(table), -1, dtype=np.int64)
     gains = np.zeros(len(table))
     for k, cells in enumerate(table[:, :n_bins].astype(np.float64)):
-        if len(cells) > 1:
+        if len(cells) > 1 and cells.any():
             best, gain = best_of(np.cumsum(cells, axis=0)[:-1], cells.sum(axis=0), criterion, least)
             places[k], gains[k] = (best + 1, gain) if best >= 0 else (-1, 0.0)
     return places, gains

@@ -1,0 +1,365 @@
+"""Bins of columns: the compiled steps in the order in which :func:`bin_columns` needs them, over threads.
+
+Each column has a map from numbers to 4096 narrow buckets, made from a sample so that they hold about equally many
+cells. The map decides how long things take and never what comes out:
+
+1. All cells are counted by bucket. Now it is known in which buckets the values lie above which there are edges.
+2. The cells of these few buckets are copied, except for a value that much of a bucket is made of, which is counted.
+   Of the bucket that comes next the least cell is needed, as an edge lies midway to the next value. On the way all
+   other cells get their codes.
+3. The copied cells are sorted, which gives the edges, and get their codes.
+
+Columns of few values, and those with a value that several edges would follow, get codes in a step of their own. A
+column of which too much would be copied is sorted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from countwise._kernels import _native
+from countwise._kernels.checks import check_columns, check_weights
+from countwise._kernels.reference_bins import edges_between, edges_of
+from countwise._kernels.threads import over_blocks, over_items
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+    Floats = NDArray[np.float64]
+
+Item = TypeVar("Item")
+
+CELLS, BUCKETS, MOST_EDGES = 256, 4096, 512  # as in native/abi.h
+SAMPLE = 4096
+FEW_ROWS = 8192  # up to here sorting is faster
+BLOCK, MOST_BLOCKS = 1 << 14, 16
+MOST_COPIED = 1 / 6  # of a column's cells, at 12 bytes each
+
+
+class Map(NamedTuple):
+    """How a column's numbers become buckets."""
+
+    low: float
+    scale: float
+    cells: Array
+    sample: Floats
+
+
+class Slots(NamedTuple):
+    """The buckets of a column that are looked into, from 1 on; 0 is for all others."""
+
+    slot: Array
+    words: Array  # of each bucket how many targets lie in those before it, and 256 more if it is looked into
+    wanted: Array  # of each slot whether it holds a target; if not, it is the next after one that does
+    common: Floats
+    targets: Floats  # less the weight of what is not copied
+    before: Array  # how many slots before a target's are not wanted
+    steps: int
+    rooms: Array  # of each block
+
+
+def bin_columns(
+    columns: Sequence[Array], weights: Floats | None, n_bins: int
+) -> tuple[list[Floats], list[NDArray[np.uint8]]]:
+    """Columns of numbers as codes of bins that hold about equally many rows.
+
+    Parameters
+    ----------
+    columns : list of column
+    weights : float64 array or None
+    n_bins : int
+
+    Returns
+    -------
+    edges, codes
+        As :func:`countwise._kernels.reference_bins.bin_columns` gives them.
+    """
+    if not 2 <= n_bins <= 255:
+        raise ValueError(f"n_bins is {n_bins}; it must lie between 2 and 255")
+    rows = len(columns[0]) if columns else 0
+    check_columns(columns, rows)
+    weights = None if weights is None else np.ascontiguousarray(check_weights(weights, rows))
+    maps = over_items(columns, _map)
+    codes = [np.empty(rows, np.uint8) for _ in columns]
+    if rows <= FEW_ROWS:
+        edges = over_items(columns, lambda column: _sorted_edges(column, weights, n_bins))
+        coded = [False] * len(columns)
+    else:
+        edges, coded = _all_edges(columns, maps, weights, n_bins, codes)
+    rest = [j for j, done in enumerate(coded) if not done]
+    _write_codes(_pick(columns, rest), _pick(maps, rest), _pick(edges, rest), _pick(codes, rest))
+    return edges, codes
+
+
+def _map(column: Array) -> Map:
+    step = max(1, len(column) // SAMPLE)
+    sample = column[::step].astype(np.float64)
+    sample = np.sort(sample[np.isfinite(sample)])
+    low, high = (float(sample[0]), float(sample[-1])) if len(sample) else (0.0, 0.0)
+    if low == high:
+        low, high = low - abs(low) / 2 - 1, high + abs(high) / 2 + 1
+    # Where the range is beyond what floats can hold, all are in one bucket.
+    low, scale = (low, CELLS * 65536 / (high - low)) if 1e-300 < high - low < np.inf else (0.0, 0.0)
+    counts = np.bincount(_places(sample, low, scale) >> 16, minlength=CELLS)[:CELLS]
+    sizes = 1 + counts * (BUCKETS - CELLS) // max(1, len(sample))
+    cells = np.empty(CELLS + 1, np.uint32)
+    cells[:CELLS] = np.cumsum(sizes) - sizes | sizes << 16
+    cells[CELLS] = BUCKETS
+    return Map(low, scale, cells, sample)
+
+
+def _places(x: Floats, low: float, scale: float) -> Array:
+    with np.errstate(all="ignore"):
+        return np.fmin(np.fmax((x - low) * scale, 0), CELLS * 65536 - 1).astype(np.int64)
+
+
+def _buckets(x: Floats, column_map: Map) -> Array:
+    """The buckets of numbers that are not NaN, exactly as the kernels find them."""
+    places = _places(x, column_map.low, column_map.scale)
+    cells = column_map.cells[places >> 16].astype(np.int64)
+    return (cells & 0xFFFF) + ((places & 0xFFFF) * (cells >> 16) >> 16)
+
+
+def _stacked(maps: Sequence[Map]) -> tuple[Floats, Array]:
+    return np.array([[m.low, m.scale] for m in maps]).reshape(-1, 2), np.array(
+        [m.cells for m in maps], np.uint32
+    ).reshape(-1, CELLS + 1)
+
+
+def _block(rows: int) -> int:
+    """Rows in a block: a multiple of the kernels' tiles, whatever the number of threads."""
+    return max(BLOCK, -(-rows // MOST_BLOCKS // 64) * 64)
+
+
+def _sorted_edges(column: Array, weights: Floats | None, n_bins: int) -> Floats:
+    x = column.astype(np.float64)
+    there = ~np.isnan(x)
+    x = x[there]
+    if weights is None:
+        x.sort()
+    else:
+        order = np.argsort(x, kind="stable")
+        x, weights = x[order], weights[there][order]
+    last = np.flatnonzero(np.append(x[1:] != x[:-1], True))[: len(x)]
+    below = np.arange(1.0, len(x) + 1) if weights is None else np.cumsum(weights)
+    return edges_of(x[last], below[last], n_bins)
+
+
+def _all_edges(
+    columns: Sequence[Array], maps: list[Map], weights: Floats | None, n_bins: int, codes: list[NDArray[np.uint8]]
+) -> tuple[list[Floats], list[bool]]:
+    """The edges of each column, and whether its codes are written."""
+    edges: dict[int, Floats] = {}
+    doubtful = [j for j, m in enumerate(maps) if _distinct(m.sample) <= n_bins]
+    for j, values in zip(doubtful, _few_values(_pick(columns, doubtful), n_bins), strict=True):
+        if values is not None:
+            edges[j] = edges_between(values[:-1], values[1:])
+    many = [j for j in range(len(columns)) if j not in edges]
+    slots = _look(_pick(columns, many), _pick(maps, many), weights, n_bins)
+    looked = [j for j, mine in zip(many, slots, strict=True) if mine is not None]
+    known = [mine for mine in slots if mine is not None]
+    found = _collect(_pick(columns, looked), _pick(maps, looked), _pick(codes, looked), weights, known)
+    edges |= {j: mine[0] for j, mine in zip(looked, found, strict=True) if mine is not None}
+    coded = {j for j, mine in zip(looked, found, strict=True) if mine is not None and mine[1]}
+    rest = [j for j in many if j not in edges]
+    by_sorting = over_items(rest, lambda j: _sorted_edges(columns[j], weights, n_bins))
+    edges |= dict(zip(rest, by_sorting, strict=True))
+    return [edges[j] for j in range(len(columns))], [j in coded for j in range(len(columns))]
+
+
+def _pick(items: Sequence[Item], places: list[int]) -> list[Item]:
+    return [items[j] for j in places]
+
+
+def _distinct(ascending: Floats) -> int:
+    return int(np.count_nonzero(ascending[1:] != ascending[:-1])) + min(1, len(ascending))
+
+
+def _few_values(columns: list[Array], limit: int) -> list[Floats | None]:
+    """The values of each column, ascending; None if there are more than `limit`."""
+    if not columns:
+        return []
+    parts = over_blocks(
+        len(columns[0]),
+        _block(len(columns[0])),
+        lambda a, b: _native.few_values([column[a:b] for column in columns], limit),
+    )
+    found: list[Floats | None] = []
+    for mine in zip(*parts, strict=True):
+        values = None if any(part is None for part in mine) else np.unique(np.concatenate(mine))
+        found.append(None if values is None or len(values) > limit else values)
+    return found
+
+
+def _look(columns: list[Array], maps: list[Map], weights: Floats | None, n_bins: int) -> list[Slots | None]:
+    """Counts all cells, and says of each column which buckets to look into."""
+    if not columns:
+        return []
+    ranges, cells = _stacked(maps)
+    counted = over_blocks(
+        len(columns[0]),
+        _block(len(columns[0])),
+        lambda a, b: _native.bin_counts([column[a:b] for column in columns], _cut(weights, a, b), ranges, cells),
+    )
+    counts = np.stack([part[0] for part in counted])
+    rows = counts.sum(axis=0, dtype=np.float64)
+    sums = rows if weights is None else np.sum([part[1] for part in counted], axis=0)
+    return [_slots(mine, counts[:, j], rows[j], sums[j], n_bins) for j, mine in enumerate(maps)]
+
+
+def _cut(weights: Floats | None, a: int, b: int) -> Floats | None:
+    return None if weights is None else weights[a:b]
+
+
+def _slots(column_map: Map, counts: Array, rows: Floats, sums: Floats, n_bins: int) -> Slots | None:
+    """Which buckets to look into; None if there is too much in them, or nothing."""
+    there = np.flatnonzero(rows[:BUCKETS])
+    if len(there) == 0:
+        return None
+    below = np.cumsum(sums[there])
+    targets = below[-1] * np.arange(1, n_bins) / n_bins * (1 - 1e-12)
+    hit = np.searchsorted(below, targets)
+    times = np.bincount(hit, minlength=len(there))
+    wanted = times > 0
+    looked = wanted.copy()
+    looked[1:] |= wanted[:-1]
+    not_copied = np.cumsum(np.where(wanted, 0, sums[there]))[hit]
+    before = np.cumsum(looked & ~wanted)[hit]
+    bucket, wanted = there[looked], wanted[looked]
+    common, share = _common(column_map, bucket)
+    expected = wanted * np.minimum(1, np.where(share > 0, 1.25 * (1 - share) + 0.125, 1))
+    if rows[bucket] @ expected > MOST_COPIED * rows[:BUCKETS].sum():
+        return None
+    slot = np.zeros(BUCKETS + 1, np.uint16)
+    slot[bucket] = np.arange(1, len(bucket) + 1)
+    words = np.zeros(BUCKETS + 1, np.uint16)
+    words[1 + there] = times
+    words = np.cumsum(words, dtype=np.uint16)
+    words[BUCKETS] = n_bins
+    words[bucket] += 256
+    rooms = np.ceil(counts[:, bucket] @ expected).astype(np.int64) + 64
+    return Slots(slot, words, wanted, common, targets - not_copied, before, int(times.max()).bit_length(), rooms)
+
+
+def _common(column_map: Map, bucket: Array) -> tuple[Floats, Floats]:
+    """The value that the sample met most often in each bucket and its share, if that is large; else NaN and 0."""
+    sample = column_map.sample
+    common, share = np.full(len(bucket), np.nan), np.zeros(len(bucket))
+    starts = np.flatnonzero(np.concatenate([[True], sample[1:] != sample[:-1]]))[: len(sample)]
+    sizes = np.diff(np.append(starts, len(sample)))
+    often = sizes > 1
+    if not often.any():
+        return common, share
+    values, sizes = sample[starts[often]], sizes[often]
+    at = _buckets(values, column_map)
+    all_of = np.bincount(_buckets(sample, column_map), minlength=BUCKETS)
+    order = np.argsort(sizes, kind="stable")
+    most, value = np.zeros(BUCKETS), np.full(BUCKETS, np.nan)
+    value[at[order]], most[at[order]] = values[order], sizes[order]  # the last one written is the most frequent
+    large = most[bucket] > all_of[bucket] / 4
+    common[large] = value[bucket][large]
+    share[large] = (most[bucket] / np.maximum(1, all_of[bucket]))[large]
+    return common, share
+
+
+def _collect(
+    columns: list[Array],
+    maps: list[Map],
+    codes: list[NDArray[np.uint8]],
+    weights: Floats | None,
+    slots: list[Slots],
+) -> list[tuple[Floats, bool] | None]:
+    """Of each column its edges, and whether its codes are written; None if there was more to copy than expected."""
+    if not columns:
+        return []
+    ranges, cells = _stacked(maps)
+    width = 1 + max(len(mine.wanted) for mine in slots)
+    wanted, common = np.zeros((len(slots), width), np.uint8), np.full((len(slots), width), np.nan)
+    for j, mine in enumerate(slots):
+        wanted[j, 1 : len(mine.wanted) + 1], common[j, 1 : len(mine.common) + 1] = mine.wanted, mine.common
+    words, slot = np.stack([mine.words for mine in slots]), np.stack([mine.slot for mine in slots])
+    block = _block(len(columns[0]))
+    parts = over_blocks(
+        len(columns[0]),
+        block,
+        lambda a, b: _native.bin_collect(
+            [column[a:b] for column in columns],
+            _cut(weights, a, b),
+            ranges,
+            cells,
+            words,
+            slot,
+            wanted,
+            common,
+            [int(mine.rooms[a // block]) for mine in slots],
+            [code[a:b] for code in codes],
+        ),
+    )
+    least = np.min([part[1] for part in parts], axis=0)
+    same = np.sum([part[2] for part in parts], axis=0)
+
+    def finish(j: int) -> tuple[Floats, bool] | None:
+        copies = [part[0][j] for part in parts]
+        whole = [copy for copy in copies if copy is not None]
+        if len(whole) < len(copies):
+            return None
+        mine = slots[j]
+        kept = None if weights is None else np.concatenate([copy[2] for copy in whole])
+        edges = _edges_of(mine, np.concatenate([copy[0] for copy in whole]), kept, least[j, 1:], same[j, 1:])
+        if len(edges) < len(mine.targets) or np.any(mine.common == mine.common):
+            return edges, False
+        padded = np.append(edges, np.full(MOST_EDGES - len(edges), np.inf))
+        for k, (values, rows, _) in enumerate(whole):
+            _native.bin_amend(values, rows, padded, mine.steps, codes[j][k * block : (k + 1) * block])
+        return edges, True
+
+    return over_items(range(len(slots)), finish)
+
+
+def _edges_of(slots: Slots, values: Floats, weights: Floats | None, least: Floats, same: Floats) -> Floats:
+    """The edges, given the copied cells, and of each slot its least cell and the weight of its common number."""
+    least, same = least[: len(slots.wanted)], same[: len(slots.wanted)]
+    counted = slots.wanted & (slots.common == slots.common)
+    after = least[~slots.wanted]
+    values = np.concatenate([values, after, slots.common[counted]])
+    if weights is None and not counted.any():
+        values.sort()
+        place = np.ceil(slots.targets).astype(np.int64) - 1 + slots.before
+    else:
+        copied = np.ones(len(values) - len(after) - np.count_nonzero(counted)) if weights is None else weights
+        order = np.argsort(values, kind="stable")
+        values = values[order]
+        below = np.cumsum(np.concatenate([copied, np.zeros(len(after)), same[counted]])[order])
+        place = np.minimum(np.searchsorted(below, slots.targets), len(values) - 1)
+    low = values[place]
+    low = low[np.append(True, low[1:] != low[:-1])]
+    following = np.searchsorted(values, low, side="right")
+    there = following < len(values)
+    return edges_between(low[there], values[following[there]])
+
+
+def _write_codes(columns: list[Array], maps: list[Map], edges: list[Floats], codes: list[NDArray[np.uint8]]) -> None:
+    if not columns:
+        return
+    ranges, cells = _stacked(maps)
+    first = np.empty((len(columns), BUCKETS + 1), np.uint8)
+    padded = np.full((len(columns), MOST_EDGES), np.inf)
+    steps = []
+    for j, mine in enumerate(edges):
+        inside = np.bincount(_buckets(mine, maps[j]), minlength=BUCKETS)
+        first[j, :BUCKETS] = np.cumsum(inside) - inside
+        first[j, BUCKETS] = len(mine) + 1
+        padded[j, : len(mine)] = mine
+        steps.append(int(inside.max()).bit_length())
+    over_blocks(
+        len(columns[0]),
+        _block(len(columns[0])),
+        lambda a, b: _native.bin_codes(
+            [column[a:b] for column in columns], ranges, cells, first, padded, steps, [code[a:b] for code in codes]
+        ),
+    )
