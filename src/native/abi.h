@@ -127,6 +127,8 @@ struct Routed {
     std::int64_t gaps;
     int problem;
     std::size_t node;  // where the problem was met
+};
+
 // Entries (instances in an order, times 2, plus 1 if their value is new) in segments: one for each node of a level.
 struct Segments {
     const std::uint32_t* entries;
@@ -152,6 +154,9 @@ struct Labels {
 };
 struct Answers {
     const double *values, *weights;
+    std::size_t instances;
+};
+
 // From a number to one of `bin_buckets` narrow buckets: (x - low) * scale, held within 0 and bin_cells * 2**16, has a
 // cell in its upper bits; in the cell, its lower 16 bits are spread evenly over the cell's buckets. The lower half of
 // a cell's word is its first bucket and the upper half how many there are. The last cell is that of NaN.

@@ -127,6 +127,8 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     route_entries as route_entries,
+)
+from countwise._kernels.reference import (
     sum_entries as sum_entries,
 )
 from countwise._kernels.reference import (
