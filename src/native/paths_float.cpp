@@ -24,12 +24,21 @@ struct FloatTree {
     const std::uint8_t* moves;  // 0 at leaves and gaps
 };
 
+// Asked in this way, GCC takes the answer to choose by and not to jump: NaNs are hard to guess.
+COUNTWISE_INLINE bool is_nan(double x) {
+#ifdef COUNTWISE_VECTORS
+    return __builtin_isunordered(x, x);
+#else
+    return x != x;
+#endif
+}
+
 template <class T>
 COUNTWISE_INLINE const FloatNode* step(const FloatNode* node, ptrdiff_t row) {
     const double x = cell<T>(node->data + row);
     const FloatNode* const away = node->away;  // read in any case, so that compilers need no branch
     const FloatNode* const there = node->child + (x > node->limit);
-    return x != x ? away : there;
+    return is_nan(x) ? away : there;
 }
 
 // Takes n listed rows some steps further. rows[r] is how many bytes row r is from row 0.
