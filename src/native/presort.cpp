@@ -62,7 +62,8 @@ struct Rows {
 class Sorter {
 public:
     // The keys of all rows.
-    Sorter(const uint64_t* keys, size_t n) : keys_(keys), row_bits_(bits_of(n)), row_mask_((uint64_t{1} << row_bits_) - 1) {}
+    Sorter(const uint64_t* keys, size_t n)
+        : keys_(keys), row_bits_(bits_of(n)), row_mask_((uint64_t{1} << row_bits_) - 1) {}
 
     // Sorts rows by their keys, equal ones as they are, and writes them down. The words may hold no keys as yet.
     void sort(Rows rows, uint64_t low, uint64_t high) const {

@@ -110,8 +110,8 @@ int search_all(const Segments& segments, const Labels& labels, double least, int
             const size_t size = static_cast<size_t>(segments.starts[k + 1] - segments.starts[k]);
             places[k] = -1, gains[k] = 0.0;
             if (size < 2) continue;
-            const Best best = thresholds.best({entries + at, code.get() + at, labels.weights ? weight.get() + at : nullptr,
-                                               size, segments.starts[k]});
+            const Best best = thresholds.best({entries + at, code.get() + at,
+                                               labels.weights ? weight.get() + at : nullptr, size, segments.starts[k]});
             places[k] = best.place, gains[k] = best.gain;
         }
     }

@@ -59,7 +59,6 @@ public:
         for (size_t i = 0; i < from.n; ++i) second_ += codes_[i];
     }
     double weight() const { return static_cast<double>(n_); }
-    double bits_of_weight() const { return f_[n_] / weight(); }
     double sum() const {
         if (Entropy) return f_[second_] + f_[n_ - second_];
         const double a = static_cast<double>(n_ - second_), b = static_cast<double>(second_);
@@ -127,7 +126,6 @@ public:
         }
     }
     double weight() const { return static_cast<double>(n_); }
-    double bits_of_weight() const { return f_[n_] / weight(); }
     double sum() {
         over_classes(from_, cells_, classes_, [this](const WholeClass& c) {
             if (Entropy) logs_.add(f_[c.right]);
