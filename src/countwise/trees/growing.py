@@ -200,8 +200,7 @@ class _Grower:
         """Send every instance to its branch; those that lack the value to all of them, in parts."""
         kind = np.uint8 if sizes.max() < 255 else np.uint16 if sizes.max() < 65535 else np.uint32
         branch = np.zeros(len(self.crowd), dtype=kind)
-        tests = splits.asked(len(level))
-        gaps = _kernels.route_entries(self.asked, level.members, level.starts, tests, self.crowd.rows, branch)
+        gaps = self._route(level, splits, branch, threads)
         slots = np.where(opened, np.cumsum(opened) - 1, -1).astype(np.int32)
         of_node = np.zeros(len(level), dtype=np.int64)
         of_node[splits.nodes] = sizes
@@ -210,6 +209,18 @@ class _Grower:
         if gaps:
             copies = self._part(level, splits, branch, np.iinfo(kind).max)
         return Step(branch, slots, first, int(opened.sum()), copies), None
+
+    def _route(self, level: Level, splits: Splits, branch: NDArray[Any], threads: int | None) -> int:
+        """Write down every instance's branch; how many lack the value."""
+        tests = splits.asked(len(level))
+        n = len(level.members)
+        step = max(_FEW, -(-n // (8 * _kernels.thread_count())))
+
+        def route(start: int) -> int:
+            starts = np.clip(level.starts, start, min(start + step, n))
+            return _kernels.route_entries(self.asked, level.members, starts, tests, self.crowd.rows, branch)
+
+        return sum(_kernels.over_items(range(0, n, step), route, threads))
 
     def _part(self, level: Level, splits: Splits, branch: NDArray[Any], every: int) -> NDArray[np.uint32]:
         ids = level.members >> 1
