@@ -47,6 +47,7 @@ class TreeModel:
     min_samples_split: float
     min_samples_leaf: float
     min_gain: float
+    threshold_cost: bool
     max_branches: int
     types: Any
     categorical_features: Any
@@ -144,6 +145,7 @@ class TreeModel:
             "min_leaf": float(self.min_samples_leaf),
             "min_gain": float(self.min_gain),
             "missing": self.missing,
+            "threshold_cost": bool(self.threshold_cost),
         }
 
     def _check_settings(self) -> None:
@@ -158,6 +160,7 @@ class TreeModel:
             thresholds=("exact", "binned"),
             missing=("fractions", "branch", "majority"),
             unseen=("ignore", "error"),
+            threshold_cost=(True, False),
         )
         check_number("max_depth", self.max_depth, 0, none=True, whole=True)
         check_number("min_samples_split", self.min_samples_split, 1)

@@ -42,6 +42,7 @@ class ClassTree(TreeAnswers):
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_gain: float = 0.0,
+        threshold_cost: bool = False,
         max_branches: int = 1000,
         pruning: str | None = None,
         confidence: float = 0.25,
@@ -66,6 +67,7 @@ class ClassTree(TreeAnswers):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.min_gain = min_gain
+        self.threshold_cost = threshold_cost
         self.max_branches = max_branches
         self.pruning = pruning
         self.confidence = confidence
@@ -230,6 +232,7 @@ class NumberTree(TreeAnswers):
         self.categorical_features = categorical_features
 
     ranges = "mdl"  # numbers have no classes to cut by; refused with numeric="ranges"
+    threshold_cost = False  # a cost in bits
 
     def _target(self, rows: Memory) -> tuple[Numeric, NDArray[Any], int]:
         return Numeric(rows.name), np.asarray(rows.target, dtype=np.float64), 0

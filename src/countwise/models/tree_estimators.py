@@ -48,6 +48,9 @@ class TreeClassifier(Classifier, ClassTree):
         The weight that each of two branches must have; of several branches, two of them.
     min_gain : float, default=0
         What a split must gain, in the unit of the criterion's gain.
+    threshold_cost : bool, default=False
+        Whether the gain of a threshold must pay for its choice: it is lowered by log2(thresholds) / rows, as in the
+        eighth release of C4.5. Columns of many different numbers are then favored less.
     max_branches : int, default=1000
         A column of more names than this is refused where each would have a branch.
     pruning : {None, "pessimistic", "reduced_error", "cost_complexity"}, default=None

@@ -52,6 +52,8 @@ class Settings:
         What a split must gain.
     missing : {"fractions", "branch", "majority"}
         Where rows go whose cell is missing.
+    threshold_cost : bool
+        Whether a gain must pay for the choice of its threshold.
     many : ndarray of bool
         Of each attribute, whether it has so many values that its gain is no measure for others.
     """
@@ -61,6 +63,7 @@ class Settings:
     min_leaf: float
     min_gain: float
     missing: str
+    threshold_cost: bool
     many: NDArray[np.bool_]
 
 
@@ -131,7 +134,7 @@ class _Grower:
     def _level(self, cells: Floats, centers: Floats | None, members: Any, starts: Any, *siblings: Any) -> Level:
         return Level(
             cells, centers, members, starts, self.crowd, self.criterion, self.settings.min_leaf,
-            self.settings.missing, *siblings,
+            self.settings.missing, self.settings.threshold_cost, *siblings,
         )  # fmt: skip
 
     def _remember(self, cells: Floats, centers: Floats | None, parent: NDArray[Any]) -> None:

@@ -39,6 +39,8 @@ class Level:
         The weight that a branch must have.
     missing : {"fractions", "branch", "majority"}
         Where rows go whose cell is missing.
+    cost : bool
+        Whether a gain must pay for the choice of its threshold.
     larger, smaller, parents : ndarray
         Nodes that are the larger of two siblings, their siblings, and the node of the level before from which
         both come: what is in the one is what was in the parent less what is in the other.
@@ -52,6 +54,7 @@ class Level:
     criterion: Criterion
     least: float
     missing: str
+    cost: bool
     larger: NDArray[np.int64]
     smaller: NDArray[np.int64]
     parents: NDArray[np.int64]
@@ -68,7 +71,15 @@ class Level:
         """The centers of some nodes, if numbers are told."""
         return None if self.centers is None else self.centers[nodes]
 
-    def offers(self, known_gain: Floats, nodes: Any, branches: Any, absent: Floats | None, cut: Floats) -> Offers:
+    def offers(
+        self,
+        known_gain: Floats,
+        nodes: Any,
+        branches: Any,
+        absent: Floats | None,
+        cut: Floats,
+        tried: NDArray[Any] | None = None,
+    ) -> Offers:
         """Offers of an attribute, with what rows without a value take from them.
 
         Parameters
@@ -83,11 +94,16 @@ class Level:
             The cells of the rows that lack it; None if none does.
         cut : ndarray, shape (n,)
             Where a number is cut, if it is.
+        tried : ndarray, shape (n,), or None
+            Of how many thresholds the cut is the best, if a gain is to pay for that choice.
         """
         criterion, cells = self.criterion, self.cells[nodes]
         gain = known_gain
         if absent is not None and (criterion.weight(absent) > 0).any():
             gain = self._with_absent(known_gain, cells, branches, absent)
+        if tried is not None:
+            gain = gain - np.log2(np.maximum(tried, 1)) / np.maximum(criterion.weight(cells), 1e-300)
+            gain = np.where(gain > 0, gain, np.nan)
         if not criterion.ratio:
             return Offers(gain, None, cut)
         sides = criterion.weight(branches())

@@ -66,7 +66,13 @@ class SortedColumn:
         cut = np.full(len(level), np.nan)
         cut[there] = self._middle(self._places[there], level)
         every = np.arange(len(level))
-        return level.offers(gain, slice(None), lambda: self._sides(level, every), self._absent(level, every), cut)
+        absent, tried = self._absent(level, every), self._tried() if level.cost else None
+        return level.offers(gain, slice(None), lambda: self._sides(level, every), absent, cut, tried)
+
+    def _tried(self) -> NDArray[np.int64]:
+        """How many thresholds there are in each segment."""
+        fresh = np.concatenate([[0], np.cumsum(self.entries & 1, dtype=np.int64)])
+        return np.maximum(np.diff(fresh[self.starts]) - 1, 0)
 
     def _middle(self, places: NDArray[np.int64], level: Level) -> Floats:
         """Midway between the values on either side of some places."""

@@ -85,7 +85,11 @@ class TableColumn:
             if self.edges is not None:
                 there = parted.place > 0
                 cut[there] = self.edges[parted.place[there] - 1]
-            found.put(batch.nodes, level.offers(parted.gain, batch.nodes, parted.branches, batch.absent, cut))
+            tried = None
+            if level.cost and self.edges is not None:
+                tried = np.count_nonzero(level.criterion.weight(batch.table) > 0, axis=1) - 1
+            offers = level.offers(parted.gain, batch.nodes, parted.branches, batch.absent, cut, tried)
+            found.put(batch.nodes, offers)
         return found
 
     def advance(self, step: Any) -> None:
