@@ -215,9 +215,9 @@ def test_steps_of_binning_refuse_what_leads_out_of_memory() -> None:
     with pytest.raises(ValueError, match="weights has 3 rows"):
         native.bin_counts(x, np.ones(3), ranges, cells)
     marks, usual, out = np.ones((1, 2), np.uint8), np.ones((1, 2)), np.zeros(100, np.uint8)
-    with pytest.raises(ValueError, match="slot or a word is out of range"):
+    with pytest.raises(ValueError, match="slot is out of range"):
         native.bin_collect(x, None, ranges, cells, good, good + np.uint16(2), marks, usual, [5], [out])
-    with pytest.raises(ValueError, match="slot or a word is out of range"):
+    with pytest.raises(ValueError, match="word is out of range"):
         native.bin_collect(x, None, ranges, cells, good + np.uint16(512), good, marks, usual, [5], [out])
     with pytest.raises(ValueError, match="codes"):
         native.bin_collect(x, None, ranges, cells, good, good, marks, usual, [5], [out[:50]])
@@ -236,12 +236,14 @@ def test_steps_of_binning_refuse_what_leads_out_of_memory() -> None:
     with pytest.raises(ValueError, match="8 steps"):
         native.bin_amend(x[0], np.zeros(100, np.uint32), flat, 9, out)
     native.bin_amend(x[0] + 1, np.zeros(100, np.uint32), flat, 8, out)
-    first, edges = np.full((1, binning.BUCKETS + 1), 255, np.uint8), np.full((1, binning.MOST_EDGES), -np.inf)
-    native.bin_codes(x, ranges, cells, first, edges, [8], [out])
+    words, edges = good + np.uint16(511), np.full((1, binning.MOST_EDGES), -np.inf)
+    native.bin_codes(x, ranges, cells, words, edges, [8], [out])
+    with pytest.raises(ValueError, match="word is out of range"):
+        native.bin_codes(x, ranges, cells, words + np.uint16(1), edges, [8], [out])
     with pytest.raises(ValueError, match="8 steps"):
-        native.bin_codes(x, ranges, cells, first, edges, [9], [out])
+        native.bin_codes(x, ranges, cells, words, edges, [9], [out])
     with pytest.raises(ValueError, match="codes"):
-        native.bin_codes(x, ranges, cells, first, edges, [1], [out[:50]])
+        native.bin_codes(x, ranges, cells, words, edges, [1], [out[:50]])
     with pytest.raises(ValueError, match="limit"):
         native.few_values(x, 256)
 

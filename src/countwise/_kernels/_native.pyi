@@ -156,7 +156,7 @@ def bin_codes(
     columns: Sequence[NDArray[Any]],
     ranges: NDArray[np.float64],
     cells: NDArray[np.uint32],
-    first: NDArray[np.uint8],
+    words: NDArray[np.uint16],
     edges: NDArray[np.float64],
     steps: list[int],
     codes: list[NDArray[np.uint8]],

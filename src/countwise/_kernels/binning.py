@@ -100,7 +100,8 @@ def _map(column: Array) -> Map:
     step = max(1, len(column) // SAMPLE)
     sample = column[::step].astype(np.float64)
     sample = np.sort(sample[np.isfinite(sample)])
-    low, high = (float(sample[0]), float(sample[-1])) if len(sample) else (0.0, 0.0)
+    # Outliers share the first and the last bucket, so that they do not stretch all others.
+    low, high = (float(sample[k]) for k in _ends(len(sample))) if len(sample) else (0.0, 0.0)
     if low == high:
         low, high = low - abs(low) / 2 - 1, high + abs(high) / 2 + 1
     # Where the range is beyond what floats can hold, all are in one bucket.
@@ -111,6 +112,11 @@ def _map(column: Array) -> Map:
     cells[:CELLS] = np.cumsum(sizes) - sizes | sizes << 16
     cells[CELLS] = BUCKETS
     return Map(low, scale, cells, sample)
+
+
+def _ends(n: int) -> tuple[int, int]:
+    """The places in a sorted sample of its range, of which a 500th part at either end is left out."""
+    return n // 500, n - 1 - n // 500
 
 
 def _places(x: Floats, low: float, scale: float) -> Array:
@@ -242,7 +248,7 @@ def _slots(column_map: Map, counts: Array, rows: Floats, sums: Floats, n_bins: i
     words = np.cumsum(words, dtype=np.uint16)
     words[BUCKETS] = n_bins
     words[bucket] += 256
-    rooms = np.ceil(counts[:, bucket] @ expected).astype(np.int64) + 64
+    rooms = np.ceil(counts[:, bucket] @ expected).astype(np.int64)
     return Slots(slot, words, wanted, common, targets - not_copied, before, int(times.max()).bit_length(), rooms)
 
 
@@ -347,19 +353,19 @@ def _write_codes(columns: list[Array], maps: list[Map], edges: list[Floats], cod
     if not columns:
         return
     ranges, cells = _stacked(maps)
-    first = np.empty((len(columns), BUCKETS + 1), np.uint8)
+    words = np.empty((len(columns), BUCKETS + 1), np.uint16)
     padded = np.full((len(columns), MOST_EDGES), np.inf)
     steps = []
     for j, mine in enumerate(edges):
         inside = np.bincount(_buckets(mine, maps[j]), minlength=BUCKETS)
-        first[j, :BUCKETS] = np.cumsum(inside) - inside
-        first[j, BUCKETS] = len(mine) + 1
+        words[j, :BUCKETS] = np.cumsum(inside) - inside + 256 * (inside > 0)
+        words[j, BUCKETS] = len(mine) + 1
         padded[j, : len(mine)] = mine
         steps.append(int(inside.max()).bit_length())
     over_blocks(
         len(columns[0]),
         _block(len(columns[0])),
         lambda a, b: _native.bin_codes(
-            [column[a:b] for column in columns], ranges, cells, first, padded, steps, [code[a:b] for code in codes]
+            [column[a:b] for column in columns], ranges, cells, words, padded, steps, [code[a:b] for code in codes]
         ),
     )
