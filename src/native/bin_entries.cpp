@@ -10,6 +10,8 @@ constexpr size_t part_size = 512;
 constexpr size_t long_segment = 1024;  // from here on tables of its own pay for a segment
 constexpr size_t most_classes = 8;     // with those tables
 
+constexpr uint32_t far = 32;            // bytes from one cell to the next
+
 enum Fault { none, bad_code, bad_place };
 
 template <class T>
@@ -109,7 +111,6 @@ public:
     NarrowCounter(Column column, size_t rows, const NodeEntries& nodes, Column codes, size_t n_cells, size_t n_classes)
         : cells_(reinterpret_cast<const std::uint8_t*>(column.data)),
           codes_(reinterpret_cast<const std::uint8_t*>(codes.data)),
-          nodes_(nodes),
           n_cells_(n_cells),
           n_classes_(n_classes),
           part_(nodes, rows) {}
@@ -126,6 +127,7 @@ public:
         for (; start < stop; start += part_size) {
             const size_t n = smaller(part_size, stop - start);
             if (!part_.read(start, n)) return bad_place;
+            fetch(n);
             const bool good = n_classes_ == 2 ? add<2>(n) : add<0>(n);
             if (!good) return bad_code;
         }
@@ -137,28 +139,42 @@ public:
     }
 
 private:
+    // Where the entries of a node lie far apart, the processor does not see what is needed next.
+    void fetch(size_t n) const {
+        const uint32_t *ids = part_.instances(), *rows = part_.rows();
+        if (ids == rows && ids[n - 1] - ids[0] < far * n) return;
+#ifdef COUNTWISE_VECTORS
+        for (size_t i = 0; i < n; ++i) __builtin_prefetch(codes_ + ids[i]), __builtin_prefetch(cells_ + rows[i]);
+#endif
+    }
+
     template <size_t Classes>
     COUNTWISE_INLINE bool add(size_t n) {
+        return part_.rows() == part_.instances() ? add<Classes>(n, part_.rows(), part_.rows())
+                                                 : add<Classes>(n, part_.instances(), part_.rows());
+    }
+
+    template <size_t Classes>
+    COUNTWISE_INLINE bool add(size_t n, const uint32_t* ids, const uint32_t* rows) {
         const size_t classes = Classes ? Classes : n_classes_;
-        const uint32_t *ids = part_.instances(), *rows = part_.rows();
-        uint32_t most = 0;
+        const std::uint8_t *cells = cells_, *codes = codes_;
+        uint32_t *even = tables_[0], *odd = tables_[1], most = 0;
         size_t i = 0;
         for (; i + 2 <= n; i += 2) {
-            const uint32_t a = codes_[ids[i]], b = codes_[ids[i + 1]];
-            ++tables_[0][cells_[rows[i]] * classes + a];
-            ++tables_[1][cells_[rows[i + 1]] * classes + b];
+            const uint32_t a = codes[ids[i]], b = codes[ids[i + 1]];
+            ++even[cells[rows[i]] * classes + a];
+            ++odd[cells[rows[i + 1]] * classes + b];
             most = Classes == 2 ? most | a | b : larger(most, larger(a, b));
         }
         for (; i < n; ++i) {
-            const uint32_t a = codes_[ids[i]];
-            ++tables_[0][cells_[rows[i]] * classes + a];
+            const uint32_t a = codes[ids[i]];
+            ++even[cells[rows[i]] * classes + a];
             most = larger(most, a);
         }
         return most < classes;
     }
 
     const std::uint8_t *cells_, *codes_;
-    const NodeEntries& nodes_;
     const size_t n_cells_, n_classes_;
     Part part_;
     uint32_t tables_[2][256 * most_classes + 256];

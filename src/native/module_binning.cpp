@@ -63,19 +63,18 @@ nb::list few_values(nb::handle columns, std::size_t limit) {
     return found;
 }
 
-nb::tuple bin_counts(nb::handle columns, nb::handle weights, nb::handle ranges, nb::handle cells) {
+void bin_counts(nb::handle columns, nb::handle weights, nb::handle ranges, nb::handle cells, nb::handle counts,
+                nb::handle sums) {
     const Columns column(columns, false);
     const std::size_t n = column.count(), rows = rows_of(column);
     const Maps maps(ranges, cells, n);
     const RowWeights weight(weights, rows);
-    const nb::object counts = new_array("zeros", nb::make_tuple(n, bin_buckets + 1), "uint32"),
-                     sums = new_array("zeros", nb::make_tuple(weight.data() ? n : 0, bin_buckets + 1), "float64");
-    const Array to_counts(counts, "counts"), to_sums(sums, "sums");
+    const Array to_counts = shaped(counts, "counts", Type::u32, {n, bin_buckets + 1}, true),
+                to_sums = shaped(sums, "sums", Type::f64, {weight.data() ? n : 0, bin_buckets + 1}, true);
     unlocked([&] {
         kernels().bin_counts(column.data(), n, rows, maps.data(), weight.data(), to_counts.data<std::uint32_t>(),
                              to_sums.data<double>());
     });
-    return nb::make_tuple(counts, sums);
 }
 
 // Without branches, as there are many.
@@ -198,7 +197,8 @@ void bin_codes(nb::handle columns, nb::handle ranges, nb::handle cells, nb::hand
 void define_binning(nb::module_& m) {
     using namespace nb::literals;
     m.def("few_values", &few_values, "columns"_a, "limit"_a);
-    m.def("bin_counts", &bin_counts, "columns"_a, "weights"_a.none(), "ranges"_a, "cells"_a);
+    m.def("bin_counts", &bin_counts, "columns"_a, "weights"_a.none(), "ranges"_a, "cells"_a, "counts"_a,
+          "sums"_a);
     m.def("bin_collect", &bin_collect, "columns"_a, "weights"_a.none(), "ranges"_a, "cells"_a, "words"_a, "slots"_a,
           "wanted"_a, "common"_a, "rooms"_a, "codes"_a);
     m.def("bin_amend", &bin_amend, "values"_a, "rows"_a, "edges"_a, "steps"_a, "codes"_a);

@@ -128,7 +128,9 @@ def bin_counts(
     weights: NDArray[np.float64] | None,
     ranges: NDArray[np.float64],
     cells: NDArray[np.uint32],
-) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+    counts: NDArray[np.uint32],
+    sums: NDArray[np.float64],
+) -> None: ...
 def bin_collect(
     columns: Sequence[NDArray[Any]],
     weights: NDArray[np.float64] | None,

@@ -144,16 +144,28 @@ def _block(rows: int) -> int:
 
 def _sorted_edges(column: Array, weights: Floats | None, n_bins: int) -> Floats:
     x = column.astype(np.float64)
-    there = ~np.isnan(x)
-    x = x[there]
     if weights is None:
         x.sort()
+        x = x[: len(x) - np.count_nonzero(np.isnan(x))]
     else:
-        order = np.argsort(x, kind="stable")
-        x, weights = x[order], weights[there][order]
-    last = np.flatnonzero(np.append(x[1:] != x[:-1], True))[: len(x)]
-    below = np.arange(1.0, len(x) + 1) if weights is None else np.cumsum(weights)
-    return edges_of(x[last], below[last], n_bins)
+        there = ~np.isnan(x)
+        order = np.argsort(x[there], kind="stable")
+        x, weights = x[there][order], weights[there][order]
+    fresh = x[1:] != x[:-1]
+    if weights is None and np.count_nonzero(fresh) >= n_bins:
+        places = np.ceil(len(x) * np.arange(1.0, n_bins) / n_bins * (1 - 1e-12)).astype(np.int64) - 1
+        return _edges_above(x, places)
+    last = np.append(np.flatnonzero(fresh), len(x) - 1)[: len(x)]
+    return edges_of(x[last], last + 1.0 if weights is None else np.cumsum(weights)[last], n_bins)
+
+
+def _edges_above(ascending: Floats, places: Array) -> Floats:
+    """The edges above the values at these places."""
+    low = ascending[places]
+    low = low[np.append(True, low[1:] != low[:-1])]
+    following = np.searchsorted(ascending, low, side="right")
+    there = following < len(ascending)
+    return edges_between(low[there], ascending[following[there]])
 
 
 def _all_edges(
@@ -207,14 +219,20 @@ def _look(columns: list[Array], maps: list[Map], weights: Floats | None, n_bins:
     if not columns:
         return []
     ranges, cells = _stacked(maps)
-    counted = over_blocks(
-        len(columns[0]),
-        _block(len(columns[0])),
-        lambda a, b: _native.bin_counts([column[a:b] for column in columns], _cut(weights, a, b), ranges, cells),
-    )
-    counts = np.stack([part[0] for part in counted])
+    block = _block(len(columns[0]))
+    blocks = -(-len(columns[0]) // block)
+    counts = np.zeros((blocks, len(columns), BUCKETS + 1), np.uint32)
+    summed = np.zeros((blocks, 0 if weights is None else len(columns), BUCKETS + 1))
+
+    def count(a: int, b: int) -> None:
+        k = a // block
+        _native.bin_counts(
+            [column[a:b] for column in columns], _cut(weights, a, b), ranges, cells, counts[k], summed[k]
+        )
+
+    over_blocks(len(columns[0]), block, count)
     rows = counts.sum(axis=0, dtype=np.float64)
-    sums = rows if weights is None else np.sum([part[1] for part in counted], axis=0)
+    sums = rows if weights is None else summed.sum(axis=0)
     return [_slots(mine, counts[:, j], rows[j], sums[j], n_bins) for j, mine in enumerate(maps)]
 
 
@@ -342,11 +360,7 @@ def _edges_of(slots: Slots, values: Floats, weights: Floats | None, least: Float
         values = values[order]
         below = np.cumsum(np.concatenate([copied, np.zeros(len(after)), same[counted]])[order])
         place = np.minimum(np.searchsorted(below, slots.targets), len(values) - 1)
-    low = values[place]
-    low = low[np.append(True, low[1:] != low[:-1])]
-    following = np.searchsorted(values, low, side="right")
-    there = following < len(values)
-    return edges_between(low[there], values[following[there]])
+    return _edges_above(values, place)
 
 
 def _write_codes(columns: list[Array], maps: list[Map], edges: list[Floats], codes: list[NDArray[np.uint8]]) -> None:
