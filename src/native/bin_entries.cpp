@@ -10,8 +10,6 @@ constexpr size_t part_size = 512;
 constexpr size_t long_segment = 1024;  // from here on tables of its own pay for a segment
 constexpr size_t most_classes = 8;     // with those tables
 
-constexpr uint32_t far = 32;            // bytes from one cell to the next
-
 enum Fault { none, bad_code, bad_place };
 
 template <class T>
@@ -127,7 +125,6 @@ public:
         for (; start < stop; start += part_size) {
             const size_t n = smaller(part_size, stop - start);
             if (!part_.read(start, n)) return bad_place;
-            fetch(n);
             const bool good = n_classes_ == 2 ? add<2>(n) : add<0>(n);
             if (!good) return bad_code;
         }
@@ -139,15 +136,6 @@ public:
     }
 
 private:
-    // Where the entries of a node lie far apart, the processor does not see what is needed next.
-    void fetch(size_t n) const {
-        const uint32_t *ids = part_.instances(), *rows = part_.rows();
-        if (ids == rows && ids[n - 1] - ids[0] < far * n) return;
-#ifdef COUNTWISE_VECTORS
-        for (size_t i = 0; i < n; ++i) __builtin_prefetch(codes_ + ids[i]), __builtin_prefetch(cells_ + rows[i]);
-#endif
-    }
-
     template <size_t Classes>
     COUNTWISE_INLINE bool add(size_t n) {
         return part_.rows() == part_.instances() ? add<Classes>(n, part_.rows(), part_.rows())
