@@ -149,7 +149,7 @@ def _sorted_edges(column: Array, weights: Floats | None, n_bins: int) -> Floats:
         x = x[: len(x) - np.count_nonzero(np.isnan(x))]
     else:
         there = ~np.isnan(x)
-        order = np.argsort(x[there], kind="stable")
+        order = np.argsort(x[there])
         x, weights = x[there][order], weights[there][order]
     fresh = x[1:] != x[:-1]
     if weights is None and np.count_nonzero(fresh) >= n_bins:
@@ -274,11 +274,12 @@ def _common(column_map: Map, bucket: Array) -> tuple[Floats, Floats]:
     """The value that the sample met most often in each bucket and its share, if that is large; else NaN and 0."""
     sample = column_map.sample
     common, share = np.full(len(bucket), np.nan), np.zeros(len(bucket))
-    starts = np.flatnonzero(np.concatenate([[True], sample[1:] != sample[:-1]]))[: len(sample)]
+    fresh = sample[1:] != sample[:-1]
+    if fresh.all():
+        return common, share
+    starts = np.flatnonzero(np.append(True, fresh))
     sizes = np.diff(np.append(starts, len(sample)))
     often = sizes > 1
-    if not often.any():
-        return common, share
     values, sizes = sample[starts[often]], sizes[often]
     at = _buckets(values, column_map)
     all_of = np.bincount(_buckets(sample, column_map), minlength=BUCKETS)
@@ -353,13 +354,17 @@ def _edges_of(slots: Slots, values: Floats, weights: Floats | None, least: Float
     values = np.concatenate([values, after, slots.common[counted]])
     if weights is None and not counted.any():
         values.sort()
-        place = np.ceil(slots.targets).astype(np.int64) - 1 + slots.before
+        return _edges_above(values, np.ceil(slots.targets).astype(np.int64) - 1 + slots.before)
+    if weights is None:
+        values.sort()
+        cell_weights = np.ones(len(values))
+        cell_weights[np.searchsorted(values, after)] = 0
+        cell_weights[np.searchsorted(values, slots.common[counted])] = same[counted]
     else:
-        copied = np.ones(len(values) - len(after) - np.count_nonzero(counted)) if weights is None else weights
-        order = np.argsort(values, kind="stable")
+        order = np.argsort(values)
         values = values[order]
-        below = np.cumsum(np.concatenate([copied, np.zeros(len(after)), same[counted]])[order])
-        place = np.minimum(np.searchsorted(below, slots.targets), len(values) - 1)
+        cell_weights = np.concatenate([weights, np.zeros(len(after)), same[counted]])[order]
+    place = np.minimum(np.searchsorted(np.cumsum(cell_weights), slots.targets), len(values) - 1)
     return _edges_above(values, place)
 
 
