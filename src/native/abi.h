@@ -183,12 +183,12 @@ struct BinSlots {
     std::uint8_t* codes;
 };
 
-// The edges of a column's bins, and how many of them lie in buckets before each bucket.
+// The edges of a column's bins, and of each bucket how many lie in those before it, and 256 more if it has edges itself.
 constexpr std::size_t bin_edges = 512;
 struct BinEdges {
-    const std::uint8_t* first;  // bin_buckets + 1
-    const double* edges;        // bin_edges of them: infinite from the last on
-    std::size_t steps;          // no bucket has more than 2**steps - 1; at most 8
+    const std::uint16_t* words;  // bin_buckets + 1
+    const double* edges;         // bin_edges of them: infinite from the last on
+    std::size_t steps;           // no bucket has more than 2**steps - 1; at most 8
 };
 
 // The impurity of a node's classes or numbers.

@@ -37,7 +37,7 @@ public:
     Places(size_t n_bins, size_t width, Criterion criterion, double least, size_t tabled)
         : bins_(n_bins), width_(width), stride_((n_bins + lanes - 1) / lanes * lanes), criterion_(criterion),
           least_(least * (1 - 1e-9)), tabled_(tabled), left_(stride_ * (width + 1)), gain_(stride_), total_(width),
-          place_(stride_), table_(tabled + 1) {
+          place_(stride_), counts_(2 * stride_), table_(tabled + 1) {
         for (size_t i = 0; i < stride_ * (width + 1); ++i) left_[i] = 0.0;
         for (size_t i = 0; i < tabled; i += lanes) {
             vd x;
@@ -71,6 +71,7 @@ private:
             const int64_t x = static_cast<int64_t>(cells[2 * i]), y = static_cast<int64_t>(cells[2 * i + 1]);
             a += x, b += y;
             first[m] = static_cast<double>(a), second[m] = static_cast<double>(b);
+            counts_[2 * m] = static_cast<uint32_t>(a), counts_[2 * m + 1] = static_cast<uint32_t>(b);
             place_[m] = i + 1;
             m += (x | y) != 0;
         }
@@ -154,11 +155,27 @@ private:
         if (n > 0.0) whole_ = larger((x_log_x(n) - logs) / n, 0.0);
         else whole_ = 0.0;
         tolerance_ = 1e-12 * whole_ + 4e-15 * (1.0 + (n > 1.0 ? std::log2(n) : 0.0));
-        if (counts && n < static_cast<double>(tabled_)) add_entropies(n, [&](vd x) {
-            for (size_t k = 0; k < lanes; ++k) x[k] = table_[static_cast<size_t>(static_cast<int64_t>(x[k]))];
-            return x;
-        });
-        else add_entropies(n, [](vd x) { return x_log_x(x); });
+        const bool small = counts && n < static_cast<double>(tabled_);
+        if (small && width_ == 2) return look_up_entropies(n);
+        if (small)
+            return add_entropies(n, [&](vd x) {
+                for (size_t k = 0; k < lanes; ++k) x[k] = table_[static_cast<size_t>(static_cast<int64_t>(x[k]))];
+                return x;
+            });
+        add_entropies(n, [](vd x) { return x_log_x(x); });
+    }
+
+    void look_up_entropies(double n) {
+        const double *table = table_.get(), *first = left_.get(), *second = first + stride_;
+        const uint32_t t0 = static_cast<uint32_t>(total_[0]), t1 = static_cast<uint32_t>(total_[1]);
+        for (size_t i = 0; i < count_; ++i) {
+            const uint32_t a = counts_[2 * i], b = counts_[2 * i + 1], c = t0 - a, d = t1 - b;
+            gain_[i] = (table[a + b] + table[c + d]) - ((table[a] + table[c]) + (table[b] + table[d]));
+        }
+        for (size_t i = 0; i < count_; i += lanes) {
+            const vd n_left = load(first + i) + load(second + i);
+            put(i, splat(whole_) - load(gain_.get() + i) / splat(n), n_left, splat(n) - n_left);
+        }
     }
 
     template <class Log>
@@ -205,6 +222,7 @@ private:
     const size_t tabled_;
     Scratch<double> left_, gain_, total_;
     Scratch<size_t> place_;
+    Scratch<uint32_t> counts_;  // of two classes, as `left`
     Scratch<double> table_;
     size_t count_ = 0;
     double whole_ = 0.0, tolerance_ = 0.0;

@@ -109,7 +109,6 @@ public:
     NarrowCounter(Column column, size_t rows, const NodeEntries& nodes, Column codes, size_t n_cells, size_t n_classes)
         : cells_(reinterpret_cast<const std::uint8_t*>(column.data)),
           codes_(reinterpret_cast<const std::uint8_t*>(codes.data)),
-          nodes_(nodes),
           n_cells_(n_cells),
           n_classes_(n_classes),
           part_(nodes, rows) {}
@@ -139,26 +138,31 @@ public:
 private:
     template <size_t Classes>
     COUNTWISE_INLINE bool add(size_t n) {
+        return part_.rows() == part_.instances() ? add<Classes>(n, part_.rows(), part_.rows())
+                                                 : add<Classes>(n, part_.instances(), part_.rows());
+    }
+
+    template <size_t Classes>
+    COUNTWISE_INLINE bool add(size_t n, const uint32_t* ids, const uint32_t* rows) {
         const size_t classes = Classes ? Classes : n_classes_;
-        const uint32_t *ids = part_.instances(), *rows = part_.rows();
-        uint32_t most = 0;
+        const std::uint8_t *cells = cells_, *codes = codes_;
+        uint32_t *even = tables_[0], *odd = tables_[1], most = 0;
         size_t i = 0;
         for (; i + 2 <= n; i += 2) {
-            const uint32_t a = codes_[ids[i]], b = codes_[ids[i + 1]];
-            ++tables_[0][cells_[rows[i]] * classes + a];
-            ++tables_[1][cells_[rows[i + 1]] * classes + b];
+            const uint32_t a = codes[ids[i]], b = codes[ids[i + 1]];
+            ++even[cells[rows[i]] * classes + a];
+            ++odd[cells[rows[i + 1]] * classes + b];
             most = Classes == 2 ? most | a | b : larger(most, larger(a, b));
         }
         for (; i < n; ++i) {
-            const uint32_t a = codes_[ids[i]];
-            ++tables_[0][cells_[rows[i]] * classes + a];
+            const uint32_t a = codes[ids[i]];
+            ++even[cells[rows[i]] * classes + a];
             most = larger(most, a);
         }
         return most < classes;
     }
 
     const std::uint8_t *cells_, *codes_;
-    const NodeEntries& nodes_;
     const size_t n_cells_, n_classes_;
     Part part_;
     uint32_t tables_[2][256 * most_classes + 256];

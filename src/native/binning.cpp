@@ -55,67 +55,43 @@ void few_values(const Column* columns, size_t n_columns, size_t rows, size_t lim
 
 void bin_counts(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
                 uint32_t* counts, double* sums) {
-    each_tile(columns, n_columns, rows, maps,
-              [&](size_t j, const double*, const std::uint16_t* bucket, size_t start, size_t n) {
-                  uint32_t* to = counts + j * (bin_buckets + 1);
-                  for (size_t r = 0; r < n; ++r) ++to[bucket[r]];
-                  if (!weights) return;
-                  double* sum = sums + j * (bin_buckets + 1);
-                  for (size_t r = 0; r < n; ++r) sum[bucket[r]] += weights[start + r];
-              });
+    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const std::uint16_t* bucket, size_t start, size_t n) {
+        uint32_t* to = counts + j * (bin_buckets + 1);
+        for (size_t r = 0; r < n; ++r) ++to[bucket[r]];
+        if (!weights) return;
+        double* sum = sums + j * (bin_buckets + 1);
+        for (size_t r = 0; r < n; ++r) sum[bucket[r]] += weights[start + r];
+    });
 }
 
 namespace {
 
-// Copies cells of a tile that are in looked-into buckets, at `met`. Plain: no slot has a common number, no weights.
+// Copies cells that were met. Plain: no slot has a common number, and there are no weights.
 template <bool Plain>
-COUNTWISE_INLINE void copy_cells(const BinSlots& slots, const double* x, const std::uint16_t* bucket,
-                                 const std::uint8_t* met, size_t count, const double* weights, size_t start) {
-    size_t k = *slots.count;
-    if (k + count > slots.room) {
-        *slots.count = slots.room + 1;  // and so for all that follow
-        return;
+COUNTWISE_APART void copy_cells(const BinSlots& slots, Met& met, const std::uint16_t* bucket, const double* weights,
+                                size_t start) {
+    const std::uint16_t* slot = slots.slot;
+    const std::uint8_t* wanted = slots.wanted;
+    double* least = slots.least;
+    size_t k = 0;
+    for (size_t i = 0; i < met.count; ++i) {
+        const size_t r = met.rows[i], s = slot[bucket[r]];
+        const double v = met.x[i];
+        least[s] = v < least[s] ? v : least[s];
+        // What is not to be kept is written over by the next.
+        met.x[k] = v;
+        met.rows[k] = static_cast<std::uint16_t>(r);
+        const bool common = !Plain && v == slots.common[s];
+        if (common) slots.same[s] += weights ? weights[start + r] : 1.0;
+        k += wanted[s] & !common;
     }
-    for (size_t i = 0; i < count; ++i) {
-        const size_t r = met[i], s = slots.slot[bucket[r]];
-        const double v = x[r];
-        slots.least[s] = v < slots.least[s] ? v : slots.least[s];
-        slots.values[k] = v;
-        slots.rows[k] = static_cast<uint32_t>(start + r);
-        if (Plain) {
-            k += slots.wanted[s];
-            continue;
-        }
-        const bool common = v == slots.common[s];
-        const double w = weights ? weights[start + r] : 1.0;
-        if (weights) slots.weights[k] = w;
-        if (common) slots.same[s] += w;
-        k += slots.wanted[s] & !common;
-    }
-    *slots.count = k;
+    const size_t before = *slots.count;
+    *slots.count = k <= slots.room && before <= slots.room - k ? before + k : slots.room + 1;
+    if (*slots.count > slots.room) return;
+    std::memcpy(slots.values + before, met.x, k * sizeof(double));
+    for (size_t i = 0; i < k; ++i) slots.rows[before + i] = static_cast<uint32_t>(start) + met.rows[i];
+    for (size_t i = 0; weights && i < k; ++i) slots.weights[before + i] = weights[start + met.rows[i]];
 }
-
-}  // namespace
-
-void bin_collect(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
-                 const BinSlots* slots) {
-    each_tile(columns, n_columns, rows, maps,
-              [&](size_t j, const double* x, const std::uint16_t* bucket, size_t start, size_t n) {
-                  const BinSlots& mine = slots[j];
-                  std::uint8_t met[tile_rows];
-                  size_t count = 0;
-                  for (size_t r = 0; r < n; ++r) {
-                      const std::uint16_t word = mine.words[bucket[r]];
-                      mine.codes[start + r] = static_cast<std::uint8_t>(word);
-                      met[count] = static_cast<std::uint8_t>(r);
-                      count += word >> 8;
-                  }
-                  if (weights || mine.any_common) copy_cells<false>(mine, x, bucket, met, count, weights, start);
-                  else copy_cells<true>(mine, x, bucket, met, count, weights, start);
-              });
-}
-
-namespace {
 
 // One step for each power of 2 up to the most edges in a bucket. The edges end in infinities.
 COUNTWISE_INLINE size_t count_on(size_t k, double x, const double* edges, size_t steps) {
@@ -126,36 +102,43 @@ COUNTWISE_INLINE size_t count_on(size_t k, double x, const double* edges, size_t
     return k;
 }
 
-template <size_t Steps>
-COUNTWISE_INLINE void write_codes(const double* x, const std::uint16_t* bucket, size_t n, const BinEdges& edges,
-                                  std::uint8_t* to) {
-    for (size_t r = 0; r < n; ++r)
-        to[r] = static_cast<std::uint8_t>(
-            count_on(edges.first[bucket[r]], x[r], edges.edges, Steps ? Steps : edges.steps));
+template <class Row>
+void amend(const double* x, const Row* rows, size_t n, const double* edges, size_t steps, std::uint8_t* codes) {
+    if (steps == 1)
+        for (size_t i = 0; i < n; ++i)
+            codes[rows[i]] = static_cast<std::uint8_t>(count_on(codes[rows[i]], x[i], edges, 1));
+    else
+        for (size_t i = 0; i < n; ++i)
+            codes[rows[i]] = static_cast<std::uint8_t>(count_on(codes[rows[i]], x[i], edges, steps));
 }
 
 }  // namespace
 
+void bin_collect(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
+                 const BinSlots* slots) {
+    Met met;
+    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const std::uint16_t* bucket, size_t start, size_t n) {
+        const BinSlots& mine = slots[j];
+        met.find(mine.words, bucket, n, mine.codes + start);
+        met.read(columns[j], start);
+        if (weights || mine.any_common) copy_cells<false>(mine, met, bucket, weights, start);
+        else copy_cells<true>(mine, met, bucket, weights, start);
+    });
+}
+
 void bin_codes(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const BinEdges* edges,
                std::uint8_t* const* codes) {
-    each_tile(columns, n_columns, rows, maps,
-              [&](size_t j, const double* x, const std::uint16_t* bucket, size_t start, size_t n) {
-                  switch (edges[j].steps) {
-                      case 1: return write_codes<1>(x, bucket, n, edges[j], codes[j] + start);
-                      case 2: return write_codes<2>(x, bucket, n, edges[j], codes[j] + start);
-                      default: return write_codes<0>(x, bucket, n, edges[j], codes[j] + start);
-                  }
-              });
+    Met met;
+    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const std::uint16_t* bucket, size_t start, size_t n) {
+        met.find(edges[j].words, bucket, n, codes[j] + start);
+        met.read(columns[j], start);
+        amend(met.x, met.rows, met.count, edges[j].edges, edges[j].steps, codes[j] + start);
+    });
 }
 
 void bin_amend(const double* values, const uint32_t* rows, size_t n, const double* edges, size_t steps,
                std::uint8_t* codes) {
-    if (steps == 1)
-        for (size_t i = 0; i < n; ++i)
-            codes[rows[i]] = static_cast<std::uint8_t>(count_on(codes[rows[i]], values[i], edges, 1));
-    else
-        for (size_t i = 0; i < n; ++i)
-            codes[rows[i]] = static_cast<std::uint8_t>(count_on(codes[rows[i]], values[i], edges, steps));
+    amend(values, rows, n, edges, steps, codes);
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

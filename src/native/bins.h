@@ -33,49 +33,90 @@ COUNTWISE_INLINE void buckets_of(const double* x, const BinMap& map, std::uint16
     }
 }
 
-constexpr size_t chunk_tiles = 8, chunk_rows = chunk_tiles * tile_rows;
+constexpr size_t chunk_rows = 32 * tile_rows;
 
-// Some tiles of some columns with the buckets of their cells. What is to be done with them is done column by column,
-// so that a column's tables stay in the first-level cache meanwhile.
-class BucketChunk {
-public:
-    BucketChunk() : cells_(group_columns * chunk_rows), buckets_(group_columns * chunk_rows) {}
-
-    // At most group_columns columns and chunk_rows rows.
-    void read(const Column* columns, size_t count, size_t start, size_t n, const BinMap* maps) {
-        for (size_t t = 0; t * tile_rows < n; ++t) {
-            const size_t left = smaller(tile_rows, n - t * tile_rows);
-            tile_by_columns(columns, count, start + t * tile_rows, left, cells_.get() + t * group_columns * tile_rows,
-                            x_[t]);
-            for (size_t j = 0; j < count; ++j) buckets_of(x_[t][j], maps[j], buckets_.get() + place(t, j));
-        }
-    }
-    const double* x(size_t t, size_t j) const { return x_[t][j]; }
-    const std::uint16_t* buckets(size_t t, size_t j) const { return buckets_.get() + place(t, j); }
-
-private:
-    static size_t place(size_t t, size_t j) { return j * chunk_rows + t * tile_rows; }
-
-    Scratch<double> cells_;
-    Scratch<std::uint16_t> buckets_;
-    const double* x_[chunk_tiles][group_columns];
-};
-
-// Calls work(j, x, buckets, start, n) for every column and every tile of n rows.
+// Calls work(j, buckets, start, n) for every column and some rows at a time. Buckets are found for all columns of a
+// tile, as they may lie in one line of memory; what is done with them is done column by column and for many rows, so
+// that a column's tables stay in the first-level cache meanwhile.
 template <class Work>
-void each_tile(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, Work work) {
-    BucketChunk chunk;
+void each_chunk(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, Work work) {
+    Scratch<std::uint16_t> buckets(group_columns * chunk_rows);
+    alignas(64) double tile[group_columns * tile_rows];
+    const double* x[group_columns];
     for (size_t from = 0; from < n_columns; from += group_columns) {
         const size_t count = smaller(group_columns, n_columns - from);
         for (size_t start = 0; start < rows; start += chunk_rows) {
-            const size_t n = smaller(chunk_rows, rows - start);
-            chunk.read(columns + from, count, start, n, maps + from);
-            for (size_t j = 0; j < count; ++j)
-                for (size_t t = 0; t * tile_rows < n; ++t)
-                    work(from + j, chunk.x(t, j), chunk.buckets(t, j), start + t * tile_rows,
-                         smaller(tile_rows, n - t * tile_rows));
+            const size_t stop = smaller(rows, start + chunk_rows);
+            for (size_t at = start; at < stop; at += tile_rows) {
+                const size_t n = smaller(tile_rows, stop - at), next = at + n;
+                tile_by_columns(columns + from, count, at, n, tile, x);
+                Ahead ahead;
+                ahead.add(columns + from, count, next, smaller(tile_rows, rows - next));
+                ahead.spread(count);
+                for (size_t j = 0; j < count; ++j) {
+                    ahead.some();
+                    buckets_of(x[j], maps[from + j], buckets.get() + j * chunk_rows + (at - start));
+                }
+            }
+            for (size_t j = 0; j < count; ++j) work(from + j, buckets.get() + j * chunk_rows, start, stop - start);
         }
     }
 }
+
+// The rows of a chunk that a closer look is needed at, and their cells.
+struct Met {
+    std::uint16_t rows[chunk_rows];
+    double x[chunk_rows];
+    size_t count;
+
+    // Writes the codes of all rows. A bucket's word is its code, and 256 more if it is to be looked into.
+    COUNTWISE_APART void find(const std::uint16_t* words, const std::uint16_t* buckets, size_t n,
+                              std::uint8_t* codes) {
+        // Several rows are read before any is written: a load that follows a store to the same place in another page
+        // would wait for it.
+        constexpr size_t step = 8;
+        size_t k = 0, r = 0;
+        for (; r + step <= n; r += step) {
+            std::uint16_t word[step];
+            std::uint8_t code[step];
+            for (size_t i = 0; i < step; ++i) word[i] = words[buckets[r + i]];
+            for (size_t i = 0; i < step; ++i) code[i] = static_cast<std::uint8_t>(word[i]);
+            std::memcpy(codes + r, code, step);
+            for (size_t i = 0; i < step; ++i) {
+                rows[k] = static_cast<std::uint16_t>(r + i);
+                k += word[i] >> 8;
+            }
+        }
+        for (; r < n; ++r) {
+            const uint32_t word = words[buckets[r]];
+            codes[r] = static_cast<std::uint8_t>(word);
+            rows[k] = static_cast<std::uint16_t>(r);
+            k += word >> 8;
+        }
+        count = k;
+    }
+
+    template <class T>
+    void gather(Column column, size_t start) {
+        const char* from = column.data + static_cast<ptrdiff_t>(start) * column.stride;
+        for (size_t i = 0; i < count; ++i)
+            x[i] = static_cast<double>(cell<T>(from + static_cast<ptrdiff_t>(rows[i]) * column.stride));
+    }
+    void read(Column column, size_t start) {
+        switch (column.type) {
+            case Type::f64: return gather<double>(column, start);
+            case Type::f32: return gather<float>(column, start);
+            case Type::i64: return gather<int64_t>(column, start);
+            case Type::i32: return gather<std::int32_t>(column, start);
+            case Type::i16: return gather<std::int16_t>(column, start);
+            case Type::i8: return gather<std::int8_t>(column, start);
+            case Type::u64: return gather<uint64_t>(column, start);
+            case Type::u32: return gather<uint32_t>(column, start);
+            case Type::u16: return gather<std::uint16_t>(column, start);
+            case Type::u8:
+            case Type::boolean: return gather<std::uint8_t>(column, start);
+        }
+    }
+};
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -63,19 +63,33 @@ nb::list few_values(nb::handle columns, std::size_t limit) {
     return found;
 }
 
-nb::tuple bin_counts(nb::handle columns, nb::handle weights, nb::handle ranges, nb::handle cells) {
+void bin_counts(nb::handle columns, nb::handle weights, nb::handle ranges, nb::handle cells, nb::handle counts,
+                nb::handle sums) {
     const Columns column(columns, false);
     const std::size_t n = column.count(), rows = rows_of(column);
     const Maps maps(ranges, cells, n);
     const RowWeights weight(weights, rows);
-    const nb::object counts = new_array("zeros", nb::make_tuple(n, bin_buckets + 1), "uint32"),
-                     sums = new_array("zeros", nb::make_tuple(weight.data() ? n : 0, bin_buckets + 1), "float64");
-    const Array to_counts(counts, "counts"), to_sums(sums, "sums");
+    const Array to_counts = shaped(counts, "counts", Type::u32, {n, bin_buckets + 1}, true),
+                to_sums = shaped(sums, "sums", Type::f64, {weight.data() ? n : 0, bin_buckets + 1}, true);
     unlocked([&] {
         kernels().bin_counts(column.data(), n, rows, maps.data(), weight.data(), to_counts.data<std::uint32_t>(),
                              to_sums.data<double>());
     });
-    return nb::make_tuple(counts, sums);
+}
+
+// Without branches, as there are many.
+std::uint16_t most_of(const std::uint16_t* x, std::size_t n) {
+    std::uint16_t most = 0;
+    for (std::size_t i = 0; i < n; ++i) most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+// The words of columns' buckets.
+Array words_array(nb::handle object, std::size_t columns) {
+    Array words = shaped(object, "words", Type::u16, {columns, bin_buckets + 1});
+    if (most_of(words.data<const std::uint16_t>(), columns * (bin_buckets + 1)) >= 512)
+        refuse_value("a word is out of range");
+    return words;
 }
 
 // What bin_collect looks for in one column, and where it puts it.
@@ -94,12 +108,11 @@ nb::tuple bin_collect(nb::handle columns, nb::handle weights, nb::handle ranges,
     const RowWeights weight(weights, rows);
     const Array usual = float_array(common, "common", 2);
     const std::size_t n_slots = usual.size(1);
-    const Array word = shaped(words, "words", Type::u16, {n, bin_buckets + 1}),
+    const Array word = words_array(words, n),
                 slot = shaped(slots, "slots", Type::u16, {n, bin_buckets + 1}),
                 want = shaped(wanted, "wanted", Type::u8, {n, n_slots});
     const std::uint16_t *at = slot.data<const std::uint16_t>(), *to = word.data<const std::uint16_t>();
-    for (std::size_t i = 0; i < n * (bin_buckets + 1); ++i)
-        if (at[i] >= n_slots || to[i] >= 512) refuse_value("a slot or a word is out of range");
+    if (most_of(at, n * (bin_buckets + 1)) >= n_slots) refuse_value("a slot is out of range");
     for (std::size_t i = 0; i < n * n_slots; ++i)
         if (want.data<const std::uint8_t>()[i] > 1) refuse_value("wanted is 0 or 1");
     if (rooms.size() != n || codes.size() != n || usual.size(0) != n || rows > UINT32_MAX)
@@ -157,12 +170,12 @@ void bin_amend(nb::handle values, nb::handle rows, nb::handle edges, std::size_t
     });
 }
 
-void bin_codes(nb::handle columns, nb::handle ranges, nb::handle cells, nb::handle first, nb::handle edges,
+void bin_codes(nb::handle columns, nb::handle ranges, nb::handle cells, nb::handle words, nb::handle edges,
                nb::list steps, nb::list codes) {
     const Columns column(columns, false);
     const std::size_t n = column.count(), rows = rows_of(column);
     const Maps maps(ranges, cells, n);
-    const Array start = shaped(first, "first", Type::u8, {n, bin_buckets + 1}),
+    const Array word = words_array(words, n),
                 edge = shaped(edges, "edges", Type::f64, {n, bin_edges});
     if (steps.size() != n || codes.size() != n) refuse_value("steps and codes must have an entry for each column");
     std::vector<Array> held;
@@ -173,7 +186,7 @@ void bin_codes(nb::handle columns, nb::handle ranges, nb::handle cells, nb::hand
         if (step > 8) refuse_value("there are at most 8 steps");
         held.push_back(shaped(codes[j], "codes", Type::u8, {rows}, true));
         to.push_back(held.back().data<std::uint8_t>());
-        mine.push_back({start.data<const std::uint8_t>() + j * (bin_buckets + 1),
+        mine.push_back({word.data<const std::uint16_t>() + j * (bin_buckets + 1),
                         edge.data<const double>() + j * bin_edges, step});
     }
     unlocked([&] { kernels().bin_codes(column.data(), n, rows, maps.data(), mine.data(), to.data()); });
@@ -184,11 +197,12 @@ void bin_codes(nb::handle columns, nb::handle ranges, nb::handle cells, nb::hand
 void define_binning(nb::module_& m) {
     using namespace nb::literals;
     m.def("few_values", &few_values, "columns"_a, "limit"_a);
-    m.def("bin_counts", &bin_counts, "columns"_a, "weights"_a.none(), "ranges"_a, "cells"_a);
+    m.def("bin_counts", &bin_counts, "columns"_a, "weights"_a.none(), "ranges"_a, "cells"_a, "counts"_a,
+          "sums"_a);
     m.def("bin_collect", &bin_collect, "columns"_a, "weights"_a.none(), "ranges"_a, "cells"_a, "words"_a, "slots"_a,
           "wanted"_a, "common"_a, "rooms"_a, "codes"_a);
     m.def("bin_amend", &bin_amend, "values"_a, "rows"_a, "edges"_a, "steps"_a, "codes"_a);
-    m.def("bin_codes", &bin_codes, "columns"_a, "ranges"_a, "cells"_a, "first"_a, "edges"_a, "steps"_a, "codes"_a);
+    m.def("bin_codes", &bin_codes, "columns"_a, "ranges"_a, "cells"_a, "words"_a, "edges"_a, "steps"_a, "codes"_a);
 }
 
 }  // namespace countwise

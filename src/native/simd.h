@@ -14,9 +14,11 @@
 // Compilers without vector types (or a build that asks for it) get arrays with operators instead.
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(COUNTWISE_NO_VECTORS)
 #define COUNTWISE_INLINE inline __attribute__((always_inline))
+#define COUNTWISE_APART __attribute__((noinline))
 #define COUNTWISE_VECTORS 1
 #else
 #define COUNTWISE_INLINE inline
+#define COUNTWISE_APART
 #endif
 
 namespace countwise::COUNTWISE_LEVEL {

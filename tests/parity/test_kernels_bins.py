@@ -178,7 +178,8 @@ def test_buckets_hold_what_the_steps_rely_on(level: str) -> None:
         buckets = binning._buckets(there, made)
         assert np.all(np.diff(buckets) >= 0)
         ranges, cells = binning._stacked([made])
-        counts, _ = native.bin_counts([x], None, ranges, cells)
+        counts = np.zeros((1, binning.BUCKETS + 1), np.uint32)
+        native.bin_counts([x], None, ranges, cells, counts, np.zeros((0, binning.BUCKETS + 1)))
         assert_array_equal(counts[0, : binning.BUCKETS], np.bincount(buckets, minlength=binning.BUCKETS))
         assert counts[0, binning.BUCKETS] == len(x) - len(there)
 
@@ -206,18 +207,23 @@ def test_steps_of_binning_refuse_what_leads_out_of_memory() -> None:
     x, made = [np.zeros(100)], binning._map(np.arange(100.0))
     ranges, cells = binning._stacked([made])
     good = np.zeros((1, binning.BUCKETS + 1), np.uint16)
+    counts, none = np.zeros((1, binning.BUCKETS + 1), np.uint32), np.zeros((0, binning.BUCKETS + 1))
     bad = cells.copy()
     bad[0, 3] = 4000 | 200 << 16
     with pytest.raises(ValueError, match="beyond the last"):
-        native.bin_counts(x, None, ranges, bad)
-    with pytest.raises(ValueError, match="shape"):
-        native.bin_counts(x * 2, None, ranges, cells)
+        native.bin_counts(x, None, ranges, bad, counts, none)
+    with pytest.raises(ValueError, match="ranges"):
+        native.bin_counts(x * 2, None, ranges, cells, counts, none)
     with pytest.raises(ValueError, match="weights has 3 rows"):
-        native.bin_counts(x, np.ones(3), ranges, cells)
+        native.bin_counts(x, np.ones(3), ranges, cells, counts, none)
+    with pytest.raises(ValueError, match="sums"):
+        native.bin_counts(x, np.ones(100), ranges, cells, counts, none)
+    with pytest.raises(ValueError, match="counts"):
+        native.bin_counts(x, None, ranges, cells, counts[:, 1:].copy(), none)
     marks, usual, out = np.ones((1, 2), np.uint8), np.ones((1, 2)), np.zeros(100, np.uint8)
-    with pytest.raises(ValueError, match="slot or a word is out of range"):
+    with pytest.raises(ValueError, match="slot is out of range"):
         native.bin_collect(x, None, ranges, cells, good, good + np.uint16(2), marks, usual, [5], [out])
-    with pytest.raises(ValueError, match="slot or a word is out of range"):
+    with pytest.raises(ValueError, match="word is out of range"):
         native.bin_collect(x, None, ranges, cells, good + np.uint16(512), good, marks, usual, [5], [out])
     with pytest.raises(ValueError, match="codes"):
         native.bin_collect(x, None, ranges, cells, good, good, marks, usual, [5], [out[:50]])
@@ -236,12 +242,14 @@ def test_steps_of_binning_refuse_what_leads_out_of_memory() -> None:
     with pytest.raises(ValueError, match="8 steps"):
         native.bin_amend(x[0], np.zeros(100, np.uint32), flat, 9, out)
     native.bin_amend(x[0] + 1, np.zeros(100, np.uint32), flat, 8, out)
-    first, edges = np.full((1, binning.BUCKETS + 1), 255, np.uint8), np.full((1, binning.MOST_EDGES), -np.inf)
-    native.bin_codes(x, ranges, cells, first, edges, [8], [out])
+    words, edges = good + np.uint16(511), np.full((1, binning.MOST_EDGES), -np.inf)
+    native.bin_codes(x, ranges, cells, words, edges, [8], [out])
+    with pytest.raises(ValueError, match="word is out of range"):
+        native.bin_codes(x, ranges, cells, words + np.uint16(1), edges, [8], [out])
     with pytest.raises(ValueError, match="8 steps"):
-        native.bin_codes(x, ranges, cells, first, edges, [9], [out])
+        native.bin_codes(x, ranges, cells, words, edges, [9], [out])
     with pytest.raises(ValueError, match="codes"):
-        native.bin_codes(x, ranges, cells, first, edges, [1], [out[:50]])
+        native.bin_codes(x, ranges, cells, words, edges, [1], [out[:50]])
     with pytest.raises(ValueError, match="limit"):
         native.few_values(x, 256)
 

@@ -146,7 +146,9 @@ def bin_counts(
     weights: NDArray[np.float64] | None,
     ranges: NDArray[np.float64],
     cells: NDArray[np.uint32],
-) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+    counts: NDArray[np.uint32],
+    sums: NDArray[np.float64],
+) -> None: ...
 def bin_collect(
     columns: Sequence[NDArray[Any]],
     weights: NDArray[np.float64] | None,
@@ -174,7 +176,7 @@ def bin_codes(
     columns: Sequence[NDArray[Any]],
     ranges: NDArray[np.float64],
     cells: NDArray[np.uint32],
-    first: NDArray[np.uint8],
+    words: NDArray[np.uint16],
     edges: NDArray[np.float64],
     steps: list[int],
     codes: list[NDArray[np.uint8]],

@@ -100,7 +100,8 @@ def _map(column: Array) -> Map:
     step = max(1, len(column) // SAMPLE)
     sample = column[::step].astype(np.float64)
     sample = np.sort(sample[np.isfinite(sample)])
-    low, high = (float(sample[0]), float(sample[-1])) if len(sample) else (0.0, 0.0)
+    # Outliers share the first and the last bucket, so that they do not stretch all others.
+    low, high = (float(sample[k]) for k in _ends(len(sample))) if len(sample) else (0.0, 0.0)
     if low == high:
         low, high = low - abs(low) / 2 - 1, high + abs(high) / 2 + 1
     # Where the range is beyond what floats can hold, all are in one bucket.
@@ -111,6 +112,11 @@ def _map(column: Array) -> Map:
     cells[:CELLS] = np.cumsum(sizes) - sizes | sizes << 16
     cells[CELLS] = BUCKETS
     return Map(low, scale, cells, sample)
+
+
+def _ends(n: int) -> tuple[int, int]:
+    """The places in a sorted sample of its range, of which a 500th part at either end is left out."""
+    return n // 500, n - 1 - n // 500
 
 
 def _places(x: Floats, low: float, scale: float) -> Array:
@@ -138,16 +144,28 @@ def _block(rows: int) -> int:
 
 def _sorted_edges(column: Array, weights: Floats | None, n_bins: int) -> Floats:
     x = column.astype(np.float64)
-    there = ~np.isnan(x)
-    x = x[there]
     if weights is None:
         x.sort()
+        x = x[: len(x) - np.count_nonzero(np.isnan(x))]
     else:
-        order = np.argsort(x, kind="stable")
-        x, weights = x[order], weights[there][order]
-    last = np.flatnonzero(np.append(x[1:] != x[:-1], True))[: len(x)]
-    below = np.arange(1.0, len(x) + 1) if weights is None else np.cumsum(weights)
-    return edges_of(x[last], below[last], n_bins)
+        there = ~np.isnan(x)
+        order = np.argsort(x[there])
+        x, weights = x[there][order], weights[there][order]
+    fresh = x[1:] != x[:-1]
+    if weights is None and np.count_nonzero(fresh) >= n_bins:
+        places = np.ceil(len(x) * np.arange(1.0, n_bins) / n_bins * (1 - 1e-12)).astype(np.int64) - 1
+        return _edges_above(x, places)
+    last = np.append(np.flatnonzero(fresh), len(x) - 1)[: len(x)]
+    return edges_of(x[last], last + 1.0 if weights is None else np.cumsum(weights)[last], n_bins)
+
+
+def _edges_above(ascending: Floats, places: Array) -> Floats:
+    """The edges above the values at these places."""
+    low = ascending[places]
+    low = low[np.append(True, low[1:] != low[:-1])]
+    following = np.searchsorted(ascending, low, side="right")
+    there = following < len(ascending)
+    return edges_between(low[there], ascending[following[there]])
 
 
 def _all_edges(
@@ -201,14 +219,20 @@ def _look(columns: list[Array], maps: list[Map], weights: Floats | None, n_bins:
     if not columns:
         return []
     ranges, cells = _stacked(maps)
-    counted = over_blocks(
-        len(columns[0]),
-        _block(len(columns[0])),
-        lambda a, b: _native.bin_counts([column[a:b] for column in columns], _cut(weights, a, b), ranges, cells),
-    )
-    counts = np.stack([part[0] for part in counted])
+    block = _block(len(columns[0]))
+    blocks = -(-len(columns[0]) // block)
+    counts = np.zeros((blocks, len(columns), BUCKETS + 1), np.uint32)
+    summed = np.zeros((blocks, 0 if weights is None else len(columns), BUCKETS + 1))
+
+    def count(a: int, b: int) -> None:
+        k = a // block
+        _native.bin_counts(
+            [column[a:b] for column in columns], _cut(weights, a, b), ranges, cells, counts[k], summed[k]
+        )
+
+    over_blocks(len(columns[0]), block, count)
     rows = counts.sum(axis=0, dtype=np.float64)
-    sums = rows if weights is None else np.sum([part[1] for part in counted], axis=0)
+    sums = rows if weights is None else summed.sum(axis=0)
     return [_slots(mine, counts[:, j], rows[j], sums[j], n_bins) for j, mine in enumerate(maps)]
 
 
@@ -242,7 +266,7 @@ def _slots(column_map: Map, counts: Array, rows: Floats, sums: Floats, n_bins: i
     words = np.cumsum(words, dtype=np.uint16)
     words[BUCKETS] = n_bins
     words[bucket] += 256
-    rooms = np.ceil(counts[:, bucket] @ expected).astype(np.int64) + 64
+    rooms = np.ceil(counts[:, bucket] @ expected).astype(np.int64)
     return Slots(slot, words, wanted, common, targets - not_copied, before, int(times.max()).bit_length(), rooms)
 
 
@@ -250,11 +274,12 @@ def _common(column_map: Map, bucket: Array) -> tuple[Floats, Floats]:
     """The value that the sample met most often in each bucket and its share, if that is large; else NaN and 0."""
     sample = column_map.sample
     common, share = np.full(len(bucket), np.nan), np.zeros(len(bucket))
-    starts = np.flatnonzero(np.concatenate([[True], sample[1:] != sample[:-1]]))[: len(sample)]
+    fresh = sample[1:] != sample[:-1]
+    if fresh.all():
+        return common, share
+    starts = np.flatnonzero(np.append(True, fresh))
     sizes = np.diff(np.append(starts, len(sample)))
     often = sizes > 1
-    if not often.any():
-        return common, share
     values, sizes = sample[starts[often]], sizes[often]
     at = _buckets(values, column_map)
     all_of = np.bincount(_buckets(sample, column_map), minlength=BUCKETS)
@@ -329,37 +354,37 @@ def _edges_of(slots: Slots, values: Floats, weights: Floats | None, least: Float
     values = np.concatenate([values, after, slots.common[counted]])
     if weights is None and not counted.any():
         values.sort()
-        place = np.ceil(slots.targets).astype(np.int64) - 1 + slots.before
+        return _edges_above(values, np.ceil(slots.targets).astype(np.int64) - 1 + slots.before)
+    if weights is None:
+        values.sort()
+        cell_weights = np.ones(len(values))
+        cell_weights[np.searchsorted(values, after)] = 0
+        cell_weights[np.searchsorted(values, slots.common[counted])] = same[counted]
     else:
-        copied = np.ones(len(values) - len(after) - np.count_nonzero(counted)) if weights is None else weights
-        order = np.argsort(values, kind="stable")
+        order = np.argsort(values)
         values = values[order]
-        below = np.cumsum(np.concatenate([copied, np.zeros(len(after)), same[counted]])[order])
-        place = np.minimum(np.searchsorted(below, slots.targets), len(values) - 1)
-    low = values[place]
-    low = low[np.append(True, low[1:] != low[:-1])]
-    following = np.searchsorted(values, low, side="right")
-    there = following < len(values)
-    return edges_between(low[there], values[following[there]])
+        cell_weights = np.concatenate([weights, np.zeros(len(after)), same[counted]])[order]
+    place = np.minimum(np.searchsorted(np.cumsum(cell_weights), slots.targets), len(values) - 1)
+    return _edges_above(values, place)
 
 
 def _write_codes(columns: list[Array], maps: list[Map], edges: list[Floats], codes: list[NDArray[np.uint8]]) -> None:
     if not columns:
         return
     ranges, cells = _stacked(maps)
-    first = np.empty((len(columns), BUCKETS + 1), np.uint8)
+    words = np.empty((len(columns), BUCKETS + 1), np.uint16)
     padded = np.full((len(columns), MOST_EDGES), np.inf)
     steps = []
     for j, mine in enumerate(edges):
         inside = np.bincount(_buckets(mine, maps[j]), minlength=BUCKETS)
-        first[j, :BUCKETS] = np.cumsum(inside) - inside
-        first[j, BUCKETS] = len(mine) + 1
+        words[j, :BUCKETS] = np.cumsum(inside) - inside + 256 * (inside > 0)
+        words[j, BUCKETS] = len(mine) + 1
         padded[j, : len(mine)] = mine
         steps.append(int(inside.max()).bit_length())
     over_blocks(
         len(columns[0]),
         _block(len(columns[0])),
         lambda a, b: _native.bin_codes(
-            [column[a:b] for column in columns], ranges, cells, first, padded, steps, [code[a:b] for code in codes]
+            [column[a:b] for column in columns], ranges, cells, words, padded, steps, [code[a:b] for code in codes]
         ),
     )
