@@ -1,0 +1,202 @@
+"""Trees against the peers: growing with every threshold or with bins, mixed tables, asking, memory.
+
+LightGBM is timed if it is installed, rpart if there is an `Rscript` that has it, Weka's REPTree if COUNTWISE_WEKA names
+the jar. Their own readers are not in their times: R and Weka tell how long the tree itself took.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+
+from countwise import TreeClassifier
+from harness import Report, Row, timed, versus
+
+MILLION = 1_000_000
+DEPTH = 10
+
+
+def numbers(n: int, d: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of which seven tell something of two classes; single precision, so that all read the same numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)).astype(np.float32).astype(np.float64)
+    told = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3] ** 2 - X[:, 4] * (X[:, 5] > 0) + 0.5 * X[:, 6]
+    return X, (told + rng.normal(size=n) > np.median(told)).astype(np.int64)
+
+
+def different_nodes(ours: TreeClassifier, peer: DecisionTreeClassifier) -> tuple[int, int]:
+    """Walk both trees together; how many nodes were compared, and how many ask something else."""
+    tree, other = ours.tree_, peer.tree_
+    pairs, compared, different = [(0, 0)], 0, 0
+    while pairs:
+        k, j = pairs.pop()
+        compared += 1
+        leaf = other.children_left[j] < 0
+        same = (tree.attribute[k] < 0) == leaf
+        if same and not leaf:
+            limit = float(tree.limits_of(k)[0])
+            same = tree.attribute[k] == other.feature[j] and abs(limit - other.threshold[j]) <= 1e-6
+            first = int(tree.children[k])
+            if same:
+                pairs += [(first, other.children_left[j]), (first + 1, other.children_right[j])]
+        different += not same
+    return compared, different
+
+
+def lightgbm_tree(X: np.ndarray, y: np.ndarray) -> Callable[[], Any] | None:
+    try:
+        import lightgbm
+    except ImportError:
+        return None
+    settings = {"objective": "binary", "num_leaves": 2**DEPTH, "max_depth": DEPTH, "min_data_in_leaf": 1,
+                "min_sum_hessian_in_leaf": 0, "learning_rate": 1.0, "num_threads": 2, "max_bin": 255,
+                "verbose": -1}  # fmt: skip
+    return lambda: lightgbm.train(settings, lightgbm.Dataset(X, y), 1)
+
+
+def exact_and_binned(report: Report, n: int = MILLION) -> None:
+    X, y = numbers(n)
+    name = f"{n:,} x 20 numeric, depth {DEPTH}"
+    peer = DecisionTreeClassifier(max_depth=DEPTH, random_state=0)
+    exact = TreeClassifier("gini", max_depth=DEPTH)
+    binned = TreeClassifier("gini", max_depth=DEPTH, thresholds="binned")
+    ours, theirs = versus(lambda: exact.fit(X, y), lambda: peer.fit(X, y), 3, 1)
+    compared, different = different_nodes(exact, peer)
+    note = f"{compared} nodes compared, {different} different"
+    report.add(Row(f"tree {name}: exact", ours, theirs, "DecisionTreeClassifier", 12, note))
+    bins = min(timed(lambda: binned.fit(X, y)) for _ in range(5))
+    told = f"accuracy {binned.score(X, y):.4f} against {peer.score(X, y):.4f}"
+    report.add(Row(f"tree {name}: 255 bins", bins, theirs, "DecisionTreeClassifier", 100, told))
+    light = lightgbm_tree(X, y)
+    if light is not None:
+        pair = versus(lambda: binned.fit(X, y), light, 5, 5)
+        report.add(Row(f"tree {name}: 255 bins", *pair, "LightGBM, one tree, binning included", 4))
+    pair = versus(lambda: exact.predict(X), lambda: peer.predict(X), 5, 5)
+    report.add(Row(f"tree of depth {DEPTH}: predict {n:,} rows", *pair, "DecisionTreeClassifier", 2))
+
+
+# -- mixed tables -------------------------------------------------------------------
+
+
+def mixed(n: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Ten columns of numbers and ten of names, with three to twenty values each."""
+    rng = np.random.default_rng(1)
+    X: dict[str, np.ndarray] = {f"x{j}": rng.normal(size=n).astype(np.float32).astype(np.float64) for j in range(10)}
+    codes = {}
+    for j in range(10):
+        size = (3, 4, 5, 6, 8, 10, 12, 15, 18, 20)[j]
+        codes[j] = rng.integers(0, size, n)
+        X[f"n{j}"] = np.array([f"v{v:02d}" for v in range(size)], dtype=object)[codes[j]]
+    told = X["x0"] * (codes[0] == 1) + X["x1"] + (codes[5] % 3) - 0.5 * (codes[9] % 4) + (codes[7] > 9) * X["x2"]
+    return X, np.where(told + rng.normal(size=n) > np.median(told), "yes", "no")
+
+
+def in_r(X: dict[str, np.ndarray], y: np.ndarray, folder: Path) -> float | None:
+    """Seconds that rpart takes, as R tells them."""
+    if shutil.which("Rscript") is None:
+        return None
+    rows = zip(*X.values(), y, strict=True)
+    lines = [",".join([*X, "target"]), *(",".join(map(str, row)) for row in rows)]
+    (folder / "t.csv").write_text("\n".join(lines))
+    code = (
+        'library(rpart); d <- read.csv("t.csv", stringsAsFactors=TRUE);'
+        f"cat(system.time(rpart(target ~ ., d, control=rpart.control(cp=0, xval=0, maxdepth={DEPTH}, minsplit=2,"
+        "minbucket=1, maxsurrogate=0, maxcompete=0)))[3])"
+    )
+    run = subprocess.run(["Rscript", "-e", code], cwd=folder, capture_output=True, text=True, check=False)
+    return float(run.stdout.split()[-1]) if run.returncode == 0 and run.stdout.split() else None
+
+
+def in_weka(X: dict[str, np.ndarray], y: np.ndarray, folder: Path) -> float | None:
+    """Seconds that REPTree takes to build its model, as Weka tells them."""
+    jar = os.environ.get("COUNTWISE_WEKA")
+    if not jar:
+        return None
+    head = ["@relation t"]
+    for name, column in X.items():
+        kind = "numeric" if column.dtype.kind == "f" else "{" + ",".join(sorted(set(column))) + "}"
+        head.append(f"@attribute {name} {kind}")
+    rows = (",".join(map(str, row)) for row in zip(*X.values(), y, strict=True))
+    (folder / "t.arff").write_text("\n".join([*head, "@attribute target {no,yes}", "@data", *rows]))
+    java = ["java", "-Xmx4g", "-cp", jar, "weka.classifiers.trees.REPTree", "-t", str(folder / "t.arff")]
+    run = subprocess.run([*java, "-no-cv", "-P", "-L", str(DEPTH)], capture_output=True, text=True, check=False)
+    found = re.search(r"Time taken to build model: ([\d.]+)", run.stdout)
+    return float(found.group(1)) if found else None
+
+
+def mixed_tables(report: Report, n: int = 200_000) -> None:
+    X, y = mixed(n)
+    names = [name for name in X if X[name].dtype == object]
+    floats = np.column_stack([X[name] for name in X if name not in names])
+    strings = np.column_stack([X[name] for name in names])
+    model = TreeClassifier("gain", max_depth=DEPTH)
+
+    def codes() -> Any:
+        every = np.column_stack([floats, *(np.unique(X[name], return_inverse=True)[1] for name in names)])
+        return DecisionTreeClassifier(criterion="entropy", max_depth=DEPTH).fit(every, y)
+
+    def onehot() -> Any:
+        every = np.column_stack([floats, OneHotEncoder(sparse_output=False).fit_transform(strings)])
+        return DecisionTreeClassifier(criterion="entropy", max_depth=DEPTH).fit(every, y)
+
+    peers: dict[str, float] = {}
+    ours, peers["scikit-learn, codes"] = versus(lambda: model.fit(X, y), codes, 5, 2)
+    peers["scikit-learn, one-hot"] = timed(onehot)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, run in (("rpart", in_r), ("Weka's REPTree", in_weka)):
+            seconds = run(X, y, Path(folder))
+            if seconds is not None:
+                peers[name] = seconds
+    fastest = min(peers, key=lambda name: peers[name])
+    note = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in peers.items())
+    report.add(Row(f"tree {n:,} x 20 mixed, multiway", ours, peers[fastest], f"{fastest} ({note})", 4))
+    gaps = {name: column.copy() for name, column in X.items()}
+    rng = np.random.default_rng(2)
+    for column in gaps.values():
+        column[rng.random(n) < 0.02] = np.nan if column.dtype.kind == "f" else None
+    fractions = min(timed(lambda: model.fit(gaps, y)) for _ in range(3))
+    report.add(Row("the same with 2 % of all cells missing, fractions", fractions, peers[fastest], fastest))
+
+
+# -- memory -------------------------------------------------------------------------
+
+
+def peak_of_process(thresholds: str, n: int) -> float:
+    """Bytes that a process needs at its peak beyond what it had before it grew a tree, over those of its input."""
+    code = (
+        "import sys, resource; sys.path.insert(0, 'benchmarks'); from trees import numbers\n"
+        "from countwise import TreeClassifier\n"
+        f"X, y = numbers({n}); warm = TreeClassifier('gini', max_depth=2, thresholds={thresholds!r}).fit(X[:50000], y[:50000])\n"
+        "before = int(open('/proc/self/statm').read().split()[1]) * resource.getpagesize()\n"
+        "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        f"TreeClassifier('gini', max_depth={DEPTH}, thresholds={thresholds!r}).fit(X, y)\n"
+        "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "print((after - before) / X.nbytes if after > peak else 0.0)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(run.stdout)
+
+
+def memory(report: Report, n: int = MILLION) -> None:
+    if not Path("/proc/self/statm").exists():
+        return
+    for thresholds, most in (("exact", 2.0), ("binned", 0.5)):
+        share = peak_of_process(thresholds, n)
+        print(
+            f"peak memory of the process beyond the input, {thresholds}: {share:.2f}x the input (at most {most:g}x) "
+            f"{'met' if share <= most else 'MISSED'}"
+        )
+
+
+CASES = {"trees": exact_and_binned, "mixed_trees": mixed_tables, "tree_memory": memory}
