@@ -277,7 +277,7 @@ def check_counts(*arguments: object) -> None:
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 8, 9, 40])
 def test_counts_of_entries_equal_the_reference(level: str, kind: type, n_classes: int) -> None:
     rng = random(n_classes)
-    for n, nodes in ((0, 1), (1, 1), (7, 3), (3000, 1), (9001, 3), (5000, 900)):
+    for n, nodes in ((0, 1), (1, 1), (7, 3), (3000, 1), (9001, 3), (2000, 300)):
         entries, segments = entries_of(n, nodes, rng)
         for codes in (rng.integers(0, n_classes, n).astype(np.uint8), rng.integers(0, n_classes, n).astype(kind)):
             column = rng.integers(0, 100, 2 * n).astype(kind)
@@ -307,7 +307,7 @@ def test_entries_and_rows_of_any_stride_are_counted(level: str) -> None:
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
 def test_sums_of_entries_equal_the_reference(level: str, kind: type) -> None:
     rng = random()
-    for n, nodes in ((0, 1), (1, 1), (7, 3), (3000, 1), (5000, 900)):
+    for n, nodes in ((0, 1), (1, 1), (7, 3), (3000, 1), (2000, 300)):
         entries, segments = entries_of(n, nodes, rng)
         values, centers = rng.normal(50, 3, n), rng.normal(50, 1, len(segments))
         column, rows = rng.integers(0, 60, 2 * n).astype(kind), rng.integers(0, 2 * n + 1, n) % max(1, 2 * n)
