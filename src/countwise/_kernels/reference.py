@@ -36,6 +36,9 @@ from countwise._kernels.reference_bins import (
     count_entries as count_entries,
 )
 from countwise._kernels.reference_bins import (
+    count_matrix as count_matrix,
+)
+from countwise._kernels.reference_bins import (
     sum_entries as sum_entries,
 )
 from countwise._kernels.reference_columns import (

@@ -156,6 +156,40 @@ def _check_entries(
             raise ValueError("an entry is of an instance or a row that there is not")
 
 
+def count_matrix(
+    matrix: NDArray[np.uint8],
+    entries: Array,
+    segments: Array,
+    codes: Array,
+    weights: Array | None,
+    rows: Array | None,
+    n_cells: int,
+    n_classes: int,
+) -> Array:
+    """How often each cell of several columns meets each class, in some nodes: :func:`count_entries` of all at once.
+
+    Parameters
+    ----------
+    matrix : uint8 array (rows, columns)
+        C-contiguous: the codes of a row lie side by side, so that they are fetched together.
+    entries, segments, codes, weights, rows, n_cells, n_classes
+        As for :func:`count_entries`.
+
+    Returns
+    -------
+    array (columns, nodes, n_cells, n_classes)
+        uint32 without weights, int64 with whole ones, float64 otherwise.
+    """
+    if matrix.dtype != np.uint8 or matrix.ndim != 2 or not matrix.flags.c_contiguous:
+        raise TypeError(f"matrix must be C-contiguous uint8 (rows, columns), not {matrix.dtype} {matrix.shape}")
+    tables = [
+        count_entries(column, entries, segments, codes, weights, rows, n_cells, n_classes) for column in matrix.T
+    ]
+    kind = np.uint32 if weights is None else np.int64 if weights.dtype.kind in "iu" else np.float64
+    empty = np.zeros((0, len(segments), n_cells, n_classes), dtype=kind)
+    return np.stack(tables) if tables else empty
+
+
 def sum_entries(
     column: Array,
     entries: Array,
