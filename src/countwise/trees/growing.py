@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,8 @@ from countwise.trees.criteria import Criterion, moments_of
 from countwise.trees.crowd import Crowd
 from countwise.trees.level import Level, Offers, Splits, ragged
 from countwise.trees.sorted import Step
+from countwise.trees.tables import TableColumn
+from countwise.trees.together import Together
 from countwise.trees.tree import Tree
 
 __all__ = ["Settings", "TreeColumn", "grow"]
@@ -107,6 +109,7 @@ class _Grower:
         self.columns, self.asked = list(columns), list(asked)
         self.criterion, self.settings = criterion, settings
         self.n_attributes = len(self.asked)
+        self.together = Together([c for c in self.columns if isinstance(c, TableColumn)], len(crowd))
         self.crowd = crowd
         self.scale = float(np.abs(crowd.told).max(initial=0.0)) if criterion.numbers else 1.0
         self.depth = 0
@@ -155,6 +158,7 @@ class _Grower:
     def next(self, level: Level) -> Level | None:
         """Split the nodes of a level; the level below it, if there is any."""
         threads = 1 if len(level.members) < _FEW else None
+        self.together.count(level, threads)
         offers = _kernels.over_items(self.columns, lambda column: column.offers(level), threads)
         chosen = choose(offers, [c.place for c in self.columns], self.n_attributes, level, self.settings)
         self.offered.append((len(self.offered), chosen))
@@ -190,7 +194,7 @@ class _Grower:
         if not opened.any():
             return None
         step, starts = self._step(level, splits, sizes, opened, threads)
-        members, starts = step.parted(level.members, level.starts)
+        members, starts = _parted(step, level.members, level.starts, threads)
         _kernels.over_items(self.columns, lambda column: column.advance(step), threads)
         self.numbers = numbers[opened]
         siblings = _siblings(owner[opened], sizes, splits.nodes, np.diff(starts))
@@ -268,6 +272,22 @@ class _Grower:
 
 _NONE = np.empty(0)
 _NO_GROUPS = np.empty(0, dtype=np.int32)
+
+
+def _parted(step: Step, members: NDArray[Any], starts: NDArray[Any], threads: int | None) -> tuple[Any, Any]:
+    """The members of the next level; nodes are parted in two halves, side by side."""
+    half = int(np.searchsorted(starts, len(members) // 2))
+    if threads == 1 or not 0 < half < len(starts) - 1:
+        return step.parted(members, starts)
+
+    def part(nodes: slice) -> tuple[Any, Any]:
+        ends = slice(nodes.start, nodes.stop + 1)
+        return replace(step, first=step.first[ends]).parted(members, starts[ends])
+
+    (low, low_starts), (high, high_starts) = _kernels.over_items(
+        [slice(0, half), slice(half, len(starts) - 1)], part, threads
+    )
+    return np.concatenate([low, high]), low_starts + high_starts
 
 
 def _shares(weights: Floats) -> Floats:

@@ -66,6 +66,8 @@ class TableColumn:
         Of bins, the edges between them.
     gaps : bool
         Whether any cell is missing.
+    given : ndarray or None
+        The table of the nodes of this level that are counted, where columns are counted together.
     """
 
     place: int
@@ -74,6 +76,7 @@ class TableColumn:
     way: Way
     edges: Floats | None = None
     gaps: bool = True
+    given: NDArray[Any] | None = field(default=None, repr=False)
     _kept: NDArray[Any] | None = field(default=None, repr=False)
 
     def offers(self, level: Level) -> Offers:
@@ -157,16 +160,15 @@ class TableColumn:
 
     def _batches(self, level: Level) -> Iterator[Batch]:
         """All nodes of a level, in batches."""
-        width = self.n_cells * level.cells.shape[1]
         if self.n_cells > _WIDE:
             yield from self._wide(level, np.arange(len(level)))
             return
-        if len(level) * width <= _KEPT and level.crowd.whole:
+        if self.keeps(level) and level.crowd.whole:
             table = self._table_by_difference(level)
             yield self._batch(np.arange(len(level)), table)
             return
         self._kept = None
-        step = max(1, _CELLS // width)
+        step = max(1, _CELLS // (self.n_cells * level.cells.shape[1]))
         for start in range(0, len(level), step):
             yield from self._some(level, np.arange(start, min(start + step, len(level))))
 
@@ -198,17 +200,31 @@ class TableColumn:
 
     def _table_by_difference(self, level: Level) -> NDArray[Any]:
         """The table of a level; of two siblings only the smaller one is counted."""
-        before = self._kept
-        if before is None or not len(level.larger):
-            self._kept = self._counted(level, np.arange(len(level)))
-            return self._kept
-        direct = np.setdiff1d(np.arange(len(level)), level.larger, assume_unique=True)
-        counted = self._counted(level, direct)
+        before, direct = self._kept, self.direct(level)
+        counted = self._counted(level, direct) if self.given is None else self.given
+        self.given = None
+        if before is None or len(direct) == len(level):
+            self._kept = counted
+            return counted
         table = np.empty((len(level), *counted.shape[1:]), dtype=counted.dtype)
         table[direct] = counted
         table[level.larger] = before[level.parents] - table[level.smaller]
         self._kept = table
         return table
+
+    def keeps(self, level: Level) -> bool:
+        """Whether the table of a level is small enough to be kept for the next."""
+        return self.n_cells <= _WIDE and len(level) * self.n_cells * level.cells.shape[1] <= _KEPT
+
+    @property
+    def counted_before(self) -> bool:
+        """Whether the table of the level before was kept."""
+        return self._kept is not None
+
+    def direct(self, level: Level) -> NDArray[np.int64]:
+        """The nodes that are counted: of two siblings the smaller one, if the table of their parent was kept."""
+        every = np.arange(len(level))
+        return every if self._kept is None else np.setdiff1d(every, level.larger, assume_unique=True)
 
     def _wide(self, level: Level, nodes: NDArray[np.int64]) -> Iterator[Batch]:
         """Only the values that a node has: nodes with about equally many of them together."""
