@@ -127,7 +127,7 @@ class TreeAnswers(TreeModel):
         row : int, default=0
             Which.
         max_depth : int, optional
-            How deep to draw.
+            How deep to draw; by default all of the tree, unless it is thousands of questions deep.
 
         Examples
         --------
@@ -153,7 +153,7 @@ class TreeAnswers(TreeModel):
         frame = self._open(X)
         row = row_of(frame, row)
         landing = self._landing(self._table(frame, row, row + 1))
-        return frozenset(k for leaf in landing.leaves.tolist() for k in self.tree_.path(leaf))
+        return self.tree_.passed(landing.leaves.tolist())
 
     def _said(self, k: int) -> str:
         """What a leaf answers, and from how many rows."""
