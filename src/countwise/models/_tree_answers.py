@@ -25,6 +25,7 @@ class TreeAnswers(TreeModel):
 
     classes_: NDArray[Any]
     _probabilities: NDArray[np.float64]
+    _best: NDArray[np.intp]
     _means: NDArray[np.float64]
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
@@ -160,7 +161,7 @@ class TreeAnswers(TreeModel):
         n = float(self._node_weights[k])
         if self._numbers:
             return f"{number(float(self._means[k]))} ({number(n)})"
-        best = int(np.argmax(self._probabilities[k]))
+        best = int(self._best[k])
         wrong = n - float(self.tree_.cells[k][best])
         counts = number(n) if wrong <= 1e-9 * n else f"{number(n)}, {number(wrong)} wrong"
         return f"{self.classes_[best]} ({counts})"

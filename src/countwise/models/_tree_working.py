@@ -138,12 +138,16 @@ class Telling:
         feature = self.features[self.tree.attribute[k]]
         if len(below) == 1:
             condition = condition_of(self.tree, self.features, below[0])
-            if condition.values is not None or condition.but is not None or condition.missing:
+            j = int(self.tree.attribute[k])
+            column = columns_of(self.features, self.table, [j])[j]
+            if condition.missing:
+                return str(condition) if condition.holds(column, feature)[0] else f"{feature.name} is unknown here"
+            if not condition.holds(column, feature)[0]:
+                lost = "unknown here" if feature.nominal and column[0] < len(feature.attribute.values) else "missing"
+                return f"{feature.name} is {lost}: the branch with most rows, {condition}"
+            if feature.nominal:
                 return str(condition)
-            cell = columns_of(self.features, self.table, [int(self.tree.attribute[k])])[self.tree.attribute[k]][0]
-            if np.isnan(cell):
-                return f"{feature.name} is missing: the branch with most rows, {condition}"
-            return f"{condition}: it is {number(float(cell))}"
+            return f"{condition}: it is {number(float(column[0]))}"
         shares = shares_of(self.tree, self.model._node_weights)
         told = [f"{condition_of(self.tree, self.features, c).short} {number(float(shares[c]))}" for c in below]
         return f"{feature.name} is missing, so the row goes down every branch, in shares: {', '.join(told)}"

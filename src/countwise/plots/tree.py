@@ -271,7 +271,7 @@ class _Page:
         if self.model._numbers:
             return number(float(self.model._means[k]))
         p = self.model._probabilities[k]
-        best = int(np.argmax(p))
+        best = int(self.model._best[k])
         sure = f" {percent(float(p[best]))}" if p[best] < 1 else ""
         return f"{self.model.classes_[best]}{sure}"
 

@@ -215,7 +215,7 @@ def rules_of(model: Any) -> RuleSet:
             sd = float(np.sqrt(tree.cells[k][2] / n))
             rules.append(Rule(conditions, float(tree.cells[k][1]), n, sd))
         else:
-            best = int(np.argmax(model._probabilities[k]))
+            best = int(model._best[k])
             counts = tree.cells[k]
             answer = model.classes_.tolist()[best]
             rules.append(Rule(conditions, answer, n, float(counts[best]) / n, tuple(counts.tolist())))

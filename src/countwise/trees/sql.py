@@ -34,7 +34,7 @@ def case_of(model: Any, *, proba: bool, missing: bool) -> str:
     if model._numbers:
         return _expression(model, model._means.tolist(), whole)
     if not whole:
-        return _nested(model, [classes[i] for i in np.argmax(model._probabilities, axis=1)])
+        return _nested(model, [classes[i] for i in model._best])
     shares = [
         f"ROUND({_expression(model, model._probabilities[:, c].tolist(), whole)}, 12)" for c in range(len(classes))
     ]

@@ -55,8 +55,9 @@ class Tree:
 
     @property
     def tests(self) -> Tests:
-        """What the kernels ask for."""
-        return (self.attribute, self.limits, self.limit_starts, self.groups, self.group_starts, self.missing)
+        """What the kernels ask for: a value that no training row brought to a node goes where missing ones go."""
+        groups = np.where(self.groups < 0, np.repeat(self.missing, np.diff(self.group_starts)), self.groups)
+        return (self.attribute, self.limits, self.limit_starts, groups, self.group_starts, self.missing)
 
     @property
     def leaves(self) -> NDArray[np.int64]:
