@@ -25,6 +25,7 @@ class TreeAnswers(TreeModel):
 
     classes_: NDArray[Any]
     _probabilities: NDArray[np.float64]
+    _best: NDArray[np.intp]
     _means: NDArray[np.float64]
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
@@ -127,7 +128,7 @@ class TreeAnswers(TreeModel):
         row : int, default=0
             Which.
         max_depth : int, optional
-            How deep to draw.
+            How deep to draw; by default all of the tree, unless it is thousands of questions deep.
 
         Examples
         --------
@@ -153,14 +154,14 @@ class TreeAnswers(TreeModel):
         frame = self._open(X)
         row = row_of(frame, row)
         landing = self._landing(self._table(frame, row, row + 1))
-        return frozenset(k for leaf in landing.leaves.tolist() for k in self.tree_.path(leaf))
+        return self.tree_.passed(landing.leaves.tolist())
 
     def _said(self, k: int) -> str:
         """What a leaf answers, and from how many rows."""
         n = float(self._node_weights[k])
         if self._numbers:
             return f"{number(float(self._means[k]))} ({number(n)})"
-        best = int(np.argmax(self._probabilities[k]))
+        best = int(self._best[k])
         wrong = n - float(self.tree_.cells[k][best])
         counts = number(n) if wrong <= 1e-9 * n else f"{number(n)}, {number(wrong)} wrong"
         return f"{self.classes_[best]} ({counts})"

@@ -135,8 +135,8 @@ def _held_out_errors(
     model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any], path: Path
 ) -> tuple[Floats, Floats]:
     """The error of each step of the path on rows that were held out, and its standard error over the folds."""
-    alphas = np.sqrt(path.alphas * np.append(path.alphas[1:], np.inf))  # between two steps, their geometric mean
-    alphas[-1] = np.inf
+    # between two steps, their geometric mean
+    alphas = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
     errors = []
     with progress.quiet():
         for train, test in _folds(model, ground):

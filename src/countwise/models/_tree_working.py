@@ -26,12 +26,13 @@ class Telling:
         self.model, self.tree, self.features = model, model.tree_, model._features
         self.table, self.landing = table, landing
         self.shares = np.ones(len(landing.leaves)) if landing.shares is None else landing.shares
+        self.passed = self.tree.passed(landing.leaves.tolist())
         self.target = model.target_.name
         self.criterion = model._criterion()
 
     def account(self) -> Account:
         """The answer, a section for each node on the way, and one for the leaves."""
-        nodes = sorted({k for leaf in self.landing.leaves.tolist() for k in self.tree.path(leaf)[:-1]})
+        nodes = sorted(k for k in self.passed if self.tree.attribute[k] >= 0)
         notes = self._notes()
         if len(nodes) > _MOST_NODES:
             notes.append(f"{len(nodes) - _MOST_NODES} more nodes were passed, further down.")
@@ -133,17 +134,20 @@ class Telling:
 
     def _taken(self, k: int) -> str:
         """Which branch the row took, or branches."""
-        passed = {n for leaf in self.landing.leaves.tolist() for n in self.tree.path(leaf)}
-        below = [c for c in np.flatnonzero(self.tree.parent == k).tolist() if c in passed]
+        below = [c for c in np.flatnonzero(self.tree.parent == k).tolist() if c in self.passed]
         feature = self.features[self.tree.attribute[k]]
         if len(below) == 1:
             condition = condition_of(self.tree, self.features, below[0])
-            if condition.values is not None or condition.but is not None or condition.missing:
+            j = int(self.tree.attribute[k])
+            column = columns_of(self.features, self.table, [j])[j]
+            if condition.missing:
+                return str(condition) if condition.holds(column, feature)[0] else f"{feature.name} is unknown here"
+            if not condition.holds(column, feature)[0]:
+                lost = "unknown here" if feature.nominal and column[0] < len(feature.attribute.values) else "missing"
+                return f"{feature.name} is {lost}: the branch with most rows, {condition}"
+            if feature.nominal:
                 return str(condition)
-            cell = columns_of(self.features, self.table, [int(self.tree.attribute[k])])[self.tree.attribute[k]][0]
-            if np.isnan(cell):
-                return f"{feature.name} is missing: the branch with most rows, {condition}"
-            return f"{condition}: it is {number(float(cell))}"
+            return f"{condition}: it is {number(float(column[0]))}"
         shares = shares_of(self.tree, self.model._node_weights)
         told = [f"{condition_of(self.tree, self.features, c).short} {number(float(shares[c]))}" for c in below]
         return f"{feature.name} is missing, so the row goes down every branch, in shares: {', '.join(told)}"

@@ -114,6 +114,7 @@ class ClassTree(TreeAnswers):
         pseudo = smoothing_of(self.smoothing).pseudo(tree.cells[:1], self.target_.values)
         counts = cells + pseudo
         self._probabilities = counts / counts.sum(axis=1, keepdims=True)
+        self._best = np.argmax(self._probabilities.round(12), axis=1)  # sums of parts of rows may be equal but for it
         self.class_count_ = tree.cells[0].copy()
 
     def adopt(self, ground: Ground, target: Nominal) -> None:
@@ -171,12 +172,11 @@ class ClassTree(TreeAnswers):
         """
         self._check_fitted()
         frame = self._open(X)
-        best = np.argmax(self._probabilities, axis=1)
 
         def work(start: int, stop: int) -> NDArray[Any]:
             landing = self._landing(self._table(frame, start, stop))
             if landing.rows is None:
-                return np.asarray(best[landing.leaves])
+                return np.asarray(self._best[landing.leaves])
             return np.asarray(np.argmax(landing.blended(self._probabilities).round(12), axis=1))
 
         codes = _kernels.over_blocks(frame.n_rows, BLOCK, work, progress=progress.current())

@@ -70,14 +70,14 @@ def draw_tree(
 
 def _depth_drawn(tree: Any, asked: int | None) -> int:
     """How deep to draw: all of it, or as deep as some hundred leaves go."""
-    deepest = int(tree.depths.max())
+    depths = tree.depths
+    deepest = int(depths.max())
     if asked is not None:
         return min(asked, deepest)
-    ends = tree.depths[tree.leaves]
-    for depth in range(deepest, 0, -1):
-        if np.count_nonzero(ends <= depth) + np.count_nonzero(tree.depths == depth) <= _MOST_LEAVES:
-            return depth
-    return 0
+    nodes = np.bincount(depths)
+    ends = np.cumsum(np.bincount(depths[tree.leaves], minlength=len(nodes)))
+    room = np.flatnonzero(ends + nodes <= _MOST_LEAVES)
+    return int(room[-1]) if len(room) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +271,7 @@ class _Page:
         if self.model._numbers:
             return number(float(self.model._means[k]))
         p = self.model._probabilities[k]
-        best = int(np.argmax(p))
+        best = int(self.model._best[k])
         sure = f" {percent(float(p[best]))}" if p[best] < 1 else ""
         return f"{self.model.classes_[best]}{sure}"
 

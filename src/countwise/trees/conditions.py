@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from countwise.cuts import labels
 from countwise.trees.features import Feature
 from countwise.trees.tree import Tree
 
-__all__ = ["Condition", "condition_of", "conditions_to", "joined"]
+__all__ = ["Condition", "condition_of", "conditions_to", "joined", "with_one_more"]
 
 _MOST_NAMED = 4  # values of a set that are written out
 
@@ -178,9 +178,14 @@ def joined(conditions: Sequence[Condition], features: Sequence[Feature]) -> list
     by_name = {f.name: f for f in features}
     found: dict[str, Condition] = {}
     for one in conditions:
-        before = found.get(one.attribute)
-        found[one.attribute] = one if before is None else _both(before, one, by_name[one.attribute])
+        found = with_one_more(found, one, by_name[one.attribute])
     return list(found.values())
+
+
+def with_one_more(found: Mapping[str, Condition], one: Condition, feature: Feature) -> dict[str, Condition]:
+    """Conditions by attribute with another one, made one with that which its attribute has."""
+    before = found.get(one.attribute)
+    return {**found, one.attribute: one if before is None else _both(before, one, feature)}
 
 
 def _both(a: Condition, b: Condition, feature: Feature) -> Condition:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from countwise.trees.conditions import condition_of
 from countwise.trees.features import Feature
 from countwise.trees.tree import Tree
 
 __all__ = ["drawn"]
+
+_ROOM = 10_000_000  # letters that may stand before the lines, as many in all
 
 
 def drawn(
@@ -29,11 +33,12 @@ def drawn(
     said : callable
         What a leaf says.
     max_depth : int, optional
-        How deep to draw.
+        How deep to draw; by default as deep as there is room, which is all of any tree but a very deep one.
     marked : frozenset of int
         Nodes that are marked: the path of one row.
     """
     sizes = tree.sizes
+    max_depth = _room(tree) if max_depth is None else max_depth
     lines: list[str] = []
     # node, what stands before its line, what stands before the lines below it, its depth
     waiting: list[tuple[int, str, str, int]] = [(0, "", "", 0)]
@@ -55,3 +60,10 @@ def drawn(
             else:
                 waiting.append((child, f"{below}├{path} ", f"{below}│  ", depth + 1))
     return "\n".join(lines)
+
+
+def _room(tree: Tree) -> int | None:
+    """How deep a tree can be drawn; None for all of it."""
+    nodes = np.bincount(tree.depths)
+    letters = np.cumsum(3 * np.arange(len(nodes)) * nodes)
+    return None if letters[-1] <= _ROOM else int(np.searchsorted(letters, _ROOM, side="right")) - 1

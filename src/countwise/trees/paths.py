@@ -55,7 +55,8 @@ def shares_of(tree: Tree, weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def land(tree: Tree, columns: Sequence[NDArray[Any]], n_rows: int, weights: NDArray[np.float64]) -> Landing:
     """Ask rows down to the leaves; a row that lacks a value goes down all branches, in shares."""
-    at = _kernels.apply_tests(columns, None, None, n_rows, tree.tests, tree.children)
+    tests = tree.tests
+    at = _kernels.apply_tests(columns, None, None, n_rows, tests, tree.children)
     lost = np.flatnonzero(at < 0)
     if not len(lost):
         return Landing(n_rows, at)
@@ -72,7 +73,7 @@ def land(tree: Tree, columns: Sequence[NDArray[Any]], n_rows: int, weights: NDAr
         row = np.repeat(lost, many)
         kept = part > 0
         row, child, part = row[kept].astype(np.uint32), child[kept].astype(np.int32), part[kept]
-        at = _kernels.apply_tests(columns, row, child, len(row), tree.tests, tree.children)
+        at = _kernels.apply_tests(columns, row, child, len(row), tests, tree.children)
         done = at >= 0
         leaves.append(at[done])
         rows.append(row[done].astype(np.intp))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import OptionError, did_you_mean, listed
-from countwise.trees.conditions import Condition, conditions_to
+from countwise.trees.conditions import Condition, condition_of, with_one_more
 from countwise.trees.features import Feature
 from countwise.working import Grid
 from countwise.working.numbers import number, percent
@@ -207,16 +207,15 @@ def rules_of(model: Any) -> RuleSet:
     """A rule for each leaf of a tree that rows came to."""
     tree, features = model.tree_, model._features
     rules = []
-    for k in _in_order(tree):
+    for k, conditions in _in_order(tree, features):
         n = float(model._node_weights[k])
         if n <= 0:
             continue
-        conditions = tuple(conditions_to(tree, features, k))
         if model._numbers:
             sd = float(np.sqrt(tree.cells[k][2] / n))
             rules.append(Rule(conditions, float(tree.cells[k][1]), n, sd))
         else:
-            best = int(np.argmax(model._probabilities[k]))
+            best = int(model._best[k])
             counts = tree.cells[k]
             answer = model.classes_.tolist()[best]
             rules.append(Rule(conditions, answer, n, float(counts[best]) / n, tuple(counts.tolist())))
@@ -224,18 +223,19 @@ def rules_of(model: Any) -> RuleSet:
     return RuleSet(model.target_.name, classes, tuple(rules))
 
 
-def _in_order(tree: Any) -> list[int]:
-    """The leaves from left to right, as they are drawn."""
+def _in_order(tree: Any, features: Sequence[Feature]) -> Iterator[tuple[int, tuple[Condition, ...]]]:
+    """The leaves from left to right, as they are drawn, and what holds on the way to each."""
     sizes = tree.sizes
-    found, waiting = [], [0]
+    waiting: list[tuple[int, dict[str, Condition]]] = [(0, {})]
     while waiting:
-        k = waiting.pop()
+        k, above = waiting.pop()
+        if k:
+            above = with_one_more(above, condition_of(tree, features, k), features[tree.attribute[tree.parent[k]]])
         if tree.attribute[k] < 0:
-            found.append(k)
+            yield k, tuple(above.values())
         else:
             first = int(tree.children[k])
-            waiting.extend(range(first + int(sizes[k]) - 1, first - 1, -1))
-    return found
+            waiting.extend((child, above) for child in range(first + int(sizes[k]) - 1, first - 1, -1))
 
 
 def covered(

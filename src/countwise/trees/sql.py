@@ -13,6 +13,9 @@ from countwise.trees.paths import shares_of
 
 __all__ = ["case_of", "literal", "where"]
 
+_DEEPEST = 40  # lines further down are not moved further to the right
+_MOST_FACTORS = 1_000_000  # some 100 MB of SQL
+
 
 def case_of(model: Any, *, proba: bool, missing: bool) -> str:
     """The expression; see `to_sql` of the trees."""
@@ -21,15 +24,17 @@ def case_of(model: Any, *, proba: bool, missing: bool) -> str:
         raise OptionError("A tree that asks for words of a text cannot be written as SQL.")
     classes = [] if model._numbers else model.classes_.tolist()
     whole = missing and (model.tree_.missing[model.tree_.attribute >= 0] < 0).any()
+    if proba and model._numbers:
+        raise OptionError("A tree that tells a number has no probabilities.", hint="proba=False.")
+    if whole:
+        _check_size(model, 1 if model._numbers else len(classes) * (1 if proba else len(classes)))
     if proba:
-        if model._numbers:
-            raise OptionError("A tree that tells a number has no probabilities.", hint="proba=False.")
         every = [_expression(model, model._probabilities[:, c].tolist(), whole) for c in range(len(classes))]
         return ",\n".join(f"{text} AS {_quoted(f'P({c})')}" for text, c in zip(every, classes, strict=True))
     if model._numbers:
         return _expression(model, model._means.tolist(), whole)
     if not whole:
-        return _nested(model, [classes[i] for i in np.argmax(model._probabilities, axis=1)])
+        return _nested(model, [classes[i] for i in model._best])
     shares = [
         f"ROUND({_expression(model, model._probabilities[:, c].tolist(), whole)}, 12)" for c in range(len(classes))
     ]
@@ -52,7 +57,7 @@ def _nested(model: Any, answers: list[Any]) -> str:
     waiting: list[tuple[str, int, int, str]] = [("node", 0, 0, "")]  # what to write, node, depth, what stands before
     while waiting:
         what, k, depth, before = waiting.pop()
-        pad = "  " * depth
+        pad = "  " * min(depth, _DEEPEST)
         if what == "end":
             lines.append(f"{pad}END")
             continue
@@ -84,6 +89,18 @@ def _summed(model: Any, answers: list[Any]) -> str:
         factors = [_share(tree, features, shares, k) for k in tree.path(leaf)[1:]]
         terms.append(" * ".join([*factors, literal(float(answers[leaf]))]))
     return "(" + "\n + ".join(terms or [literal(0.0)]) + ")"
+
+
+def _check_size(model: Any, times: int) -> None:
+    """Refuse what no database would read."""
+    tree = model.tree_
+    factors = int(tree.depths[tree.leaves].sum()) * times
+    if factors > _MOST_FACTORS:
+        raise OptionError(
+            f"The tree has {len(tree.leaves)} leaves, up to {int(tree.depths.max())} questions deep: SQL that sends "
+            f"rows down several branches would have {factors} factors.",
+            hint="to_sql(missing=False), a smaller tree, or missing='majority'.",
+        )
 
 
 def _reachable(tree: Any, leaf: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,8 +55,9 @@ class Tree:
 
     @property
     def tests(self) -> Tests:
-        """What the kernels ask for."""
-        return (self.attribute, self.limits, self.limit_starts, self.groups, self.group_starts, self.missing)
+        """What the kernels ask for: a value that no training row brought to a node goes where missing ones go."""
+        groups = np.where(self.groups < 0, np.repeat(self.missing, np.diff(self.group_starts)), self.groups)
+        return (self.attribute, self.limits, self.limit_starts, groups, self.group_starts, self.missing)
 
     @property
     def leaves(self) -> NDArray[np.int64]:
@@ -72,11 +73,12 @@ class Tree:
     def depths(self) -> NDArray[np.int64]:
         """How far each node is from the root."""
         depth = np.zeros(len(self), dtype=np.int64)
-        low, high = 0, 1
+        until = np.cumsum(self.sizes) + 1  # behind the last child of each node
+        high = 1
         while high < len(self):  # level by level: the children of one level are the next
-            stop = high + int(np.count_nonzero((self.parent[high:] >= low) & (self.parent[high:] < high)))
+            stop = int(until[high - 1])
             depth[high:stop] = depth[self.parent[high:stop]] + 1
-            low, high = high, stop
+            high = stop
         return depth
 
     def weights(self, numbers: bool) -> NDArray[np.float64]:
@@ -97,6 +99,16 @@ class Tree:
         while found[-1] > 0:
             found.append(int(self.parent[found[-1]]))
         return found[::-1]
+
+    def passed(self, nodes: Iterable[int]) -> frozenset[int]:
+        """All nodes on the ways from the root to some nodes, these among them."""
+        found: set[int] = set()
+        for k in nodes:
+            at = int(k)
+            while at >= 0 and at not in found:
+                found.add(at)
+                at = int(self.parent[at])
+        return frozenset(found)
 
     def without(self, cut: NDArray[np.bool_]) -> Tree:
         """The tree with all below the marked nodes taken off."""
@@ -174,6 +186,7 @@ def _check(tree: Tree, n_attributes: int) -> None:
         and (tree.children[inner] > np.flatnonzero(inner)).all()
         and (tree.children[inner] + sizes[inner] <= n).all()
         and ((sizes > 0) == inner).all()
+        and _in_levels(tree, sizes)
         and _is_ascending(tree.limit_starts, n, len(tree.limits))
         and _is_ascending(tree.group_starts, n, len(tree.groups))
         and (tree.missing < np.maximum(sizes, 1)).all()
@@ -187,6 +200,16 @@ def _check(tree: Tree, n_attributes: int) -> None:
             raise ValueError(f"node {k} has fewer branches than it names")
         if (len(limits) == 0) == (len(groups) == 0) or (np.diff(limits) <= 0).any():
             raise ValueError(f"what node {k} asks is not sound")
+
+
+def _in_levels(tree: Tree, sizes: NDArray[np.int64]) -> bool:
+    """Whether the children of each node stand side by side, and those of one level behind those of the one before."""
+    place = np.arange(1, len(tree))
+    first = tree.children[tree.parent[1:]]
+    until, high = np.cumsum(sizes) + 1, 1
+    while high < len(tree) and until[high - 1] > high:
+        high = int(until[high - 1])
+    return bool(high == len(tree) and (place >= first).all() and (place < first + sizes[tree.parent[1:]]).all())
 
 
 def _is_ascending(starts: NDArray[np.int64], n: int, size: int) -> bool:
