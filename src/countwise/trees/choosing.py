@@ -75,12 +75,13 @@ def _ratio(offer: Offers) -> Floats:
 def _worth(gains: Floats, many: NDArray[np.bool_], tolerance: Floats) -> NDArray[np.bool_]:
     """C4.5's guard: a tiny gain over a tinier split must not win, so a gain must reach the average one.
 
-    Attributes with very many values do not count for the average, unless all have: they gain much and mean little.
-    What gains nothing is never taken.
+    The average is that of all attributes by which a node could be split, also of those that gain nothing. Attributes
+    with very many values do not count for it, unless all have: they gain much and mean little. What gains nothing is
+    never taken.
     """
-    some = gains > tolerance[:, None]
-    counted = some & ~many
-    counted = np.where(counted.any(axis=1, keepdims=True), counted, some)
+    there = ~np.isnan(gains)
+    counted = there & ~many
+    counted = np.where(counted.any(axis=1, keepdims=True), counted, there)
     total = np.where(counted, gains, 0.0).sum(axis=1)
     average = total / np.maximum(counted.sum(axis=1), 1)
-    return np.asarray(some & (gains >= (average * (1 - 1e-9) - tolerance)[:, None]))
+    return np.asarray((gains > tolerance[:, None]) & (gains >= (average * (1 - 1e-9) - tolerance)[:, None]))
