@@ -78,7 +78,7 @@ class Criterion:
     def tolerance(self, impurity: Any, n: Any) -> Any:
         """Gains that differ by less are equal: rounding must not decide."""
         if self.numbers:
-            return 1e-10 * impurity
+            return (1e-7 if self.word == "sd" else 1e-10) * impurity  # roots of squares keep half of their digits
         return 1e-12 * impurity + 4e-15 * (1 + np.log2(np.maximum(n, 1.0)) if self.kernel == "entropy" else 1.0)
 
     def pure(self, cells: NDArray[Any], scale: float = 1.0) -> Any:

@@ -26,7 +26,7 @@ from countwise.trees.ways import Multiway, OneAgainstRest, Subset, Threshold, Wa
 __all__ = ["NOMINAL", "Ground", "Splitting"]
 
 NOMINAL: dict[str, type[Any]] = {"multiway": Multiway, "one_vs_rest": OneAgainstRest, "subset": Subset}
-_MANY = 0.3  # of the rows: an attribute with more values than that gains much by chance
+_MANY = 0.3  # of the rows' weight: an attribute with so many values gains much by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,10 @@ class Ground:
         return grow(columns, asked, crowd, criterion, Settings(**settings, many=many))
 
     def _has_many(self, feature: Feature, splitting: Splitting) -> bool:
-        values = feature.attribute.values if isinstance(feature.attribute, Nominal) else ()
-        return splitting.nominal == "multiway" and len(values) > _MANY * self.n_rows
+        if splitting.nominal != "multiway" or feature.ordinal or not isinstance(feature.attribute, Nominal):
+            return False
+        n = self.n_rows if self.weights is None else float(self.weights.sum())
+        return len(feature.attribute.values) >= _MANY * n * (1 - 1e-9)
 
     def _laid_out(self, splitting: Splitting) -> tuple[list[TreeColumn], list[NDArray[Any]]]:
         """The columns that offer splits, and those by which rows are sent to branches."""

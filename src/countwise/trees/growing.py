@@ -161,6 +161,8 @@ class _Grower:
         self.together.count(level, threads)
         offers = _kernels.over_items(self.columns, lambda column: column.offers(level), threads)
         chosen = choose(offers, [c.place for c in self.columns], self.n_attributes, level, self.settings)
+        if self.criterion.numbers:
+            chosen = chosen.without(self.criterion.pure(level.cells, self.scale))
         self.offered.append((len(self.offered), chosen))
         self.parts["nodes"].append(self.numbers)
         if not (chosen.column >= 0).any():
@@ -198,8 +200,21 @@ class _Grower:
         _kernels.over_items(self.columns, lambda column: column.advance(step), threads)
         self.numbers = numbers[opened]
         siblings = _siblings(owner[opened], sizes, splits.nodes, np.diff(starts))
-        centers = None if centers is None else centers[opened]
-        return self._level(cells[opened], centers, members, starts, *siblings)
+        if centers is None:
+            return self._level(cells[opened], None, members, starts, *siblings)
+        cells, centers = self._counted_anew(members, starts, centers[opened], opened)
+        return self._level(cells, centers, members, starts, *siblings)
+
+    def _counted_anew(
+        self, members: Any, starts: Any, centers: Floats, opened: NDArray[np.bool_]
+    ) -> tuple[Floats, Floats]:
+        """What is in the nodes of a level, about their own centers: what is left of sums about others is rounded."""
+        whole = np.broadcast_to(np.uint8(0), (len(self.crowd),))
+        segments = np.stack([starts[:-1], starts[1:]], axis=1)
+        cells = self.crowd.table(whole, members, segments, 1, centers)[:, 0].astype(np.float64)
+        n, mean, m2 = moments_of(cells)
+        self.parts["cells"][-1][opened] = np.stack([n, mean + centers, m2], axis=-1)
+        return cells, centers
 
     def _step(
         self, level: Level, splits: Splits, sizes: NDArray[np.int64], opened: NDArray[np.bool_], threads: int | None
