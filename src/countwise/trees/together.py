@@ -65,7 +65,9 @@ class Together:
         first = np.searchsorted(owner, np.arange(len(nodes)))
         for j, column in enumerate(self.columns):
             table = np.concatenate([table[j, :, : column.n_cells] for table in tables])
-            column.given = table if len(parts) == len(nodes) else np.add.reduceat(table, first, axis=0, dtype=table.dtype)
+            column.given = (
+                table if len(parts) == len(nodes) else np.add.reduceat(table, first, axis=0, dtype=table.dtype)
+            )
 
 
 def _parts(segments: NDArray[np.int64], parts: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
