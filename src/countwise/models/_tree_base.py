@@ -14,7 +14,8 @@ from countwise.attributes import Numeric
 from countwise.columns import refuse_infinity
 from countwise.errors import CountwiseError, OptionError, check_settings, warn
 from countwise.frames import Frame
-from countwise.models._tree_pruning import pruned
+from countwise.models._tree_passes import FilePasses, is_file
+from countwise.models._tree_pruning import needs_no_rows, pruned, pruned_by_itself
 from countwise.outputs import dense
 from countwise.schema import Schema
 from countwise.sources import Memory, open_whole
@@ -82,23 +83,60 @@ class TreeModel:
         self
         """
         self._check_settings()
+        if self.thresholds == "binned" and is_file(X) and needs_no_rows(self):
+            return self._adopted(*self._grown_in_passes(X, y, sample_weight))
         rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
         try:
             found = self._grown(rows)
         except CountwiseError as error:
             raise rows.counted_as_given(error) from None
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, name)
+        return self._adopted(found, rows.left_out, rows.name)
+
+    def _adopted(self, found: dict[str, Any], left_out: int, name: str) -> Self:
+        """The model with what was learned."""
+        for old in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, old)
         vars(self).update(found)
-        if rows.left_out:
-            n = rows.left_out + rows.frame.n_rows
-            warn(f"{rows.left_out} of {n} rows were left out: their target {rows.name!r} is missing.")
+        if left_out:
+            n = left_out + self.n_rows_
+            warn(f"{left_out} of {n} rows were left out: their target {name!r} is missing.")
         self._derive()
         return self
 
+    def _grown_in_passes(self, X: Any, y: Any, sample_weight: Any) -> tuple[dict[str, Any], int, str]:
+        """The same from a file that is read once a level."""
+        source = FilePasses(X, y, sample_weight, self._numbers, self._kinds)
+        source.look(int(self.max_bins))
+        first = source.first
+        assert first is not None  # noqa: S101 - looked at
+        splitting, features = self._splitting(), source.features
+        factors = None if self._numbers else self._factors(source.told.table.astype(np.float64), source.target)
+        many = np.array([splitting.has_many(f, source.weight) for f in features], dtype=bool)
+
+        def grow() -> Tree:
+            return source.grow(splitting.way_of, self._criterion(), self._stopping(), many, factors)
+
+        found = {
+            "schema_": source.schema,
+            "n_rows_": source.n_rows,
+            "n_left_out_": source.left_out,
+            "_features": features,
+            "target_": source.target,
+            "_label_type": first.label_type,
+            **_names(first.frame),
+        }
+        return found | pruned_by_itself(self, grow, self._criterion()), source.left_out, first.name
+
+    def _kinds(self, frame: Frame) -> Schema:
+        return Schema.kinds(frame, self.types, self.categorical_features)
+
+    def _factors(self, counts: NDArray[np.float64], target: Any) -> NDArray[np.float64] | None:
+        """The weights of classes."""
+        return None
+
     def _grown(self, rows: Memory) -> dict[str, Any]:
         """All that is learned from rows."""
-        schema = Schema.kinds(rows.frame, self.types, self.categorical_features)
+        schema = self._kinds(rows.frame)
         frame = schema.coded(rows.frame)
         schema = schema.learn(frame)
         table = schema.encode(frame, rows.weights, strict=True)

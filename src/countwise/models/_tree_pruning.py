@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from countwise.trees.pruning import Path, at_nodes, complexity_path, pessimistic
 from countwise.trees.tree import Tree
 from countwise.working import Grid
 
-__all__ = ["held_out_weights", "pruned"]
+__all__ = ["held_out_weights", "needs_no_rows", "pruned", "pruned_by_itself"]
 
 Floats = NDArray[np.float64]
 _RULES = ("pessimistic", "reduced_error", "cost_complexity")
@@ -28,12 +29,8 @@ def pruned(
 ) -> dict[str, Any]:
     """The tree, and what pruning found on the way to it."""
     rule = model.pruning
-    if rule is None:
-        return {"tree_": ground.grow(criterion, splitting, stopping)}
-    if rule == "pessimistic" and not criterion.numbers:
-        confidence = _between("confidence", model.confidence, 0.5, closed=True)
-        tree = ground.grow(criterion, splitting, stopping)
-        return {"tree_": prune_by_errors(tree, pessimistic_errors(tree.cells, confidence))}
+    if needs_no_rows(model):
+        return pruned_by_itself(model, lambda: ground.grow(criterion, splitting, stopping), criterion)
     if rule == "reduced_error":
         share = _between("validation_fraction", model.validation_fraction, 1.0)
         held = held_out_weights(ground, share, model.random_state)
@@ -46,6 +43,35 @@ def pruned(
     raise OptionError(
         f"pruning={rule!r} is unknown.", hint=did_you_mean(rule, known) or f"give {listed(known)} or None."
     )
+
+
+def needs_no_rows(model: Any) -> bool:
+    """Whether the rule of pruning looks at the tree alone."""
+    given = model.pruning == "cost_complexity" and not isinstance(model.ccp_alpha, str)
+    return model.pruning is None or given or (model.pruning == "pessimistic" and not model._numbers)
+
+
+def pruned_by_itself(model: Any, grow: Callable[[], Tree], criterion: Criterion) -> dict[str, Any]:
+    """A tree pruned by a rule that looks at nothing else."""
+    if model.pruning is None:
+        return {"tree_": grow()}
+    if model.pruning == "pessimistic":
+        confidence = _between("confidence", model.confidence, 0.5, closed=True)
+        tree = grow()
+        return {"tree_": prune_by_errors(tree, pessimistic_errors(tree.cells, confidence))}
+    alpha = model.ccp_alpha
+    if not isinstance(alpha, int | float | np.number) or isinstance(alpha, bool) or not alpha >= 0:
+        raise OptionError(f"ccp_alpha={alpha!r} must be a number from 0 on, 'cv' or 'one_se'.")
+    tree = grow()
+    return _cut_at(tree, complexity_path(tree, _risk(tree, criterion)), float(alpha), {})
+
+
+def _cut_at(tree: Tree, path: Path, alpha: float, more: dict[str, Any]) -> dict[str, Any]:
+    """The tree pruned at one alpha, and the path that led there."""
+    table = {"alpha": path.alphas, "leaves": path.leaves, "impurity": path.impurities, **more}
+    cut = path.pruned_at <= alpha * (1 + 1e-12)
+    grid = Grid({name: np.asarray(column).tolist() for name, column in table.items()})
+    return {"tree_": tree.without(cut) if cut.any() else tree, "alpha_": alpha, "path_": grid}
 
 
 def _between(name: str, value: Any, most: float, *, closed: bool = False) -> float:
@@ -111,24 +137,16 @@ def _risk(tree: Tree, criterion: Criterion) -> Floats:
 def _by_complexity(
     model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
 ) -> dict[str, Any]:
+    if model.ccp_alpha not in ("cv", "one_se"):
+        raise OptionError(f"ccp_alpha={model.ccp_alpha!r} is unknown.", hint="give 'cv', 'one_se' or a number.")
     tree = ground.grow(criterion, splitting, stopping)
     path = complexity_path(tree, _risk(tree, criterion))
-    table: dict[str, Any] = {"alpha": path.alphas, "leaves": path.leaves, "impurity": path.impurities}
-    alpha = model.ccp_alpha
-    if isinstance(alpha, str):
-        if alpha not in ("cv", "one_se"):
-            raise OptionError(f"ccp_alpha={alpha!r} is unknown.", hint="give 'cv', 'one_se' or a number.")
-        error, spread = _held_out_errors(model, ground, criterion, splitting, stopping, path)
-        table |= {"held-out error": error, "standard error": spread}
-        best = int(np.argmin(error))
-        limit = error[best] + (spread[best] if alpha == "one_se" else 0.0)
-        chosen = int(np.flatnonzero(error <= limit * (1 + 1e-12) + 1e-300)[-1])  # of equally good ones the smallest
-        alpha = float(path.alphas[chosen])
-    elif not isinstance(alpha, int | float | np.number) or isinstance(alpha, bool) or not alpha >= 0:
-        raise OptionError(f"ccp_alpha={alpha!r} must be a number from 0 on, 'cv' or 'one_se'.")
-    cut = path.pruned_at <= float(alpha) * (1 + 1e-12)
-    grid = Grid({name: np.asarray(column).tolist() for name, column in table.items()})
-    return {"tree_": tree.without(cut) if cut.any() else tree, "alpha_": float(alpha), "path_": grid}
+    error, spread = _held_out_errors(model, ground, criterion, splitting, stopping, path)
+    best = int(np.argmin(error))
+    limit = error[best] + (spread[best] if model.ccp_alpha == "one_se" else 0.0)
+    chosen = int(np.flatnonzero(error <= limit * (1 + 1e-12) + 1e-300)[-1])  # of equally good ones the smallest
+    more = {"held-out error": error, "standard error": spread}
+    return _cut_at(tree, path, float(path.alphas[chosen]), more)
 
 
 def _held_out_errors(

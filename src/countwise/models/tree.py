@@ -90,19 +90,21 @@ class ClassTree(TreeAnswers):
 
     def _weights(self, weights: Any, told: NDArray[Any], target: Nominal) -> Any:
         """Weights of rows times weights of classes."""
-        if self.class_weight is None:
+        counts = np.bincount(told, weights=weights, minlength=len(target.values)).astype(np.float64)
+        factors = self._factors(counts, target)
+        if factors is None:
             return weights
-        n = np.bincount(told, weights=weights, minlength=len(target.values))
-        if isinstance(self.class_weight, str):
-            if self.class_weight != "balanced":
-                raise OptionError(
-                    f"class_weight={self.class_weight!r} is unknown.", hint="give 'balanced' or a mapping."
-                )
-            factors = n.sum() / (len(n) * np.maximum(n, 1e-300))
-        else:
-            factors = _class_factors(self.class_weight, target)
         both = factors[told] * (1.0 if weights is None else weights)
         return both.astype(np.int64) if _kernels.float_is_integral(both) else both
+
+    def _factors(self, counts: NDArray[np.float64], target: Nominal) -> NDArray[np.float64] | None:
+        if self.class_weight is None:
+            return None
+        if not isinstance(self.class_weight, str):
+            return _class_factors(self.class_weight, target)
+        if self.class_weight != "balanced":
+            raise OptionError(f"class_weight={self.class_weight!r} is unknown.", hint="give 'balanced' or a mapping.")
+        return np.asarray(counts.sum() / (len(counts) * np.maximum(counts, 1e-300)))
 
     def _derive(self) -> None:
         """What follows from the tree."""

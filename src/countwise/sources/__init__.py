@@ -16,7 +16,9 @@ from countwise.sources.whole import joined_pieces
 __all__ = ["Memory", "open_rows", "open_whole"]
 
 
-def open_rows(X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True) -> Iterator[Memory]:
+def open_rows(
+    X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True, numbers: bool = False
+) -> Iterator[Memory]:
     """The rows of a table with their targets, in one piece or many.
 
     Parameters
@@ -29,15 +31,17 @@ def open_rows(X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool =
         A weight for each row, or the name of their column.
     needs_target : bool, default=True
         Whether y must be given; if it need not and is not, all rows are of one class.
+    numbers : bool, default=False
+        Whether the target is a number, not a class.
 
     Yields
     ------
     Memory
     """
     if is_chunked(X):
-        yield from in_pieces(X, y, sample_weight, needs_target)
+        yield from in_pieces(X, y, sample_weight, needs_target, numbers=numbers)
     else:
-        yield weighted(X, y, sample_weight, needs_target)
+        yield weighted(X, y, sample_weight, needs_target, numbers=numbers)
 
 
 def open_whole(X: Any, y: Any, sample_weight: Any = None, *, numbers: bool = False) -> Memory:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from countwise.trees.level import Level, Offers
 
 if TYPE_CHECKING:
-    from countwise.trees.growing import Settings
+    from countwise.trees.growth import Settings
 
 __all__ = ["Chosen", "choose"]
 

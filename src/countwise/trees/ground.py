@@ -16,7 +16,8 @@ from countwise.table import threads_for
 from countwise.trees.criteria import Criterion
 from countwise.trees.crowd import Crowd
 from countwise.trees.features import Feature
-from countwise.trees.growing import Settings, TreeColumn, grow
+from countwise.trees.growing import grow
+from countwise.trees.growth import Settings, TreeColumn
 from countwise.trees.ranges import RangesColumn
 from countwise.trees.sorted import SortedColumn
 from countwise.trees.tables import TableColumn
@@ -52,6 +53,26 @@ class Splitting:
     rule: str
     bins: int | None
     max_branches: int
+
+    def way_of(self, feature: Feature) -> Way:
+        """How nodes may be split by names, or by an order of names."""
+        attribute = feature.attribute
+        assert isinstance(attribute, Nominal)  # noqa: S101 - numbers have thresholds
+        way: Way = Threshold() if feature.ordinal else NOMINAL[self.nominal]()
+        n_values = len(attribute.values)
+        if isinstance(way, Multiway) and n_values > self.max_branches:
+            raise TableError(
+                f"{attribute.name!r} has {n_values} values; a split into as many branches is refused above "
+                f"{self.max_branches}.",
+                hint="leave the column out, give nominal='subset' or 'one_vs_rest', or raise max_branches.",
+            )
+        return way
+
+    def has_many(self, feature: Feature, n: float) -> bool:
+        """Whether an attribute has so many values, for n rows, that it gains much by chance."""
+        if self.nominal != "multiway" or feature.ordinal or not isinstance(feature.attribute, Nominal):
+            return False
+        return len(feature.attribute.values) >= _MANY * n * (1 - 1e-9)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,15 +127,10 @@ class Ground:
     def grow(self, criterion: Criterion, splitting: Splitting, settings: dict[str, Any]) -> Tree:
         """A tree of all rows."""
         columns, asked = self._laid_out(splitting)
-        many = np.array([self._has_many(f, splitting) for f in self.features], dtype=bool)
+        n = self.n_rows if self.weights is None else float(self.weights.sum())
+        many = np.array([splitting.has_many(f, n) for f in self.features], dtype=bool)
         crowd = Crowd(self.told, self.weights, None, self.n_classes)
         return grow(columns, asked, crowd, criterion, Settings(**settings, many=many))
-
-    def _has_many(self, feature: Feature, splitting: Splitting) -> bool:
-        if splitting.nominal != "multiway" or feature.ordinal or not isinstance(feature.attribute, Nominal):
-            return False
-        n = self.n_rows if self.weights is None else float(self.weights.sum())
-        return len(feature.attribute.values) >= _MANY * n * (1 - 1e-9)
 
     def _laid_out(self, splitting: Splitting) -> tuple[list[TreeColumn], list[NDArray[Any]]]:
         """The columns that offer splits, and those by which rows are sent to branches."""
@@ -151,13 +167,7 @@ class Ground:
         if self.features[j].ordinal and splitting.numeric == "ranges":
             order = np.where(codes < n_values, codes, np.nan)
             return RangesColumn(j, order, splitting.rule, n_values)
-        way: Way = Threshold() if self.features[j].ordinal else NOMINAL[splitting.nominal]()
-        if isinstance(way, Multiway) and n_values > splitting.max_branches:
-            raise TableError(
-                f"{attribute.name!r} has {n_values} values; a split into as many branches is refused above "
-                f"{splitting.max_branches}.",
-                hint="leave the column out, give nominal='subset' or 'one_vs_rest', or raise max_branches.",
-            )
+        way = splitting.way_of(self.features[j])
         return TableColumn(j, codes, n_values, way, gaps=bool((codes == n_values).any()))
 
     def _of_numbers(self, j: int, splitting: Splitting) -> TreeColumn:

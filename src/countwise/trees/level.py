@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,21 @@ from countwise.measures import entropy
 from countwise.trees.criteria import Criterion
 from countwise.trees.crowd import Crowd
 
-__all__ = ["Level", "Offers", "Splits", "Tests", "ragged"]
+__all__ = ["Level", "Offers", "RowLevel", "Splits", "Tests", "ragged"]
 
 Floats = NDArray[np.float64]
 Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+
+
+class Countable(Protocol):
+    """A column whose cells can be counted."""
+
+    place: int
+    codes: NDArray[Any]
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells it has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,10 +40,6 @@ class Level:
         What is in each node; of numbers the weight, and sum and sum of squares about its center.
     centers : ndarray or None
         Of numbers, the mean of each node.
-    members, starts : ndarray
-        The instances of each node, as entries in segments.
-    crowd : Crowd
-        The instances.
     criterion : Criterion
         What makes a split a good one.
     least : float
@@ -41,26 +48,26 @@ class Level:
         Where rows go whose cell is missing.
     cost : bool
         Whether a gain must pay for the choice of its threshold.
-    larger, smaller, parents : ndarray
-        Nodes that are the larger of two siblings, their siblings, and the node of the level before from which
-        both come: what is in the one is what was in the parent less what is in the other.
     """
 
     cells: Floats
     centers: Floats | None
-    members: NDArray[np.uint32]
-    starts: NDArray[np.int64]
-    crowd: Crowd
     criterion: Criterion
     least: float
     missing: str
     cost: bool
-    larger: NDArray[np.int64]
-    smaller: NDArray[np.int64]
-    parents: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.cells)
+
+    @property
+    def n_entries(self) -> int:
+        """How many rows there are to work on."""
+        raise NotImplementedError
+
+    def table(self, column: Countable, nodes: NDArray[np.int64]) -> NDArray[Any]:
+        """What is in each cell of a column at some nodes: (nodes, cells, classes or 3)."""
+        raise NotImplementedError
 
     @property
     def weights(self) -> Floats:
@@ -124,6 +131,39 @@ class Level:
         sides = branches()
         joined = _joined(sides, absent, self.criterion.weight(sides))
         return np.where(np.isnan(known) | (lost <= 0), known, self.criterion.gain(joined))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowLevel(Level):
+    """A level whose rows are in memory.
+
+    Parameters
+    ----------
+    members, starts : ndarray
+        The instances of each node, as entries in segments.
+    crowd : Crowd
+        The instances.
+    larger, smaller, parents : ndarray
+        Nodes that are the larger of two siblings, their siblings, and the node of the level before from which
+        both come: what is in the one is what was in the parent less what is in the other.
+    """
+
+    members: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    crowd: Crowd
+    larger: NDArray[np.int64]
+    smaller: NDArray[np.int64]
+    parents: NDArray[np.int64]
+
+    @property
+    def n_entries(self) -> int:
+        """How many instances there are."""
+        return len(self.members)
+
+    def table(self, column: Countable, nodes: NDArray[np.int64]) -> NDArray[Any]:
+        """The cells of a column counted at some nodes."""
+        segments = np.stack([self.starts[nodes], self.starts[nodes + 1]], axis=1)
+        return self.crowd.table(column.codes, self.members, segments, column.n_cells, self.centers_of(nodes))
 
 
 def _joined(sides: NDArray[Any], absent: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:

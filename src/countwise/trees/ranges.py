@@ -11,7 +11,7 @@ from countwise.attributes import Nominal, Numeric
 from countwise.cuts import class_contiguous, mdl
 from countwise.table import Table
 from countwise.tallies import Values
-from countwise.trees.level import Level, Offers, Splits
+from countwise.trees.level import Level, Offers, RowLevel, Splits
 from countwise.trees.sorted import SortedColumn
 from countwise.trees.tables import settled
 
@@ -44,6 +44,7 @@ class RangesColumn(SortedColumn):
 
     def offers(self, level: Level) -> Offers:
         """What it offers each node of a level."""
+        assert isinstance(level, RowLevel)  # noqa: S101 - what is sorted is in memory
         found = Offers.none(len(level))
         self._edges = [self._cut(level, k) for k in range(len(level))]
         for k, edges in enumerate(self._edges):
@@ -58,7 +59,7 @@ class RangesColumn(SortedColumn):
             found.put(one, level.offers(gain, one, lambda inside=inside: inside, self._absent(level, one), cut))
         return found
 
-    def _cut(self, level: Level, k: int) -> NDArray[np.float64]:
+    def _cut(self, level: RowLevel, k: int) -> NDArray[np.float64]:
         ids = self.entries[self.starts[k] : self.starts[k + 1]] >> 1
         crowd = level.crowd
         target = Nominal("class", tuple(range(crowd.n_classes)))
@@ -66,7 +67,7 @@ class RangesColumn(SortedColumn):
         rows = Table({"x": self._values(ids, level), "class": crowd.told[ids]}, len(ids), weights)
         return self.rule(Values(target, Numeric("x")).fill(rows)).edges
 
-    def _branches(self, level: Level, k: int) -> NDArray[np.float64]:
+    def _branches(self, level: RowLevel, k: int) -> NDArray[np.float64]:
         """What is in each range of one node, (1, ranges, classes)."""
         ids = self.entries[self.starts[k] : self.starts[k + 1]] >> 1
         places = self.starts[k] + np.searchsorted(self._values(ids, level), self._edges[k], side="right")
@@ -76,6 +77,7 @@ class RangesColumn(SortedColumn):
 
     def splits(self, level: Level, nodes: NDArray[np.int64]) -> Splits:
         """The splits of some nodes by this attribute."""
+        assert isinstance(level, RowLevel)  # noqa: S101 - see above
         cells, missing = [], []
         for k in nodes.tolist():
             inside, lost = settled(self._branches(level, k), self._absent(level, np.array([k])), level)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.cuts import midway
-from countwise.trees.level import Level, Offers, Splits
+from countwise.trees.level import Level, Offers, RowLevel, Splits
 from countwise.trees.tables import settled
 
 __all__ = ["SortedColumn", "Step"]
@@ -59,6 +59,7 @@ class SortedColumn:
 
     def offers(self, level: Level) -> Offers:
         """What it offers each node of a level."""
+        assert isinstance(level, RowLevel)  # noqa: S101 - what is sorted is in memory
         criterion = level.criterion
         self._places, gain = level.crowd.thresholds(self.entries, self.starts, criterion.kernel, level.least)
         there = self._places >= 0
@@ -74,16 +75,16 @@ class SortedColumn:
         fresh = np.concatenate([[0], np.cumsum(self.entries & 1, dtype=np.int64)])
         return np.maximum(np.diff(fresh[self.starts]) - 1, 0)
 
-    def _middle(self, places: NDArray[np.int64], level: Level) -> Floats:
+    def _middle(self, places: NDArray[np.int64], level: RowLevel) -> Floats:
         """Midway between the values on either side of some places."""
         low, high = (self._values(self.entries[at] >> 1, level) for at in (places - 1, places))
         return np.asarray(midway(low, high))
 
-    def _values(self, instances: NDArray[Any], level: Level) -> Floats:
+    def _values(self, instances: NDArray[Any], level: RowLevel) -> Floats:
         rows = level.crowd.rows
         return self.column[instances if rows is None else rows[instances]].astype(np.float64)
 
-    def _absent(self, level: Level, nodes: NDArray[np.int64]) -> Floats | None:
+    def _absent(self, level: RowLevel, nodes: NDArray[np.int64]) -> Floats | None:
         """What is in rows that lack a number."""
         if not self.gaps:
             return None
@@ -95,7 +96,7 @@ class SortedColumn:
         rest[level.criterion.weight(rest) <= 1e-9 * n] = 0.0
         return rest
 
-    def _sides(self, level: Level, nodes: NDArray[np.int64]) -> Floats:
+    def _sides(self, level: RowLevel, nodes: NDArray[np.int64]) -> Floats:
         """What is below and above the best threshold of some nodes."""
         places = np.maximum(self._places[nodes], self.starts[nodes])
         left = np.stack([self.starts[nodes], places], axis=1)
@@ -103,7 +104,7 @@ class SortedColumn:
         inside = self._inside(level, np.concatenate([left, right]), np.concatenate([nodes, nodes]))
         return np.stack([inside[: len(nodes)], inside[len(nodes) :]], axis=1)
 
-    def _inside(self, level: Level, segments: NDArray[np.int64], nodes: NDArray[np.int64]) -> Floats:
+    def _inside(self, level: RowLevel, segments: NDArray[np.int64], nodes: NDArray[np.int64]) -> Floats:
         """What is in some segments of the entries."""
         one = np.broadcast_to(np.uint8(0), (len(self.column),))
         table = level.crowd.table(one, self.entries, segments, 1, level.centers_of(nodes))
@@ -111,6 +112,7 @@ class SortedColumn:
 
     def splits(self, level: Level, nodes: NDArray[np.int64]) -> Splits:
         """The splits of some nodes by this attribute."""
+        assert isinstance(level, RowLevel)  # noqa: S101 - see above
         limits = list(self._middle(self._places[nodes], level)[:, None])
         cells, missing = settled(self._sides(level, nodes), self._absent(level, nodes), level)
         none = [_NO_GROUPS] * len(nodes)

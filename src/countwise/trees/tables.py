@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.trees.level import Level, Offers, Splits
+from countwise.trees.level import Level, Offers, RowLevel, Splits
 from countwise.trees.ways import Parted, Way
 
 __all__ = ["Batch", "TableColumn"]
@@ -160,10 +160,10 @@ class TableColumn:
 
     def _batches(self, level: Level) -> Iterator[Batch]:
         """All nodes of a level, in batches."""
-        if self.n_cells > _WIDE:
+        if isinstance(level, RowLevel) and self.n_cells > _WIDE:
             yield from self._wide(level, np.arange(len(level)))
             return
-        if self.keeps(level) and level.crowd.whole:
+        if isinstance(level, RowLevel) and self.keeps(level) and level.crowd.whole:
             table = self._table_by_difference(level)
             yield self._batch(np.arange(len(level)), table)
             return
@@ -174,7 +174,7 @@ class TableColumn:
 
     def _some(self, level: Level, nodes: NDArray[np.int64]) -> Iterator[Batch]:
         """Some nodes, counted anew unless their table was kept."""
-        if self.n_cells > _WIDE:
+        if isinstance(level, RowLevel) and self.n_cells > _WIDE:
             yield from self._wide(level, nodes)
         elif self._kept is not None:
             yield self._batch(nodes, self._kept[nodes])
@@ -195,10 +195,9 @@ class TableColumn:
         return self.n_values + self.gaps
 
     def _counted(self, level: Level, nodes: NDArray[np.int64]) -> NDArray[Any]:
-        segments = np.stack([level.starts[nodes], level.starts[nodes + 1]], axis=1)
-        return level.crowd.table(self.codes, level.members, segments, self.n_cells, level.centers_of(nodes))
+        return level.table(self, nodes)
 
-    def _table_by_difference(self, level: Level) -> NDArray[Any]:
+    def _table_by_difference(self, level: RowLevel) -> NDArray[Any]:
         """The table of a level; of two siblings only the smaller one is counted."""
         before, direct = self._kept, self.direct(level)
         counted = self._counted(level, direct) if self.given is None else self.given
@@ -221,12 +220,12 @@ class TableColumn:
         """Whether the table of the level before was kept."""
         return self._kept is not None
 
-    def direct(self, level: Level) -> NDArray[np.int64]:
+    def direct(self, level: RowLevel) -> NDArray[np.int64]:
         """The nodes that are counted: of two siblings the smaller one, if the table of their parent was kept."""
         every = np.arange(len(level))
         return every if self._kept is None else np.setdiff1d(every, level.larger, assume_unique=True)
 
-    def _wide(self, level: Level, nodes: NDArray[np.int64]) -> Iterator[Batch]:
+    def _wide(self, level: RowLevel, nodes: NDArray[np.int64]) -> Iterator[Batch]:
         """Only the values that a node has: nodes with about equally many of them together."""
         starts, stops = level.starts[nodes], level.starts[nodes + 1]
         sizes = stops - starts
@@ -243,7 +242,7 @@ class TableColumn:
             mine = np.flatnonzero(power == p)
             yield from self._laid_out(level, nodes, mine, (ids, owner, dense), (of_node, value, first))
 
-    def _laid_out(self, level: Level, nodes: Any, mine: Any, entry: Any, pair: Any) -> Iterator[Batch]:
+    def _laid_out(self, level: RowLevel, nodes: Any, mine: Any, entry: Any, pair: Any) -> Iterator[Batch]:
         ids, owner, dense = entry
         of_node, value, first = pair
         width = int(np.diff(first)[mine].max())
@@ -267,7 +266,7 @@ class TableColumn:
             yield Batch(nodes[some], table, absent if gone.any() else None, values)
 
 
-def _add(table: Floats, at: Any, ids: NDArray[Any], level: Level, nodes: NDArray[np.int64]) -> None:
+def _add(table: Floats, at: Any, ids: NDArray[Any], level: RowLevel, nodes: NDArray[np.int64]) -> None:
     """Add instances to cells of a table."""
     crowd = level.crowd
     w = np.ones(len(ids)) if crowd.weights is None else crowd.weights[ids].astype(np.float64)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.table import BLOCK, threads_for
-from countwise.trees.level import Level
+from countwise.trees.level import RowLevel
 from countwise.trees.tables import TableColumn
 
 __all__ = ["Together"]
@@ -41,7 +41,7 @@ class Together:
 
         _kernels.over_blocks(len(self.matrix), BLOCK, lay, threads=threads_for(n_rows))
 
-    def count(self, level: Level, threads: int | None) -> None:
+    def count(self, level: RowLevel, threads: int | None) -> None:
         """Count for all columns the nodes of a level that are not told by a difference."""
         if not self.columns or not level.crowd.whole:
             return
