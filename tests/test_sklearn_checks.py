@@ -15,6 +15,9 @@ from countwise import (
     ParzenClassifier,
     ParzenDensity,
     PrototypeClassifier,
+    RuleClassifier,
+    TreeClassifier,
+    TreeRegressor,
     WrapperSelector,
 )
 
@@ -44,6 +47,16 @@ ESTIMATORS = [
     ParzenDensity("leave_one_out"),
     PrototypeClassifier(),
     PrototypeClassifier("median", metric="manhattan"),
+    TreeClassifier(),
+    TreeClassifier("gain_ratio", threshold_cost=True, pruning="pessimistic"),
+    TreeClassifier("gini", nominal="subset", thresholds="binned", missing="branch"),
+    TreeClassifier("gini", nominal="one_vs_rest", missing="majority", pruning="cost_complexity"),
+    TreeClassifier(numeric="ranges", pruning="reduced_error"),
+    TreeRegressor(),
+    TreeRegressor("variance", thresholds="binned", pruning="cost_complexity"),
+    RuleClassifier(),
+    RuleClassifier("tree"),
+    RuleClassifier("one_r"),
 ]
 
 
