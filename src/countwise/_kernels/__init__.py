@@ -37,6 +37,7 @@ __all__ = [
     "class_scatter",
     "count_codes",
     "count_entries",
+    "count_matrix",
     "count_right",
     "csr_add",
     "csr_class_sums",
@@ -124,6 +125,7 @@ class_moments = _chosen.class_moments
 class_scatter = _chosen.class_scatter
 count_codes = _chosen.count_codes
 count_entries = _chosen.count_entries
+count_matrix = _chosen.count_matrix
 count_right = _chosen.count_right
 csr_add = _chosen.csr_add
 csr_class_sums = _chosen.csr_class_sums
