@@ -325,10 +325,13 @@ struct Kernels {
     // Counts on from the codes of some rows, given their cells; edges and steps are as in BinEdges.
     void (*bin_amend)(const double* values, const std::uint32_t* rows, std::size_t n, const double* edges,
                       std::size_t steps, std::uint8_t* codes);
-    // Of the two below: 1 is returned for a code out of range, 2 for an instance or a row that there is not. Tables
+    // Of the three below: 1 is returned for a code out of range, 2 for an instance or a row that there is not. Tables
     // are to be 0 before; those of counts are uint32 without weights, int64 with whole ones, else float64.
     int (*count_entries)(Column column, std::size_t rows, const NodeEntries& nodes, Column codes, Column weights,
                          std::size_t n_cells, std::size_t n_classes, void* table);
+    // The matrix is (rows, columns), the table (columns, nodes, n_cells, n_classes).
+    int (*count_matrix)(const std::uint8_t* matrix, std::size_t rows, std::size_t columns, const NodeEntries& nodes,
+                        Column codes, Column weights, std::size_t n_cells, std::size_t n_classes, void* table);
     int (*sum_entries)(Column column, std::size_t rows, const NodeEntries& nodes, const double* values,
                        const double* weights, std::size_t n_cells, const double* centers, double* table);
     // The table is (nodes, n_cells, width) of u32, i64 or f64.

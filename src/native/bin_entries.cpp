@@ -1,69 +1,13 @@
 // Tables of nodes: how often each cell of a column meets each class, or the sums of a number in each cell.
+#include "entries.h"
 #include "levels.h"
-#include "tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t part_size = 512;
 constexpr size_t long_segment = 1024;  // from here on tables of its own pay for a segment
 constexpr size_t most_classes = 8;     // with those tables
-
-enum Fault { none, bad_code, bad_place };
-
-template <class T>
-void gather_cells(Column column, const uint32_t* places, size_t n, uint32_t* to) {
-    if (column.stride == sizeof(T)) {
-        for (size_t i = 0; i < n; ++i) to[i] = cell<T>(column.data + size_t{places[i]} * sizeof(T));
-    } else {
-        for (size_t i = 0; i < n; ++i)
-            to[i] = cell<T>(column.data + static_cast<ptrdiff_t>(places[i]) * column.stride);
-    }
-}
-
-// Codes at places that exist; false if one of them is not below the limit.
-bool gather(Column column, const uint32_t* places, size_t n, size_t limit, uint32_t* to) {
-    switch (column.type) {
-        case Type::u8: gather_cells<std::uint8_t>(column, places, n, to); break;
-        case Type::u16: gather_cells<std::uint16_t>(column, places, n, to); break;
-        default: gather_cells<uint32_t>(column, places, n, to);
-    }
-    uint32_t most = 0;
-    for (size_t i = 0; i < n; ++i) most = larger(most, to[i]);
-    return most < limit;
-}
-
-// Some entries of a node as instances and rows.
-class Part {
-public:
-    Part(const NodeEntries& nodes, size_t rows) : nodes_(nodes), rows_(rows) {}
-
-    // At most part_size of them; false if an instance or a row does not exist.
-    bool read(size_t start, size_t n) {
-        uint32_t most = 0;
-        for (size_t i = 0; i < n; ++i) {
-            ids_[i] = nodes_.entries[start + i] >> 1;
-            most = larger(most, ids_[i]);
-        }
-        if (most >= nodes_.instances) return false;
-        if (nodes_.rows) {
-            most = 0;
-            for (size_t i = 0; i < n; ++i) {
-                places_[i] = nodes_.rows[ids_[i]];
-                most = larger(most, places_[i]);
-            }
-        }
-        return most < rows_;
-    }
-    const uint32_t* instances() const { return ids_; }
-    const uint32_t* rows() const { return nodes_.rows ? places_ : ids_; }
-
-private:
-    const NodeEntries& nodes_;
-    const size_t rows_;
-    uint32_t ids_[part_size], places_[part_size];
-};
 
 template <class Weight>
 COUNTWISE_INLINE void add_weights(const uint32_t* at, const uint32_t* ids, size_t n, Column weights, Weight* table) {

@@ -58,6 +58,7 @@ const Kernels kernels = {
     bin_codes,
     bin_amend,
     count_entries,
+    count_matrix,
     sum_entries,
     best_bins,
 };

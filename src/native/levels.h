@@ -84,6 +84,8 @@ void bin_amend(const double* values, const uint32_t* rows, size_t n, const doubl
                std::uint8_t* codes);
 int count_entries(Column column, size_t rows, const NodeEntries& nodes, Column codes, Column weights, size_t n_cells,
                   size_t n_classes, void* table);
+int count_matrix(const std::uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
+                 Column weights, size_t n_cells, size_t n_classes, void* table);
 int sum_entries(Column column, size_t rows, const NodeEntries& nodes, const double* values, const double* weights,
                 size_t n_cells, const double* centers, double* table);
 void best_bins(const void* table, Type type, size_t nodes, size_t n_cells, size_t width, size_t n_bins,

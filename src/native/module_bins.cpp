@@ -50,26 +50,58 @@ void check_fault(int fault) {
     if (fault == 2) refuse_value("an entry is of an instance or a row that there is not");
 }
 
+// The weights of counts, and the type of tables with them.
+class CountWeights {
+public:
+    CountWeights(nb::handle weights, std::size_t instances) {
+        if (weights.is_none()) return;
+        array_.push_back(column_array(weights, "weights"));
+        if (array_[0].type() != Type::f64 && array_[0].type() != Type::i64)
+            refuse_type("weights must be int64 or float64");
+        check_rows("weights", array_[0].size(), instances);
+    }
+    Column column() const { return array_.empty() ? Column{nullptr, 0, Type::f64} : array_[0].column(); }
+    const char* kind() const {
+        return array_.empty() ? "uint32" : array_[0].type() == Type::f64 ? "float64" : "int64";
+    }
+
+private:
+    std::vector<Array> array_;
+};
+
+void check_sizes(std::size_t n_cells, std::size_t n_classes) {
+    if (n_classes && n_cells > UINT32_MAX / n_classes) refuse_value("there are too many cells and classes");
+}
+
 nb::object count_entries(nb::handle column, nb::handle entries, nb::handle segments, nb::handle codes,
                          nb::handle weights, nb::handle rows, std::size_t n_cells, std::size_t n_classes) {
     const Array cells = codes_array(column, "column"), code = codes_array(codes, "codes");
     const Nodes nodes(entries, segments, rows, code.size());
-    if (n_classes && n_cells > UINT32_MAX / n_classes) refuse_value("there are too many cells and classes");
-    std::vector<Array> weight;
-    if (!weights.is_none()) {
-        weight.push_back(column_array(weights, "weights"));
-        if (weight[0].type() != Type::f64 && weight[0].type() != Type::i64)
-            refuse_type("weights must be int64 or float64");
-        check_rows("weights", weight[0].size(), code.size());
-    }
-    const bool floats = !weight.empty() && weight[0].type() == Type::f64;
-    const nb::object table = new_array("zeros", nb::make_tuple(nodes.count(), n_cells, n_classes),
-                                       weight.empty() ? "uint32" : floats ? "float64" : "int64");
+    check_sizes(n_cells, n_classes);
+    const CountWeights weight(weights, code.size());
+    const nb::object table = new_array("zeros", nb::make_tuple(nodes.count(), n_cells, n_classes), weight.kind());
     const Array to(table, "table");
     check_fault(unlocked([&] {
-        return kernels().count_entries(cells.column(), cells.size(), nodes.data(), code.column(),
-                                       weight.empty() ? Column{nullptr, 0, Type::f64} : weight[0].column(), n_cells,
-                                       n_classes, to.data<void>());
+        return kernels().count_entries(cells.column(), cells.size(), nodes.data(), code.column(), weight.column(),
+                                       n_cells, n_classes, to.data<void>());
+    }));
+    return table;
+}
+
+nb::object count_matrix(nb::handle matrix, nb::handle entries, nb::handle segments, nb::handle codes,
+                        nb::handle weights, nb::handle rows, std::size_t n_cells, std::size_t n_classes) {
+    const Array cells(matrix, "matrix"), code = codes_array(codes, "codes");
+    if (cells.is_objects() || cells.type() != Type::u8 || cells.dimensions() != 2 || !cells.contiguous())
+        refuse_type("matrix must be C-contiguous uint8 (rows, columns), not of shape " + cells.shape());
+    const Nodes nodes(entries, segments, rows, code.size());
+    check_sizes(n_cells, n_classes);
+    const CountWeights weight(weights, code.size());
+    const nb::object table =
+        new_array("zeros", nb::make_tuple(cells.size(1), nodes.count(), n_cells, n_classes), weight.kind());
+    const Array to(table, "table");
+    check_fault(unlocked([&] {
+        return kernels().count_matrix(cells.data<const std::uint8_t>(), cells.size(0), cells.size(1), nodes.data(),
+                                      code.column(), weight.column(), n_cells, n_classes, to.data<void>());
     }));
     return table;
 }
@@ -124,6 +156,8 @@ nb::tuple best_bins(nb::handle table, std::size_t n_bins, const std::string& cri
 void define_bins(nb::module_& m) {
     using namespace nb::literals;
     m.def("count_entries", &count_entries, "column"_a, "entries"_a, "segments"_a, "codes"_a, "weights"_a.none(),
+          "rows"_a.none(), "n_cells"_a, "n_classes"_a);
+    m.def("count_matrix", &count_matrix, "matrix"_a, "entries"_a, "segments"_a, "codes"_a, "weights"_a.none(),
           "rows"_a.none(), "n_cells"_a, "n_classes"_a);
     m.def("sum_entries", &sum_entries, "column"_a, "entries"_a, "segments"_a, "values"_a, "weights"_a.none(),
           "rows"_a.none(), "n_cells"_a, "centers"_a);

@@ -304,6 +304,124 @@ def test_entries_and_rows_of_any_stride_are_counted(level: str) -> None:
     check_counts(column, entries, segments, codes, np.ones(8000)[::2], None, 9, 2)
 
 
+def check_matrix(*arguments: object) -> None:
+    ours, theirs = native.count_matrix(*arguments), reference.count_matrix(*arguments)
+    assert ours.dtype == theirs.dtype
+    assert ours.shape == theirs.shape
+    assert_allclose(ours, theirs, rtol=1e-12) if theirs.dtype == float else assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("n_columns", [0, 1, 3, 4, 15, 16, 17, 20, 64, 300])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 17])
+def test_counts_of_a_matrix_equal_the_reference(level: str, n_columns: int, n_classes: int) -> None:
+    rng = random(n_columns)
+    sizes = [(0, 1), (1, 1), (7, 3), (63, 1), (64, 1), (65, 1), (700, 1), (700, 60)]
+    for n, nodes in sizes if n_columns < 64 else [(7, 3), (500, 2), (200, 9)]:
+        entries, segments = entries_of(n, nodes, rng)
+        codes = rng.integers(0, n_classes, n).astype(np.uint8)
+        matrix = rng.integers(0, 50, (2 * n, n_columns)).astype(np.uint8)
+        rows = rng.integers(0, max(1, 2 * n), n).astype(np.uint32)
+        for w in (None, rng.integers(0, 9, n), rng.random(n)):
+            check_matrix(matrix[:n], entries, segments, codes, w, None, 50, n_classes)
+            check_matrix(matrix, entries, segments, codes, w, rows, 53, n_classes)
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 255, 256, 257, 1000])
+def test_counts_of_a_matrix_with_any_number_of_cells_equal_the_reference(level: str, n_cells: int) -> None:
+    rng = random(n_cells)
+    for n, nodes in ((9, 2), (2000, 2), (1000, 40)):
+        entries, segments = entries_of(n, nodes, rng)
+        matrix = rng.integers(0, min(n_cells, 256), (n, 21)).astype(np.uint8)
+        codes = rng.integers(0, 2, n).astype(np.uint8)
+        for w in (None, rng.integers(-3, 9, n), rng.random(n)):
+            check_matrix(matrix, entries, segments, codes, w, None, n_cells, 2)
+            check_matrix(matrix, entries, segments, codes, w, None, n_cells, 5)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize("n_classes", [2, 300, 3000])
+def test_counts_of_a_matrix_with_classes_of_every_type_equal_the_reference(
+    level: str, kind: type, n_classes: int
+) -> None:
+    rng = random(n_classes)
+    entries, segments = entries_of(4000, 3, rng)
+    matrix = rng.integers(0, 200, (4000, 3)).astype(np.uint8)
+    codes = rng.integers(0, min(n_classes, np.iinfo(kind).max), 4000).astype(kind)
+    for w in (None, rng.integers(0, 9, 12_000)[::3], rng.random(8000)[::-2]):
+        check_matrix(matrix, np.repeat(entries, 2)[::2], np.asfortranarray(segments), codes, w, None, 200, n_classes)
+        check_matrix(matrix, entries, segments, np.repeat(codes, 2)[::2], w, None, 200, n_classes)
+
+
+@pytest.mark.parametrize("n", [65_535, 65_536, 65_600, 131_072, 200_001])
+def test_more_rows_of_a_matrix_than_two_bytes_count_are_counted(level: str, n: int) -> None:
+    matrix = np.tile(np.array([255, 0, 7, 7, 255], np.uint8), (n, 1))
+    entries, segments = 2 * np.arange(n, dtype=np.uint32), np.array([[0, n], [0, 0], [5, n], [0, 100]])
+    for n_classes, c in ((2, 1), (1, 0), (4, 2)):
+        table = native.count_matrix(matrix, entries, segments, np.full(n, c, np.uint8), None, None, 256, n_classes)
+        wanted = np.zeros((5, 4, 256, n_classes), np.uint32)
+        wanted[np.arange(5), :, matrix[0], c] = n, 0, n - 5, 100
+        assert_array_equal(table, wanted)
+
+
+def test_the_counts_of_a_matrix_are_those_of_its_columns(level: str) -> None:
+    rng = random()
+    for n, nodes in ((150_000, 2), (30_000, 600)):
+        entries, segments = entries_of(n, nodes, rng)
+        matrix, codes = rng.integers(0, 256, (n, 20)).astype(np.uint8), rng.integers(0, 2, n).astype(np.uint8)
+        for w in (None, rng.integers(0, 9, n)):
+            table = native.count_matrix(matrix, entries, segments, codes, w, None, 256, 2)
+            for mine, column in zip(table, matrix.T, strict=True):
+                assert_array_equal(mine, native.count_entries(column, entries, segments, codes, w, None, 256, 2))
+
+
+@pytest.mark.parametrize("kernels", [native, reference])
+@pytest.mark.parametrize("n", [10, 5000])
+@pytest.mark.parametrize("n_columns", [1, 16, 21])
+def test_a_matrix_that_leads_out_of_memory_is_refused(
+    level: str, kernels: ModuleType, n: int, n_columns: int
+) -> None:
+    matrix, codes, entries = np.zeros((n, n_columns), np.uint8), np.zeros(n, np.uint8), 2 * np.arange(n, dtype="u4")
+    whole = np.array([[0, n]])
+
+    def refuse(match: str, error: type = ValueError, **changed: object) -> None:
+        given: dict = {"matrix": matrix, "entries": entries, "segments": whole, "codes": codes, "weights": None}
+        given |= {"rows": None, "n_cells": 3, "n_classes": 2}
+        with pytest.raises(error, match=match):
+            kernels.count_matrix(**given | changed)
+
+    for w in (None, np.ones(n, np.int64), np.ones(n)):
+        for j in range(n_columns):
+            for i, bad in ((0, 3), (n // 2, 4), (n - 1, 255)):
+                wrong = matrix.copy()
+                wrong[i, j] = bad
+                refuse("out of range", matrix=wrong, weights=w)
+        for kind in (np.uint8, np.uint32):
+            for bad in (2, 3, 255):
+                wrong = codes.astype(kind)
+                wrong[n - 1] = bad
+                refuse("out of range", codes=wrong, weights=w)
+    refuse("out of range", n_cells=0)
+    refuse("out of range", n_classes=0)
+    refuse("instance or a row", matrix=matrix[:-1])
+    refuse("instance or a row", entries=entries + np.uint32(2))
+    refuse("instance or a row", entries=entries | np.uint32(2**31))
+    refuse("instance or a row", rows=np.full(n, n, np.uint32))
+    refuse("instance or a row", rows=np.full(n, 2**32 - 1, np.uint32))
+    for segment in ([0, n + 1], [-1, 2], [3, 2], [-(2**63), 2**63 - 1]):
+        refuse("a segment does not lie", segments=np.array([segment]))
+    refuse(r"segments has shape \(1, 3\)", segments=np.zeros((1, 3), np.int64))
+    refuse("weights has", weights=np.ones(n - 1))
+    refuse("rows has", rows=np.zeros(n - 1, np.uint32))
+    refuse("uint32", TypeError, entries=entries.astype(np.int64))
+    refuse("uint32", TypeError, rows=entries.astype(np.int64))
+    refuse("int64", TypeError, segments=whole.astype(np.int32))
+    refuse("weights", TypeError, weights=np.ones(n, np.float32))
+    refuse("codes", TypeError, codes=np.zeros(n))
+    wide = np.zeros((n, 2 * n_columns), np.uint8)
+    for wrong in (matrix.astype(np.uint16), matrix.astype(np.int8), wide[:, ::2], wide[:, n_columns:], matrix[:, 0]):
+        refuse("matrix must be C-contiguous uint8", TypeError, matrix=wrong)
+
+
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
 def test_sums_of_entries_equal_the_reference(level: str, kind: type) -> None:
     rng = random()

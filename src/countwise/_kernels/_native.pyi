@@ -51,6 +51,9 @@ from countwise._kernels.reference import (
     count_entries as count_entries,
 )
 from countwise._kernels.reference import (
+    count_matrix as count_matrix,
+)
+from countwise._kernels.reference import (
     count_right as count_right,
 )
 from countwise._kernels.reference import (
