@@ -17,7 +17,7 @@ from countwise.trees.pruning import Path, at_nodes, complexity_path, pessimistic
 from countwise.trees.tree import Tree
 from countwise.working import Grid
 
-__all__ = ["held_out_weights", "pruned"]
+__all__ = ["between", "held_out_weights", "pruned"]
 
 Floats = NDArray[np.float64]
 _RULES = ("pessimistic", "reduced_error", "cost_complexity")
@@ -31,11 +31,11 @@ def pruned(
     if rule is None:
         return {"tree_": ground.grow(criterion, splitting, stopping)}
     if rule == "pessimistic" and not criterion.numbers:
-        confidence = _between("confidence", model.confidence, 0.5, closed=True)
+        confidence = between("confidence", model.confidence, 0.5, closed=True)
         tree = ground.grow(criterion, splitting, stopping)
         return {"tree_": prune_by_errors(tree, pessimistic_errors(tree.cells, confidence))}
     if rule == "reduced_error":
-        share = _between("validation_fraction", model.validation_fraction, 1.0)
+        share = between("validation_fraction", model.validation_fraction, 1.0)
         held = held_out_weights(ground, share, model.random_state)
         weights = np.ones(ground.n_rows, dtype=np.int64) if ground.weights is None else ground.weights
         tree = ground.weighed(weights - held).grow(criterion, splitting, stopping)
@@ -48,7 +48,8 @@ def pruned(
     )
 
 
-def _between(name: str, value: Any, most: float, *, closed: bool = False) -> float:
+def between(name: str, value: Any, most: float, *, closed: bool = False) -> float:
+    """A setting that must lie between 0 and another number."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not (0 < value < most or (closed and value == most)):
         raise OptionError(f"{name}={value!r} must lie between 0 and {most:g}.")
