@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from countwise.measures import entropy
 from countwise.models._explaining import row_of
-from countwise.models._tree_base import TreeModel
+from countwise.models._tree_base import TreeModel, check_number
 from countwise.models._tree_working import Telling
 from countwise.trees.drawing import drawn
 from countwise.trees.rules import RuleSet, rules_of
@@ -145,6 +145,7 @@ class TreeAnswers(TreeModel):
            └─ Normal: Yes (2)
         """
         self._check_fitted()
+        check_number("max_depth", max_depth, 0, none=True, whole=True)
         return drawn(self.tree_, self._features, self._said, max_depth, self._passed(X, row))
 
     def _passed(self, X: Any, row: int) -> frozenset[int]:

@@ -18,7 +18,7 @@ from countwise.trees.pruning import Path, at_nodes, complexity_path, pessimistic
 from countwise.trees.tree import Tree
 from countwise.working import Grid
 
-__all__ = ["held_out_weights", "needs_no_rows", "pruned", "pruned_by_itself"]
+__all__ = ["between", "held_out_weights", "needs_no_rows", "pruned", "pruned_by_itself"]
 
 Floats = NDArray[np.float64]
 _RULES = ("pessimistic", "reduced_error", "cost_complexity")
@@ -32,7 +32,7 @@ def pruned(
     if needs_no_rows(model):
         return pruned_by_itself(model, lambda: ground.grow(criterion, splitting, stopping), criterion)
     if rule == "reduced_error":
-        share = _between("validation_fraction", model.validation_fraction, 1.0)
+        share = between("validation_fraction", model.validation_fraction, 1.0)
         held = held_out_weights(ground, share, model.random_state)
         weights = np.ones(ground.n_rows, dtype=np.int64) if ground.weights is None else ground.weights
         tree = ground.weighed(weights - held).grow(criterion, splitting, stopping)
@@ -56,7 +56,7 @@ def pruned_by_itself(model: Any, grow: Callable[[], Tree], criterion: Criterion)
     if model.pruning is None:
         return {"tree_": grow()}
     if model.pruning == "pessimistic":
-        confidence = _between("confidence", model.confidence, 0.5, closed=True)
+        confidence = between("confidence", model.confidence, 0.5, closed=True)
         tree = grow()
         return {"tree_": prune_by_errors(tree, pessimistic_errors(tree.cells, confidence))}
     alpha = model.ccp_alpha
@@ -74,7 +74,7 @@ def _cut_at(tree: Tree, path: Path, alpha: float, more: dict[str, Any]) -> dict[
     return {"tree_": tree.without(cut) if cut.any() else tree, "alpha_": alpha, "path_": grid}
 
 
-def _between(name: str, value: Any, most: float, *, closed: bool = False) -> float:
+def between(name: str, value: Any, most: float, *, closed: bool = False) -> float:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not (0 < value < most or (closed and value == most)):
         raise OptionError(f"{name}={value!r} must lie between 0 and {most:g}.")

@@ -14,7 +14,7 @@ from countwise.conditionals import smoothing_of
 from countwise.errors import OptionError, check_settings
 from countwise.models._explaining import row_of
 from countwise.models._tree_base import TreeModel, check_number
-from countwise.models._tree_pruning import held_out_weights
+from countwise.models._tree_pruning import between, held_out_weights
 from countwise.models.tree import ClassTree, labels_of
 from countwise.sources import Memory
 from countwise.table import Table
@@ -87,6 +87,8 @@ class RuleList(TreeModel):
             default=("majority", "abstain"),
         )
         check_number("n", self.n, 0, above=True)
+        between("confidence", self.confidence, 0.5, closed=True)
+        between("validation_fraction", self.validation_fraction, 1.0)
         smoothing_of(self.smoothing)
         if self.rules is not None and not isinstance(self.rules, RuleSet):
             raise OptionError("rules must be a RuleSet, as tree.rules() gives it.")

@@ -112,6 +112,7 @@ def shortened(text: str, width: float, size: float) -> str:
     """
     if text_width(text, size) <= width:
         return text
+    text = text[: int(width / (0.33 * size)) + 1]  # more of the narrowest letters would not fit
     while text and text_width(text + "…", size) > width:
         text = text[:-1]
     return text.rstrip() + "…"
@@ -132,7 +133,7 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
 
 def xml(text: str) -> str:
     """A text with its marks escaped, less the characters that XML does not have."""
-    return escape("".join(c if c >= " " and c not in "\ufffe\uffff" else " " for c in text))
+    return escape("".join(" " if c < " " or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff" else c for c in text))
 
 
 def svg_text(x: float, y: float, text: str, size: float, more: str = "") -> str:

@@ -49,7 +49,8 @@ def drawn(
         cut = not leaf and max_depth is not None and depth >= max_depth
         asks = said(k) if leaf or cut else f"{features[tree.attribute[k]].name}?"
         more = " …" if cut else ""
-        lines.append(f"{before}{words}{asks}{more}{'  ◀' if k in marked and (leaf or cut) else ''}")
+        end = "  ◀" if k in marked and (leaf or cut) else ""
+        lines.append(f"{before}{_on_one_line(words + asks)}{more}{end}")
         if leaf or cut:
             continue
         first, last = int(tree.children[k]), int(tree.children[k] + sizes[k] - 1)
@@ -67,3 +68,7 @@ def _room(tree: Tree) -> int | None:
     nodes = np.bincount(tree.depths)
     letters = np.cumsum(3 * np.arange(len(nodes)) * nodes)
     return None if letters[-1] <= _ROOM else int(np.searchsorted(letters, _ROOM, side="right")) - 1
+
+
+def _on_one_line(text: str) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)

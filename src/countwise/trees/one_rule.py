@@ -30,7 +30,7 @@ def one_rule(ground: Ground, target: Nominal, n: float) -> tuple[RuleSet, Grid]:
     errors = []
     for j in range(len(ground.features)):
         rules = _rules(ground, j, target, n)
-        wrong = sum(rule.support * (1 - rule.confidence) for rule in rules)
+        wrong = sum(rule.support - max(rule.counts) for rule in rules)
         errors.append(wrong)
         if best is None or wrong < min(errors[:-1]) - 1e-9:
             best = rules
