@@ -162,9 +162,8 @@ def _of_names(feature: Feature, mine: tuple[Any, ...]) -> Condition:
             return Condition(feature.name, values=mine, said=f"<= {mine[-1]}")
         if mine == domain[-len(mine) :]:
             return Condition(feature.name, values=mine, said=f"> {domain[-len(mine) - 1]}")
-    others = tuple(v for v in domain if v not in mine)
-    if len(mine) > 1 and len(others) == 1:
-        return Condition(feature.name, but=others)
+    if len(mine) > 1 and len(mine) == len(domain) - 1:
+        return Condition(feature.name, but=tuple(set(domain).difference(mine)))
     return Condition(feature.name, values=mine)
 
 

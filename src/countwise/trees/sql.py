@@ -143,7 +143,8 @@ def where(condition: Condition, feature: Feature) -> str:
         values = [literal(v) for v in condition.values]
         return f"{column} = {values[0]}" if len(values) == 1 else f"{column} IN ({', '.join(values)})"
     if condition.but is not None:
-        rest = [v for v in feature.attribute.values if v not in condition.but]  # type: ignore[union-attr]
+        but = set(condition.but)
+        rest = [v for v in feature.attribute.values if v not in but]  # type: ignore[union-attr]
         return f"{column} IN ({', '.join(literal(v) for v in rest)})"
     tests = []
     if condition.low is not None:
