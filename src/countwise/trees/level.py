@@ -13,7 +13,7 @@ from countwise.measures import entropy
 from countwise.trees.criteria import Criterion
 from countwise.trees.crowd import Crowd
 
-__all__ = ["Level", "Offers", "RowLevel", "Splits", "Tests", "ragged"]
+__all__ = ["Level", "Offers", "RowLevel", "Splits", "Tests", "heaviest", "ragged"]
 
 Floats = NDArray[np.float64]
 Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -169,8 +169,13 @@ class RowLevel(Level):
 def _joined(sides: NDArray[Any], absent: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
     """Branches with what lacks a value in the heaviest of them."""
     together = sides.astype(np.float64, copy=True)
-    together[np.arange(len(sides)), np.argmax(weights, axis=1)] += absent
+    together[np.arange(len(sides)), heaviest(weights)] += absent
     return together
+
+
+def heaviest(weights: NDArray[Any]) -> NDArray[np.int64]:
+    """The heaviest branch of each node (n, branches), of equally heavy ones the first: rounding must not decide."""
+    return np.argmax(weights >= weights.max(axis=1, keepdims=True) * (1 - 1e-9), axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

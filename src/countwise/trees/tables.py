@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.trees.level import Level, Offers, RowLevel, Splits
+from countwise.trees.level import Level, Offers, RowLevel, Splits, heaviest
 from countwise.trees.ways import Parted, Way
 
 __all__ = ["Batch", "TableColumn"]
@@ -289,10 +289,10 @@ def settled(
     n = level.criterion.weight(inside)
     nodes = np.arange(len(inside))
     if level.missing == "majority":
-        heaviest = np.argmax(n, axis=1)
+        most = heaviest(n)
         if absent is not None:
-            inside[nodes, heaviest] += absent
-        return list(inside), heaviest.astype(np.int32)
+            inside[nodes, most] += absent
+        return list(inside), most.astype(np.int32)
     lost = np.zeros(len(inside)) if absent is None else level.criterion.weight(absent)
     if absent is None or not (lost > 0).any():
         return list(inside), np.full(len(inside), -1, dtype=np.int32)
