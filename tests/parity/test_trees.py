@@ -240,7 +240,7 @@ class Slow:
             return self.asked(node.children[int(cell > node.cut)], row)
         if cell in node.branch:
             return self.asked(node.children[node.branch[cell]], row)
-        if node.missing is not None and cell not in self.domains[node.asked]:  # missing, or never met
+        if node.missing is not None:  # missing, never met, or met by no row here
             return self.asked(node.children[node.missing], row)
         total = sum(weight(child.part) for child in node.children)
         return sum(float(weight(child.part) / total) * self.asked(child, row) for child in node.children)
