@@ -173,7 +173,11 @@ class Slow:
         if n < 2 * self.least or n < 2 or len({self.y[i] for i, w in part if w}) < 2:
             return [], None
         offers = [
-            self.groups(part, j, said[j]) if kind == "nominal" and self.nominal == "subset" else self.offer(part, j)
+            None
+            if self.missing == "fractions" and self.alike(part, j)
+            else self.groups(part, j, said[j])
+            if kind == "nominal" and self.nominal == "subset"
+            else self.offer(part, j)
             for j, kind in enumerate(self.kinds)
         ]
         gains = {j: offer[0] for j, offer in enumerate(offers) if offer is not None}
@@ -185,6 +189,11 @@ class Slow:
         if not scores:
             return offers, None
         return offers, min(j for j, s in scores.items() if s >= max(scores.values()) - EQUAL)
+
+    def alike(self, part: Part, j: int) -> bool:
+        """Whether some rows lack an attribute, and those that have it are of one kind: it can tell nothing."""
+        known = {self.y[i] for i, w in part if w and self.columns[j][i] is not None}
+        return len(known) < 2 and any(self.columns[j][i] is None for i, w in part if w)
 
     def many(self, j: int) -> bool:
         """Whether an attribute has so many values that its gain is no measure for others."""

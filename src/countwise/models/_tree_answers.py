@@ -193,8 +193,8 @@ class TreeAnswers(TreeModel):
         proba : bool, default=False
             One expression a class, P(class | row), instead of the class itself.
         missing : bool, default=True
-            Whether columns may be NULL. If rows that lack a value go down all branches, that takes longer
-            expressions; without it, one CASE in another.
+            Whether columns may be NULL (NaN that is not NULL is a number to most databases). If rows that lack a
+            value go down all branches, that takes longer expressions; without it, one CASE in another.
 
         Returns
         -------

@@ -48,6 +48,7 @@ def choose(
         gains[:, place], cuts[:, place] = offer.gain, offer.cut
     n, impurity = level.weights, np.asarray(level.criterion.impurity(level.cells))
     tolerance = np.asarray(level.criterion.tolerance(impurity, n))
+    gains[np.abs(gains) <= tolerance[:, None]] = 0.0  # what rounding leaves of nothing
     if level.criterion.ratio:
         for offer, place in zip(offers, places, strict=True):
             assert offer.information is not None  # noqa: S101 - asked for, for this criterion

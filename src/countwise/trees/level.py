@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.measures import entropy
-from countwise.trees.criteria import Criterion
+from countwise.trees.criteria import Criterion, moments_of
 from countwise.trees.crowd import Crowd
 
 __all__ = ["Level", "Offers", "RowLevel", "Splits", "Tests", "heaviest", "ragged"]
@@ -124,13 +124,20 @@ class Level:
         n, lost = self.criterion.weight(cells), self.criterion.weight(absent)
         share = np.divide(n - lost, n, out=np.zeros_like(n), where=n > 0)
         if self.missing == "fractions":
-            return np.where(lost > 0, share * known, known)
+            # where the rows that have a value are of one kind, no split of them tells anything
+            alike = (lost > 0) & self._alike(cells - absent, cells)
+            return np.where(alike, np.nan, np.where(lost > 0, share * known, known))
         if self.missing == "branch":
             apart = self.criterion.gain(np.stack([cells - absent, absent], axis=1))
             return np.where(lost > 0, apart + share * known, known)
         sides = branches()
         joined = _joined(sides, absent, self.criterion.weight(sides))
         return np.where(np.isnan(known) | (lost <= 0), known, self.criterion.gain(joined))
+
+    def _alike(self, known: Floats, cells: Floats) -> NDArray[np.bool_]:
+        if not self.criterion.numbers:
+            return np.asarray(self.criterion.pure(known))
+        return np.asarray(moments_of(known)[2] <= 1e-12 * moments_of(cells)[2])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
