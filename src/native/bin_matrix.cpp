@@ -6,11 +6,11 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t all_cells = 256;   // that a code can name
-constexpr size_t block_size = 64;   // so far ahead the rows are fetched
+constexpr size_t all_cells = 256;              // that a code can name
+constexpr size_t block_size = 32;              // so many entries ahead the rows are fetched
 constexpr size_t own_bytes = size_t{1} << 19;  // of tables of our own: within the second-level cache
-constexpr size_t most_counted = 65535;  // in a cell of theirs
-constexpr size_t pair_step = 2 * all_cells;  // from column to column of theirs, for two classes
+constexpr size_t most_counted = 65535;         // in a cell of theirs
+constexpr size_t pair_step = 2 * all_cells;    // from column to column of theirs, for two classes
 
 // What a table of our own holds. Half as wide as in the end, counts of twenty columns fit into the first-level cache.
 template <class Out>

@@ -315,7 +315,7 @@ def check_matrix(*arguments: object) -> None:
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 17])
 def test_counts_of_a_matrix_equal_the_reference(level: str, n_columns: int, n_classes: int) -> None:
     rng = random(n_columns)
-    sizes = [(0, 1), (1, 1), (7, 3), (63, 1), (64, 1), (65, 1), (700, 1), (700, 60)]
+    sizes = [(0, 1), (1, 1), (7, 3), (31, 1), (32, 1), (33, 1), (700, 1), (700, 60)]
     for n, nodes in sizes if n_columns < 64 else [(7, 3), (500, 2), (200, 9)]:
         entries, segments = entries_of(n, nodes, rng)
         codes = rng.integers(0, n_classes, n).astype(np.uint8)
