@@ -94,6 +94,8 @@ class SortedColumn:
         # what rounding alone leaves of a difference is nothing
         n = level.criterion.weight(level.cells[nodes])
         rest[level.criterion.weight(rest) <= 1e-9 * n] = 0.0
+        if not level.criterion.numbers:
+            rest[rest <= 1e-12 * n[:, None]] = 0.0
         return rest
 
     def _sides(self, level: RowLevel, nodes: NDArray[np.int64]) -> Floats:
