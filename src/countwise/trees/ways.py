@@ -95,8 +95,7 @@ class OneAgainstRest:
         n = criterion.weight(sides)
         good = ((n > 0) & (n >= least * (1 - 1e-9))).all(axis=2)
         gains = np.where(good, criterion.gain(sides), -1.0)
-        whole = total[:, 0]
-        tolerance = criterion.tolerance(criterion.impurity(whole), criterion.weight(whole))
+        tolerance = _tolerance(total[:, 0], criterion)
         best = gains.max(axis=1, initial=-1.0)
         place = np.argmax(gains >= (best - tolerance)[:, None], axis=1)
         rows = np.arange(len(table))
@@ -140,6 +139,15 @@ class Subset:
         return criterion.word == "variance" or (not criterion.numbers and (n_classes < 3 or n_values <= _TRIED))
 
 
+def _tolerance(whole: NDArray[Any], criterion: Criterion) -> Any:
+    """What rounding may add to a gain; of numbers by the squares about the center of the node that they come from."""
+    n = criterion.weight(whole)
+    if not criterion.numbers:
+        return criterion.tolerance(criterion.impurity(whole), n)
+    square = np.divide(whole[..., 2], n, out=np.zeros_like(n), where=n > 0)
+    return criterion.tolerance(square if criterion.word == "variance" else np.sqrt(square), n)
+
+
 def _direction(table: NDArray[Any], criterion: Criterion) -> Floats:
     """A number for each value of each node, in the order of which groups are sought."""
     if criterion.numbers:
@@ -165,8 +173,7 @@ def _every_pair(table: Floats, criterion: Criterion, least: float) -> Parted:
     n = criterion.weight(sides)
     good = ((n > 1e-9) & (n >= least * (1 - 1e-9))).all(axis=2)
     gains = np.where(good, criterion.gain(sides), -1.0)
-    whole = table.sum(axis=1)
-    tolerance = criterion.tolerance(criterion.impurity(whole), criterion.weight(whole))
+    tolerance = _tolerance(table.sum(axis=1), criterion)
     best = gains.max(axis=1, initial=-1.0)
     pick = np.argmax(gains >= (best - tolerance)[:, None], axis=1) if len(masks) else np.zeros(len(table), np.int64)
     groups = masks[pick].astype(np.int64) if len(masks) else np.zeros((len(table), size), np.int64)
