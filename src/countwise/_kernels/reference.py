@@ -150,8 +150,6 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
-_BLOCK = 1 << 21  # cells of a temporary in the blocked sums: 16 MB
-
 
 # Columns
 
