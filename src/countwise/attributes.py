@@ -209,7 +209,8 @@ class Nominal(Attribute):
         kinds = {type(v) for v in self.values}
         if kinds <= {bool} or kinds <= {int} or kinds <= {float} or kinds <= {str}:
             domain = np.array(self.values)
-            if len(codes) == 0 or int(codes.max()) < len(self.values):
+            whole = domain.dtype.kind != "U" or domain.tolist() == list(self.values)  # NumPy drops zeros at the end
+            if whole and (len(codes) == 0 or int(codes.max()) < len(self.values)):
                 return domain[codes]
         padded = np.empty(len(self.values) + 2, dtype=object)
         padded[: len(self.values)] = self.values

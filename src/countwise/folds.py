@@ -55,7 +55,7 @@ def dealt(groups: Rows, hands: int, n_rows: int, strata: Rows | None = None, see
     n_groups = int(groups.max(initial=-1)) + 1
     if n_groups < hands:
         raise TooFewRows(
-            f"{n_groups} rows that differ cannot be split into {hands} folds (n_samples={n_rows}).",
+            f"{n_groups} different rows cannot be split into {hands} folds (n_samples={n_rows}).",
             hint="give a smaller cv.",
         )
     turn = np.empty(n_groups, dtype=np.intp)

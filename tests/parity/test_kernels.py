@@ -881,6 +881,9 @@ def test_every_kernel_has_the_reference_s_signature() -> None:
 
     for name in set(kernels.__all__) - {"LEVEL", "over_blocks", "over_items", "thread_count"}:
         theirs = list(inspect.signature(getattr(reference, name)).parameters)
+        if not hasattr(native, name):  # put together from several compiled steps
+            assert list(inspect.signature(getattr(kernels, name)).parameters) == theirs
+            continue
         text = getattr(native, name).__doc__.split("->")[0]
         places = [text.index(f"{parameter}:") for parameter in theirs]
         assert places == sorted(places), name

@@ -123,7 +123,8 @@ def memory(
 def _is_class(target: Column, name: str) -> bool:
     """Whether a column holds a class in every row."""
     try:
-        return _missing(factorized(target, name) if _of_objects(target) else target, name) is None
+        missing = _missing(factorized(target, name) if _of_objects(target) else target, name)
+        return missing is None or not missing.any()
     except TableError:
         return False
 
