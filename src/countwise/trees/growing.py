@@ -66,7 +66,7 @@ class _Growing(Growth):
     ) -> None:
         super().__init__(columns, len(asked), criterion, settings)
         self.asked, self.crowd = list(asked), crowd
-        self.together = Together([c for c in self.columns if isinstance(c, TableColumn)], len(crowd))
+        self.together = _together(self.columns)
         self.scale = float(np.abs(crowd.told).max(initial=0.0)) if criterion.numbers else 1.0
 
     def _begin(self) -> Level | None:
@@ -91,7 +91,8 @@ class _Growing(Growth):
 
     def _prepare(self, level: Level, threads: int | None) -> None:
         assert isinstance(level, RowLevel)  # noqa: S101 - made here
-        self.together.count(level, threads)
+        if self.together is not None:
+            self.together.count(level, threads)
 
     def _move(self, level: Level, below: Below, threads: int | None) -> Level:
         assert isinstance(level, RowLevel)  # noqa: S101 - made here
@@ -154,6 +155,18 @@ class _Growing(Growth):
         offsets = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         self.crowd, copies = self.crowd.parted(ids[lost], sizes, shares[np.repeat(starts[at], sizes) + offsets])
         return copies
+
+
+def _together(columns: Sequence[TreeColumn]) -> Together | None:
+    """What counts columns of few codes together, if there are several."""
+    suits = [c for c in columns if isinstance(c, TableColumn) and Together.suits(c.codes)]
+    if len(suits) < 2:
+        return None
+    bins = [c.n_values if c.edges is not None and not c.gaps else 0 for c in suits]
+    together = Together([c.codes for c in suits], [c.n_cells for c in suits], bins)
+    for j, column in enumerate(suits):
+        column.together, column.among = together, j
+    return together
 
 
 def _parted(step: Step, members: NDArray[Any], starts: NDArray[Any], threads: int | None) -> tuple[Any, Any]:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.trees.level import Level, Offers, RowLevel, Splits, heaviest
-from countwise.trees.ways import Parted, Way
+from countwise.trees.together import Together
+from countwise.trees.ways import Parted, Way, two_sides
 
 __all__ = ["Batch", "TableColumn"]
 
@@ -66,8 +67,10 @@ class TableColumn:
         Of bins, the edges between them.
     gaps : bool
         Whether any cell is missing.
-    given : ndarray or None
-        The table of the nodes of this level that are counted, where columns are counted together.
+    together : Together or None
+        Where columns are counted together, what counts them.
+    among : int
+        Which of them this one is.
     """
 
     place: int
@@ -76,11 +79,14 @@ class TableColumn:
     way: Way
     edges: Floats | None = None
     gaps: bool = True
-    given: NDArray[Any] | None = field(default=None, repr=False)
+    together: Together | None = field(default=None, repr=False)
+    among: int = 0
     _kept: NDArray[Any] | None = field(default=None, repr=False)
 
     def offers(self, level: Level) -> Offers:
         """What it offers each node of a level."""
+        if self._cuts_are_known:
+            return self._known_offers(level)
         found = Offers.none(len(level))
         for batch in self._batches(level):
             parted = self.way.part(batch.table, level.criterion, level.least)
@@ -95,6 +101,30 @@ class TableColumn:
             found.put(batch.nodes, offers)
         return found
 
+    @property
+    def _cuts_are_known(self) -> bool:
+        """Whether the best cuts were found when the columns were counted together."""
+        return self.together is not None and self.together.ready and self.together.bins[self.among] > 0
+
+    def _known_parted(self, nodes: NDArray[np.int64]) -> Parted:
+        together, j = self.together, self.among
+        assert together is not None and together.places is not None and together.gains is not None  # noqa: S101, PT018
+        return two_sides(
+            lambda: together.table(nodes, j), self.n_values, together.places[nodes, j], together.gains[nodes, j]
+        )
+
+    def _known_offers(self, level: Level) -> Offers:
+        assert self.together is not None and self.edges is not None  # noqa: S101, PT018 - see above
+        every = np.arange(len(level))
+        parted = self._known_parted(every)
+        there = parted.place > 0
+        cut = np.full(len(level), np.nan)
+        cut[there] = self.edges[parted.place[there] - 1]
+        tried = None
+        if level.cost:
+            tried = np.count_nonzero(level.criterion.weight(self.together.table(every, self.among)) > 0, axis=1) - 1
+        return level.offers(parted.gain, every, parted.branches, None, cut, tried)
+
     def advance(self, step: Any) -> None:
         """Nothing: the table of the next level is counted when it is asked for."""
 
@@ -102,7 +132,10 @@ class TableColumn:
         """The splits of some nodes by this attribute."""
         some: list[Splits] = []
         for batch in self._some(level, nodes):
-            parted = self.way.part(batch.table, level.criterion, level.least)
+            if self._cuts_are_known:
+                parted = self._known_parted(batch.nodes)
+            else:
+                parted = self.way.part(batch.table, level.criterion, level.least)
             if parted.two is not None and batch.values is None:
                 groups, cells, lost = self._all_at_once(batch, parted, level)
             else:
@@ -163,6 +196,10 @@ class TableColumn:
         if isinstance(level, RowLevel) and self.n_cells > _WIDE:
             yield from self._wide(level, np.arange(len(level)))
             return
+        if self.together is not None and self.together.ready:
+            self._kept = None
+            yield from self._some(level, np.arange(len(level)))
+            return
         if isinstance(level, RowLevel) and self.keeps(level) and level.crowd.whole:
             table = self._table_by_difference(level)
             yield self._batch(np.arange(len(level)), table)
@@ -176,6 +213,8 @@ class TableColumn:
         """Some nodes, counted anew unless their table was kept."""
         if isinstance(level, RowLevel) and self.n_cells > _WIDE:
             yield from self._wide(level, nodes)
+        elif self.together is not None and self.together.ready:
+            yield self._batch(nodes, self.together.table(nodes, self.among))
         elif self._kept is not None:
             yield self._batch(nodes, self._kept[nodes])
         else:
@@ -199,9 +238,10 @@ class TableColumn:
 
     def _table_by_difference(self, level: RowLevel) -> NDArray[Any]:
         """The table of a level; of two siblings only the smaller one is counted."""
-        before, direct = self._kept, self.direct(level)
-        counted = self._counted(level, direct) if self.given is None else self.given
-        self.given = None
+        before = self._kept
+        every = np.arange(len(level))
+        direct = every if before is None else np.setdiff1d(every, level.larger, assume_unique=True)
+        counted = self._counted(level, direct)
         if before is None or len(direct) == len(level):
             self._kept = counted
             return counted
@@ -214,16 +254,6 @@ class TableColumn:
     def keeps(self, level: Level) -> bool:
         """Whether the table of a level is small enough to be kept for the next."""
         return self.n_cells <= _WIDE and len(level) * self.n_cells * level.cells.shape[1] <= _KEPT
-
-    @property
-    def counted_before(self) -> bool:
-        """Whether the table of the level before was kept."""
-        return self._kept is not None
-
-    def direct(self, level: RowLevel) -> NDArray[np.int64]:
-        """The nodes that are counted: of two siblings the smaller one, if the table of their parent was kept."""
-        every = np.arange(len(level))
-        return every if self._kept is None else np.setdiff1d(every, level.larger, assume_unique=True)
 
     def _wide(self, level: RowLevel, nodes: NDArray[np.int64]) -> Iterator[Batch]:
         """Only the values that a node has: nodes with about equally many of them together."""

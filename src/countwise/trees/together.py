@@ -1,8 +1,13 @@
-"""Columns of codes that are counted together: the codes of a row lie side by side and are fetched at once."""
+"""Columns of codes that are counted together: the codes of a row lie side by side and are fetched at once.
+
+Nodes are counted in groups, and while the tables of a group are at hand those of their siblings are told by a
+difference, and the best cut of every column is sought.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -12,62 +17,154 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise.table import BLOCK, threads_for
 from countwise.trees.level import RowLevel
-from countwise.trees.tables import TableColumn
 
 __all__ = ["Together"]
 
 _FEW = 1 << 12  # rows from which on it pays
+_KEPT = 1 << 24  # cells of all tables of a level: more are counted column by column
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tables:
+    """The tables of a level: in which array those of each node are, and in which row of it.
+
+    Each array is (columns, nodes, cells, classes).
+    """
+
+    arrays: list[NDArray[Any]]
+    array: NDArray[np.int64]
+    row: NDArray[np.int64]
+
+    def of(self, nodes: NDArray[np.int64], j: int | slice) -> NDArray[Any]:
+        """The tables of some nodes: (nodes, cells, classes) of one column, or (columns, nodes, cells, classes)."""
+        first = self.arrays[0][j]
+        axis = 0 if isinstance(j, int) else 1
+        shape = list(first.shape)
+        shape[axis] = len(nodes)
+        out = np.empty(shape, dtype=first.dtype)
+        for a in np.unique(self.array[nodes]).tolist():
+            mine = np.flatnonzero(self.array[nodes] == a)
+            found = self.arrays[a][j].take(self.row[nodes[mine]], axis=axis)
+            if axis == 0:
+                out[mine] = found
+            else:
+                out[:, mine] = found
+        return out
+
+
+@dataclass(slots=True, eq=False)
 class Together:
     """Columns with at most 256 cells each, and their codes as one matrix.
 
     Parameters
     ----------
-    columns : sequence of TableColumn
-        All columns that are counted; those that do not suit are left alone.
-    n_rows : int
-        How many rows there are.
+    codes : list of ndarray
+        The codes of each column.
+    n_cells : list of int
+        How many cells each column has.
+    bins : list of int
+        Of columns of bins without missing cells, how many bins they have; 0 for others, whose best split is sought
+        elsewhere.
     """
 
-    def __init__(self, columns: Sequence[TableColumn], n_rows: int) -> None:
-        suits = [c for c in columns if c.codes.dtype == np.uint8] if n_rows >= _FEW else []
-        self.columns = suits if len(suits) > 1 else []
-        self.matrix = np.empty((n_rows if self.columns else 0, len(self.columns)), dtype=np.uint8)
+    codes: Sequence[NDArray[Any]]
+    n_cells: Sequence[int]
+    bins: Sequence[int]
+    matrix: NDArray[np.uint8] = field(init=False, repr=False)
+    places: NDArray[np.int64] | None = field(default=None, repr=False)
+    gains: NDArray[np.float64] | None = field(default=None, repr=False)
+    _tables: _Tables | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        n_rows = len(self.codes[0])
+        self.matrix = np.empty((n_rows, len(self.codes)), dtype=np.uint8)
 
         def lay(start: int, stop: int) -> None:
-            for j, column in enumerate(self.columns):
-                self.matrix[start:stop, j] = column.codes[start:stop]
+            for j, column in enumerate(self.codes):
+                self.matrix[start:stop, j] = column[start:stop]
 
-        _kernels.over_blocks(len(self.matrix), BLOCK, lay, threads=threads_for(n_rows))
+        _kernels.over_blocks(n_rows, BLOCK, lay, threads=threads_for(n_rows))
+
+    @staticmethod
+    def suits(codes: NDArray[Any]) -> bool:
+        """Whether a column can be counted together with others."""
+        return codes.dtype == np.uint8 and len(codes) >= _FEW
+
+    @property
+    def ready(self) -> bool:
+        """Whether the tables of the present level are here."""
+        return self._tables is not None
+
+    def table(self, nodes: NDArray[np.int64], j: int) -> NDArray[Any]:
+        """The table of one column at some nodes, (nodes, cells, classes)."""
+        assert self._tables is not None  # noqa: S101 - asked before
+        return np.ascontiguousarray(self._tables.of(nodes, j)[:, : self.n_cells[j]])
 
     def count(self, level: RowLevel, threads: int | None) -> None:
-        """Count for all columns the nodes of a level that are not told by a difference."""
-        if not self.columns or not level.crowd.whole:
+        """Count the nodes of a level that are not told by a difference, and find the best cut of each column."""
+        before, self._tables = self._tables, None
+        width = max(self.n_cells)
+        if not level.crowd.whole or len(level) * len(self.codes) * width * level.crowd.n_classes > _KEPT:
             return
-        width = max(column.n_cells for column in self.columns)
-        alike = {(column.keeps(level), column.counted_before) for column in self.columns}
-        if alike not in ({(True, True)}, {(True, False)}):
-            return
-        nodes = self.columns[0].direct(level)
-        segments = np.stack([level.starts[nodes], level.starts[nodes + 1]], axis=1)
+        larger = level.larger if before is not None else np.empty(0, dtype=np.int64)
+        direct = np.setdiff1d(np.arange(len(level)), larger, assume_unique=True)
+        sibling = np.full(len(level), -1, dtype=np.int64)
+        parent = np.full(len(level), -1, dtype=np.int64)
+        if len(larger):
+            sibling[level.smaller], parent[level.smaller] = level.larger, level.parents
+        segments = np.stack([level.starts[direct], level.starts[direct + 1]], axis=1)
         parts, owner = _parts(segments, 8 * _kernels.thread_count())
-        pieces = _evenly(parts[:, 1] - parts[:, 0], 8 * _kernels.thread_count())
+        groups = _evenly(parts[:, 1] - parts[:, 0], 8 * _kernels.thread_count())
+        whole = len(parts) == len(direct)
 
-        def count(piece: slice) -> Any:
+        def count(group: slice) -> NDArray[Any]:
             crowd = level.crowd
             return _kernels.count_matrix(
-                self.matrix, level.members, parts[piece], crowd.told, crowd.weights, crowd.rows, width,
+                self.matrix, level.members, parts[group], crowd.told, crowd.weights, crowd.rows, width,
                 crowd.n_classes,
             )  # fmt: skip
 
-        tables = _kernels.over_items(pieces, count, threads)
-        first = np.searchsorted(owner, np.arange(len(nodes)))
-        for j, column in enumerate(self.columns):
-            table = np.concatenate([table[j, :, : column.n_cells] for table in tables])
-            column.given = (
-                table if len(parts) == len(nodes) else np.add.reduceat(table, first, axis=0, dtype=table.dtype)
-            )
+        def finish(nodes: NDArray[np.int64], counted: NDArray[Any]) -> Any:
+            paired = np.flatnonzero(sibling[nodes] >= 0)
+            if before is None or not len(paired):
+                return nodes, counted, None, self._best(counted, level), None
+            rest = before.of(parent[nodes[paired]], slice(None))
+            np.subtract(rest, counted if len(paired) == len(nodes) else counted[:, paired], out=rest)
+            return nodes, counted, (sibling[nodes[paired]], rest), self._best(counted, level), self._best(rest, level)
+
+        if whole:
+            done = _kernels.over_items(groups, lambda group: finish(direct[group], count(group)), threads)
+        else:  # large nodes are counted in parts
+            tables = np.concatenate(_kernels.over_items(groups, count, threads), axis=1)
+            first = np.searchsorted(owner, np.arange(len(direct)))
+            done = [finish(direct, np.add.reduceat(tables, first, axis=1, dtype=tables.dtype))]
+        self._gather(len(level), done)
+
+    def _best(self, tables: NDArray[Any], level: RowLevel) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The best cut of each column of bins at some nodes: (nodes, columns)."""
+        places = np.full((tables.shape[1], len(self.codes)), -1, dtype=np.int64)
+        gains = np.zeros((tables.shape[1], len(self.codes)))
+        for j, n_bins in enumerate(self.bins):
+            if n_bins:
+                found = _kernels.best_bins(tables[j], n_bins, level.criterion.kernel, level.least)
+                places[:, j], gains[:, j] = found
+        return places, gains
+
+    def _gather(self, n_nodes: int, done: Sequence[Any]) -> None:
+        """Where the tables of each node are, and the best cuts."""
+        arrays: list[NDArray[Any]] = []
+        array, row = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
+        self.places = np.full((n_nodes, len(self.codes)), -1, dtype=np.int64)
+        self.gains = np.zeros((n_nodes, len(self.codes)))
+        for nodes, counted, rest, best, best_of_rest in done:
+            every = [(nodes, counted, best)]
+            if rest is not None:
+                every.append((rest[0], rest[1], best_of_rest))
+            for some, table, (places, gains) in every:
+                array[some], row[some] = len(arrays), np.arange(len(some))
+                arrays.append(table)
+                self.places[some], self.gains[some] = places, gains
+        self._tables = _Tables(arrays, array, row)
 
 
 def _parts(segments: NDArray[np.int64], parts: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -75,10 +172,13 @@ def _parts(segments: NDArray[np.int64], parts: int) -> tuple[NDArray[np.int64], 
     sizes = segments[:, 1] - segments[:, 0]
     most = max(_FEW, -(-int(sizes.sum()) // parts))
     many = np.maximum(-(-sizes // most), 1)
+    if int(many.max(initial=1)) < 3:  # halves are even enough
+        many[:] = 1
     owner = np.repeat(np.arange(len(segments)), many)
     place = np.arange(len(owner)) - np.repeat(np.cumsum(many) - many, many)
     starts = segments[owner, 0] + place * most
-    return np.stack([starts, np.minimum(starts + most, segments[owner, 1])], axis=1), owner
+    stops = np.where(many[owner] == 1, segments[owner, 1], np.minimum(starts + most, segments[owner, 1]))
+    return np.stack([starts, stops], axis=1), owner
 
 
 def _evenly(sizes: NDArray[np.int64], groups: int) -> list[slice]:

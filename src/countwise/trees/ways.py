@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise.trees.criteria import Criterion, moments_of
 
-__all__ = ["Multiway", "OneAgainstRest", "Parted", "Subset", "Threshold", "Way"]
+__all__ = ["Multiway", "OneAgainstRest", "Parted", "Subset", "Threshold", "Way", "two_sides"]
 
 Floats = NDArray[np.float64]
 _TRIED = 8  # values of which every subset is tried
@@ -79,7 +79,7 @@ class Threshold:
     def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
         """The best place between two values."""
         place, gain = _kernels.best_bins(table, table.shape[1], criterion.kernel, least)
-        return _two_sides(table, place, gain)
+        return two_sides(lambda: table, table.shape[1], place, gain)
 
 
 class OneAgainstRest:
@@ -193,12 +193,12 @@ def _grouped(table: NDArray[Any], there: NDArray[Any], groups: NDArray[np.int64]
     return Parted(gain, np.zeros(len(table), dtype=np.int64), branches, lambda i: groups[i])
 
 
-def _two_sides(table: NDArray[Any], place: NDArray[np.int64], gain: Floats) -> Parted:
+def two_sides(table: Callable[[], NDArray[Any]], n_values: int, place: NDArray[np.int64], gain: Floats) -> Parted:
     """The cells before and after a place."""
-    values = np.arange(table.shape[1])
+    values = np.arange(n_values)
 
     def branches() -> Floats:
-        below = np.cumsum(table, axis=1, dtype=np.float64)
+        below = np.cumsum(table(), axis=1, dtype=np.float64)
         left = np.take_along_axis(below, np.maximum(place - 1, 0)[:, None, None], axis=1)[:, 0]
         return np.stack([left, below[:, -1] - left], axis=1)
 
