@@ -35,10 +35,12 @@ def numbers(n: int, d: int = 20) -> tuple[np.ndarray, np.ndarray]:
     return X, (told + rng.normal(size=n) > np.median(told)).astype(np.int64)
 
 
-def different_nodes(ours: TreeClassifier, peer: DecisionTreeClassifier) -> tuple[int, int]:
-    """Walk both trees together; how many nodes were compared, and how many ask something else."""
+def different_nodes(ours: TreeClassifier, peer: DecisionTreeClassifier) -> tuple[int, int, int]:
+    """Walk both trees together; how many nodes were compared, how many ask another attribute that gains as much, and
+    how many ask what gains less or more. Below a difference there is nothing to compare.
+    """
     tree, other = ours.tree_, peer.tree_
-    pairs, compared, different = [(0, 0)], 0, 0
+    pairs, compared, ties, different = [(0, 0)], 0, 0, 0
     while pairs:
         k, j = pairs.pop()
         compared += 1
@@ -50,8 +52,15 @@ def different_nodes(ours: TreeClassifier, peer: DecisionTreeClassifier) -> tuple
             first = int(tree.children[k])
             if same:
                 pairs += [(first, other.children_left[j]), (first + 1, other.children_right[j])]
-        different += not same
-    return compared, different
+        if not same:
+            tied = not leaf and tree.attribute[k] >= 0
+            if tied:
+                gains = tree.gains[k]
+                gap = abs(float(gains[tree.attribute[k]] - gains[other.feature[j]]))
+                tied = gap <= 1e-12 and tree.attribute[k] != other.feature[j]
+            ties += tied
+            different += not tied
+    return compared, ties, different
 
 
 def lightgbm_tree(X: np.ndarray, y: np.ndarray) -> Callable[[], Any] | None:
@@ -72,8 +81,8 @@ def exact_and_binned(report: Report, n: int = MILLION) -> None:
     exact = TreeClassifier("gini", max_depth=DEPTH)
     binned = TreeClassifier("gini", max_depth=DEPTH, thresholds="binned")
     ours, theirs = versus(lambda: exact.fit(X, y), lambda: peer.fit(X, y), 3, 1)
-    compared, different = different_nodes(exact, peer)
-    note = f"{compared} nodes compared, {different} different"
+    compared, ties, different = different_nodes(exact, peer)
+    note = f"{compared} nodes compared, {ties} ties, {different} different"
     report.add(Row(f"tree {name}: exact", ours, theirs, "DecisionTreeClassifier", 12, note))
     bins = min(timed(lambda: binned.fit(X, y)) for _ in range(5))
     told = f"accuracy {binned.score(X, y):.4f} against {peer.score(X, y):.4f}"
