@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from countwise.trees.level import Level, Offers, RowLevel, Splits, heaviest
 from countwise.trees.together import Together
-from countwise.trees.ways import Parted, Way, two_sides
+from countwise.trees.ways import Multiway, Parted, Way, two_sides
 
 __all__ = ["Batch", "TableColumn"]
 
@@ -138,6 +138,8 @@ class TableColumn:
                 parted = self.way.part(batch.table, level.criterion, level.least)
             if parted.two is not None and batch.values is None:
                 groups, cells, lost = self._all_at_once(batch, parted, level)
+            elif isinstance(self.way, Multiway) and batch.values is None:
+                groups, cells, lost = self._branch_for_each(batch, level)
             else:
                 groups, cells, lost = self._one_by_one(batch, parted, level)
             n = len(batch.nodes)
@@ -156,6 +158,25 @@ class TableColumn:
         groups = np.empty((len(batch.nodes), self.n_values + 2), dtype=np.int32)
         groups[:, :-2] = parted.two()
         groups[:, -2:] = lost[:, None]
+        return list(groups), cells, lost
+
+    def _branch_for_each(self, batch: Batch, level: Level) -> tuple[Any, Any, Any]:
+        """A branch for each value that a node has, and an empty one for all that it has not."""
+        there = level.criterion.weight(batch.table) > 0
+        many = there.sum(axis=1)
+        sizes = many + (many < self.n_values)
+        branch = np.where(there, np.cumsum(there, axis=1) - 1, many[:, None])
+        starts = np.cumsum(sizes) - sizes
+        inside = np.zeros((int(sizes.sum()), batch.table.shape[2]))
+        inside[(starts[:, None] + branch)[there]] = batch.table[there]
+        cells = np.split(inside, starts[1:])
+        lost = np.full(len(cells), -1, dtype=np.int32)
+        gaps = np.zeros(len(cells)) if batch.absent is None else level.criterion.weight(batch.absent)
+        for i in np.flatnonzero((gaps > 0) | (level.missing == "majority")).tolist():
+            absent = None if batch.absent is None else batch.absent[i : i + 1]
+            settled_cells, branch_of_gaps = settled(cells[i][None], absent, level)
+            cells[i], lost[i] = settled_cells[0], branch_of_gaps[0]
+        groups = np.concatenate([branch, lost[:, None], lost[:, None]], axis=1).astype(np.int32)
         return list(groups), cells, lost
 
     def _one_by_one(self, batch: Batch, parted: Parted, level: Level) -> tuple[Any, Any, Any]:
