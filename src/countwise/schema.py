@@ -363,7 +363,9 @@ def _by_dtype(name: str, column: Column) -> Attribute:
 
 
 def _by_cells(name: str, column: Any) -> Attribute:
-    kinds = {type(cell) for cell in column}
+    if any(type(cell) is str for cell in column[:100]):  # one string makes a column of names: mostly it is near
+        return Nominal(name)
+    kinds = set(map(type, column))
     if str in kinds:
         return Nominal(name)
     cells = [kind for kind in kinds if not issubclass(kind, type(None))]

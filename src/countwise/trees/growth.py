@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from countwise import _kernels, progress
 from countwise.trees.choosing import Chosen, choose
 from countwise.trees.criteria import Criterion, moments_of
-from countwise.trees.level import Level, Offers, Splits, ragged
+from countwise.trees.level import Level, Offers, Ragged, Splits
 from countwise.trees.sorted import Step
 from countwise.trees.tree import Tree
 
@@ -20,8 +20,6 @@ __all__ = ["FEW", "Below", "Growth", "Settings", "TreeColumn"]
 
 Floats = NDArray[np.float64]
 FEW = 1 << 12  # entries for which threads cost more than they save
-_NONE = np.empty(0)
-_NO_GROUPS = np.empty(0, dtype=np.int32)
 
 
 class TreeColumn(Protocol):
@@ -197,22 +195,21 @@ class Growth:
         n = len(cells)
         attribute, missing = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
         children = np.zeros(n, dtype=np.int32)
-        limits: list[Any] = [_NONE] * n
-        groups: list[Any] = [_NO_GROUPS] * n
+        limits, groups = Ragged(n, np.float64), Ragged(n, np.int32)
         for base, owners, splits in self._splits:
             attribute[owners], missing[owners] = splits.attribute, splits.missing
             children[owners] = base + np.cumsum(splits.sizes) - splits.sizes
-            for i, k in enumerate(owners.tolist()):
-                if len(splits.groups[i]):
-                    groups[k] = splits.groups[i]
-                else:
-                    limits[k] = splits.limits[i]
+            grouped = np.array([len(g) > 0 for g in splits.groups], dtype=bool)
+            groups.put(owners, splits.groups)
+            limits.put(
+                owners[~grouped], [part for part, other in zip(splits.limits, grouped, strict=True) if not other]
+            )
         offers = {name: np.full((n, self.n_attributes), np.nan) for name in ("gains", "scores", "cuts")}
         for numbers, chosen in self._offers:
             for name, table in offers.items():
                 table[numbers] = getattr(chosen, name)
         return Tree(
-            attribute, *ragged(limits, np.float64), *ragged(groups, np.int32), missing, children,
+            attribute, *limits.flat(), *groups.flat(), missing, children,
             parent.astype(np.int32), cells, offers["gains"], offers["scores"], offers["cuts"],
         )  # fmt: skip
 

@@ -13,7 +13,7 @@ from countwise.measures import entropy
 from countwise.trees.criteria import Criterion, moments_of
 from countwise.trees.crowd import Crowd
 
-__all__ = ["Level", "Offers", "RowLevel", "Splits", "Tests", "heaviest", "ragged"]
+__all__ = ["Level", "Offers", "Ragged", "RowLevel", "Splits", "Tests", "heaviest", "ragged"]
 
 Floats = NDArray[np.float64]
 Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -258,18 +258,40 @@ class Splits:
         attribute[self.nodes] = self.attribute
         missing = np.full(n_nodes, -1, dtype=np.int32)
         missing[self.nodes] = self.missing
-        limits: list[Any] = [_NONE] * n_nodes
-        groups: list[Any] = [_NO_GROUPS] * n_nodes
-        for i, k in enumerate(self.nodes.tolist()):
-            if len(self.by_code[i]):
-                groups[k] = self.by_code[i]
-            else:
-                limits[k] = self.limits[i]
-        return (attribute, *ragged(limits, np.float64), *ragged(groups, np.int32), missing)
+        limits, groups = Ragged(n_nodes, np.float64), Ragged(n_nodes, np.int32)
+        by_code = np.array([len(g) > 0 for g in self.by_code], dtype=bool)
+        groups.put(self.nodes, self.by_code)
+        limits.put(
+            self.nodes[~by_code], [part for part, other in zip(self.limits, by_code, strict=True) if not other]
+        )
+        return (attribute, *limits.flat(), *groups.flat(), missing)
 
 
-_NONE = np.empty(0)
-_NO_GROUPS = np.empty(0, dtype=np.int32)
+class Ragged:
+    """Rows of different lengths, of which most may be empty; they are put in ascending order.
+
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    kind : dtype
+        Of all.
+    """
+
+    def __init__(self, n: int, kind: Any) -> None:
+        self.sizes = np.zeros(n, dtype=np.int64)
+        self.kind = kind
+        self.parts: list[NDArray[Any]] = []
+
+    def put(self, rows: NDArray[np.int64], parts: Sequence[NDArray[Any]]) -> None:
+        """Fill some rows, all behind those filled before."""
+        self.sizes[rows] = [len(part) for part in parts]
+        self.parts.extend(parts)
+
+    def flat(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The rows one after the other, and where each begins."""
+        flat = np.concatenate(self.parts) if self.parts else np.empty(0)
+        return flat.astype(self.kind, copy=False), np.concatenate([[0], np.cumsum(self.sizes)])
 
 
 def ragged(parts: Sequence[NDArray[Any]], kind: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
