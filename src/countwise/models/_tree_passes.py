@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._kernels.reference_bins import edges_of
 from countwise.attributes import Nominal, Numeric
 from countwise.bags import Text
 from countwise.columns import refuse_infinity
-from countwise.cuts import midway
 from countwise.errors import CountwiseError, TableError
 from countwise.frames import Frame
 from countwise.schema import Schema
@@ -78,7 +78,7 @@ class FilePasses:
             raise TableError("The table is empty: at least one row with a target is needed.")
         for name, tally in self.values.items():
             numbers, weights = tally.pooled
-            self.edges[name] = _edges(numbers, np.asarray(weights, dtype=np.float64), n_bins)
+            self.edges[name] = edges_of(numbers, np.cumsum(weights, dtype=np.float64), n_bins)
             self.gaps[name] = self.gaps.get(name, False)
         self.values = {}
 
@@ -189,13 +189,3 @@ def _binned(column: NDArray[Any], edges: NDArray[np.float64]) -> NDArray[np.uint
 
 def _some_nan(column: NDArray[Any]) -> bool:
     return bool(column.dtype.kind == "f" and np.isnan(column).any())
-
-
-def _edges(values: NDArray[np.float64], weights: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
-    """The edges of bins that hold about equally many rows, as the kernel `bin_columns` has them."""
-    below = np.cumsum(weights)
-    last = np.arange(len(values) - 1)
-    if len(values) > n_bins:
-        last = np.unique(np.searchsorted(below, below[-1] * np.arange(1, n_bins) / n_bins * (1 - 1e-12)))
-        last = last[last < len(values) - 1]
-    return np.asarray(midway(values[last], values[last + 1])) if len(values) > 1 else np.empty(0)

@@ -15,8 +15,8 @@ class TreeClassifier(Classifier, ClassTree):
     """Decision trees as the lectures draw them: ID3, C4.5 and CART over mixed columns with gaps.
 
     With its default settings it is ID3 with thresholds for numbers. C4.5 is ``TreeClassifier("gain_ratio",
-    min_samples_leaf=2, pruning="pessimistic")``, CART is ``TreeClassifier("gini", nominal="subset",
-    pruning="cost_complexity")``.
+    min_samples_leaf=2, threshold_cost=True, pruning="pessimistic")``, CART is ``TreeClassifier("gini",
+    nominal="subset", pruning="cost_complexity")``.
 
     Parameters
     ----------

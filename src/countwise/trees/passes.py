@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise import progress
 from countwise.attributes import Nominal, Numeric
 from countwise.table import Table
 from countwise.tallies import Counts, Moments, fill_all
@@ -125,6 +126,7 @@ class _Passes(Growth):
         if self.criterion.numbers:
             n, mean, m2 = cells[0, 0]
             centers = np.array([mean])
+            self.scale = abs(float(mean)) + float(np.sqrt(m2 / n))
             cells = np.array([[[n, 0.0, m2]]])
         cells = cells[:, 0].astype(np.float64)
         self._remember(cells, centers, np.array([-1]))
@@ -150,7 +152,10 @@ class _Passes(Growth):
         place[nodes] = np.arange(len(nodes))
         blanks = {str(c.place): self._blank(c, len(nodes)) for c in columns}
         totals = dict(blanks)
+        report = progress.current()
         for piece in self.passes():
+            if report is not None:
+                report(len(piece.told))
             rows, at, weights = _arrived(tree, piece, place, self.criterion.numbers)
             kept = at < len(nodes)
             rows, at = rows[kept], at[kept]

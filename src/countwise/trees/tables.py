@@ -86,20 +86,23 @@ class TableColumn:
     def offers(self, level: Level) -> Offers:
         """What it offers each node of a level."""
         if self._cuts_are_known:
-            return self._known_offers(level)
+            every = np.arange(len(level))
+            return self._offered(level, every, self._known_parted(every), None)
         found = Offers.none(len(level))
         for batch in self._batches(level):
             parted = self.way.part(batch.table, level.criterion, level.least)
-            cut = np.full(len(batch.nodes), np.nan)
-            if self.edges is not None:
-                there = parted.place > 0
-                cut[there] = self.edges[parted.place[there] - 1]
-            tried = None
-            if level.cost and self.edges is not None:
-                tried = np.count_nonzero(level.criterion.weight(batch.table) > 0, axis=1) - 1
-            offers = level.offers(parted.gain, batch.nodes, parted.branches, batch.absent, cut, tried)
-            found.put(batch.nodes, offers)
+            found.put(batch.nodes, self._offered(level, batch.nodes, parted, batch.absent))
         return found
+
+    def _offered(self, level: Level, nodes: NDArray[np.int64], parted: Parted, absent: Any) -> Offers:
+        """What some nodes are offered, given how they would be split."""
+        cut, tried = np.full(len(nodes), np.nan), None
+        if self.edges is not None:
+            there = parted.place > 0
+            cut[there] = self.edges[parted.place[there] - 1]
+            if level.cost:
+                tried = np.count_nonzero(level.criterion.weight(parted.table()) > 0, axis=1) - 1
+        return level.offers(parted.gain, nodes, parted.branches, absent, cut, tried)
 
     @property
     def _cuts_are_known(self) -> bool:
@@ -112,18 +115,6 @@ class TableColumn:
         return two_sides(
             lambda: together.table(nodes, j), self.n_values, together.places[nodes, j], together.gains[nodes, j]
         )
-
-    def _known_offers(self, level: Level) -> Offers:
-        assert self.together is not None and self.edges is not None  # noqa: S101, PT018 - see above
-        every = np.arange(len(level))
-        parted = self._known_parted(every)
-        there = parted.place > 0
-        cut = np.full(len(level), np.nan)
-        cut[there] = self.edges[parted.place[there] - 1]
-        tried = None
-        if level.cost:
-            tried = np.count_nonzero(level.criterion.weight(self.together.table(every, self.among)) > 0, axis=1) - 1
-        return level.offers(parted.gain, every, parted.branches, None, cut, tried)
 
     def advance(self, step: Any) -> None:
         """Nothing: the table of the next level is counted when it is asked for."""

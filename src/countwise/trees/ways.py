@@ -33,6 +33,8 @@ class Parted:
         The cells of the branches, (n, branches, classes).
     branch : callable
         Of the i-th node, the branch of each cell; -1 where no row is.
+    table : callable
+        The cells of the values, (n, values, classes).
     two : callable or None
         Where there are two branches and every value has one: the branches of all nodes, (n, values).
     """
@@ -41,6 +43,7 @@ class Parted:
     place: NDArray[np.int64]
     branches: Callable[[], NDArray[Any]]
     branch: Callable[[int], NDArray[Any]]
+    table: Callable[[], NDArray[Any]]
     two: Callable[[], NDArray[Any]] | None = None
 
 
@@ -68,7 +71,7 @@ class Multiway:
             there = n[i] > 0
             return np.where(there, np.cumsum(there) - 1, -1)
 
-        return Parted(gain, np.zeros(len(table), dtype=np.int64), lambda: table, branch)
+        return Parted(gain, np.zeros(len(table), dtype=np.int64), lambda: table, branch, lambda: table)
 
 
 class Threshold:
@@ -106,6 +109,7 @@ class OneAgainstRest:
             place,
             lambda: sides[rows, place],
             lambda i: np.where(values == place[i], 0, 1),
+            lambda: table,
             lambda: np.where(values == place[:, None], 0, 1),
         )
 
@@ -190,7 +194,7 @@ def _grouped(table: NDArray[Any], there: NDArray[Any], groups: NDArray[np.int64]
         sides = [(table * (groups == b)[:, :, None]).sum(axis=1) for b in (0, 1)]
         return np.stack(sides, axis=1).astype(np.float64)
 
-    return Parted(gain, np.zeros(len(table), dtype=np.int64), branches, lambda i: groups[i])
+    return Parted(gain, np.zeros(len(table), dtype=np.int64), branches, lambda i: groups[i], lambda: table)
 
 
 def two_sides(table: Callable[[], NDArray[Any]], n_values: int, place: NDArray[np.int64], gain: Floats) -> Parted:
@@ -207,5 +211,6 @@ def two_sides(table: Callable[[], NDArray[Any]], n_values: int, place: NDArray[n
         place,
         branches,
         lambda i: (values >= place[i]).astype(np.int64),
+        table,
         lambda: (values >= place[:, None]).astype(np.int32),
     )
