@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.measures import entropy
 from countwise.models._explaining import row_of
 from countwise.models._tree_base import TreeModel, check_number
 from countwise.models._tree_working import Telling
+from countwise.trees.criteria import Criterion
 from countwise.trees.drawing import drawn
 from countwise.trees.rules import RuleSet, rules_of
 from countwise.trees.sql import case_of
@@ -82,11 +82,8 @@ class TreeAnswers(TreeModel):
         """
         self._check_fitted()
         tree, n = self.tree_, self._node_weights
-        if self._numbers:
-            spread = np.divide(tree.cells[:, 2], n, out=np.zeros(len(tree)), where=n > 0)
-        else:
-            spread = np.asarray(entropy(tree.cells, axis=-1))
-        left = n / n[0] * spread
+        told_in = Criterion("variance" if self._numbers else "gain")
+        left = n / n[0] * told_in.at_nodes(tree.cells)
         told = left.copy()
         np.subtract.at(told, tree.parent[1:], left[1:])
         inner = tree.attribute >= 0

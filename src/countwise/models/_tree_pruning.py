@@ -108,30 +108,18 @@ def held_out_weights(ground: Ground, share: float, seed: Any) -> NDArray[Any]:
     return held
 
 
-def node_answers(tree: Tree, criterion: Criterion) -> NDArray[Any]:
-    """The class, or the number, that each node would answer as a leaf."""
-    weights = tree.weights(criterion.numbers)
-    cells = tree.cells.copy()
-    empty = np.flatnonzero(weights <= 0)
-    cells[empty] = cells[tree.parent[empty]]
-    return np.asarray(cells[:, 1] if criterion.numbers else np.argmax(cells, axis=1))
-
-
 def _errors(tree: Tree, ground: Ground, criterion: Criterion) -> Floats:
     """How much some rows err at each node."""
     landing = land(tree, ground.columns, ground.n_rows, tree.weights(criterion.numbers))
-    return at_nodes(tree, landing, ground.told, ground.floats, node_answers(tree, criterion))
+    cells = tree.answering(criterion.numbers)
+    answers = cells[:, 1] if criterion.numbers else np.argmax(cells, axis=1)
+    return at_nodes(tree, landing, ground.told, ground.floats, answers)
 
 
 def _risk(tree: Tree, criterion: Criterion) -> Floats:
     """The impurity of each node, weighed by its share of the rows."""
     weights = tree.weights(criterion.numbers)
-    if criterion.numbers:
-        spread = np.divide(tree.cells[:, 2], weights, out=np.zeros(len(tree)), where=weights > 0)
-        impurity = spread if criterion.word == "variance" else np.sqrt(spread)
-    else:
-        impurity = criterion.impurity(tree.cells)
-    return np.asarray(weights / weights[0] * impurity)
+    return np.asarray(weights / weights[0] * criterion.at_nodes(tree.cells))
 
 
 def _by_complexity(

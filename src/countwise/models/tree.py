@@ -17,7 +17,6 @@ from countwise.models._tree_answers import TreeAnswers
 from countwise.models._tree_base import BLOCK
 from countwise.sources import Memory
 from countwise.trees.ground import Ground
-from countwise.trees.tree import Tree
 
 __all__ = ["ClassTree", "NumberTree", "labels_of"]
 
@@ -112,7 +111,7 @@ class ClassTree(TreeAnswers):
         self.classes_ = labels_of(self.target_, self._label_type)
         self._node_weights = tree.weights(numbers=False)
         self._used = np.unique(tree.attribute[tree.attribute >= 0]).tolist()
-        cells = _with_parents(tree, self._node_weights)
+        cells = tree.answering(self._numbers)
         pseudo = smoothing_of(self.smoothing).pseudo(tree.cells[:1], self.target_.values)
         counts = cells + pseudo
         self._probabilities = counts / counts.sum(axis=1, keepdims=True)
@@ -244,7 +243,7 @@ class NumberTree(TreeAnswers):
         tree = self.tree_
         self._node_weights = tree.weights(numbers=True)
         self._used = np.unique(tree.attribute[tree.attribute >= 0]).tolist()
-        self._means = _with_parents(tree, self._node_weights)[:, 1]
+        self._means = tree.answering(self._numbers)[:, 1]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The mean of the leaf.
@@ -270,15 +269,6 @@ def labels_of(target: Nominal, kind: np.dtype[Any] | None) -> NDArray[Any]:
         labels[:] = values
         return labels
     return np.array(values)
-
-
-def _with_parents(tree: Tree, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What is in each node; in one that no row came to, what is in its parent."""
-    cells = tree.cells.copy()
-    empty = np.flatnonzero(weights <= 0)
-    empty = empty[empty > 0]
-    cells[empty] = cells[tree.parent[empty]]
-    return cells
 
 
 def _class_factors(given: Any, target: Nominal) -> NDArray[np.float64]:

@@ -68,6 +68,14 @@ class Criterion:
             return variance if self.word == "variance" else np.sqrt(variance)
         return gini(cells, axis=-1) if self.word == "gini" else entropy(cells, axis=-1)
 
+    def at_nodes(self, cells: NDArray[Any]) -> NDArray[np.float64]:
+        """The same of a tree's nodes, in which numbers are kept as weight, mean and squared deviations."""
+        if not self.numbers:
+            return np.asarray(self.impurity(cells))
+        n, m2 = cells[..., 0], cells[..., 2]
+        variance = np.divide(m2, n, out=np.zeros_like(m2), where=n > 0)
+        return variance if self.word == "variance" else np.sqrt(variance)
+
     def gain(self, table: NDArray[Any]) -> Any:
         """By how much the impurity falls when the branches of a table (..., branches, classes) are told apart."""
         if self.numbers:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.lazy import lazy
 from countwise.trees.level import Tests, ragged
 
 __all__ = ["Tree"]
@@ -18,7 +19,7 @@ _NUMBERS = ("limits", "cells", "gains", "scores", "cuts")
 _STARTS = ("limit_starts", "group_starts")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # no slots: what is derived from the nodes is kept once it is known
 class Tree:
     """Nodes as arrays; node 0 is the root.
 
@@ -53,7 +54,7 @@ class Tree:
     def __len__(self) -> int:
         return len(self.attribute)
 
-    @property
+    @lazy
     def tests(self) -> Tests:
         """What the kernels ask for: a value that no training row brought to a node goes where missing ones go."""
         groups = np.where(self.groups < 0, np.repeat(self.missing, np.diff(self.group_starts)), self.groups)
@@ -64,12 +65,12 @@ class Tree:
         """The nodes that ask nothing."""
         return np.flatnonzero(self.attribute < 0)
 
-    @property
+    @lazy
     def sizes(self) -> NDArray[np.int64]:
         """How many children each node has."""
         return np.bincount(self.parent[1:], minlength=len(self)) if len(self) > 1 else np.zeros(len(self), np.int64)
 
-    @property
+    @lazy
     def depths(self) -> NDArray[np.int64]:
         """How far each node is from the root."""
         depth = np.zeros(len(self), dtype=np.int64)
@@ -84,6 +85,14 @@ class Tree:
     def weights(self, numbers: bool) -> NDArray[np.float64]:
         """The weight of the rows at each node."""
         return np.asarray(self.cells[:, 0] if numbers else self.cells.sum(axis=1))
+
+    def answering(self, numbers: bool) -> NDArray[np.float64]:
+        """What each node answers from: its cells, or those of its parent if no row came to it (002)."""
+        cells = self.cells.copy()
+        empty = np.flatnonzero(self.weights(numbers) <= 0)
+        empty = empty[empty > 0]
+        cells[empty] = cells[self.parent[empty]]
+        return cells
 
     def limits_of(self, k: int) -> NDArray[np.float64]:
         """The limits of a node."""
