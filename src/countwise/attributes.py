@@ -216,6 +216,14 @@ class Nominal(Attribute):
         padded[: len(self.values)] = self.values
         return padded[codes]
 
+    def labels(self, kind: np.dtype[Any] | None) -> NDArray[Any]:
+        """The values as an array, in the dtype in which a user keeps them."""
+        if kind is not None and kind.kind in "iufbOM":
+            labels = np.empty(len(self.values), dtype=kind)
+            labels[:] = list(self.values)
+            return labels
+        return np.array(list(self.values))
+
     def parse(self, text: str) -> Any:
         """The value whose written form is `text`; the text itself if there is none."""
         written = {str(value): value for value in self.values}

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from countwise.attributes import Nominal
 from countwise.bags import Block, Text
 from countwise.conditionals import plain
 from countwise.errors import CountwiseError, TableError, TooFewRows, listed, warn
+from countwise.fitting import Fitting
 from countwise.frames import Frame
 from countwise.parts import Part, checked
 from countwise.schema import Schema
@@ -34,7 +34,7 @@ from countwise.vectors import Vector
 __all__ = ["Tallying"]
 
 
-class Tallying:
+class Tallying(Fitting):
     """A learner whose learned state is its tallies."""
 
     schema_: Schema
@@ -235,7 +235,7 @@ class Tallying:
         requests = _blanks(parts, target)
         filled = source.gather(schema, target, requests, lambda table: checked(table, parts), self._progress())
         if first:
-            self._remember_names(rows.frame)
+            vars(self).update(self._names(rows.frame))
             self.schema_, self.target_, self.tallies_ = schema, target, filled
             self.n_rows_, self.n_left_out_ = 0, 0
         else:
@@ -346,16 +346,6 @@ class Tallying:
 
     # -- notes -----------------------------------------------------------------
 
-    def _remember_names(self, frame: Frame) -> None:
-        sizes = [c.shape[1] if getattr(c, "ndim", 1) == 2 else 1 for c in frame.columns.values()]
-        self.n_features_in_ = int(sum(sizes))
-        if frame.named:
-            self.feature_names_in_ = np.array(frame.names, dtype=object)
-
-    def _note_left_out(self, left_out: int, of: int, name: str) -> None:
-        if left_out:
-            warn(f"{left_out} of {of} rows were left out: their target {name!r} is missing.")
-
     def _note_identifiers(self) -> None:
         looks = [
             a.name
@@ -378,10 +368,6 @@ class Tallying:
                 "and each is taken for a class. Hint: cut a number into ranges first, or use what takes numbers."
             )
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings by name."""
-        return {name: getattr(self, name) for name in list(signature(type(self).__init__).parameters)[1:]}
-
     def _settings(self) -> Any:
         """What must be the same in two models that are to be merged, in a form that can be compared."""
         return {name: plain(value) for name, value in self.get_params(deep=False).items()}
@@ -389,12 +375,7 @@ class Tallying:
     def _check_fitted(self, *, answers: bool = True) -> None:
         if answers and getattr(self, "_waiting", None) is not None:
             raise self._waiting  # type: ignore[misc]
-        if not hasattr(self, "tallies_"):
-            from sklearn.exceptions import NotFittedError
-
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
-            )
+        super()._check_fitted(answers=answers)
 
 
 def _blanks(parts: list[Part], target: Nominal) -> dict[str, Any]:

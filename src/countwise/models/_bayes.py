@@ -39,7 +39,7 @@ class Bayes(TallyClassifier):
     def _settle(self) -> None:
         from countwise import _kernels
 
-        self.classes_ = self._labels()
+        self.classes_ = self.target_.labels(getattr(self, "_label_type", None))
         self.parts_ = self._parts(self.schema_, self.target_.name)
 
         def settle(part: Part) -> Any:
@@ -60,15 +60,6 @@ class Bayes(TallyClassifier):
             (kind, [key for key, density in self.densities_.items() if type(density) is kind])
             for kind in dict.fromkeys(type(density) for density in self.densities_.values())
         ]
-
-    def _labels(self) -> NDArray[Any]:
-        dtype = getattr(self, "_label_type", None)
-        values = list(self.target_.values)
-        if dtype is not None and dtype.kind in "iufbOM":
-            labels = np.empty(len(values), dtype=dtype)
-            labels[:] = values
-            return labels
-        return np.array(values)
 
     @property
     def class_count_(self) -> NDArray[Any]:

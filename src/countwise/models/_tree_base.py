@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,8 @@ from numpy.typing import NDArray
 from countwise import _kernels, progress
 from countwise.attributes import Numeric
 from countwise.columns import refuse_infinity
-from countwise.errors import CountwiseError, OptionError, check_settings, warn
+from countwise.errors import CountwiseError, OptionError, check_settings
+from countwise.fitting import Fitting
 from countwise.frames import Frame
 from countwise.models._tree_passes import FilePasses, is_file
 from countwise.models._tree_pruning import needs_no_rows, pruned, pruned_by_itself
@@ -33,7 +33,7 @@ BLOCK = 1 << 15  # rows asked at a time
 _WORDS = {"entropy": "gain", "log_loss": "gain", "squared_error": "variance"}
 
 
-class TreeModel:
+class TreeModel(Fitting):
     """What trees for classes and for numbers have in common."""
 
     criterion: str
@@ -97,9 +97,7 @@ class TreeModel:
         for old in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, old)
         vars(self).update(found)
-        if left_out:
-            n = left_out + self.n_rows_
-            warn(f"{left_out} of {n} rows were left out: their target {name!r} is missing.")
+        self._note_left_out(left_out, left_out + self.n_rows_, name)
         self._derive()
         return self
 
@@ -123,7 +121,7 @@ class TreeModel:
             "_features": features,
             "target_": source.target,
             "_label_type": first.label_type,
-            **_names(first.frame),
+            **self._names(first.frame),
         }
         return found | pruned_by_itself(self, grow, self._criterion()), source.left_out, first.name
 
@@ -147,7 +145,7 @@ class TreeModel:
             "n_rows_": frame.n_rows,
             "n_left_out_": rows.left_out,
             "_features": features,
-            **_names(rows.frame),
+            **self._names(rows.frame),
         }
         target, told, n_classes = self._target(rows)
         weights = self._weights(rows.weights, told, target)
@@ -217,14 +215,6 @@ class TreeModel:
 
     # -- asking ------------------------------------------------------------------
 
-    def _check_fitted(self, *, answers: bool = True) -> None:
-        if not hasattr(self, "schema_"):
-            from sklearn.exceptions import NotFittedError
-
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
-            )
-
     def _open(self, X: Any) -> Frame:
         self._check_fitted()
         return self.schema_.opened(dense(X))
@@ -272,10 +262,6 @@ class TreeModel:
         first = np.concatenate([[True], rows[1:] != rows[:-1]])
         return landing.leaves[order][first].astype(np.int64)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings by name."""
-        return {name: getattr(self, name) for name in list(signature(type(self).__init__).parameters)[1:]}
-
     # -- the model file --------------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
@@ -291,15 +277,6 @@ class TreeModel:
         self._derive()
 
 
-def _names(frame: Frame) -> dict[str, Any]:
-    """The columns as scikit-learn counts and names them."""
-    sizes = [c.shape[1] if getattr(c, "ndim", 1) == 2 else 1 for c in frame.columns.values()]
-    found: dict[str, Any] = {"n_features_in_": int(sum(sizes))}
-    if frame.named:
-        found["feature_names_in_"] = np.array(frame.names, dtype=object)
-    return found
-
-
 def check_number(
     name: str,
     value: Any,
@@ -310,6 +287,7 @@ def check_number(
     whole: bool = False,
     above: bool = False,
 ) -> None:
+    """Refuse a setting that is no number, or lies outside its limits."""
     if value is None and none:
         return
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

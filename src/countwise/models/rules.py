@@ -15,7 +15,7 @@ from countwise.errors import OptionError, check_settings
 from countwise.models._explaining import row_of
 from countwise.models._tree_base import TreeModel, check_number
 from countwise.models._tree_pruning import between, held_out_weights
-from countwise.models.tree import ClassTree, labels_of
+from countwise.models.tree import ClassTree
 from countwise.sources import Memory
 from countwise.table import Table
 from countwise.trees.features import columns_of, features_of
@@ -144,7 +144,7 @@ class RuleList(TreeModel):
         return simplified(rules_of(grown), Cover(ground.weighed(held)), None)
 
     def _derive(self) -> None:
-        self.classes_ = labels_of(self.target_, self._label_type)
+        self.classes_ = self.target_.labels(self._label_type)
         default = self.rules_.default
         assert default is not None  # noqa: S101 - every list that is learned has one
         every = [*self.rules_, default]

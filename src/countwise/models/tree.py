@@ -18,7 +18,7 @@ from countwise.models._tree_base import BLOCK
 from countwise.sources import Memory
 from countwise.trees.ground import Ground
 
-__all__ = ["ClassTree", "NumberTree", "labels_of"]
+__all__ = ["ClassTree", "NumberTree"]
 
 
 class ClassTree(TreeAnswers):
@@ -108,7 +108,7 @@ class ClassTree(TreeAnswers):
     def _derive(self) -> None:
         """What follows from the tree."""
         tree = self.tree_
-        self.classes_ = labels_of(self.target_, self._label_type)
+        self.classes_ = self.target_.labels(self._label_type)
         self._node_weights = tree.weights(numbers=False)
         self._used = np.unique(tree.attribute[tree.attribute >= 0]).tolist()
         cells = tree.answering(self._numbers)
@@ -259,16 +259,6 @@ class NumberTree(TreeAnswers):
         """
         self._check_fitted()
         return np.concatenate(self._answered(X, self._means))
-
-
-def labels_of(target: Nominal, kind: np.dtype[Any] | None) -> NDArray[Any]:
-    """The classes in the dtype in which the user keeps them."""
-    values = list(target.values)
-    if kind is not None and kind.kind in "iufbOM":
-        labels = np.empty(len(values), dtype=kind)
-        labels[:] = values
-        return labels
-    return np.array(values)
 
 
 def _class_factors(given: Any, target: Nominal) -> NDArray[np.float64]:
