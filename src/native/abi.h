@@ -337,6 +337,8 @@ struct Kernels {
     // The table is (nodes, n_cells, width) of u32, i64 or f64.
     void (*best_bins)(const void* table, Type type, std::size_t nodes, std::size_t n_cells, std::size_t width,
                       std::size_t n_bins, Criterion criterion, double least, std::int64_t* places, double* gains);
+    void (*branch_gains)(const void* table, Type type, std::size_t nodes, std::size_t n_cells, std::size_t width,
+                         std::size_t n_values, Criterion criterion, double least, double* gains);
 };
 
 }  // namespace countwise

@@ -2,49 +2,21 @@
 //
 // Three steps a node: sums up to each bin, of which empty bins add none; the gain of every place, in vectors; and a
 // walk over the gains that lets a later place win only if it is better by more than rounding.
+#include "impurity.h"
 #include "levels.h"
-#include "simd.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
-
-constexpr size_t most_tabled = 4096;  // 32 KB of x log x
-
-COUNTWISE_INLINE vd larger_of(vd a, vd b) { return select(a > b, a, b); }
-
-// x log2 x, 0 at 0.
-COUNTWISE_INLINE vd x_log_x(vd x) {
-    const vi some = x > splat(1e-300);
-    return only(some, x * log_of(select(some, x, splat(1.0))) * splat(1.4426950408889634074));
-}
-double x_log_x(double x) { return x_log_x(splat(x))[0]; }
-
-COUNTWISE_INLINE vd root_of(vd x) {
-    for (size_t i = 0; i < lanes; ++i) x[i] = std::sqrt(x[i]);
-    return x;
-}
-
-COUNTWISE_INLINE vd deviation_of(vd n, vd sum, vd squares, bool root) {
-    n = larger_of(n, splat(1e-300));
-    const vd mean = sum / n, variance = larger_of(squares / n - mean * mean, splat(0.0));
-    return root ? root_of(variance) : variance;
-}
 
 // The places of one node, and what lies left of each.
 class Places {
 public:
     Places(size_t n_bins, size_t width, Criterion criterion, double least, size_t tabled)
         : bins_(n_bins), width_(width), stride_((n_bins + lanes - 1) / lanes * lanes), criterion_(criterion),
-          least_(least * (1 - 1e-9)), tabled_(tabled), left_(stride_ * (width + 1)), gain_(stride_), total_(width),
-          place_(stride_), counts_(2 * stride_), table_(tabled + 1) {
+          least_(least * (1 - 1e-9)), left_(stride_ * (width + 1)), gain_(stride_), total_(width),
+          place_(stride_), counts_(2 * stride_), logs_(tabled) {
         for (size_t i = 0; i < stride_ * (width + 1); ++i) left_[i] = 0.0;
-        for (size_t i = 0; i < tabled; i += lanes) {
-            vd x;
-            for (size_t k = 0; k < lanes; ++k) x[k] = static_cast<double>(i + k);
-            const vd y = x_log_x(x);
-            for (size_t k = 0; k < lanes && i + k < tabled; ++k) table_[i + k] = y[k];
-        }
     }
 
     template <class T>
@@ -155,18 +127,18 @@ private:
         if (n > 0.0) whole_ = larger((x_log_x(n) - logs) / n, 0.0);
         else whole_ = 0.0;
         tolerance_ = 1e-12 * whole_ + 4e-15 * (1.0 + (n > 1.0 ? std::log2(n) : 0.0));
-        const bool small = counts && n < static_cast<double>(tabled_);
+        const bool small = counts && logs_.has(n);
         if (small && width_ == 2) return look_up_entropies(n);
         if (small)
             return add_entropies(n, [&](vd x) {
-                for (size_t k = 0; k < lanes; ++k) x[k] = table_[static_cast<size_t>(static_cast<int64_t>(x[k]))];
+                for (size_t k = 0; k < lanes; ++k) x[k] = logs_.get()[static_cast<size_t>(static_cast<int64_t>(x[k]))];
                 return x;
             });
         add_entropies(n, [](vd x) { return x_log_x(x); });
     }
 
     void look_up_entropies(double n) {
-        const double *table = table_.get(), *first = left_.get(), *second = first + stride_;
+        const double *table = logs_.get(), *first = left_.get(), *second = first + stride_;
         const uint32_t t0 = static_cast<uint32_t>(total_[0]), t1 = static_cast<uint32_t>(total_[1]);
         for (size_t i = 0; i < count_; ++i) {
             const uint32_t a = counts_[2 * i], b = counts_[2 * i + 1], c = t0 - a, d = t1 - b;
@@ -219,11 +191,10 @@ private:
     const size_t bins_, width_, stride_;
     const Criterion criterion_;
     const double least_;
-    const size_t tabled_;
     Scratch<double> left_, gain_, total_;
     Scratch<size_t> place_;
     Scratch<uint32_t> counts_;  // of two classes, as `left`
-    Scratch<double> table_;
+    const Logarithms logs_;
     size_t count_ = 0;
     double whole_ = 0.0, tolerance_ = 0.0;
 };

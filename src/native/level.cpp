@@ -61,6 +61,7 @@ const Kernels kernels = {
     count_matrix,
     sum_entries,
     best_bins,
+    branch_gains,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

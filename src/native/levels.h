@@ -90,5 +90,7 @@ int sum_entries(Column column, size_t rows, const NodeEntries& nodes, const doub
                 size_t n_cells, const double* centers, double* table);
 void best_bins(const void* table, Type type, size_t nodes, size_t n_cells, size_t width, size_t n_bins,
                Criterion criterion, double least, int64_t* places, double* gains);
+void branch_gains(const void* table, Type type, size_t nodes, size_t n_cells, size_t width, size_t n_values,
+                  Criterion criterion, double least, double* gains);
 
 }  // namespace countwise::COUNTWISE_LEVEL

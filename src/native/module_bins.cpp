@@ -131,24 +131,46 @@ Criterion criterion_of(const std::string& word) {
     refuse_value("criterion is '" + word + "'; it must be one of gini, entropy, variance, sd");
 }
 
+// A table (nodes, cells, classes), or of sums (nodes, cells, 3).
+struct Table {
+    Table(nb::handle table, const std::string& criterion, std::size_t wanted)
+        : array(table, "table"), by(criterion_of(criterion)) {
+        const Type type = array.type();
+        if (array.is_objects() || (type != Type::u32 && type != Type::i64 && type != Type::f64))
+            refuse_type("table must be uint32, int64 or float64");
+        if (array.dimensions() != 3 || !array.contiguous())
+            refuse_value("table must be C-contiguous (nodes, cells, classes), not of shape " + array.shape());
+        nodes = array.size(0), cells = array.size(1), width = array.size(2);
+        if ((by == Criterion::variance || by == Criterion::sd) && width != 3)
+            refuse_value("a table of sums has 3 numbers a cell, not " + std::to_string(width));
+        used = wanted < cells ? wanted : cells;
+    }
+    const Array array;
+    const Criterion by;
+    std::size_t nodes, cells, width, used;
+};
+
 nb::tuple best_bins(nb::handle table, std::size_t n_bins, const std::string& criterion, double least) {
-    const Criterion wanted = criterion_of(criterion);
-    const Array from(table, "table");
-    if (from.is_objects() || (from.type() != Type::u32 && from.type() != Type::i64 && from.type() != Type::f64))
-        refuse_type("table must be uint32, int64 or float64");
-    if (from.dimensions() != 3 || !from.contiguous())
-        refuse_value("table must be C-contiguous (nodes, cells, classes), not of shape " + from.shape());
-    const std::size_t nodes = from.size(0), cells = from.size(1), width = from.size(2);
-    if ((wanted == Criterion::variance || wanted == Criterion::sd) && width != 3)
-        refuse_value("a table of sums has 3 numbers a cell, not " + std::to_string(width));
-    const nb::object places = new_array("empty", nb::int_(nodes), "int64"),
-                     gains = new_array("empty", nb::int_(nodes), "float64");
+    const Table from(table, criterion, n_bins);
+    const nb::object places = new_array("empty", nb::int_(from.nodes), "int64"),
+                     gains = new_array("empty", nb::int_(from.nodes), "float64");
     const Array to_place(places, "places"), to_gain(gains, "gains");
     unlocked([&] {
-        kernels().best_bins(from.data<const void>(), from.type(), nodes, cells, width, n_bins < cells ? n_bins : cells,
-                            wanted, least, to_place.data<std::int64_t>(), to_gain.data<double>());
+        kernels().best_bins(from.array.data<const void>(), from.array.type(), from.nodes, from.cells, from.width,
+                            from.used, from.by, least, to_place.data<std::int64_t>(), to_gain.data<double>());
     });
     return nb::make_tuple(places, gains);
+}
+
+nb::object branch_gains(nb::handle table, std::size_t n_values, const std::string& criterion, double least) {
+    const Table from(table, criterion, n_values);
+    const nb::object gains = new_array("empty", nb::int_(from.nodes), "float64");
+    const Array to_gain(gains, "gains");
+    unlocked([&] {
+        kernels().branch_gains(from.array.data<const void>(), from.array.type(), from.nodes, from.cells, from.width,
+                               from.used, from.by, least, to_gain.data<double>());
+    });
+    return gains;
 }
 
 }  // namespace
@@ -162,6 +184,7 @@ void define_bins(nb::module_& m) {
     m.def("sum_entries", &sum_entries, "column"_a, "entries"_a, "segments"_a, "values"_a, "weights"_a.none(),
           "rows"_a.none(), "n_cells"_a, "centers"_a);
     m.def("best_bins", &best_bins, "table"_a, "n_bins"_a, "criterion"_a, "least"_a);
+    m.def("branch_gains", &branch_gains, "table"_a, "n_values"_a, "criterion"_a, "least"_a);
 }
 
 }  // namespace countwise

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from countwise._kernels import reference
+from countwise.measures import mutual_information
 
 try:
     from countwise._kernels import _native as native
@@ -555,9 +556,56 @@ def test_places_of_numbers_equal_the_reference(level: str, criterion: str) -> No
     assert check_places(whole, 9, criterion, 1.0) == [1]
 
 
+def check_gains(table: np.ndarray, n_values: int, criterion: str, least: float) -> np.ndarray:
+    gains = native.branch_gains(table, n_values, criterion, least)
+    wanted = reference.branch_gains(table, n_values, criterion, least)
+    atol = {"gini": 1e-13, "entropy": 1e-13, "variance": 1e-12, "sd": 1e-7}[criterion]
+    assert_allclose(gains, wanted, rtol=1e-9, atol=atol)
+    return gains
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 7, 30])
+@pytest.mark.parametrize("kind", [np.uint32, np.int64, np.float64])
+def test_gains_of_branches_equal_the_reference(level: str, criterion: str, n_classes: int, kind: type) -> None:
+    rng = random(n_classes)
+    for most in (2, 5, 300, 30_000):
+        for filled in (0.02, 0.5, 1.0):
+            table = rng.integers(0, most, (60, 20, n_classes)) * (rng.random((60, 20, 1)) < filled)
+            table = (table * rng.random(table.shape) if kind is np.float64 else table).astype(kind)
+            for n_values, least in ((20, 1), (19, 20), (2, 1), (1, 1), (0, 1), (99, 0), (20, 1e9)):
+                check_gains(table, n_values, criterion, least)
+
+
+@pytest.mark.parametrize("criterion", ["variance", "sd"])
+def test_gains_of_branches_of_numbers_equal_the_reference(level: str, criterion: str) -> None:
+    rng = random()
+    for n in (1, 2, 50, 5000):
+        entries, segments = entries_of(n, 7, rng)
+        column, values = rng.integers(0, 30, n).astype(np.uint8), rng.normal(size=n)
+        centers = rng.normal(size=len(segments))
+        for w in (None, rng.random(n)):
+            table = reference.sum_entries(column, entries, segments, values, w, None, 30, centers)
+            for n_values, least in ((30, 1), (29, 5), (2, 0), (1, 1)):
+                check_gains(table, n_values, criterion, least)
+            assert np.isnan(check_gains(table * 0, 30, criterion, 0)).all()
+
+
+def test_gains_of_branches_are_the_mutual_information(level: str) -> None:
+    table = np.array([[[2, 3], [4, 0], [3, 2]], [[9, 5], [0, 0], [0, 0]], [[1, 0], [0, 1], [0, 0]]], dtype=np.uint32)
+    gains = native.branch_gains(table, 3, "entropy", 1.0)
+    assert_allclose(gains, [mutual_information(table[0]), np.nan, 1.0], rtol=1e-14)
+    assert np.isnan(native.branch_gains(table, 3, "entropy", 5.0)[1:]).all()  # one branch weighs enough, or none
+
+
 @pytest.mark.parametrize("kernels", [native, reference])
 def test_tables_that_cannot_be_parted_are_refused(kernels: ModuleType) -> None:
     table = np.zeros((2, 5, 2))
+    for name, match in (("misses", "criterion"), ("sd", "3 numbers a cell, not 2")):
+        with pytest.raises(ValueError, match=match):
+            kernels.branch_gains(table, 5, name, 1.0)
+    with pytest.raises(ValueError, match="C-contiguous"):
+        kernels.branch_gains(table[:, ::2], 5, "gini", 1.0)
     with pytest.raises(ValueError, match="criterion"):
         kernels.best_bins(table, 5, "misses", 1.0)
     with pytest.raises(ValueError, match="3 numbers a cell, not 2"):

@@ -33,6 +33,7 @@ __all__ = [
     "best_thresholds",
     "best_thresholds_of_numbers",
     "bin_columns",
+    "branch_gains",
     "class_moments",
     "class_scatter",
     "count_codes",
@@ -121,6 +122,7 @@ if LEVEL == "reference":
     bin_columns = _chosen.bin_columns
 else:
     from countwise._kernels.binning import bin_columns
+branch_gains = _chosen.branch_gains
 class_moments = _chosen.class_moments
 class_scatter = _chosen.class_scatter
 count_codes = _chosen.count_codes

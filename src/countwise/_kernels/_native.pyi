@@ -39,6 +39,9 @@ from countwise._kernels.reference import (
     best_thresholds_of_numbers as best_thresholds_of_numbers,
 )
 from countwise._kernels.reference import (
+    branch_gains as branch_gains,
+)
+from countwise._kernels.reference import (
     class_moments as class_moments,
 )
 from countwise._kernels.reference import (

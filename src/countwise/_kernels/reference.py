@@ -33,6 +33,9 @@ from countwise._kernels.reference_bins import (
     bin_columns as bin_columns,
 )
 from countwise._kernels.reference_bins import (
+    branch_gains as branch_gains,
+)
+from countwise._kernels.reference_bins import (
     count_entries as count_entries,
 )
 from countwise._kernels.reference_bins import (

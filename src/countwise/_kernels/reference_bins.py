@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from countwise._kernels.checks import check_codes, check_columns, check_rows, check_weights
-from countwise._kernels.reference_trees import OF_CLASSES, OF_NUMBERS, best_of
+from countwise._kernels.reference_trees import OF_CLASSES, OF_NUMBERS, best_of, impurity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -255,6 +255,43 @@ def best_bins(table: Array, n_bins: int, criterion: str, least: float) -> tuple[
     gains : float64 array (nodes,)
         0 where there is no place.
     """
+    _check_table(table, criterion)
+    places = np.full(len(table), -1, dtype=np.int64)
+    gains = np.zeros(len(table))
+    for k, cells in enumerate(table[:, :n_bins].astype(np.float64)):
+        if len(cells) > 1 and cells.any():
+            best, gain = best_of(np.cumsum(cells, axis=0)[:-1], cells.sum(axis=0), criterion, least)
+            places[k], gains[k] = (best + 1, gain) if best >= 0 else (-1, 0.0)
+    return places, gains
+
+
+def branch_gains(table: Array, n_values: int, criterion: str, least: float) -> Floats:
+    """What each node gains by a branch for each value.
+
+    Parameters
+    ----------
+    table, criterion, least
+        As for :func:`best_bins`.
+    n_values : int
+        Only the first so many cells of a node are values.
+
+    Returns
+    -------
+    float64 array (nodes,)
+        NaN where fewer than two branches have the least weight.
+    """
+    _check_table(table, criterion)
+    cells = table[:, :n_values].astype(np.float64)
+    n = cells[..., 0] if criterion in OF_NUMBERS else cells.sum(axis=-1)
+    whole = cells.sum(axis=1)
+    inside = (n * impurity(cells, criterion)).sum(axis=1)
+    total = n.sum(axis=1)
+    gains = impurity(whole, criterion) - np.divide(inside, total, out=np.zeros_like(total), where=total > 0)
+    heavy = ((n > 0) & (n >= least * (1 - 1e-9))).sum(axis=1)
+    return np.where(heavy > 1, np.maximum(gains, 0.0), np.nan)
+
+
+def _check_table(table: Array, criterion: str) -> None:
     if criterion not in OF_CLASSES + OF_NUMBERS:
         raise ValueError(f"criterion is {criterion!r}; it must be one of {', '.join(OF_CLASSES + OF_NUMBERS)}")
     if table.dtype not in (np.uint32, np.int64, np.float64):
@@ -263,10 +300,3 @@ def best_bins(table: Array, n_bins: int, criterion: str, least: float) -> tuple[
         raise ValueError(f"table must be C-contiguous (nodes, cells, classes), not of shape {table.shape}")
     if criterion in OF_NUMBERS and table.shape[2] != 3:
         raise ValueError(f"a table of sums has 3 numbers a cell, not {table.shape[2]}")
-    places = np.full(len(table), -1, dtype=np.int64)
-    gains = np.zeros(len(table))
-    for k, cells in enumerate(table[:, :n_bins].astype(np.float64)):
-        if len(cells) > 1 and cells.any():
-            best, gain = best_of(np.cumsum(cells, axis=0)[:-1], cells.sum(axis=0), criterion, least)
-            places[k], gains[k] = (best + 1, gain) if best >= 0 else (-1, 0.0)
-    return places, gains

@@ -102,7 +102,7 @@ class Telling:
 
     def _offers(self, k: int) -> Grid:
         """What every attribute would have gained."""
-        gains, scores, cuts = self.tree.gains[k], self.tree.scores[k], self.tree.cuts[k]
+        gains, scores, cuts = self.tree.offers(k)
         chosen = int(self.tree.attribute[k])
         order = np.arange(len(gains))
         if len(order) > _MOST_OFFERS:

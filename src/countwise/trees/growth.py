@@ -151,9 +151,12 @@ class Growth:
         self._prepare(level, threads)
         offers = _kernels.over_items(self.columns, lambda column: column.offers(level), threads)
         chosen = choose(offers, [c.place for c in self.columns], self.n_attributes, level, self.settings)
-        if self.criterion.numbers:
-            chosen = chosen.without(self.criterion.pure(level.cells, self.scale))
-        self._offers.append((self.numbers, chosen))
+        looked = self.numbers
+        if self.criterion.numbers:  # counted anew, some turn out to have nothing to tell
+            pure = self.criterion.pure(level.cells, self.scale)
+            looked = looked[~pure]
+            chosen.column[pure] = -1
+        self._offers.append((looked, chosen if len(looked) == len(level) else chosen.of(~pure)))
         if not (chosen.column >= 0).any():
             return None
         splits = Splits.joined(
@@ -204,13 +207,15 @@ class Growth:
             limits.put(
                 owners[~grouped], [part for part, other in zip(splits.limits, grouped, strict=True) if not other]
             )
-        offers = {name: np.full((n, self.n_attributes), np.nan) for name in ("gains", "scores", "cuts")}
+        looked = np.concatenate([numbers for numbers, _ in self._offers] or [np.empty(0, np.int64)])
+        offered = np.empty((3, len(looked), self.n_attributes))
+        end = 0
         for numbers, chosen in self._offers:
-            for name, table in offers.items():
-                table[numbers] = getattr(chosen, name)
+            start, end = end, end + len(numbers)
+            offered[:, start:end] = chosen.gains, chosen.scores, chosen.cuts
         return Tree(
             attribute, *limits.flat(), *groups.flat(), missing, children,
-            parent.astype(np.int32), cells, offers["gains"], offers["scores"], offers["cuts"],
+            parent.astype(np.int32), cells, looked.astype(np.int32), offered,
         )  # fmt: skip
 
 

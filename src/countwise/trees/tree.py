@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,19 @@ from numpy.typing import NDArray
 from countwise.lazy import lazy
 from countwise.trees.level import Tests, ragged
 
-__all__ = ["Tree"]
+__all__ = ["Offered", "Tree"]
 
-_INTEGERS = {"attribute": np.int32, "groups": np.int32, "missing": np.int32, "children": np.int32, "parent": np.int32}
-_NUMBERS = ("limits", "cells", "gains", "scores", "cuts")
+_INTEGERS = ("attribute", "groups", "missing", "children", "parent", "looked")
+_NUMBERS = ("limits", "cells", "offered")
 _STARTS = ("limit_starts", "group_starts")
+
+
+class Offered(NamedTuple):
+    """What the attributes offered a node, one number for each: gains, what was compared, and cuts."""
+
+    gains: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    cuts: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)  # no slots: what is derived from the nodes is kept once it is known
@@ -33,9 +41,10 @@ class Tree:
         The first child of each node, and the node from which it comes (-1 for the root).
     cells : ndarray, shape (nodes, classes) or (nodes, 3)
         The weight of each class; of numbers the weight, the mean, and the sum of squared deviations.
-    gains, scores, cuts : ndarray, shape (nodes, attributes)
-        What each attribute offered: its gain (NaN for nothing), what was compared, and where a number would be cut.
-        Leaves that were never looked at have NaN.
+    looked : ndarray, shape (m,)
+        The nodes that were asked what each attribute offers, ascending: all that split, and leaves that could have.
+    offered : ndarray, shape (3, m, attributes)
+        What it was: the gain (NaN for nothing), what was compared, and where a number would be cut.
     """
 
     attribute: NDArray[np.int32]
@@ -47,9 +56,8 @@ class Tree:
     children: NDArray[np.int32]
     parent: NDArray[np.int32]
     cells: NDArray[np.float64]
-    gains: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    cuts: NDArray[np.float64]
+    looked: NDArray[np.int32]
+    offered: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.attribute)
@@ -59,6 +67,13 @@ class Tree:
         """What the kernels ask for: a value that no training row brought to a node goes where missing ones go."""
         groups = np.where(self.groups < 0, np.repeat(self.missing, np.diff(self.group_starts)), self.groups)
         return (self.attribute, self.limits, self.limit_starts, groups, self.group_starts, self.missing)
+
+    def offers(self, k: int) -> Offered:
+        """What each attribute offered a node; NaN if it was not looked at."""
+        at = int(np.searchsorted(self.looked, k))
+        if at < len(self.looked) and self.looked[at] == k:
+            return Offered(*self.offered[:, at])
+        return Offered(*np.full((3, self.offered.shape[2]), np.nan))
 
     @property
     def leaves(self) -> NDArray[np.int64]:
@@ -128,6 +143,7 @@ class Tree:
         kept = np.flatnonzero(~gone)
         number = np.cumsum(~gone) - 1
         leaf = closed[kept]
+        there = ~gone[self.looked]
         attribute = np.where(leaf, -1, self.attribute[kept]).astype(np.int32)
         limits = [np.empty(0) if end else self.limits_of(k) for k, end in zip(kept.tolist(), leaf, strict=True)]
         groups = [_NO_GROUPS if end else self.groups_of(k) for k, end in zip(kept.tolist(), leaf, strict=True)]
@@ -145,9 +161,8 @@ class Tree:
             children=np.where(leaf, 0, number[self.children[kept]]).astype(np.int32),
             parent=parent,
             cells=self.cells[kept],
-            gains=self.gains[kept],
-            scores=self.scores[kept],
-            cuts=self.cuts[kept],
+            looked=number[self.looked[there]].astype(np.int32),
+            offered=self.offered[:, there],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -158,9 +173,10 @@ class Tree:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], n_attributes: int) -> Tree:
         """The tree that `to_dict` wrote, if it is sound."""
-        parts: dict[str, Any] = {name: np.array(data[name], dtype=kind) for name, kind in _INTEGERS.items()}
+        parts: dict[str, Any] = {name: np.array(data[name], dtype=np.int32) for name in _INTEGERS}
         parts |= {name: np.array(data[name], dtype=np.int64) for name in _STARTS}
         parts |= {name: np.array(data[name], dtype=np.float64) for name in _NUMBERS}
+        parts["offered"] = parts["offered"].reshape(3, -1, n_attributes)  # also where no node was looked at
         tree = cls(**parts)
         _check(tree, n_attributes)
         return tree
@@ -184,7 +200,9 @@ def _check(tree: Tree, n_attributes: int) -> None:
     sound = (
         n > 0
         and all(getattr(tree, name).shape == (n,) for name in ("missing", "children", "parent"))
-        and all(getattr(tree, name).shape == (n, n_attributes) for name in ("gains", "scores", "cuts"))
+        and tree.offered.shape == (3, len(tree.looked), n_attributes)
+        and (np.diff(tree.looked, prepend=-1) > 0).all()
+        and (tree.looked < n).all()
         and tree.cells.ndim == 2
         and len(tree.cells) == n
         and np.isfinite(tree.cells).all()

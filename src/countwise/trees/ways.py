@@ -63,12 +63,10 @@ class Multiway:
 
     def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
         """Each value on its own."""
-        n = criterion.weight(table)
-        good = (n > 0) & (n >= least * (1 - 1e-9))
-        gain = np.where(good.sum(axis=1) > 1, criterion.gain(table), np.nan)
+        gain = _kernels.branch_gains(table, table.shape[1], criterion.kernel, least)
 
         def branch(i: int) -> NDArray[Any]:
-            there = n[i] > 0
+            there = criterion.weight(table[i]) > 0
             return np.where(there, np.cumsum(there) - 1, -1)
 
         return Parted(gain, np.zeros(len(table), dtype=np.int64), lambda: table, branch, lambda: table)
