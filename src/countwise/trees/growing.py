@@ -18,6 +18,7 @@ from countwise.trees.sorted import Step
 from countwise.trees.tables import TableColumn
 from countwise.trees.together import Together
 from countwise.trees.tree import Tree
+from countwise.trees.ways import Searched
 
 __all__ = ["grow"]
 
@@ -162,8 +163,8 @@ def _together(columns: Sequence[TreeColumn]) -> Together | None:
     suits = [c for c in columns if isinstance(c, TableColumn) and Together.suits(c.codes)]
     if len(suits) < 2:
         return None
-    bins = [c.n_values if c.edges is not None and not c.gaps else 0 for c in suits]
-    together = Together([c.codes for c in suits], [c.n_cells for c in suits], bins)
+    ways = [c.way if isinstance(c.way, Searched) and not c.gaps else None for c in suits]
+    together = Together([c.codes for c in suits], [c.n_cells for c in suits], ways)
     for j, column in enumerate(suits):
         column.together, column.among = together, j
     return together

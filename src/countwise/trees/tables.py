@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from countwise.trees.level import Level, Offers, RowLevel, Splits, heaviest
 from countwise.trees.together import Together
-from countwise.trees.ways import Multiway, Parted, Way, two_sides
+from countwise.trees.ways import Multiway, Parted, Searched, Way
 
 __all__ = ["Batch", "TableColumn"]
 
@@ -85,9 +85,10 @@ class TableColumn:
 
     def offers(self, level: Level) -> Offers:
         """What it offers each node of a level."""
-        if self._cuts_are_known:
-            every = np.arange(len(level))
-            return self._offered(level, every, self._known_parted(every), None)
+        every = np.arange(len(level))
+        known = self._known(every, level)
+        if known is not None:
+            return self._offered(level, every, known, None)
         found = Offers.none(len(level))
         for batch in self._batches(level):
             parted = self.way.part(batch.table, level.criterion, level.least)
@@ -104,16 +105,14 @@ class TableColumn:
                 tried = np.count_nonzero(level.criterion.weight(parted.table()) > 0, axis=1) - 1
         return level.offers(parted.gain, nodes, parted.branches, absent, cut, tried)
 
-    @property
-    def _cuts_are_known(self) -> bool:
-        """Whether the best cuts were found when the columns were counted together."""
-        return self.together is not None and self.together.ready and self.together.bins[self.among] > 0
-
-    def _known_parted(self, nodes: NDArray[np.int64]) -> Parted:
+    def _known(self, nodes: NDArray[np.int64], level: Level) -> Parted | None:
+        """How some nodes would be split, if that was found when the columns were counted together."""
         together, j = self.together, self.among
-        assert together is not None and together.places is not None and together.gains is not None  # noqa: S101, PT018
-        return two_sides(
-            lambda: together.table(nodes, j), self.n_values, together.places[nodes, j], together.gains[nodes, j]
+        if together is None or not together.ready or together.ways[j] is None:
+            return None
+        assert isinstance(self.way, Searched)  # noqa: S101 - it is the way that was asked
+        return self.way.parted(
+            lambda: together.table(nodes, j), self.n_values, level.criterion, together.found(nodes, j)
         )
 
     def advance(self, step: Any) -> None:
@@ -123,9 +122,8 @@ class TableColumn:
         """The splits of some nodes by this attribute."""
         some: list[Splits] = []
         for batch in self._some(level, nodes):
-            if self._cuts_are_known:
-                parted = self._known_parted(batch.nodes)
-            else:
+            parted = self._known(batch.nodes, level)
+            if parted is None:
                 parted = self.way.part(batch.table, level.criterion, level.least)
             if parted.two is not None and batch.values is None:
                 groups, cells, lost = self._all_at_once(batch, parted, level)

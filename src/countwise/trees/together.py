@@ -1,7 +1,7 @@
 """Columns of codes that are counted together: the codes of a row lie side by side and are fetched at once.
 
 Nodes are counted in groups, and while the tables of a group are at hand those of their siblings are told by a
-difference, and the best cut of every column is sought.
+difference, and the best split by every column is sought.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise.table import BLOCK, threads_for
 from countwise.trees.level import RowLevel
+from countwise.trees.ways import Searched
 
 __all__ = ["Together"]
 
@@ -62,14 +63,14 @@ class Together:
         The codes of each column.
     n_cells : list of int
         How many cells each column has.
-    bins : list of int
-        Of columns of bins without missing cells, how many bins they have; 0 for others, whose best split is sought
-        elsewhere.
+    ways : list of Searched or None
+        Of columns without missing cells, how their best split is found while they are counted; None for others,
+        whose best split is sought elsewhere.
     """
 
     codes: Sequence[NDArray[Any]]
     n_cells: Sequence[int]
-    bins: Sequence[int]
+    ways: Sequence[Searched | None]
     matrix: NDArray[np.uint8] = field(init=False, repr=False)
     places: NDArray[np.int64] | None = field(default=None, repr=False)
     gains: NDArray[np.float64] | None = field(default=None, repr=False)
@@ -95,13 +96,18 @@ class Together:
         """Whether the tables of the present level are here."""
         return self._tables is not None
 
+    def found(self, nodes: NDArray[np.int64], j: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Place and gain of the best split by one column at some nodes."""
+        assert self.places is not None and self.gains is not None  # noqa: S101, PT018 - asked when ready
+        return self.places[nodes, j], self.gains[nodes, j]
+
     def table(self, nodes: NDArray[np.int64], j: int) -> NDArray[Any]:
         """The table of one column at some nodes, (nodes, cells, classes)."""
         assert self._tables is not None  # noqa: S101 - asked before
         return np.ascontiguousarray(self._tables.of(nodes, j)[:, : self.n_cells[j]])
 
     def count(self, level: RowLevel, threads: int | None) -> None:
-        """Count the nodes of a level that are not told by a difference, and find the best cut of each column."""
+        """Count the nodes of a level that are not told by a difference, and find the best splits."""
         before, self._tables = self._tables, None
         width = max(self.n_cells)
         if not level.crowd.whole or len(level) * len(self.codes) * width * level.crowd.n_classes > _KEPT:
@@ -141,17 +147,16 @@ class Together:
         self._gather(len(level), done)
 
     def _best(self, tables: NDArray[Any], level: RowLevel) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The best cut of each column of bins at some nodes: (nodes, columns)."""
+        """The best split by each column at some nodes, as far as it is sought here: (nodes, columns)."""
         places = np.full((tables.shape[1], len(self.codes)), -1, dtype=np.int64)
         gains = np.zeros((tables.shape[1], len(self.codes)))
-        for j, n_bins in enumerate(self.bins):
-            if n_bins:
-                found = _kernels.best_bins(tables[j], n_bins, level.criterion.kernel, level.least)
-                places[:, j], gains[:, j] = found
+        for j, way in enumerate(self.ways):
+            if way is not None:
+                places[:, j], gains[:, j] = way.search(tables[j], self.n_cells[j], level.criterion, level.least)
         return places, gains
 
     def _gather(self, n_nodes: int, done: Sequence[Any]) -> None:
-        """Where the tables of each node are, and the best cuts."""
+        """Where the tables of each node are, and the best splits."""
         arrays: list[NDArray[Any]] = []
         array, row = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
         self.places = np.full((n_nodes, len(self.codes)), -1, dtype=np.int64)

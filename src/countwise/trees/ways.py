@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise.trees.criteria import Criterion, moments_of
 
-__all__ = ["Multiway", "OneAgainstRest", "Parted", "Subset", "Threshold", "Way", "two_sides"]
+__all__ = ["Multiway", "OneAgainstRest", "Parted", "Searched", "Subset", "Threshold", "Way"]
 
 Floats = NDArray[np.float64]
+Table = Callable[[], NDArray[Any]]
 _TRIED = 8  # values of which every subset is tried
 
 
@@ -56,31 +57,81 @@ class Way(Protocol):
         """How each node of a table (nodes, values, classes) would be split."""
 
 
-class Multiway:
+class Searched:
+    """A way whose best split a kernel finds, also for tables that are only at hand for a moment."""
+
+    def search(
+        self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """The place and the gain of each node's best split, by the first so many cells of a table."""
+        raise NotImplementedError
+
+    def parted(
+        self, table: Table, n_values: int, criterion: Criterion, found: tuple[NDArray[np.int64], Floats]
+    ) -> Parted:
+        """How the nodes would be split, given what was found."""
+        raise NotImplementedError
+
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+        """How each node of a table (nodes, values, classes) would be split."""
+        n_values = table.shape[1]
+        return self.parted(lambda: table, n_values, criterion, self.search(table, n_values, criterion, least))
+
+
+class Multiway(Searched):
     """A branch for each value (ID3); at least two of them must have the least weight."""
 
     takes_absent: str | None = "empty"
 
-    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+    def search(
+        self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """The gain; there is nothing to choose."""
+        return np.zeros(len(table), dtype=np.int64), _kernels.branch_gains(table, n_values, criterion.kernel, least)
+
+    def parted(
+        self, table: Table, n_values: int, criterion: Criterion, found: tuple[NDArray[np.int64], Floats]
+    ) -> Parted:
         """Each value on its own."""
-        gain = _kernels.branch_gains(table, table.shape[1], criterion.kernel, least)
 
         def branch(i: int) -> NDArray[Any]:
-            there = criterion.weight(table[i]) > 0
+            there = criterion.weight(table()[i]) > 0
             return np.where(there, np.cumsum(there) - 1, -1)
 
-        return Parted(gain, np.zeros(len(table), dtype=np.int64), lambda: table, branch, lambda: table)
+        return Parted(found[1], found[0], table, branch, table)
 
 
-class Threshold:
+class Threshold(Searched):
     """Values up to one, and the others."""
 
     takes_absent: str | None = None
 
-    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+    def search(
+        self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
+    ) -> tuple[NDArray[np.int64], Floats]:
         """The best place between two values."""
-        place, gain = _kernels.best_bins(table, table.shape[1], criterion.kernel, least)
-        return two_sides(lambda: table, table.shape[1], place, gain)
+        return _kernels.best_bins(table, n_values, criterion.kernel, least)
+
+    def parted(
+        self, table: Table, n_values: int, criterion: Criterion, found: tuple[NDArray[np.int64], Floats]
+    ) -> Parted:
+        """The cells before and after a place."""
+        place, gain = found
+        values = np.arange(n_values)
+
+        def branches() -> Floats:
+            below = np.cumsum(table(), axis=1, dtype=np.float64)
+            left = np.take_along_axis(below, np.maximum(place - 1, 0)[:, None, None], axis=1)[:, 0]
+            return np.stack([left, below[:, -1] - left], axis=1)
+
+        return Parted(
+            np.where(place > 0, gain, np.nan),
+            place,
+            branches,
+            lambda i: (values >= place[i]).astype(np.int64),
+            table,
+            lambda: (values >= place[:, None]).astype(np.int32),
+        )
 
 
 class OneAgainstRest:
@@ -193,22 +244,3 @@ def _grouped(table: NDArray[Any], there: NDArray[Any], groups: NDArray[np.int64]
         return np.stack(sides, axis=1).astype(np.float64)
 
     return Parted(gain, np.zeros(len(table), dtype=np.int64), branches, lambda i: groups[i], lambda: table)
-
-
-def two_sides(table: Callable[[], NDArray[Any]], n_values: int, place: NDArray[np.int64], gain: Floats) -> Parted:
-    """The cells before and after a place."""
-    values = np.arange(n_values)
-
-    def branches() -> Floats:
-        below = np.cumsum(table(), axis=1, dtype=np.float64)
-        left = np.take_along_axis(below, np.maximum(place - 1, 0)[:, None, None], axis=1)[:, 0]
-        return np.stack([left, below[:, -1] - left], axis=1)
-
-    return Parted(
-        np.where(place > 0, gain, np.nan),
-        place,
-        branches,
-        lambda i: (values >= place[i]).astype(np.int64),
-        table,
-        lambda: (values >= place[:, None]).astype(np.int32),
-    )
