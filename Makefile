@@ -8,6 +8,9 @@ VENV   ?= .venv
 PIP    := $(VENV)/bin/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src -type f -not -name '*.so' -not -path '*/__pycache__/*') pyproject.toml CMakeLists.txt README.md
 STAMPS := $(VENV)/.stamps
+# What an extra asks for; `pip install '.[extra]'` would compile the kernels once more.
+wanted = $(VENV)/bin/python -c "import tomllib; \
+  print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['$(1)'], sep='\n')"
 
 .PHONY: demo test lint bench clean
 
@@ -40,17 +43,17 @@ $(STAMPS)/installed: $(VENV)/bin/python $(SOURCES)
 
 $(STAMPS)/tests: $(STAMPS)/installed
 	@echo "Installing what the tests need ..."
-	@$(PIP) install '.[test]'
+	@$(call wanted,test) | xargs $(PIP) install
 	@touch $@
 
 $(STAMPS)/lint: $(STAMPS)/installed
 	@echo "Installing what linting needs ..."
-	@$(PIP) install '.[lint]'
+	@$(call wanted,lint) | xargs $(PIP) install
 	@touch $@
 
 $(STAMPS)/bench: $(STAMPS)/tests
 	@echo "Installing the peers ..."
-	@$(PIP) install '.[bench]'
+	@$(call wanted,bench) | xargs $(PIP) install
 	@touch $@
 
 clean:
