@@ -6,6 +6,7 @@ the jar. Their own readers are not in their times: R and Weka tell how long the 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
