@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 def grow(
     columns: Sequence[TreeColumn],
-    asked: Sequence[NDArray[Any]],
+    asked: list[NDArray[Any]],
     crowd: Crowd,
     criterion: Criterion,
     settings: Settings,
@@ -39,7 +39,7 @@ def grow(
     columns : list of TreeColumn
         The attributes that may be asked.
     asked : list of ndarray
-        Of every attribute, the column by which rows are sent to branches.
+        Of every attribute, the column by which rows are sent to branches. It may be changed for an equal one.
     crowd : Crowd
         All rows.
     criterion : Criterion
@@ -60,14 +60,14 @@ class _Growing(Growth):
     def __init__(
         self,
         columns: Sequence[TreeColumn],
-        asked: Sequence[NDArray[Any]],
+        asked: list[NDArray[Any]],
         crowd: Crowd,
         criterion: Criterion,
         settings: Settings,
     ) -> None:
         super().__init__(columns, len(asked), criterion, settings)
-        self.asked, self.crowd = list(asked), crowd
-        self.together = _together(self.columns)
+        self.asked, self.crowd = asked, crowd
+        self.together = _together(self.columns, asked)
         self.scale = float(np.abs(crowd.told).max(initial=0.0)) if criterion.numbers else 1.0
 
     def _begin(self) -> Level | None:
@@ -158,8 +158,8 @@ class _Growing(Growth):
         return copies
 
 
-def _together(columns: Sequence[TreeColumn]) -> Together | None:
-    """What counts columns of few codes together, if there are several."""
+def _together(columns: Sequence[TreeColumn], asked: list[NDArray[Any]]) -> Together | None:
+    """What counts columns of few codes together, if there are several; from then on it alone keeps their codes."""
     suits = [c for c in columns if isinstance(c, TableColumn) and Together.suits(c.codes)]
     if len(suits) < 2:
         return None
@@ -167,6 +167,7 @@ def _together(columns: Sequence[TreeColumn]) -> Together | None:
     together = Together([c.codes for c in suits], [c.n_cells for c in suits], ways)
     for j, column in enumerate(suits):
         column.together, column.among = together, j
+        asked[column.place] = column.codes = together.matrix[:, j]
     return together
 
 

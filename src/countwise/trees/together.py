@@ -7,7 +7,7 @@ difference, and the best split by every column is sought.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -68,7 +68,7 @@ class Together:
         whose best split is sought elsewhere.
     """
 
-    codes: Sequence[NDArray[Any]]
+    codes: InitVar[Sequence[NDArray[Any]]]
     n_cells: Sequence[int]
     ways: Sequence[Searched | None]
     matrix: NDArray[np.uint8] = field(init=False, repr=False)
@@ -76,12 +76,12 @@ class Together:
     gains: NDArray[np.float64] | None = field(default=None, repr=False)
     _tables: _Tables | None = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        n_rows = len(self.codes[0])
-        self.matrix = np.empty((n_rows, len(self.codes)), dtype=np.uint8)
+    def __post_init__(self, codes: Sequence[NDArray[Any]]) -> None:
+        n_rows = len(codes[0])
+        self.matrix = np.empty((n_rows, len(codes)), dtype=np.uint8)
 
         def lay(start: int, stop: int) -> None:
-            for j, column in enumerate(self.codes):
+            for j, column in enumerate(codes):
                 self.matrix[start:stop, j] = column[start:stop]
 
         _kernels.over_blocks(n_rows, BLOCK, lay, threads=threads_for(n_rows))
@@ -110,7 +110,7 @@ class Together:
         """Count the nodes of a level that are not told by a difference, and find the best splits."""
         before, self._tables = self._tables, None
         width = max(self.n_cells)
-        if not level.crowd.whole or len(level) * len(self.codes) * width * level.crowd.n_classes > _KEPT:
+        if not level.crowd.whole or len(level) * len(self.n_cells) * width * level.crowd.n_classes > _KEPT:
             return
         larger = level.larger if before is not None else np.empty(0, dtype=np.int64)
         direct = np.setdiff1d(np.arange(len(level)), larger, assume_unique=True)
@@ -148,8 +148,8 @@ class Together:
 
     def _best(self, tables: NDArray[Any], level: RowLevel) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The best split by each column at some nodes, as far as it is sought here: (nodes, columns)."""
-        places = np.full((tables.shape[1], len(self.codes)), -1, dtype=np.int64)
-        gains = np.zeros((tables.shape[1], len(self.codes)))
+        places = np.full((tables.shape[1], len(self.n_cells)), -1, dtype=np.int64)
+        gains = np.zeros((tables.shape[1], len(self.n_cells)))
         for j, way in enumerate(self.ways):
             if way is not None:
                 places[:, j], gains[:, j] = way.search(tables[j], self.n_cells[j], level.criterion, level.least)
@@ -159,8 +159,8 @@ class Together:
         """Where the tables of each node are, and the best splits."""
         arrays: list[NDArray[Any]] = []
         array, row = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
-        self.places = np.full((n_nodes, len(self.codes)), -1, dtype=np.int64)
-        self.gains = np.zeros((n_nodes, len(self.codes)))
+        self.places = np.full((n_nodes, len(self.n_cells)), -1, dtype=np.int64)
+        self.gains = np.zeros((n_nodes, len(self.n_cells)))
         for nodes, counted, rest, best, best_of_rest in done:
             every = [(nodes, counted, best)]
             if rest is not None:
