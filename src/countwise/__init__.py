@@ -19,10 +19,12 @@ if TYPE_CHECKING:
         Poisson,
         Ranges,
     )
+    from countwise.distances.metric import Metric, distance_matrix
     from countwise.errors import CountwiseError, CountwiseWarning
     from countwise.modelfile import load, save
     from countwise.models.estimators import NaiveBayesClassifier
     from countwise.models.logistic import LogisticForm
+    from countwise.models.neighbor_estimators import NeighborsClassifier, NeighborsRegressor
     from countwise.models.row_estimators import (
         DiscriminantClassifier,
         ParzenClassifier,
@@ -59,9 +61,12 @@ __all__ = [
     "Kernel",
     "LogisticForm",
     "MEstimate",
+    "Metric",
     "Moments",
     "Multinomial",
     "NaiveBayesClassifier",
+    "NeighborsClassifier",
+    "NeighborsRegressor",
     "Nominal",
     "Numeric",
     "NumericEncoder",
@@ -82,6 +87,7 @@ __all__ = [
     "Working",
     "WrapperSelector",
     "__version__",
+    "distance_matrix",
     "load",
     "pairwise",
     "pmi",
@@ -98,10 +104,12 @@ _HOMES = {
     "countwise.conditionals": (
         "Auto", "Bernoulli", "Categorical", "Gaussian", "Kernel", "MEstimate", "Multinomial", "Poisson", "Ranges",
     ),
+    "countwise.distances.metric": ("Metric", "distance_matrix"),
     "countwise.errors": ("CountwiseError", "CountwiseWarning"),
     "countwise.modelfile": ("load", "save"),
     "countwise.models.estimators": ("NaiveBayesClassifier",),
     "countwise.models.logistic": ("LogisticForm",),
+    "countwise.models.neighbor_estimators": ("NeighborsClassifier", "NeighborsRegressor"),
     "countwise.models.row_estimators": (
         "DiscriminantClassifier", "ParzenClassifier", "ParzenDensity", "PrototypeClassifier",
     ),

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from countwise.conditionals import plain, revived
+from countwise.distances.metric import Metric
 from countwise.errors import ModelFileError
 from countwise.schema import Schema, attribute_from
 
@@ -121,7 +122,7 @@ def _content(model: Any) -> dict[str, Any]:
     model._check_fitted()
     return {
         "kind": kind,
-        "settings": {name: plain(value) for name, value in model.get_params(deep=False).items()},
+        "settings": {name: _setting(value) for name, value in model.get_params(deep=False).items()},
         "schema": model.schema_.to_dict(),
         "target": model.target_.to_dict(),
         "labels": None if model._label_type is None else model._label_type.str,
@@ -131,6 +132,20 @@ def _content(model: Any) -> dict[str, Any]:
         "features": int(model.n_features_in_),
         **model._state(),
     }
+
+
+def _setting(value: Any) -> Any:
+    """A setting as plain data; a metric by its own settings."""
+    if isinstance(value, Metric):
+        return {"@": "metric", "of": [[name, plain(v)] for name, v in value.get_params().items()]}
+    return plain(value)
+
+
+def _revived(value: Any) -> Any:
+    """The setting that `_setting` wrote."""
+    if isinstance(value, Mapping) and value.get("@") == "metric":
+        return Metric(**{str(name): revived(v) for name, v in value["of"]})
+    return revived(value)
 
 
 def _checked(raw: bytes, place: Path) -> dict[str, Any]:
@@ -207,6 +222,8 @@ _KINDS = {
     "Prototype": ("prototypes.Prototype", "row_estimators.PrototypeClassifier"),
     "Tree": ("tree.ClassTree", "tree_estimators.TreeClassifier"),
     "RegressionTree": ("tree.NumberTree", "tree_estimators.TreeRegressor"),
+    "Neighbors": ("neighbors.ClassNeighbors", "neighbor_estimators.NeighborsClassifier"),
+    "NeighborsRegression": ("neighbors.NumberNeighbors", "neighbor_estimators.NeighborsRegressor"),
     "Rules": ("rules.RuleList", "tree_estimators.RuleClassifier"),
 }
 
@@ -229,7 +246,7 @@ def _class_of(kind: Any, *, plain: bool) -> Any:
 
 
 def _build(content: Mapping[str, Any], plain: bool) -> Any:
-    model = _class_of(content["kind"], plain=plain)(**{name: revived(v) for name, v in content["settings"].items()})
+    model = _class_of(content["kind"], plain=plain)(**{name: _revived(v) for name, v in content["settings"].items()})
     model.schema_ = Schema.from_dict(content["schema"])
     model.target_ = attribute_from(content["target"])
     model._label_type = None if content["labels"] is None else np.dtype(str(content["labels"]))

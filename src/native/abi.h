@@ -101,6 +101,62 @@ struct LeftOut {
     double n, mean, m2, spread, middle;
 };
 
+// One side of distances: numbers (rows, numbers), and a column of codes for each name; their words are those of
+// countwise/_kernels/reference_neighbors.py.
+struct PairRows {
+    const double* numbers;
+    const Column* codes;
+    std::size_t rows;
+};
+
+// What two codes add: a cost if they are not equal, or what a table says.
+struct PairTable {
+    const double* cells;  // or a null pointer
+    std::size_t width;
+    double cost;
+};
+
+struct PairLaw {
+    std::size_t numbers, codes;
+    const double* factors;
+    const double* absent;
+    const PairTable* tables;
+    const std::int64_t* known;  // (codes, 2)
+    const double* shares;       // or a null pointer
+    double nothing, p;
+};
+
+// Rows in the leaves of a tree. Slots are rows in the order of the leaves, each leaf filled up to whole groups; a group
+// has its numbers side by side, centered and scaled, and so the low bytes of its codes.
+constexpr std::size_t pair_group = 32;
+struct Planted {
+    const std::uint32_t* rows;   // the row of each slot; 2^32 - 1 for none
+    const double* numbers;       // (slots, numbers)
+    const std::uint32_t* codes;  // (slots, codes)
+    const float* lanes;          // (groups, numbers, 32)
+    const std::uint8_t* bytes;   // (groups, codes, 32)
+    const double* centers;       // (numbers,)
+    const double* extents;       // (numbers,): the largest of `lanes`, without its sign
+    const std::uint8_t* gaps;    // (numbers + codes,): whether any row lacks it
+    std::size_t numbers_count, codes_count;
+    // nodes: the children (-1 for a leaf), the groups of a leaf, and what is in them
+    const std::int32_t* children;       // (nodes, 2)
+    const std::int64_t* groups;         // (nodes, 2)
+    const double* boxes;                // (nodes, numbers, 2)
+    const std::uint8_t* lacking;        // (nodes, numbers + codes)
+    const std::uint64_t* sets;          // (nodes, codes, 4): which low bytes there are
+};
+
+// A query, and who is told of rows that may be near: it answers with the sum that others must not exceed.
+struct PairQuery {
+    const double* numbers;
+    const std::uint32_t* codes;
+    std::int64_t skip;
+    double bound;
+    double (*offer)(void* to, double sum, std::uint32_t row);
+    void* to;
+};
+
 // What the nodes of a tree ask, as six arrays; their words are those of countwise/_kernels/reference_trees.py.
 struct Tests {
     const std::int32_t* attribute;
@@ -339,6 +395,12 @@ struct Kernels {
                       std::size_t n_bins, Criterion criterion, double least, std::int64_t* places, double* gains);
     void (*branch_gains)(const void* table, Type type, std::size_t nodes, std::size_t n_cells, std::size_t width,
                          std::size_t n_values, Criterion criterion, double least, double* gains);
+    void (*pair_sums)(const PairRows& queries, const PairRows& rows, const PairLaw& law, double* sums);
+    void (*search)(const Planted& planted, const PairLaw& law, const PairQuery& query);
+    // Strings as code points one after the other, and where each begins.
+    void (*edit_distances)(const std::uint32_t* letters, const std::int64_t* starts, std::size_t n,
+                           const std::uint32_t* other_letters, const std::int64_t* other_starts,
+                           std::size_t n_others, std::uint32_t* out);
 };
 
 }  // namespace countwise

@@ -62,6 +62,9 @@ const Kernels kernels = {
     sum_entries,
     best_bins,
     branch_gains,
+    pair_sums,
+    search,
+    edit_distances,
 };
 
 }  // namespace countwise::COUNTWISE_LEVEL

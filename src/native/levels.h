@@ -92,5 +92,9 @@ void best_bins(const void* table, Type type, size_t nodes, size_t n_cells, size_
                Criterion criterion, double least, int64_t* places, double* gains);
 void branch_gains(const void* table, Type type, size_t nodes, size_t n_cells, size_t width, size_t n_values,
                   Criterion criterion, double least, double* gains);
+void pair_sums(const PairRows& queries, const PairRows& rows, const PairLaw& law, double* sums);
+void search(const Planted& planted, const PairLaw& law, const PairQuery& query);
+void edit_distances(const uint32_t* letters, const int64_t* starts, size_t n, const uint32_t* other_letters,
+                    const int64_t* other_starts, size_t n_others, uint32_t* out);
 
 }  // namespace countwise::COUNTWISE_LEVEL

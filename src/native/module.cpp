@@ -219,4 +219,5 @@ NB_MODULE(_native, m) {
     define_thresholds(m);
     define_bins(m);
     define_binning(m);
+    define_neighbors(m);
 }

@@ -28,5 +28,6 @@ void define_paths(nb::module_& m);
 void define_thresholds(nb::module_& m);
 void define_bins(nb::module_& m);
 void define_binning(nb::module_& m);
+void define_neighbors(nb::module_& m);
 
 }  // namespace countwise

@@ -17,10 +17,13 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from countwise._kernels.pair_rows import PairLaw, PairRows
 from countwise._kernels.threads import over_blocks, over_items, thread_count
 
 __all__ = [
     "LEVEL",
+    "PairLaw",
+    "PairRows",
     "add_gaussian",
     "add_linear",
     "add_lookup",
@@ -43,6 +46,7 @@ __all__ = [
     "csr_add",
     "csr_class_sums",
     "cut_codes",
+    "edit_distances",
     "encode_columns",
     "factorize_objects",
     "find_infinity",
@@ -57,11 +61,14 @@ __all__ = [
     "mark_columns",
     "mdl_cuts",
     "merge_sets",
+    "nearest",
     "normalize",
     "over_blocks",
     "over_items",
     "pair_counts",
+    "pair_sums",
     "part_entries",
+    "plant",
     "presort",
     "product_boxes",
     "product_log_sums",
@@ -132,6 +139,7 @@ count_right = _chosen.count_right
 csr_add = _chosen.csr_add
 csr_class_sums = _chosen.csr_class_sums
 cut_codes = _chosen.cut_codes
+edit_distances = _chosen.edit_distances
 encode_columns = _chosen.encode_columns
 factorize_objects = _chosen.factorize_objects
 find_infinity = _chosen.find_infinity
@@ -146,9 +154,12 @@ kmeans_1d = _chosen.kmeans_1d
 mark_columns = _chosen.mark_columns
 mdl_cuts = _chosen.mdl_cuts
 merge_sets = _chosen.merge_sets
+nearest = _chosen.nearest
 normalize = _chosen.normalize
 pair_counts = _chosen.pair_counts
+pair_sums = _chosen.pair_sums
 part_entries = _chosen.part_entries
+plant = _chosen.plant
 presort = _chosen.presort
 product_boxes = _chosen.product_boxes
 product_log_sums = _chosen.product_log_sums

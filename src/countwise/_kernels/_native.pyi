@@ -69,6 +69,9 @@ from countwise._kernels.reference import (
     cut_codes as cut_codes,
 )
 from countwise._kernels.reference import (
+    edit_distances as edit_distances,
+)
+from countwise._kernels.reference import (
     encode_columns as encode_columns,
 )
 from countwise._kernels.reference import (
@@ -111,13 +114,22 @@ from countwise._kernels.reference import (
     merge_sets as merge_sets,
 )
 from countwise._kernels.reference import (
+    nearest as nearest,
+)
+from countwise._kernels.reference import (
     normalize as normalize,
 )
 from countwise._kernels.reference import (
     pair_counts as pair_counts,
 )
 from countwise._kernels.reference import (
+    pair_sums as pair_sums,
+)
+from countwise._kernels.reference import (
     part_entries as part_entries,
+)
+from countwise._kernels.reference import (
+    plant as plant,
 )
 from countwise._kernels.reference import (
     presort as presort,

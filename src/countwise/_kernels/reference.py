@@ -89,6 +89,18 @@ from countwise._kernels.reference_gauss import (
 from countwise._kernels.reference_gauss import (
     gauss_loo_log_sums as gauss_loo_log_sums,
 )
+from countwise._kernels.reference_neighbors import (
+    edit_distances as edit_distances,
+)
+from countwise._kernels.reference_neighbors import (
+    nearest as nearest,
+)
+from countwise._kernels.reference_neighbors import (
+    pair_sums as pair_sums,
+)
+from countwise._kernels.reference_neighbors import (
+    plant as plant,
+)
 from countwise._kernels.reference_pairs import (
     count_right as count_right,
 )

@@ -14,6 +14,7 @@ from countwise.measures.counts import (
     gini,
     gini_gain,
     mutual_information,
+    mvdm,
     pmi,
     symmetrical_uncertainty,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "information_of_values",
     "leave_one_out_score",
     "mutual_information",
+    "mvdm",
     "pmi",
     "pooled_rare",
     "sd_reduction",

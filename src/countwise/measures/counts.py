@@ -15,6 +15,7 @@ __all__ = [
     "gini_gain",
     "log2",
     "mutual_information",
+    "mvdm",
     "pmi",
     "symmetrical_uncertainty",
 ]
@@ -228,3 +229,38 @@ def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
     if n.ndim == 2:
         return float(statistic), int(freedom), float(p_value)
     return statistic, freedom, p_value
+
+
+def mvdm(counts: NDArray[Any], power: float = 1.0) -> NDArray[np.float64]:
+    """How differently the classes are spread among the rows of each two values (004).
+
+    .. math:: d(v, w) = Σ_c |P(c | v) - P(c | w)|^k
+
+    Parameters
+    ----------
+    counts : ndarray, shape (values, classes)
+        One table.
+    power : float, default=1
+        The k of the formula.
+
+    Returns
+    -------
+    ndarray, shape (values, values)
+        NaN for a value that no row has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.measures import mvdm
+    >>> mvdm(np.array([[2, 2], [0, 4], [1, 1]]))  # cheat by marital status: single, married, divorced
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    total = n.sum(axis=1, keepdims=True)
+    shares = np.divide(n, total, out=np.full_like(n, np.nan), where=total > 0)
+    gaps = np.zeros((len(n), len(n)))
+    for c in range(n.shape[1]):  # class by class: no table of values by values by classes
+        gaps += np.abs(shares[:, c, None] - shares[:, c]) ** power
+    return gaps

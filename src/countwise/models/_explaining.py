@@ -9,25 +9,14 @@ import numpy as np
 
 from countwise.attributes import Nominal
 from countwise.bags import Text
-from countwise.errors import OptionError, TableError, listed
-from countwise.frames import Coded, Frame, is_missing
+from countwise.cells import cell_of, row_of, shown_cell
+from countwise.errors import listed
+from countwise.frames import Frame
 from countwise.table import Table
 from countwise.vectors import Vector
 from countwise.working import Section, Step, Working
-from countwise.working.numbers import number
 
-__all__ = ["Explaining", "row_of"]
-
-_LONGEST = 60  # letters of a value in a working
-
-
-def row_of(frame: Frame, row: Any) -> int:
-    """The number of a row, counted from the end if it is negative."""
-    if not isinstance(row, int | np.integer):
-        raise OptionError(f"row must be a whole number, not {row!r}.")
-    if not -frame.n_rows <= row < frame.n_rows:
-        raise TableError(f"There is no row {row}: the table has {frame.n_rows}.")
-    return int(row % frame.n_rows)
+__all__ = ["Explaining"]
 
 
 class Explaining:
@@ -72,7 +61,7 @@ class Explaining:
             posterior=tuple(posterior[0].tolist()),
             chosen=int(np.argmax(posterior[0])),
             notes=tuple(notes),
-            given={name: _shown(column) for name, column in one.columns.items()},
+            given={name: shown_cell(column) for name, column in one.columns.items()},
         )
         sections = tuple(self._sections(table, working))
         return replace(working, sections=sections) if sections else working
@@ -86,13 +75,13 @@ class Explaining:
         steps: list[Step] = []
         notes: list[str] = []
         for part in self.parts_:  # type: ignore[attr-defined]
-            shown = _shown(one.columns[part.columns[0]]) if part.how == "same" and part.columns else ""
+            shown = shown_cell(one.columns[part.columns[0]]) if part.how == "same" and part.columns else ""
             density = self.densities_[part.key]  # type: ignore[attr-defined]
             if part.how in ("positive", "missing"):
                 shown = density.label(table[part.key], 0)
             steps += _unseen_marked(density.steps(part.key, table[part.key], shown), part, table, one)
             if isinstance(part.of, Text):
-                unknown = part.of.unknown(_cell(one.columns[part.key]) or "")
+                unknown = part.of.unknown(cell_of(one.columns[part.key]) or "")
                 if unknown:
                     notes.append(f"{listed(unknown)} in {part.key!r}: never seen in training, left out.")
         return steps, notes
@@ -104,25 +93,4 @@ def _unseen_marked(steps: list[Step], part: Any, table: Table, one: Frame) -> li
         return steps
     odd = {a.name: a for a in part.of.attributes if isinstance(a, Nominal) and int(table[a.name][0]) == a.unseen}
     marked = [s for s in steps if s.attribute.partition("=")[0] not in odd]
-    return marked + [Step(name, _shown(one.columns[name]), (), "never seen") for name in odd]
-
-
-def _cell(column: Any) -> Any:
-    """The single cell of a one-row column; None if it is missing."""
-    if isinstance(column, Coded):
-        code = int(column.codes[0])
-        return None if code < 0 else column.categories[code]
-    if not isinstance(column, np.ndarray) or is_missing(column[0]):
-        return None
-    return column[0]
-
-
-def _shown(column: Any) -> str:
-    """A one-row column as a person would write it, on one line; nothing if it is missing."""
-    cell = _cell(column)
-    if cell is None:
-        return ""
-    if isinstance(cell, float | np.floating):
-        return number(float(cell))
-    text = " ".join(str(cell).split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return marked + [Step(name, shown_cell(one.columns[name]), (), "never seen") for name in odd]

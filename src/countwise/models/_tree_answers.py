@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.models._explaining import row_of
+from countwise.cells import row_of
 from countwise.models._tree_base import TreeModel, check_number
 from countwise.models._tree_working import Telling
 from countwise.trees.criteria import Criterion

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.cells import row_of
 from countwise.columns import refuse_infinity
 from countwise.conditionals._bumps import Bumps
 from countwise.conditionals.parzen import Parzen, ParzenLaw, kernel_of, written
@@ -18,7 +19,7 @@ from countwise.frames import Coded, Frame
 from countwise.learning import Tallying
 from countwise.models._bayes import Bayes
 from countwise.models._bump_shares import by_columns, carriers, columns_of
-from countwise.models._explaining import Explaining, row_of
+from countwise.models._explaining import Explaining
 from countwise.outputs import dense, library_of, rebuilt
 from countwise.parts import Part, derive, numbers_and_names, whole_row
 from countwise.schema import Schema

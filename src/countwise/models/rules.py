@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Nominal
+from countwise.cells import row_of
 from countwise.conditionals import smoothing_of
 from countwise.errors import OptionError, check_settings
-from countwise.models._explaining import row_of
 from countwise.models._tree_base import TreeModel, check_number
 from countwise.models._tree_pruning import between, held_out_weights
 from countwise.models.tree import ClassTree

@@ -1,0 +1,129 @@
+"""The search: the nearest rows of each of some rows, exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels, progress
+from countwise.distances.laid import Laid, Law
+
+__all__ = ["Found", "Search"]
+
+Floats = NDArray[np.float64]
+_BLOCK = 256  # queries a piece of work
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """The nearest rows of each query.
+
+    Parameters
+    ----------
+    starts : ndarray, shape (queries + 1,)
+        Where the rows of each query begin.
+    ids : ndarray
+        The rows, the nearest first; of equally near ones those that stand first.
+    distances : ndarray
+        Of these.
+    """
+
+    starts: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    distances: Floats
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many rows each query has."""
+        return np.diff(self.starts)
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The query of each row that was found."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
+
+    def counted(self, own: Floats, k: float) -> Floats:
+        """The weight with which each row counts: its own, but of the last only what is left of k."""
+        if k == np.inf:
+            return own
+        total = np.concatenate([[0.0], np.cumsum(own)])
+        before = total[:-1] - total[self.starts[self.owner]]
+        return np.minimum(own, np.maximum(k - before, 0.0))
+
+
+class Search:
+    """Rows to be searched.
+
+    Parameters
+    ----------
+    law : Law
+        The distance.
+    rows : Laid
+        The rows; of equally near ones those that stand first are found first.
+    weights : ndarray or None
+        Of the rows; None is 1 for each.
+    """
+
+    def __init__(self, law: Law, rows: Laid, weights: Floats | None = None) -> None:
+        self.law, self.rows = law, rows
+        self.weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        self._planted: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_planted": None}  # it is made anew when it is needed
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def nearest(
+        self,
+        queries: Laid,
+        k: float,
+        radius: float = np.inf,
+        *,
+        weighted: bool = True,
+        skip: NDArray[np.int64] | None = None,
+    ) -> Found:
+        """The nearest rows of each query.
+
+        Parameters
+        ----------
+        queries : Laid
+            Rows to compare with.
+        k : float
+            Rows are taken until their weights reach this; infinity for all within the radius.
+        radius : float
+            No row further away is taken.
+        weighted : bool, default=True
+            Whether weights count; else each row is 1.
+        skip : ndarray, optional
+            A row that each query must not find; -1 for none.
+
+        Returns
+        -------
+        Found
+        """
+        limit = np.inf if radius == np.inf else self.law.power(radius) * (1 + 4e-16)
+        weights = self.weights if weighted else None
+        report = progress.current()
+        parts: list[Any] = []
+        for start, stop in self.law.blocks(queries, self.rows):
+            left, right, law = self.law.between(queries.slice(start, stop), self.rows)
+            if self._planted is None:
+                self._planted = _kernels.plant(right, law)
+
+            def work(a: int, b: int, at: int = start, both: Any = (left, right, law)) -> Any:
+                mine, theirs, between = both
+                part = _kernels.PairRows(mine.numbers[a:b], [codes[a:b] for codes in mine.codes])
+                not_this = None if skip is None else skip[at + a : at + b]
+                return _kernels.nearest(part, theirs, between, k, limit, weights, not_this, self._planted)
+
+            threads = 1 if (stop - start) * len(self) < 1 << 18 else None
+            parts += _kernels.over_blocks(stop - start, _BLOCK, work, threads=threads, progress=report)
+        sizes = np.concatenate([[0], *(np.diff(part[0]) for part in parts)])
+        ids = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
+        sums = np.concatenate([np.empty(0), *(part[2] for part in parts)])
+        return Found(np.cumsum(sizes), ids, self.law.root(sums))

@@ -1,0 +1,297 @@
+"""Nearest neighbors (004): the classes, or the mean, of the training rows that are most like a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.cells import one_row
+from countwise.distances.search import Found
+from countwise.errors import OptionError
+from countwise.frames import Frame
+from countwise.models._neighbor_base import BLOCK, InstanceModel
+from countwise.models._neighbor_choice import choice_of_k
+from countwise.models._neighbor_working import NeighborTelling
+from countwise.models._votes import WEIGHTS, nearness
+from countwise.working import Account, Grid
+from countwise.working.numbers import number, percent
+
+__all__ = ["ClassNeighbors", "NumberNeighbors"]
+
+Floats = NDArray[np.float64]
+
+
+class NeighborModel(InstanceModel):
+    """What neighbors for classes and for numbers have in common."""
+
+    n_neighbors: Any
+    max_neighbors: int
+    radius: float | None
+    weights: Any
+    n_neighbors_: int
+    choice_: Grid
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        k = self.n_neighbors
+        whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
+        if not (whole and k >= 1) and not (isinstance(k, str) and k == "loo"):
+            raise OptionError(f"n_neighbors must be a whole number, 1 or more, or 'loo', not {k!r}.")
+        if not isinstance(self.max_neighbors, int | np.integer) or self.max_neighbors < 1:
+            raise OptionError(f"max_neighbors must be a whole number, 1 or more, not {self.max_neighbors!r}.")
+        if self.radius is not None and not (isinstance(self.radius, int | float | np.number) and self.radius >= 0):
+            raise OptionError(f"radius must be 0 or more, or None, not {self.radius!r}.")
+        if not callable(self.weights) and self.weights not in WEIGHTS:
+            raise OptionError(
+                f"weights={self.weights!r} is unknown.", hint="give 'uniform', 'distance', 'squared' or a function."
+            )
+
+    def _learn(self) -> None:
+        self._open_search()
+        self._describe()
+        if self.n_neighbors == "loo":
+            self.choice_ = choice_of_k(self)
+            scores = np.array(self.choice_["score"])
+            self.n_neighbors_ = int(self.choice_["k"][int(np.argmax(scores >= scores.max() - 1e-12))])
+        else:
+            self.n_neighbors_ = int(self.n_neighbors)
+
+    def _describe(self) -> None:
+        """What is told where there is no neighbor."""
+        raise NotImplementedError
+
+    def _k(self) -> int:
+        return min(self.n_neighbors_, len(self._search))
+
+    def _found(self, frame: Frame, start: int, stop: int) -> Found:
+        """The neighbors of some rows; none of a row of which nothing is known."""
+        laid = self._laid(frame, start, stop)
+        k, radius = (float(self.n_neighbors_), np.inf) if self.radius is None else (np.inf, float(self.radius))
+        found = self._search.nearest(laid, k, radius)
+        return _without(found, laid.unknown(self.metric_.law_))
+
+    def _in_blocks(self, X: Any) -> Iterator[Found]:
+        frame = self._open(X)
+        for start in range(0, frame.n_rows, BLOCK):
+            yield self._found(frame, start, min(start + BLOCK, frame.n_rows))
+
+    def explain(self, X: Any, *, row: int = 0) -> Account:
+        """The neighbors of one row, how far each is, and what each attribute adds to the distance of the nearest.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+        row : int, default=0
+            Which row.
+
+        Returns
+        -------
+        Account
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier, samples
+        >>> weather = samples.load("weather")
+        >>> model = NeighborsClassifier(3).fit(weather.frame, "play")
+        >>> print(model.explain([{"outlook": "sunny", "temperature": 66, "humidity": 90, "windy": True}]))
+        play = no, with probability 66.7 %.
+        <BLANKLINE>
+        The 3 nearest rows
+          row  play  distance  vote  outlook  temperature  humidity  windy
+          1    no    0.666667  1     sunny    80           90        True
+          10   yes   0.774536  1     sunny    75           70        True
+          13   no    1.02846   1     rainy    71           91        True
+          votes: no 2, yes 1, of 3
+        <BLANKLINE>
+        Why row 1 is 0.666667 away
+          attribute    row    other  distance         d         d²
+          outlook      sunny  sunny  equal or not     0         0
+          temperature  66     80     difference / 21  0.666667  0.444444
+          humidity     90     90     difference / 31  0         0
+          windy        True   True   equal or not     0         0
+          sum 0.444444; its root is the distance
+        """
+        frame = one_row(self._open(X), row)
+        return NeighborTelling(self, frame, self._laid(frame, 0, 1), self._found(frame, 0, 1)).account()
+
+    def _counted(self, found: Found) -> Floats:
+        """The votes of neighbors: their weights, by their distances."""
+        own = self._search.weights
+        k = float(self.n_neighbors_) if self.radius is None else np.inf
+        return found.counted(np.ones(len(found.ids)) if own is None else own[found.ids], k) * nearness(
+            self.weights, found
+        )
+
+    def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
+        """How good the answers to rows are of which is known what should be told."""
+        raise NotImplementedError
+
+
+def _without(found: Found, unknown: NDArray[np.bool_]) -> Found:
+    """The same, but some queries have found nothing."""
+    if not unknown.any():
+        return found
+    kept = ~unknown[found.owner]
+    sizes = np.where(unknown, 0, found.sizes)
+    return Found(np.concatenate([[0], np.cumsum(sizes)]), found.ids[kept], found.distances[kept])
+
+
+class ClassNeighbors(NeighborModel):
+    """Nearest neighbors of classes; see `NeighborsClassifier`."""
+
+    _numbers = False
+    classes_: NDArray[Any]
+    prior_: Floats
+
+    def __init__(
+        self,
+        n_neighbors: Any = 5,
+        *,
+        weights: Any = "uniform",
+        metric: Any = None,
+        radius: float | None = None,
+        max_neighbors: int = 30,
+        types: Any = None,
+        categorical_features: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.metric = metric
+        self.radius = radius
+        self.max_neighbors = max_neighbors
+        self.types = types
+        self.categorical_features = categorical_features
+
+    def _describe(self) -> None:
+        self.classes_ = self.target_.labels(self._label_type)
+        counts = np.bincount(self._told, weights=self._weights, minlength=len(self.classes_)).astype(np.float64)
+        self.class_count_ = counts
+        self.prior_ = counts / counts.sum()
+
+    def votes(self, found: Found, counted: Floats | None = None) -> Floats:
+        """The votes for each class, (queries, classes)."""
+        n, k = len(found.starts) - 1, len(self.classes_)
+        cells = found.owner * k + self._told[found.ids]
+        counted = self._counted(found) if counted is None else counted
+        return np.asarray(np.bincount(cells, weights=counted, minlength=n * k).reshape(n, k), dtype=np.float64)
+
+    def _shares(self, found: Found, counted: Floats | None = None) -> Floats:
+        votes = self.votes(found, counted)
+        total = votes.sum(axis=1, keepdims=True)
+        return np.where(total > 0, votes / np.where(total > 0, total, 1.0), self.prior_)
+
+    def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
+        return np.asarray(self._best(found, counted) == told, dtype=np.float64)
+
+    def _best(self, found: Found, counted: Floats | None = None) -> NDArray[np.intp]:
+        """The class with most votes; of equals the one that has the nearest row, then the first."""
+        shares = self._shares(found, counted).round(12)
+        tied = shares >= shares.max(axis=1, keepdims=True)
+        best = np.argmax(tied, axis=1)
+        several = np.flatnonzero(tied.sum(axis=1) > 1)
+        for i in several.tolist():
+            part = slice(found.starts[i], found.starts[i + 1])
+            among = tied[i][self._told[found.ids[part]]]
+            if among.any():  # they stand in the order of distance, then class
+                best[i] = self._told[found.ids[part]][int(np.argmax(among))]
+        return np.asarray(best)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | row): the classes' shares of the votes; the prior where there is no neighbor.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+        """
+        return np.concatenate([self._shares(found) for found in self._in_blocks(X)])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with most votes; of equals the one with the nearest row, then the first of `classes_`.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        self._check_fitted()
+        return self.classes_[np.concatenate([self._best(found) for found in self._in_blocks(X)])]
+
+    def _answer(self, found: Found) -> tuple[str, float, dict[Any, float]]:
+        """The answer to a single row in words, its probability, and all of them."""
+        p = self._shares(found)[0]
+        best = int(self._best(found)[0])
+        sure = percent(float(p[best]), certain=float(p[best]) == 1.0)
+        told = f"{self.target_.name} = {self.classes_[best]}, with probability {sure}."
+        return told, float(p[best]), dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
+
+
+class NumberNeighbors(NeighborModel):
+    """Nearest neighbors of numbers; see `NeighborsRegressor`."""
+
+    _numbers = True
+
+    def __init__(
+        self,
+        n_neighbors: Any = 5,
+        *,
+        weights: Any = "uniform",
+        metric: Any = None,
+        radius: float | None = None,
+        max_neighbors: int = 30,
+        types: Any = None,
+        categorical_features: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.metric = metric
+        self.radius = radius
+        self.max_neighbors = max_neighbors
+        self.types = types
+        self.categorical_features = categorical_features
+
+    def _describe(self) -> None:
+        self.mean_ = float(np.average(self._told, weights=self._weights))
+
+    def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
+        return -((self._means(found, counted) - told) ** 2)
+
+    def _means(self, found: Found, counted: Floats | None = None) -> Floats:
+        """The mean of the neighbors; that of all rows where there is none."""
+        counted = self._counted(found) if counted is None else counted
+        owner, n = found.owner, len(found.starts) - 1
+        total = np.bincount(owner, weights=counted, minlength=n)
+        center = self.mean_  # so that numbers far from 0 keep their digits
+        sums = np.bincount(owner, weights=counted * (self._told[found.ids] - center), minlength=n)
+        return np.where(total > 0, center + sums / np.where(total > 0, total, 1.0), center)
+
+    def predict(self, X: Any) -> Floats:
+        """The mean of the neighbors, weighed by nearness if so set; that of all rows where there is none.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        self._check_fitted()
+        return np.concatenate([self._means(found) for found in self._in_blocks(X)])
+
+    def _answer(self, found: Found) -> tuple[str, float, None]:
+        value = float(self._means(found)[0])
+        return f"{self.target_.name} = {number(value)}.", value, None

@@ -1,0 +1,49 @@
+// The sum of what the cells of two rows add, carried in twice the precision of a double.
+#pragma once
+#include "simd.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+COUNTWISE_INLINE double power_of(double gap, double p) {
+    if (p == 2.0) return gap * gap;
+    if (p == 1.0 || std::isinf(p)) return gap;
+    return std::pow(gap, p);
+}
+
+COUNTWISE_INLINE double smaller_gap(double a, double b) { return a < b ? a : b; }
+
+// Adds one number after the other, with what each addition loses; or keeps the largest.
+class PairSum {
+public:
+    explicit PairSum(const PairLaw& law) : law_(law), largest_(std::isinf(law.p)) {}
+    void add(double x) {
+        if (largest_) {
+            total_ = total_ < x ? x : total_;
+            return;
+        }
+        const double high = total_ + x, part = high - total_;
+        rest_ += (total_ - (high - part)) + (x - part);
+        total_ = high;
+    }
+    void there(std::size_t j) { present_ += law_.shares[j]; }
+    double value(double whole) const {
+        const double sum = std::isfinite(total_) ? total_ + rest_ : total_;
+        if (law_.shares == nullptr) return sum;
+        if (!(present_ > 0.0)) return law_.nothing;
+        return largest_ ? sum : sum * (whole / present_);
+    }
+
+private:
+    const PairLaw& law_;
+    const bool largest_;
+    double total_ = 0.0, rest_ = 0.0, present_ = 0.0;
+};
+
+inline double sum_of_shares(const PairLaw& law) {
+    double whole = 0.0;
+    if (law.shares != nullptr)
+        for (size_t j = 0; j < law.numbers + law.codes; ++j) whole += law.shares[j];
+    return whole;
+}
+
+}  // namespace countwise::COUNTWISE_LEVEL
