@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from countwise.modelfile import load, save
     from countwise.models.estimators import NaiveBayesClassifier
     from countwise.models.logistic import LogisticForm
-    from countwise.models.neighbor_estimators import NeighborsClassifier, NeighborsRegressor
+    from countwise.models.neighbor_estimators import (
+        InstanceSelector,
+        NeighborsClassifier,
+        NeighborsRegressor,
+        PEBLSClassifier,
+        RoteClassifier,
+    )
     from countwise.models.row_estimators import (
         DiscriminantClassifier,
         ParzenClassifier,
@@ -58,6 +64,7 @@ __all__ = [
     "EmbeddedSelector",
     "FilterSelector",
     "Gaussian",
+    "InstanceSelector",
     "Kernel",
     "LogisticForm",
     "MEstimate",
@@ -71,11 +78,13 @@ __all__ = [
     "Numeric",
     "NumericEncoder",
     "Ordinal",
+    "PEBLSClassifier",
     "ParzenClassifier",
     "ParzenDensity",
     "Poisson",
     "PrototypeClassifier",
     "Ranges",
+    "RoteClassifier",
     "Rows",
     "RuleClassifier",
     "Scatter",
@@ -109,7 +118,9 @@ _HOMES = {
     "countwise.modelfile": ("load", "save"),
     "countwise.models.estimators": ("NaiveBayesClassifier",),
     "countwise.models.logistic": ("LogisticForm",),
-    "countwise.models.neighbor_estimators": ("NeighborsClassifier", "NeighborsRegressor"),
+    "countwise.models.neighbor_estimators": (
+        "InstanceSelector", "NeighborsClassifier", "NeighborsRegressor", "PEBLSClassifier", "RoteClassifier",
+    ),
     "countwise.models.row_estimators": (
         "DiscriminantClassifier", "ParzenClassifier", "ParzenDensity", "PrototypeClassifier",
     ),

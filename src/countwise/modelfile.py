@@ -224,6 +224,8 @@ _KINDS = {
     "RegressionTree": ("tree.NumberTree", "tree_estimators.TreeRegressor"),
     "Neighbors": ("neighbors.ClassNeighbors", "neighbor_estimators.NeighborsClassifier"),
     "NeighborsRegression": ("neighbors.NumberNeighbors", "neighbor_estimators.NeighborsRegressor"),
+    "Exemplars": ("exemplars.Exemplars", "neighbor_estimators.PEBLSClassifier"),
+    "Rote": ("rote.Rote", "neighbor_estimators.RoteClassifier"),
     "Rules": ("rules.RuleList", "tree_estimators.RuleClassifier"),
 }
 

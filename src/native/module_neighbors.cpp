@@ -129,9 +129,13 @@ struct Near {
 // The nearest rows so far, until their weights reach k.
 class Nearest {
 public:
-    Nearest(double k, double limit, const double* weights) : k_(k), limit_(limit), weights_(weights) {}
+    Nearest(double k, double limit, const double* weights, const double* penalties, bool ties)
+        : k_(k), limit_(limit), weights_(weights), penalties_(penalties), ties_(ties) {}
     void clear() { heap_.clear(), total_ = 0.0; }
-    static double offer(void* to, double sum, std::uint32_t row) { return static_cast<Nearest*>(to)->take({sum, row}); }
+    static double offer(void* to, double sum, std::uint32_t row) {
+        Nearest& self = *static_cast<Nearest*>(to);
+        return self.take({self.penalties_ == nullptr ? sum : sum * self.penalties_[row], row});
+    }
     double bound() const { return full() ? std::min(limit_, heap_.front().sum) : limit_; }
     std::vector<Near>& sorted() {
         std::sort(heap_.begin(), heap_.end());
@@ -142,21 +146,46 @@ private:
     bool full() const { return total_ >= k_; }
     double weight(std::uint32_t row) const { return weights_ == nullptr ? 1.0 : weights_[row]; }
     double take(Near near) {
-        if (near.sum > limit_ || (full() && !(near < heap_.front()))) return bound();
+        if (near.sum > limit_ || (full() && !closer(near))) return bound();
+        const bool at_the_end = full() && near.sum == heap_.front().sum;
         heap_.push_back(near);
         if (std::isinf(k_)) return limit_;
         std::push_heap(heap_.begin(), heap_.end());
         total_ += weight(near.row);
-        // The furthest may go as long as the others reach k without it.
+        if (!ties_) trim();
+        else if (!at_the_end) trim_ties();
+        return bound();
+    }
+    bool closer(const Near& near) const { return ties_ ? near.sum <= heap_.front().sum : near < heap_.front(); }
+    // The furthest may go as long as the others reach k without it.
+    void trim() {
         while (total_ - weight(heap_.front().row) >= k_) {
             total_ -= weight(heap_.front().row);
             std::pop_heap(heap_.begin(), heap_.end());
             heap_.pop_back();
         }
-        return bound();
+    }
+    // Equally far ones go together, or stay.
+    void trim_ties() {
+        while (full()) {
+            const double sum = heap_.front().sum;
+            std::size_t end = heap_.size();
+            double left = total_;
+            while (end > 0 && heap_.front().sum == sum) {
+                left -= weight(heap_.front().row);
+                std::pop_heap(heap_.begin(), heap_.begin() + static_cast<std::ptrdiff_t>(end));
+                --end;
+            }
+            if (end == 0 || left < k_) {
+                while (end < heap_.size()) std::push_heap(heap_.begin(), heap_.begin() + static_cast<std::ptrdiff_t>(++end));
+                return;
+            }
+            heap_.resize(end), total_ = left;
+        }
     }
     const double k_, limit_;
-    const double* weights_;
+    const double *weights_, *penalties_;
+    const bool ties_;
     std::vector<Near> heap_;
     double total_ = 0.0;
 };
@@ -169,12 +198,14 @@ Tree* plant(nb::handle rows, nb::handle law) {
 }
 
 nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle law, double k, double limit, nb::handle weights,
-                  nb::handle skip, nb::object planted) {
+                  nb::handle skip, nb::object planted, nb::handle penalties, bool ties) {
     const Law given(law);
     const Side left(queries, "queries"), right(rows, "rows");
     given.check(left, "queries", 0);
     given.check(right, "rows", 1);
-    const RowWeights weight(weights, right.rows());
+    const RowWeights weight(weights, right.rows()), penalty(penalties, right.rows());
+    for (std::size_t i = 0; penalty.data() != nullptr && i < right.rows(); ++i)
+        if (!(penalty.data()[i] >= 1.0)) refuse_value("a penalty is below 1");
     std::vector<Array> skips;
     if (!skip.is_none()) {
         skips.push_back(Array(skip, "skip"));
@@ -197,7 +228,7 @@ nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle law, double k,
         const Planted in = tree->planted();
         const PairRows from = left.data();
         std::vector<std::uint32_t> codes(given.data().codes + 1);
-        Nearest near(k, limit, weight.data());
+        Nearest near(k, limit, weight.data(), penalty.data(), ties);
         for (std::size_t i = 0; i < left.rows(); ++i) {
             for (std::size_t j = 0; j < given.data().codes; ++j) codes[j] = left.code(j, i);
             near.clear();
@@ -265,7 +296,7 @@ void define_neighbors(nb::module_& m) {
     m.def("pair_sums", &pair_sums, "queries"_a, "rows"_a, "law"_a);
     m.def("plant", &plant, "rows"_a, "law"_a, nb::rv_policy::take_ownership);
     m.def("nearest", &nearest, "queries"_a, "rows"_a, "law"_a, "k"_a, "limit"_a, "weights"_a.none(), "skip"_a.none(),
-          "planted"_a.none() = nb::none());
+          "planted"_a.none() = nb::none(), "penalties"_a.none() = nb::none(), "ties"_a = false);
     m.def("edit_distances", &edit_distances, "letters"_a, "starts"_a, "other_letters"_a, "other_starts"_a,
           "out"_a);
 }

@@ -103,6 +103,8 @@ def nearest(
     weights: Floats | None,
     skip: Array | None,
     planted: Any = None,
+    penalties: Floats | None = None,
+    ties: bool = False,
 ) -> tuple[Array, Array, Floats]:
     """The nearest rows of each query: those of the least sums, and of equal ones those that come first.
 
@@ -119,6 +121,10 @@ def nearest(
     skip : int64 array (queries,) or None
         A row that is not taken; -1 for none.
     planted : what :func:`plant` made of the rows, or None
+    penalties : float64 array (rows,) or None
+        1 or more: by what the sums of a row are multiplied.
+    ties : bool
+        Whether all rows are taken that are as near as the last one.
 
     Returns
     -------
@@ -130,7 +136,9 @@ def nearest(
         Of these.
     """
     n_queries, n = len(queries.numbers), len(rows.numbers)
-    for name, array, size in (("weights", weights, n), ("skip", skip, n_queries)):
+    if penalties is not None and not (penalties >= 1).all():
+        raise ValueError("a penalty is below 1")
+    for name, array, size in (("weights", weights, n), ("skip", skip, n_queries), ("penalties", penalties, n)):
         if array is not None:
             check_rows(name, len(array), size)
     step = max(1, _CELLS // max(n, 1))
@@ -139,8 +147,10 @@ def nearest(
         part = slice(start, min(start + step, n_queries))
         block = PairRows(queries.numbers[part], [codes[part] for codes in queries.codes])
         table = pair_sums(block, rows, law)
+        if penalties is not None:
+            table *= penalties
         for i, line in enumerate(table):
-            ids = _first(line, k, limit, weights, -1 if skip is None else int(skip[start + i]))
+            ids = _first(line, k, limit, weights, -1 if skip is None else int(skip[start + i]), ties)
             found.append(ids)
             sums.append(line[ids])
             sizes.append(len(ids))
@@ -149,16 +159,17 @@ def nearest(
     return starts, np.concatenate([empty.astype(np.int64), *found]), np.concatenate([empty, *sums])
 
 
-def _first(sums: Floats, k: float, limit: float, weights: Floats | None, skip: int) -> Array:
+def _first(sums: Floats, k: float, limit: float, weights: Floats | None, skip: int, ties: bool) -> Array:
     good = np.flatnonzero(sums <= limit)
     good = good[good != skip]
     order = good[np.argsort(sums[good], kind="stable")]
     if k == np.inf:
         return order
-    if weights is None:
-        return order[: int(np.ceil(k))]
-    before = np.cumsum(weights[order]) - weights[order]
-    return order[before < k]
+    own = np.ones(len(order)) if weights is None else weights[order]
+    taken = int(np.count_nonzero(np.cumsum(own) - own < k))
+    if ties and taken:
+        taken = int(np.searchsorted(sums[order], sums[order[taken - 1]], side="right"))
+    return order[:taken]
 
 
 def _check_pairs(queries: PairRows | None, rows: PairRows, law: PairLaw) -> None:

@@ -43,9 +43,17 @@ class Cells:
 
     def slice(self, start: int, stop: int) -> Cells:
         """Some rows, with only the values that they have."""
-        column = self.column[start:stop]
         if isinstance(self.values, Bag):
             return _texts(self.values.slice(start, stop))
+        return self._of(self.column[start:stop])
+
+    def take(self, rows: NDArray[np.int64]) -> Cells:
+        """Some rows, in the order given, with only the values that they have."""
+        if isinstance(self.values, Bag):
+            return _texts(self.values.take(rows))
+        return self._of(self.column[rows])
+
+    def _of(self, column: NDArray[Any]) -> Cells:
         if self.values is None:
             return Cells(column)
         used, codes = np.unique(column, return_inverse=True)

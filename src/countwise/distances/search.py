@@ -27,13 +27,20 @@ class Found:
         Where the rows of each query begin.
     ids : ndarray
         The rows, the nearest first; of equally near ones those that stand first.
-    distances : ndarray
-        Of these.
+    sums, distances : ndarray
+        The sum of what all attributes add, and the distance.
     """
 
     starts: NDArray[np.int64]
     ids: NDArray[np.int64]
+    sums: Floats
     distances: Floats
+
+    def kept(self, which: NDArray[np.bool_]) -> Found:
+        """Only some of what was found."""
+        sizes = np.bincount(self.owner[which], minlength=len(self.starts) - 1)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return Found(starts, self.ids[which], self.sums[which], self.distances[which])
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -86,6 +93,8 @@ class Search:
         *,
         weighted: bool = True,
         skip: NDArray[np.int64] | None = None,
+        penalties: Floats | None = None,
+        ties: bool = False,
     ) -> Found:
         """The nearest rows of each query.
 
@@ -101,6 +110,10 @@ class Search:
             Whether weights count; else each row is 1.
         skip : ndarray, optional
             A row that each query must not find; -1 for none.
+        penalties : ndarray, optional
+            1 or more for each row: by what its sums are multiplied.
+        ties : bool, default=False
+            Whether all rows are taken that are as near as the last one.
 
         Returns
         -------
@@ -119,11 +132,13 @@ class Search:
                 mine, theirs, between = both
                 part = _kernels.PairRows(mine.numbers[a:b], [codes[a:b] for codes in mine.codes])
                 not_this = None if skip is None else skip[at + a : at + b]
-                return _kernels.nearest(part, theirs, between, k, limit, weights, not_this, self._planted)
+                return _kernels.nearest(
+                    part, theirs, between, k, limit, weights, not_this, self._planted, penalties, ties
+                )
 
             threads = 1 if (stop - start) * len(self) < 1 << 18 else None
             parts += _kernels.over_blocks(stop - start, _BLOCK, work, threads=threads, progress=report)
         sizes = np.concatenate([[0], *(np.diff(part[0]) for part in parts)])
         ids = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
         sums = np.concatenate([np.empty(0), *(part[2] for part in parts)])
-        return Found(np.cumsum(sizes), ids, self.law.root(sums))
+        return Found(np.cumsum(sizes), ids, sums, self.law.root(sums))

@@ -222,7 +222,7 @@ class InstanceModel(Fitting):
         pieces = [slice(found.starts[i], found.starts[i + 1]) for i in back]
         starts = np.concatenate([[0], np.cumsum(found.sizes[back])])
         places = np.concatenate([np.arange(p.start, p.stop) for p in pieces]) if pieces else np.empty(0, np.int64)
-        return Found(starts, found.ids[places], found.distances[places])
+        return Found(starts, found.ids[places], found.sums[places], found.distances[places])
 
     def _k(self) -> Any:
         """How many neighbors are asked by default."""

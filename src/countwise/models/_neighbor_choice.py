@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,21 +17,26 @@ __all__ = ["choice_of_k", "left_out"]
 _BLOCK = 1 << 12  # training rows asked at a time
 
 
-def left_out(model: Any, k: float, start: int, stop: int) -> tuple[Found, NDArray[np.float64]]:
+def left_out(
+    model: Any,
+    k: float,
+    start: int,
+    stop: int,
+    penalties: NDArray[np.float64] | None = None,
+    *,
+    ties: bool = False,
+) -> tuple[Found, NDArray[np.float64]]:
     """The neighbors of some training rows among the others, and the weight of each.
 
     A weight of n is n copies: one of them is left out, the others are neighbors.
     """
     rows: Laid = model._search.rows
     own = model._search.weights
-    found = model._search.nearest(rows.slice(start, stop), k + 1.0)
+    found = model._search.nearest(rows.slice(start, stop), k + 1.0, penalties=penalties, ties=ties)
     weights = np.ones(len(found.ids)) if own is None else own[found.ids].copy()
     itself = found.ids == found.owner + start
     weights[itself] = np.maximum(weights[itself] - 1.0, 0.0)
-    kept = weights > 0
-    sizes = np.bincount(found.owner[kept], minlength=stop - start)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    return replace(found, starts=starts, ids=found.ids[kept], distances=found.distances[kept]), weights[kept]
+    return found.kept(weights > 0), weights[weights > 0]
 
 
 def choice_of_k(model: Any) -> Grid:

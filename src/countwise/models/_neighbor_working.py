@@ -50,7 +50,7 @@ class NeighborTelling:
         rows: dict[str, list[Any]] = {
             "row": model._order[ids].tolist(),
             model.target_.name: told.tolist() if model._numbers else model.classes_[told].tolist(),
-            "distance": found.distances[shown].tolist(),
+            **{name: cells[shown] for name, cells in model._measures(found).items()},
             "vote": votes[shown].tolist(),
         }
         for name in list(model.schema_)[:_COLUMNS]:
@@ -78,8 +78,8 @@ class NeighborTelling:
         i = int(self.found.ids[0])
         other = model._search.rows.slice(i, i + 1)
         section = distance_section(model.metric_.law_, self.laid, other, self.frame, model._frame.slice(i, i + 1))
-        away = number(float(self.found.distances[0]))
-        return Section(f"Why row {model._order[i]} is {away} away", section.table, section.lines)
+        title = f"Why row {model._order[i]} is {model._away(self.found)}"
+        return Section(title, section.table, section.lines)
 
     def _notes(self) -> list[str]:
         model = self.model

@@ -15,7 +15,7 @@ from countwise.frames import Frame
 from countwise.models._neighbor_base import BLOCK, InstanceModel
 from countwise.models._neighbor_choice import choice_of_k
 from countwise.models._neighbor_working import NeighborTelling
-from countwise.models._votes import WEIGHTS, nearness
+from countwise.models._votes import WEIGHTS, Voting, nearness
 from countwise.working import Account, Grid
 from countwise.working.numbers import number, percent
 
@@ -33,6 +33,7 @@ class NeighborModel(InstanceModel):
     weights: Any
     n_neighbors_: int
     choice_: Grid
+    _penalties: Floats | None = None  # by what the distances of each row are multiplied
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -70,8 +71,8 @@ class NeighborModel(InstanceModel):
         """The neighbors of some rows; none of a row of which nothing is known."""
         laid = self._laid(frame, start, stop)
         k, radius = (float(self.n_neighbors_), np.inf) if self.radius is None else (np.inf, float(self.radius))
-        found = self._search.nearest(laid, k, radius)
-        return _without(found, laid.unknown(self.metric_.law_))
+        found = self._search.nearest(laid, k, radius, penalties=self._penalties)
+        return found.kept(~laid.unknown(self.metric_.law_)[found.owner])
 
     def _in_blocks(self, X: Any) -> Iterator[Found]:
         frame = self._open(X)
@@ -126,26 +127,22 @@ class NeighborModel(InstanceModel):
             self.weights, found
         )
 
+    def _measures(self, found: Found) -> dict[str, list[Any]]:
+        """How far neighbors are, as it is shown."""
+        return {"distance": found.distances.tolist()}
+
+    def _away(self, found: Found) -> str:
+        return f"{number(float(found.distances[0]))} away"
+
     def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
         """How good the answers to rows are of which is known what should be told."""
         raise NotImplementedError
 
 
-def _without(found: Found, unknown: NDArray[np.bool_]) -> Found:
-    """The same, but some queries have found nothing."""
-    if not unknown.any():
-        return found
-    kept = ~unknown[found.owner]
-    sizes = np.where(unknown, 0, found.sizes)
-    return Found(np.concatenate([[0], np.cumsum(sizes)]), found.ids[kept], found.distances[kept])
-
-
-class ClassNeighbors(NeighborModel):
+class ClassNeighbors(Voting, NeighborModel):
     """Nearest neighbors of classes; see `NeighborsClassifier`."""
 
     _numbers = False
-    classes_: NDArray[Any]
-    prior_: Floats
 
     def __init__(
         self,
@@ -166,39 +163,8 @@ class ClassNeighbors(NeighborModel):
         self.types = types
         self.categorical_features = categorical_features
 
-    def _describe(self) -> None:
-        self.classes_ = self.target_.labels(self._label_type)
-        counts = np.bincount(self._told, weights=self._weights, minlength=len(self.classes_)).astype(np.float64)
-        self.class_count_ = counts
-        self.prior_ = counts / counts.sum()
-
-    def votes(self, found: Found, counted: Floats | None = None) -> Floats:
-        """The votes for each class, (queries, classes)."""
-        n, k = len(found.starts) - 1, len(self.classes_)
-        cells = found.owner * k + self._told[found.ids]
-        counted = self._counted(found) if counted is None else counted
-        return np.asarray(np.bincount(cells, weights=counted, minlength=n * k).reshape(n, k), dtype=np.float64)
-
-    def _shares(self, found: Found, counted: Floats | None = None) -> Floats:
-        votes = self.votes(found, counted)
-        total = votes.sum(axis=1, keepdims=True)
-        return np.where(total > 0, votes / np.where(total > 0, total, 1.0), self.prior_)
-
     def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
         return np.asarray(self._best(found, counted) == told, dtype=np.float64)
-
-    def _best(self, found: Found, counted: Floats | None = None) -> NDArray[np.intp]:
-        """The class with most votes; of equals the one that has the nearest row, then the first."""
-        shares = self._shares(found, counted).round(12)
-        tied = shares >= shares.max(axis=1, keepdims=True)
-        best = np.argmax(tied, axis=1)
-        several = np.flatnonzero(tied.sum(axis=1) > 1)
-        for i in several.tolist():
-            part = slice(found.starts[i], found.starts[i + 1])
-            among = tied[i][self._told[found.ids[part]]]
-            if among.any():  # they stand in the order of distance, then class
-                best[i] = self._told[found.ids[part]][int(np.argmax(among))]
-        return np.asarray(best)
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row): the classes' shares of the votes; the prior where there is no neighbor.
