@@ -13,6 +13,7 @@ from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.conditionals._base import add_each
 from countwise.conditionals._base import left_out as left_out_step
 from countwise.cuts import quantiles
+from countwise.measures import mvdm
 from countwise.tallies import Counts, Moments, Values
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
@@ -34,11 +35,23 @@ class Middle:
         Whether distances add up as squares or as they are.
     scaled : bool
         Whether numbers are measured in deviations of their column, and orders in steps from 0 to 1.
+    unit : {"sd", "range"}, default="sd"
+        What scaled numbers are divided by.
+    divisor : {"n", "n-1"}, default="n"
+        Of the variance.
+    names : {"overlap", "mvdm"}, default="overlap"
+        Whether names are equal or not, or how differently they tell of the class.
+    weight : float, default=1
+        By what the (squared) distance is multiplied.
     """
 
     center: str = "mean"
     metric: str = "euclidean"
     scaled: bool = False
+    unit: str = "sd"
+    divisor: str = "n"
+    names: str = "overlap"
+    weight: float = 1.0
 
     def blank(self, given: Nominal, of: Attribute) -> Any:
         """Moments, values or counts, as the middle asks for."""
@@ -46,7 +59,8 @@ class Middle:
             return Counts((given, of))
         if not isinstance(of, Numeric):
             raise TypeError(of.kind)
-        return Moments(given, of) if self.center == "mean" and self.metric == "euclidean" else Values(given, of)
+        plain = self.center == "mean" and self.metric == "euclidean" and not (self.scaled and self.unit == "range")
+        return Moments(given, of) if plain else Values(given, of)
 
     def settle(self, tally: Any) -> MiddleDensity:
         """The middles, and how far the rows of a class lie from theirs on average."""
@@ -57,7 +71,7 @@ class Middle:
     def _of_moments(self, tally: Moments) -> MiddleDensity:
         n, mean, m2 = tally.triple
         total, middle, overall = tally.overall
-        scale = self._scale(np.sqrt(overall / total) if total > 0 else 0.0)
+        scale = self._scale(self._deviation(float(overall), float(total)))
         means = np.where(n > 0, mean, middle)
         return MiddleDensity(tally.of, means, n, float(m2.sum()) / scale**2, scale, self)
 
@@ -71,9 +85,12 @@ class Middle:
             gaps = np.abs(values - own)
             away += float((weights * (gaps**2 if self.metric == "euclidean" else gaps)).sum())
         spread = 0.0
-        if len(pooled):
+        if len(pooled) and self.unit == "range":
+            spread = float(pooled[-1] - pooled[0])
+        elif len(pooled):
             center = float(np.average(pooled, weights=pooled_weights))
-            spread = float(np.sqrt(np.average((pooled - center) ** 2, weights=pooled_weights)))
+            squares = float((pooled_weights * (pooled - center) ** 2).sum())
+            spread = self._deviation(squares, float(pooled_weights.sum()))
         scale = self._scale(spread)
         power = 2 if self.metric == "euclidean" else 1
         return MiddleDensity(tally.of, np.array(middles), n, away / scale**power, scale, self)
@@ -89,9 +106,15 @@ class Middle:
         of: Any = tally.axes[1]
         table = np.asarray(tally.table, dtype=np.float64)
         n, k = table.sum(axis=1), len(of.values)
+        apart = None
+        if self.names == "mvdm" and not (isinstance(of, Ordinal) and self.scaled):
+            apart = np.nan_to_num(mvdm(table.T), nan=2.0)
         table = np.where(n[:, None] > 0, table, table.sum(axis=0))
         codes = np.arange(k, dtype=np.float64)
-        if isinstance(of, Ordinal):
+        if apart is not None:
+            middles, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
+            gaps = apart[:, middles.astype(np.intp)].T
+        elif isinstance(of, Ordinal):
             middles = np.array([_middle_code(row) for row in table])
             scale = float(max(k - 1, 1)) if self.scaled else 1.0
             gaps = np.abs(codes - middles[:, None]) / scale
@@ -99,7 +122,11 @@ class Middle:
             middles, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
             gaps = (codes != middles[:, None]).astype(np.float64)
         gaps = gaps**2 if self.metric == "euclidean" else gaps
-        return MiddleDensity(of, middles, n, float((table * gaps)[n > 0].sum()), scale, self)
+        return MiddleDensity(of, middles, n, float((table * gaps)[n > 0].sum()), scale, self, apart)
+
+    def _deviation(self, squares: float, n: float) -> float:
+        below = n - (self.divisor == "n-1")
+        return float(np.sqrt(squares / below)) if below > 0 else 0.0
 
     def _scale(self, deviation: float) -> float:
         return float(deviation) if self.scaled and deviation > 0 else 1.0
@@ -129,20 +156,30 @@ class MiddleDensity:
         What distances are divided by.
     settings : Middle
         The metric.
+    apart : ndarray, shape (values, values), optional
+        How far names are from each other.
     """
 
     add_many = classmethod(add_each)
 
     def __init__(
-        self, of: Attribute, middles: Vector, n: Vector, away: float, scale: float, settings: Middle
+        self,
+        of: Attribute,
+        middles: Vector,
+        n: Vector,
+        away: float,
+        scale: float,
+        settings: Middle,
+        apart: Vector | None = None,
     ) -> None:
-        self.of, self.name, self.middles, self.n, self.away, self.scale = of, of.name, middles, n, away, scale
+        self.of, self.name, self.middles, self.n, self.scale = of, of.name, middles, n, scale
+        self.away, self.weight, self.apart = away * settings.weight, settings.weight, apart
         self.squared = settings.metric == "euclidean"
         self.n_classes = len(middles)
         self.temperature = self.unit = 1.0  # set by the model: one for all columns
         middle = (
             "commonest value"
-            if type(of) is Nominal
+            if type(of) is Nominal or apart is not None
             else "middle value"
             if isinstance(of, Ordinal)
             else settings.center
@@ -151,20 +188,27 @@ class MiddleDensity:
         self.scaled = settings.scaled
         # a column that is the same everywhere has no say, and must not thin out the distances of the others
         self.silent = "never seen" if not (n > 0).any() else "constant" if not away and not np.ptp(middles) else ""
+        self.silent = self.silent or ("" if settings.weight > 0 else "of no weight")
 
     def distances(self, column: NDArray[Any]) -> NDArray[np.float64]:
         """The (squared) distance from each class's middle, (rows, classes); NaN where the cell is missing."""
         cells = np.asarray(column, dtype=np.float64)
         if isinstance(self.of, Nominal):
             cells = np.where(column >= self.of.missing, np.nan, cells)
-        if type(self.of) is Nominal:
-            gaps = (cells[:, None] != self.middles).astype(np.float64)
-            gaps[np.isnan(cells)] = np.nan
-        else:
-            gaps = np.abs(cells[:, None] - self.middles) / self.scale
-        gaps = gaps / self.unit
+        gaps = self.gaps(cells) / self.unit
         with np.errstate(over="ignore"):
-            return gaps**2 if self.squared else gaps
+            return self.weight * (gaps**2 if self.squared else gaps)
+
+    def gaps(self, cells: Vector) -> NDArray[np.float64]:
+        """How far numbers, or codes, are from each class's middle; NaN stays NaN."""
+        if type(self.of) is not Nominal and self.apart is None:
+            return np.abs(cells[:, None] - self.middles) / self.scale
+        lost = np.isnan(cells)
+        if self.apart is not None:
+            found = self.apart[np.where(lost, 0, cells).astype(np.intp)][:, self.middles.astype(np.intp)]
+        else:
+            found = (cells[:, None] != self.middles).astype(np.float64)
+        return np.where(lost[:, None], np.nan, found)
 
     def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
         """Add - d² / 2s², or - d / s."""

@@ -27,6 +27,7 @@ class Exemplars(ClassNeighbors):
     weights = "uniform"
     metric = None
     max_neighbors = 1
+    _ties = True
     exemplar_weights_: Floats
 
     def __init__(
@@ -112,6 +113,11 @@ class Exemplars(ClassNeighbors):
                 "weight": (self._used / self._right)[places].tolist(),
             }
         )
+
+    def _counted(self, found: Found) -> Floats:
+        """Votes; rows that are equally near share what is left of the neighbors."""
+        own = np.ones(len(found.ids)) if self._search.weights is None else self._search.weights[found.ids]
+        return own * _shared(found, own, float(self.n_neighbors_))
 
     def _measures(self, found: Found) -> dict[str, list[Any]]:
         weight = (self._used / self._right)[found.ids]

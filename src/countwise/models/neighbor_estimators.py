@@ -145,8 +145,9 @@ class PEBLSClassifier(Classifier, Exemplars):
     Notes
     -----
     In a pass every row is told by the others, all of them with the weights of the pass before, so that their order
-    does not matter; Cost and Salzberg change weights after each row. Rows that are equally near share a use. An
-    exemplar tells itself, rightly: one that is never right for others is used little, but its weight stays a number.
+    does not matter; Cost and Salzberg change weights after each row. Rows that are equally near share a use, and a
+    vote. An exemplar tells itself, rightly: one that is never right for others is used little, but its weight stays a
+    number.
 
     Examples
     --------

@@ -34,6 +34,7 @@ class NeighborModel(InstanceModel):
     n_neighbors_: int
     choice_: Grid
     _penalties: Floats | None = None  # by what the distances of each row are multiplied
+    _ties = False  # whether all rows are asked that are as near as the last
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -71,7 +72,7 @@ class NeighborModel(InstanceModel):
         """The neighbors of some rows; none of a row of which nothing is known."""
         laid = self._laid(frame, start, stop)
         k, radius = (float(self.n_neighbors_), np.inf) if self.radius is None else (np.inf, float(self.radius))
-        found = self._search.nearest(laid, k, radius, penalties=self._penalties)
+        found = self._search.nearest(laid, k, radius, penalties=self._penalties, ties=self._ties)
         return found.kept(~laid.unknown(self.metric_.law_)[found.owner])
 
     def _in_blocks(self, X: Any) -> Iterator[Found]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.attributes import Nominal
+from countwise.attributes import Attribute, Nominal, Ordinal
 from countwise.conditionals.prototype import Middle
-from countwise.errors import check_settings
+from countwise.distances.metric import Metric
+from countwise.errors import OptionError, check_settings, listed
 from countwise.frames import Frame
 from countwise.models._bayes import Bayes
 from countwise.models._explaining import Explaining
@@ -32,7 +34,7 @@ class Prototype(Explaining, Bayes):
         self,
         center: str = "mean",
         *,
-        metric: str = "euclidean",
+        metric: Any = "euclidean",
         scale: str | None = "auto",
         prior: Any = "uniform",
         types: Any = None,
@@ -46,16 +48,17 @@ class Prototype(Explaining, Bayes):
         self.unseen = unseen
 
     def _kinds(self, frame: Frame) -> Schema:
-        check_settings(
-            self,
-            center=("mean", "median"),
-            metric=("euclidean", "manhattan"),
-            scale=(None, "auto", "deviation"),
-            unseen=("ignore", "error"),
-        )
-        return numbers_and_names(Schema.kinds(frame, self.types), "a prototype")
+        check_settings(self, center=("mean", "median"), scale=(None, "auto", "deviation"), unseen=("ignore", "error"))
+        if isinstance(self.metric, Metric):
+            _check_metric(self.metric, self.scale)
+        else:
+            check_settings(self, metric=("euclidean", "manhattan"))
+        types = self.metric.types if isinstance(self.metric, Metric) and self.types is None else self.types
+        return numbers_and_names(Schema.kinds(frame, types), "a prototype")
 
     def _parts(self, schema: Schema, target: str) -> list[Part]:
+        if isinstance(self.metric, Metric):
+            return [Part(a, _middle(self.center, self.metric, a), (a.name,)) for a in schema.attributes]
         names = any(isinstance(a, Nominal) and not self._is_unknown(a) for a in schema.attributes)
         rule = Middle(self.center, self.metric, self.scale == "deviation" or (self.scale == "auto" and names))
         return [Part(a, rule, (a.name,)) for a in schema.attributes]
@@ -80,10 +83,8 @@ class Prototype(Explaining, Bayes):
         """The mean (squared) distance between prototypes."""
         total = np.zeros((len(self.classes_), len(self.classes_)))
         for density in self.densities_.values():
-            gaps = density.middles[:, None] - density.middles
-            gaps = (gaps != 0).astype(np.float64) if type(density.of) is Nominal else np.abs(gaps) / density.scale
-            gaps = gaps / density.unit
-            total += gaps**2 if density.squared else gaps
+            gaps = density.gaps(density.middles) / density.unit
+            total += density.weight * (gaps**2 if density.squared else gaps)
         return float(total.mean()) or 1.0
 
     @property
@@ -163,5 +164,39 @@ class Prototype(Explaining, Bayes):
             )
         if any(d.scale != 1 for d in self.densities_.values()):
             told = ", ".join(f"{k} {number(d.scale)}" for k, d in self.densities_.items() if d.scale != 1)
-            lines.append(f"Numbers are in deviations of their column: {told}")
+            unit = "units" if isinstance(self.metric, Metric) else "deviations of their column"
+            lines.append(f"Numbers are in {unit}: {told}")
         return [Section("Distance from each prototype", Grid(columns), tuple(lines))]
+
+
+def _check_metric(metric: Metric, scale: Any) -> None:
+    """Refuse what has no meaning for the middle of a class."""
+    metric._check_settings()
+    if metric._power() not in (1.0, 2.0):
+        raise OptionError(f"p={metric.p!r}: prototypes are compared with p 1 or 2.")
+    if scale not in (None, "auto"):
+        raise OptionError(f"scale={scale!r} is the metric's affair.", hint="numeric='sd' in the metric.")
+    if metric.unit_length or metric.numeric == "mvdm" or isinstance(metric.weights, str):
+        raise OptionError(
+            "A prototype cannot be compared by unit length, by ranges of numbers, or with weights from measures.",
+            hint="numeric='range', and weights by name.",
+        )
+
+
+def _middle(center: str, metric: Metric, a: Attribute) -> Middle:
+    """How an attribute is compared with the middle of a class."""
+    kind = "ordinal" if isinstance(a, Ordinal) else "nominal" if isinstance(a, Nominal) else "numeric"
+    rule = (metric.attributes or {}).get(a.name) or getattr(metric, kind)
+    known = {"numeric": ("range", "sd", "none"), "ordinal": ("steps", "mvdm"), "nominal": ("overlap", "mvdm")}[kind]
+    if rule not in known:
+        raise OptionError(f"A prototype of {a.name!r} cannot be compared by {rule!r}.", hint=f"give {listed(known)}.")
+    weights = metric.weights if isinstance(metric.weights, Mapping) else {}
+    return Middle(
+        center,
+        "euclidean" if metric._power() == 2 else "manhattan",
+        scaled=rule in ("range", "sd") or (rule == "steps" and metric.numeric != "none"),
+        unit="range" if rule == "range" else "sd",
+        divisor=metric.divisor,
+        names="mvdm" if rule == "mvdm" else "overlap",
+        weight=float(weights.get(a.name, 1.0)),
+    )

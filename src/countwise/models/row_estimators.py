@@ -185,8 +185,9 @@ class PrototypeClassifier(Classifier, Prototype):
     ----------
     center : {"mean", "median"}, default="mean"
         The middle of numbers. Of names it is the commonest, of orders the middle value.
-    metric : {"euclidean", "manhattan"}, default="euclidean"
-        Distances add up as squares, or as they are. Names differ by 0 or 1.
+    metric : {"euclidean", "manhattan"} or Metric, default="euclidean"
+        Distances add up as squares, or as they are; names differ by 0 or 1. A `Metric` with p 1 or 2 says itself how
+        numbers, orders and names are compared and weighed; cells that are missing add nothing.
     scale : {"auto", "deviation", None}, default="auto"
         Numbers in deviations of their column, and orders from 0 to 1; "auto" does so where names
         stand beside numbers, and else takes numbers as they are.
