@@ -131,7 +131,13 @@ class InstanceModel(Fitting):
     def _open_search(self) -> None:
         laid = lay(self.metric_.law_, self._rows, self._frame)
         weights = None if self._weights is None else self._weights.astype(np.float64)
-        self._search = Search(self.metric_.law_, laid, weights)
+        if getattr(self, "search", "exact") == "usearch":
+            from countwise.distances.approximate import ApproximateSearch
+
+            approximate = ApproximateSearch(self.metric_.law_, laid, weights)
+            self._search, self.recall_ = approximate, approximate.recall
+        else:
+            self._search = Search(self.metric_.law_, laid, weights)
         self._total = float(len(laid) if weights is None else weights.sum())
 
     # -- asking ------------------------------------------------------------------------

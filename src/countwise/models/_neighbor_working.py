@@ -14,7 +14,7 @@ from countwise.distances.search import Found
 from countwise.distances.telling import distance_section
 from countwise.frames import Frame
 from countwise.working import Account, Grid, Section
-from countwise.working.numbers import number
+from countwise.working.numbers import number, percent
 
 __all__ = ["NeighborTelling"]
 
@@ -92,6 +92,11 @@ class NeighborTelling:
         ]
         if model.radius is None and model.n_neighbors_ > model._total:
             notes.append(f"There are only {number(model._total)} training rows: all of them are asked.")
+        if hasattr(model, "recall_"):
+            found = percent(model.recall_, certain=model.recall_ == 1.0)
+            notes.append(
+                f"Neighbors were sought by usearch, which may miss some: it finds {found} of those of training rows."
+            )
         return notes
 
 

@@ -27,6 +27,7 @@ class Exemplars(ClassNeighbors):
     weights = "uniform"
     metric = None
     max_neighbors = 1
+    search = "exact"
     _ties = True
     exemplar_weights_: Floats
 

@@ -36,6 +36,8 @@ class NeighborsClassifier(Classifier, ClassNeighbors):
         If given, all rows within this distance vote instead of a number of them.
     max_neighbors : int, default=30
         For "loo".
+    search : {"exact", "usearch"}, default="exact"
+        Every near row is found; or candidates are taken from a graph of the package usearch, which may miss some.
     types : mapping of column to kind, str or Schema, optional
         What the columns are, where dtypes do not tell.
     categorical_features : array-like, optional
@@ -51,6 +53,8 @@ class NeighborsClassifier(Classifier, ClassNeighbors):
         For "loo": the share of rows told right for each number of neighbors.
     metric_ : Metric
         The metric, fitted.
+    recall_ : float
+        For "usearch": the share of the ten truly nearest rows that are found, measured on training rows.
 
     Notes
     -----
@@ -85,6 +89,8 @@ class NeighborsRegressor(Regressor, NumberNeighbors):
         If given, all rows within this distance count instead of a number of them.
     max_neighbors : int, default=30
         For "loo".
+    search : {"exact", "usearch"}, default="exact"
+        Every near row is found; or candidates are taken from a graph of the package usearch, which may miss some.
     types : mapping of column to kind, str or Schema, optional
         What the columns are, where dtypes do not tell.
     categorical_features : array-like, optional
@@ -98,6 +104,8 @@ class NeighborsRegressor(Regressor, NumberNeighbors):
         For "loo": less the mean squared error, for each number of neighbors.
     metric_ : Metric
         The metric, fitted.
+    recall_ : float
+        For "usearch": the share of the ten truly nearest rows that are found, measured on training rows.
 
     Examples
     --------

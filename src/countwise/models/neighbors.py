@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.cells import one_row
 from countwise.distances.search import Found
-from countwise.errors import OptionError
+from countwise.errors import OptionError, check_settings
 from countwise.frames import Frame
 from countwise.models._neighbor_base import BLOCK, InstanceModel
 from countwise.models._neighbor_choice import choice_of_k
@@ -31,6 +31,7 @@ class NeighborModel(InstanceModel):
     max_neighbors: int
     radius: float | None
     weights: Any
+    search: str
     n_neighbors_: int
     choice_: Grid
     _penalties: Floats | None = None  # by what the distances of each row are multiplied
@@ -38,6 +39,7 @@ class NeighborModel(InstanceModel):
 
     def _check_settings(self) -> None:
         super()._check_settings()
+        check_settings(self, search=("exact", "usearch"))
         k = self.n_neighbors
         whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
         if not (whole and k >= 1) and not (isinstance(k, str) and k == "loo"):
@@ -153,6 +155,7 @@ class ClassNeighbors(Voting, NeighborModel):
         metric: Any = None,
         radius: float | None = None,
         max_neighbors: int = 30,
+        search: str = "exact",
         types: Any = None,
         categorical_features: Any = None,
     ) -> None:
@@ -161,6 +164,7 @@ class ClassNeighbors(Voting, NeighborModel):
         self.metric = metric
         self.radius = radius
         self.max_neighbors = max_neighbors
+        self.search = search
         self.types = types
         self.categorical_features = categorical_features
 
@@ -218,6 +222,7 @@ class NumberNeighbors(NeighborModel):
         metric: Any = None,
         radius: float | None = None,
         max_neighbors: int = 30,
+        search: str = "exact",
         types: Any = None,
         categorical_features: Any = None,
     ) -> None:
@@ -226,6 +231,7 @@ class NumberNeighbors(NeighborModel):
         self.metric = metric
         self.radius = radius
         self.max_neighbors = max_neighbors
+        self.search = search
         self.types = types
         self.categorical_features = categorical_features
 
