@@ -1,4 +1,4 @@
-"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws discriminants widths line rows trees mixed_trees tree_memory cold]"""
+"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws discriminants widths line rows trees mixed_trees tree_memory neighbors points edits pebls cold]"""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from countwise import __version__, _kernels
 from densities import CASES as DENSITIES
 from harness import Report, head
 from naive_bayes import CASES as NAIVE_BAYES
+from neighbors import CASES as NEIGHBORS
 from selection import CASES as SELECTION
 from trees import CASES as TREES
 
-CASES = {**NAIVE_BAYES, **SELECTION, **DENSITIES, **TREES}
+CASES = {**NAIVE_BAYES, **SELECTION, **DENSITIES, **TREES, **NEIGHBORS}
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or [*CASES, "cold"]

@@ -134,6 +134,8 @@ struct Planted {
     const double* numbers;       // (slots, numbers)
     const std::uint32_t* codes;  // (slots, codes)
     const float* lanes;          // (groups, numbers, 32)
+    const float* lines;          // (slots, width): the same row by row, filled up with zeros
+    std::size_t width;           // a multiple of 8
     const std::uint8_t* bytes;   // (groups, codes, 32)
     const double* centers;       // (numbers,)
     const double* extents;       // (numbers,): the largest of `lanes`, without its sign

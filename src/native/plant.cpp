@@ -159,6 +159,8 @@ void Tree::lay_out(std::vector<Span> leaves) {
     const std::size_t slots = groups * pair_group;
     rows_.assign(slots, std::numeric_limits<std::uint32_t>::max());
     numbers_.assign(slots * m_, 0.0), codes_.assign(slots * c_, 0);
+    width_ = (m_ + 7) / 8 * 8;
+    lines_.assign(slots * width_, 0.0f);
     lanes_.assign(slots * m_, 0.0f), bytes_.assign(slots * c_, 0);
     centers_.assign(m_, 0.0), extents_.assign(m_, 0.0);
     for (std::size_t j = 0; j < m_; ++j) {
@@ -177,7 +179,8 @@ void Tree::lay_out(std::vector<Span> leaves) {
             for (std::size_t j = 0; j < m_; ++j) {
                 const double x = from_.numbers[row * m_ + j];
                 numbers_[slot * m_ + j] = x;
-                lanes_[(at * m_ + j) * pair_group + lane] = static_cast<float>((x - centers_[j]) * law_.factors[j]);
+                const float scaled = static_cast<float>((x - centers_[j]) * law_.factors[j]);
+                lanes_[(at * m_ + j) * pair_group + lane] = lines_[slot * width_ + j] = scaled;
             }
             for (std::size_t j = 0; j < c_; ++j) {
                 const std::uint32_t x = code(row, j);
@@ -192,8 +195,8 @@ void Tree::lay_out(std::vector<Span> leaves) {
 }
 
 Planted Tree::planted() const {
-    return {rows_.data(), numbers_.data(), codes_.data(), lanes_.data(), bytes_.data(), centers_.data(),
-            extents_.data(), gaps_.data(), m_, c_, children_.data(), groups_.data(), boxes_.data(), lacking_.data(),
+    return {rows_.data(), numbers_.data(), codes_.data(), lanes_.data(), lines_.data(), width_,
+            bytes_.data(), centers_.data(), extents_.data(), gaps_.data(), m_, c_, children_.data(), groups_.data(), boxes_.data(), lacking_.data(),
             sets_.data()};
 }
 

@@ -29,7 +29,8 @@ private:
     std::vector<std::uint32_t> order_;
     std::vector<std::uint32_t> rows_, codes_;
     std::vector<double> numbers_, centers_, extents_, boxes_;
-    std::vector<float> lanes_;
+    std::vector<float> lanes_, lines_;
+    std::size_t width_;
     std::vector<std::uint8_t> bytes_, gaps_, lacking_;
     std::vector<std::int32_t> children_;
     std::vector<std::int64_t> groups_;

@@ -72,7 +72,7 @@ class Search {
 public:
     Search(const Planted& planted, const PairLaw& law, const PairQuery& query)
         : planted_(planted), law_(law), query_(query), bound_(query.bound), whole_(sum_of_shares(law)),
-          bytes_(law.codes + 1), lanes_(law.numbers + 1), steps_(law.codes * 256 + 1) {
+          bytes_(law.codes + 1), lanes_(law.numbers + 1), steps_(law.codes * 256 + 1), line_(2 * planted.width + 1) {
         const bool plain = law.p == 1.0 || law.p == 2.0;
         screened_ = plain;
         if (screened_) open_bytes();
@@ -190,6 +190,7 @@ private:
 
     void open_lanes() {
         double off = 0.0;
+        for (size_t j = 0; j < 2 * planted_.width; ++j) line_[j] = 0.0f;
         for (size_t j = 0; j < law_.numbers; ++j) {
             const double x = query_.numbers[j];
             const bool ignored = law_.shares != nullptr;
@@ -209,6 +210,7 @@ private:
             float most = static_cast<float>(law_.absent[j] * (1.0 - 1e-6));
             if (!planted_.gaps[j]) most = 3e38f;
             lanes_[n_lanes_++] = {j, static_cast<float>(scaled), most};
+            line_[j] = static_cast<float>(scaled), line_[planted_.width + j] = most;
         }
         off_ = law_.p == 2.0 ? std::sqrt(off) : off;
     }
@@ -238,7 +240,7 @@ private:
                 std::uint8_t steps[pair_group];
                 mask = n_bytes_ > 0 ? of_bytes(group, steps) : mask;
                 if (mask == 0) continue;
-                if (n_lanes_ > 0 || n_bytes_ > 0) mask &= of_lanes(group, steps);
+                if (n_lanes_ > 0 || n_bytes_ > 0) mask = few(mask) ? of_lines(group, steps, mask) : mask & of_lanes(group, steps);
             }
             while (mask != 0) {
                 const size_t i = static_cast<size_t>(__builtin_ctz(mask));
@@ -299,6 +301,35 @@ private:
         return mask_of(load_as<Bytes>(good));
     }
 
+    // Whether rows had better be looked at one by one.
+    bool few(uint32_t mask) const {
+        const size_t rows = static_cast<size_t>(__builtin_popcount(mask));
+        return rows * (12 + planted_.width / 2) < 10 * n_lanes_;
+    }
+
+    uint32_t of_lines(size_t group, const std::uint8_t* steps, uint32_t mask) const {
+        uint32_t found = 0;
+        const float base = static_cast<float>(base_), unit = n_bytes_ > 0 ? static_cast<float>(unit_) : 0.0f;
+        const size_t width = planted_.width;
+        const float *query = line_.get(), *most = query + width;
+        while (mask != 0) {
+            const size_t i = static_cast<size_t>(__builtin_ctz(mask));
+            mask &= mask - 1;
+            const float* from = planted_.lines + (group * pair_group + i) * width;
+            float part[8] = {};
+            for (size_t j = 0; j < width; j += 8)
+                for (size_t k = 0; k < 8; ++k) {
+                    const float gap = from[j + k] - query[j + k];
+                    const float added = law_.p == 2.0 ? gap * gap : std::fabs(gap);
+                    part[k] += added < most[j + k] ? added : most[j + k];
+                }
+            float sum = base + (n_bytes_ > 0 ? unit * static_cast<float>(steps[i]) : 0.0f);
+            for (size_t k = 0; k < 8; ++k) sum += part[k];
+            found |= static_cast<uint32_t>(sum <= limit_) << i;
+        }
+        return found;
+    }
+
     double exact(size_t slot) const {
         const size_t m = law_.numbers, c = law_.codes;
         const bool ignored = law_.shares != nullptr;
@@ -330,6 +361,7 @@ private:
     Scratch<ByteColumn> bytes_;
     Scratch<LaneColumn> lanes_;
     Scratch<std::uint8_t> steps_;
+    Scratch<float> line_;  // the query, and the most that a number adds
     size_t n_costs_ = 0, n_bytes_ = 0, n_lanes_ = 0;
     double base_ = 0.0, unit_ = 0.0, off_ = 0.0;
     bool screened_ = false;

@@ -36,6 +36,9 @@ def command(
         return
     if rules or sql or svg or depth is not None:
         raise click.UsageError("--rules, --sql, --svg and --depth are for trees.")
+    if hasattr(fitted, "metric_") or hasattr(fitted, "n_different_"):
+        _show_instances(fitted, as_json, attribute)
+        return
     names = [attribute] if attribute else [fitted.target_.name, *fitted.densities_]
     tables = {name: fitted.table(name) for name in names[:200]}
     if as_json:
@@ -88,3 +91,23 @@ def _show_tree(
         click.echo(
             f"A tree for {fitted.target_.name!r}, from {fitted.n_rows_} rows\n\n{fitted.draw(max_depth=depth)}"
         )
+
+
+def _show_instances(fitted: Any, as_json: bool, attribute: str | None) -> None:
+    from countwise.cli._common import echo_json
+
+    if attribute:
+        raise click.UsageError("A model that keeps its rows has no table of one attribute.")
+    if hasattr(fitted, "n_different_"):
+        told = f"{fitted.n_different_} different rows learned by heart for {fitted.target_.name!r}"
+        echo_json({"rows": fitted.n_rows_, "different": fitted.n_different_}) if as_json else click.echo(told)
+        return
+    tables = {"metric": fitted.metric_.parts_}
+    tables |= {name: getattr(fitted, f"{name}_") for name in ("exemplars", "choice") if hasattr(fitted, f"{name}_")}
+    if as_json:
+        echo_json({name: dict(table) for name, table in tables.items()})
+        return
+    n = fitted.n_neighbors_
+    click.echo(f"{n} neighbor{'s' * (n != 1)} for {fitted.target_.name!r}, of {fitted.n_rows_} rows\n")
+    for name, table in tables.items():
+        click.echo(f"[{name}]\n{table}\n")

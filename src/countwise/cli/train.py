@@ -26,7 +26,21 @@ __all__ = ["command"]
     "kind",
     default="naive-bayes",
     show_default=True,
-    type=click.Choice(["naive-bayes", "discriminant", "parzen", "prototype", "tree", "regression-tree", "rules"]),
+    type=click.Choice(
+        [
+            "naive-bayes",
+            "discriminant",
+            "parzen",
+            "prototype",
+            "tree",
+            "regression-tree",
+            "rules",
+            "neighbors",
+            "neighbors-regression",
+            "pebls",
+            "rote",
+        ]
+    ),
 )
 @click.option(
     "--option",
@@ -34,7 +48,8 @@ __all__ = ["command"]
     multiple=True,
     metavar="NAME=VALUE",
     help="A setting of that model: covariance=own, nominal=onehot; width=leave_one_out; center=median; "
-    "criterion=gain_ratio, pruning=pessimistic, max_depth=5; method=one_r.",
+    "criterion=gain_ratio, pruning=pessimistic, max_depth=5; method=one_r; n_neighbors=loo, metric=manhattan, "
+    "nominal=mvdm.",
 )
 @click.option(
     "--types",
@@ -109,7 +124,7 @@ def command(
         family = _families()[kind]
         if prior and "prior" not in signature(family.__init__).parameters:
             raise click.UsageError(f"--prior has no meaning for {kind}.")
-        model = family(**settings | _options(family, options, {"types", "prior"}))
+        model = family(**_with_metric(family, settings | _options(family, options, {"types", "prior"})))
     with progress_bar(f"Reading {file}"):
         model.fit(pieces(file, target, drop), target, sample_weight=weights)
     save(model, output)
@@ -118,8 +133,11 @@ def command(
 
 def _families() -> dict[str, Any]:
     from countwise.models.discriminant import Discriminant
+    from countwise.models.exemplars import Exemplars
+    from countwise.models.neighbors import ClassNeighbors, NumberNeighbors
     from countwise.models.parzen import ParzenBayes
     from countwise.models.prototypes import Prototype
+    from countwise.models.rote import Rote
     from countwise.models.rules import RuleList
     from countwise.models.tree import ClassTree, NumberTree
 
@@ -130,7 +148,33 @@ def _families() -> dict[str, Any]:
         "tree": ClassTree,
         "regression-tree": NumberTree,
         "rules": RuleList,
+        "neighbors": ClassNeighbors,
+        "neighbors-regression": NumberNeighbors,
+        "pebls": Exemplars,
+        "rote": Rote,
     }
+
+
+def _metric_settings(family: Any) -> list[str]:
+    """The settings of the metric that a model takes, as far as it has none of that name itself."""
+    own = signature(family.__init__).parameters
+    if "metric" not in own:
+        return []
+    from countwise.distances.metric import Metric
+
+    return [name for name in signature(Metric.__init__).parameters if name not in own]
+
+
+def _with_metric(family: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a metric as a metric."""
+    theirs = {name: settings.pop(name) for name in _metric_settings(family) if name in settings}
+    if theirs:
+        from countwise.distances.metric import Metric
+
+        if "metric" in settings:
+            theirs.setdefault("p", settings["metric"])
+        settings["metric"] = Metric(**theirs)
+    return settings
 
 
 def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, Any]:
@@ -138,7 +182,7 @@ def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, An
     from countwise.cli._common import pairs
     from countwise.errors import did_you_mean, listed
 
-    known = list(signature(family.__init__).parameters)[1:]
+    known = [*list(signature(family.__init__).parameters)[1:], *_metric_settings(family)[1:]]
     found: dict[str, Any] = {}
     for name, text in pairs(texts, "--option").items():
         if name in own:
@@ -177,6 +221,8 @@ def _smoothing(text: str) -> Any:
 def _summary(model: Any, output: str) -> str:
     if hasattr(model, "tree_") or hasattr(model, "rules_"):
         return _tree_summary(model, output)
+    if hasattr(model, "metric_") or hasattr(model, "n_different_"):
+        return _instance_summary(model, output)
     counts = model.class_count_
     share = counts / counts.sum()
     classes = ", ".join(f"{c} {n:g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
@@ -210,4 +256,14 @@ def _tree_summary(model: Any, output: str) -> str:
         lines = [f"{head}a tree of {leaves} leaves, {model.get_depth()} deep"]
         drawing = model.draw(max_depth=None if leaves <= 20 else 2).split("\n")
         lines += [f"  {line}" for line in drawing[:40]]
+    return "\n".join([*lines, f"Written to {output}"])
+
+
+def _instance_summary(model: Any, output: str) -> str:
+    head = f"{model.n_rows_} rows, {len(model.schema_)} attributes; {model.target_.name}: "
+    if hasattr(model, "n_different_"):
+        lines = [f"{head}{model.n_different_} different rows learned by heart"]
+    else:
+        lines = [f"{head}told by {model.n_neighbors_} neighbor{'s' * (model.n_neighbors_ != 1)}"]
+        lines += [f"  {line}" for line in str(model.metric_.parts_).split("\n")[:13]]
     return "\n".join([*lines, f"Written to {output}"])

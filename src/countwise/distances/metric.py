@@ -271,6 +271,21 @@ class Metric(Fitting):
         section = distance_section(self.law_, left, right, a, b)
         return Account(f"The distance is {number(value)}.", value, (section,))
 
+    @property
+    def parts_(self) -> Grid:
+        """How each attribute is compared, its weight, and the distance of a missing cell."""
+        self._check_fitted()
+        parts = self.law_.locals
+        return Grid(
+            {
+                "attribute": [part.of.name for part in parts],
+                "kind": [part.of.kind for part in parts],
+                "distance": [part.word for part in parts],
+                "weight": [part.weight for part in parts],
+                "if missing": [part.most if self.law_.missing == "maximal" else "ignored" for part in parts],
+            }
+        )
+
     def scaled(self, X: Any) -> Grid:
         """The numbers of a table as they are compared: over their range from its lower end, or in deviations.
 
