@@ -78,8 +78,8 @@ class NeighborTelling:
         i = int(self.found.ids[0])
         other = model._search.rows.slice(i, i + 1)
         section = distance_section(model.metric_.law_, self.laid, other, self.frame, model._frame.slice(i, i + 1))
-        title = f"Why row {model._order[i]} is {model._away(self.found)}"
-        return Section(title, section.table, section.lines)
+        title, lines = model._reason(self.found, int(model._order[i]), section.lines)
+        return Section(title, section.table, lines)
 
     def _notes(self) -> list[str]:
         model = self.model

@@ -13,6 +13,7 @@ from countwise.errors import OptionError, check_settings
 from countwise.models._neighbor_choice import left_out
 from countwise.models.neighbors import ClassNeighbors
 from countwise.working import Grid
+from countwise.working.numbers import number
 
 __all__ = ["Exemplars"]
 
@@ -124,8 +125,10 @@ class Exemplars(ClassNeighbors):
         weight = (self._used / self._right)[found.ids]
         return {"Σd²": (found.sums / weight).tolist(), "weight": weight.tolist(), "Δ": found.sums.tolist()}
 
-    def _away(self, found: Found) -> str:
-        return "so far"
+    def _reason(self, found: Found, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        gap, weight = float(found.sums[0]), float((self._used / self._right)[found.ids[0]])
+        told = f"Σd² {number(gap / weight)}, times the weight {number(weight)} of the exemplar: Δ {number(gap)}"
+        return f"Why Δ of row {row} is {number(gap)}", (*(line for line in lines[:-1]), told)
 
 
 def _shared(found: Found, own: Floats, k: float) -> Floats:

@@ -134,8 +134,9 @@ class NeighborModel(InstanceModel):
         """How far neighbors are, as it is shown."""
         return {"distance": found.distances.tolist()}
 
-    def _away(self, found: Found) -> str:
-        return f"{number(float(found.distances[0]))} away"
+    def _reason(self, found: Found, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        """The title and the last lines of what is said of the nearest row."""
+        return f"Why row {row} is {number(float(found.distances[0]))} away", lines
 
     def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
         """How good the answers to rows are of which is known what should be told."""
