@@ -96,6 +96,12 @@ public:
             if (tables_[j].cells != nullptr && side.rows() > 0 && side.largest(j) >= sizes_[j][axis])
                 refuse_value("a code of " + name + " is outside its table");
     }
+    void check(const Tree& tree, std::size_t rows) const {
+        bool same = tree.rows() == rows && tree.numbers() == law_.numbers && tree.codes() == law_.codes;
+        for (std::size_t j = 0; same && j < law_.codes; ++j)
+            same = tables_[j].cells == nullptr || rows == 0 || tree.largest(j) < sizes_[j][1];
+        if (!same) refuse_value("the tree is of other rows");
+    }
 
 private:
     struct Size {
@@ -121,44 +127,60 @@ nb::object pair_sums(nb::handle queries, nb::handle rows, nb::handle law) {
 }
 
 struct Near {
-    double sum;
-    std::uint32_t row;
+    double sum = 0.0;
+    std::uint32_t row = 0;
     bool operator<(const Near& other) const { return sum != other.sum ? sum < other.sum : row < other.row; }
 };
 
-// The nearest rows so far, until their weights reach k.
+// The nearest rows so far, until their weights reach k. Weights that are added and taken away again must leave nothing
+// behind, so that their sum is carried in twice the precision of a double; a little more than k is kept until the end.
 class Nearest {
 public:
-    Nearest(double k, double limit, const double* weights) : k_(k), limit_(limit), weights_(weights) {}
-    void clear() { heap_.clear(), total_ = 0.0; }
+    Nearest(double k, double limit, const double* weights)
+        : k_(k), enough_(weights == nullptr ? k : k * (1.0 + 1e-9)), limit_(limit), weights_(weights) {}
+    void clear() { heap_.clear(), total_ = rest_ = 0.0; }
     static double offer(void* to, double sum, std::uint32_t row) { return static_cast<Nearest*>(to)->take({sum, row}); }
     double bound() const { return full() ? std::min(limit_, heap_.front().sum) : limit_; }
     std::vector<Near>& sorted() {
         std::sort(heap_.begin(), heap_.end());
+        if (weights_ == nullptr || std::isinf(k_)) return heap_;
+        double before = 0.0;
+        std::size_t n = 0;
+        for (; n < heap_.size() && before < k_; ++n) before += weight(heap_[n].row);
+        heap_.resize(n);
         return heap_;
     }
 
 private:
-    bool full() const { return total_ >= k_; }
+    bool full() const { return total_ + rest_ >= enough_; }
     double weight(std::uint32_t row) const { return weights_ == nullptr ? 1.0 : weights_[row]; }
+    void add(double x) {
+        const double high = total_ + x, part = high - total_;
+        rest_ += (total_ - (high - part)) + (x - part);
+        total_ = high;
+    }
+    // Whether the others reach k without the furthest.
+    bool spare() const {
+        const double x = -weight(heap_.front().row), high = total_ + x, part = high - total_;
+        return high + (rest_ + ((total_ - (high - part)) + (x - part))) >= enough_;
+    }
     double take(Near near) {
         if (near.sum > limit_ || (full() && !(near < heap_.front()))) return bound();
         heap_.push_back(near);
         if (std::isinf(k_)) return limit_;
         std::push_heap(heap_.begin(), heap_.end());
-        total_ += weight(near.row);
-        // The furthest may go as long as the others reach k without it.
-        while (total_ - weight(heap_.front().row) >= k_) {
-            total_ -= weight(heap_.front().row);
+        add(weight(near.row));
+        while (spare()) {
+            add(-weight(heap_.front().row));
             std::pop_heap(heap_.begin(), heap_.end());
             heap_.pop_back();
         }
         return bound();
     }
-    const double k_, limit_;
+    const double k_, enough_, limit_;
     const double* weights_;
     std::vector<Near> heap_;
-    double total_ = 0.0;
+    double total_ = 0.0, rest_ = 0.0;
 };
 
 Tree* plant(nb::handle rows, nb::handle law) {
@@ -170,6 +192,8 @@ Tree* plant(nb::handle rows, nb::handle law) {
 
 nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle law, double k, double limit, nb::handle weights,
                   nb::handle skip, nb::object planted) {
+    if (!(k > 0.0)) refuse_value("k must be above 0");
+    if (std::isnan(limit)) refuse_value("the limit is no number");
     const Law given(law);
     const Side left(queries, "queries"), right(rows, "rows");
     given.check(left, "queries", 0);
@@ -189,7 +213,7 @@ nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle law, double k,
         tree = own.get();
     } else {
         tree = nb::cast<const Tree*>(planted);
-        if (tree->rows() != right.rows()) refuse_value("the tree is of other rows");
+        given.check(*tree, right.rows());
     }
     std::vector<std::int64_t> starts(1, 0);
     std::vector<Near> found;

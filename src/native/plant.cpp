@@ -160,7 +160,7 @@ void Tree::lay_out(std::vector<Span> leaves) {
     rows_.assign(slots, std::numeric_limits<std::uint32_t>::max());
     numbers_.assign(slots * m_, 0.0), codes_.assign(slots * c_, 0);
     lanes_.assign(slots * m_, 0.0f), bytes_.assign(slots * c_, 0);
-    centers_.assign(m_, 0.0), extents_.assign(m_, 0.0);
+    centers_.assign(m_, 0.0), extents_.assign(m_, 0.0), largest_.assign(c_, 0);
     for (std::size_t j = 0; j < m_; ++j) {
         const double low = boxes_[2 * j], high = boxes_[2 * j + 1];
         if (low <= high) centers_[j] = low + (high - low) / 2;
@@ -182,6 +182,7 @@ void Tree::lay_out(std::vector<Span> leaves) {
             for (std::size_t j = 0; j < c_; ++j) {
                 const std::uint32_t x = code(row, j);
                 codes_[slot * c_ + j] = x;
+                largest_[j] = std::max(largest_[j], x);
                 bytes_[(at * c_ + j) * pair_group + lane] = static_cast<std::uint8_t>(x & 255);
             }
         }
