@@ -25,7 +25,9 @@ def left_out(model: Any, k: float, start: int, stop: int) -> tuple[Found, NDArra
     """
     rows: Laid = model._search.rows
     own = model._search.weights
-    found = model._search.nearest(rows.slice(start, stop), k + 1.0)
+    asked = rows.slice(start, stop)
+    found = model._search.nearest(asked, k + 1.0)
+    found = found.only(~asked.unknown(model.metric_.law_)[found.owner])  # of which nothing is known, ask nobody
     weights = np.ones(len(found.ids)) if own is None else own[found.ids].copy()
     itself = found.ids == found.owner + start
     weights[itself] = np.maximum(weights[itself] - 1.0, 0.0)

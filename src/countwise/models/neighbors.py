@@ -71,7 +71,7 @@ class NeighborModel(InstanceModel):
         laid = self._laid(frame, start, stop)
         k, radius = (float(self.n_neighbors_), np.inf) if self.radius is None else (np.inf, float(self.radius))
         found = self._search.nearest(laid, k, radius)
-        return _without(found, laid.unknown(self.metric_.law_))
+        return found.only(~laid.unknown(self.metric_.law_)[found.owner])
 
     def _in_blocks(self, X: Any) -> Iterator[Found]:
         frame = self._open(X)
@@ -129,15 +129,6 @@ class NeighborModel(InstanceModel):
     def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
         """How good the answers to rows are of which is known what should be told."""
         raise NotImplementedError
-
-
-def _without(found: Found, unknown: NDArray[np.bool_]) -> Found:
-    """The same, but some queries have found nothing."""
-    if not unknown.any():
-        return found
-    kept = ~unknown[found.owner]
-    sizes = np.where(unknown, 0, found.sizes)
-    return Found(np.concatenate([[0], np.cumsum(sizes)]), found.ids[kept], found.distances[kept])
 
 
 class ClassNeighbors(NeighborModel):
