@@ -179,15 +179,16 @@ def lay(law: Law, table: Table, frame: Frame) -> Laid:
 
 def of_unit_length(law: Law, table: Table, frame: Frame) -> Law:
     """The same law with numbers taken as they are; the most they differ by is seen after the division."""
-    numbers, found = lay(law, table, frame).numbers, []
+    columns = iter(lay(law, table, frame).numbers.T)
+    found: list[Local] = []
     for local in law.locals:
-        if isinstance(local, Difference):
-            column = numbers[:, len([x for x in found if isinstance(x, Difference)])]
-            there = column[~np.isnan(column)]
-            most = float(there.max() - there.min()) if len(there) else 0.0
-            found.append(replace(local, most=most, scale=1.0, how="none", origin=0.0))
-        else:
+        if not isinstance(local, Difference):
             found.append(local)
+            continue
+        column = next(columns)
+        there = column[~np.isnan(column)]
+        most = float(there.max() - there.min()) if len(there) else 0.0
+        found.append(replace(local, most=most, scale=1.0, how="none", origin=0.0))
     return replace(law, locals=tuple(found))
 
 
