@@ -10,7 +10,10 @@ from countwise import (
     DiscriminantClassifier,
     EmbeddedSelector,
     FilterSelector,
+    Metric,
     NaiveBayesClassifier,
+    NeighborsClassifier,
+    NeighborsRegressor,
     NumericEncoder,
     ParzenClassifier,
     ParzenDensity,
@@ -57,6 +60,11 @@ ESTIMATORS = [
     RuleClassifier(),
     RuleClassifier("tree"),
     RuleClassifier("one_r"),
+    NeighborsClassifier(),
+    NeighborsClassifier("loo", weights="distance", metric=Metric(1, missing="ignore")),
+    NeighborsClassifier(radius=0.3),
+    NeighborsRegressor(),
+    NeighborsRegressor("loo", weights="squared"),
 ]
 
 

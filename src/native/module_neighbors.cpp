@@ -96,6 +96,12 @@ public:
             if (tables_[j].cells != nullptr && side.rows() > 0 && side.largest(j) >= sizes_[j][axis])
                 refuse_value("a code of " + name + " is outside its table");
     }
+    void check(const Tree& tree, std::size_t rows) const {
+        bool same = tree.rows() == rows && tree.numbers() == law_.numbers && tree.codes() == law_.codes;
+        for (std::size_t j = 0; same && j < law_.codes; ++j)
+            same = tables_[j].cells == nullptr || rows == 0 || tree.largest(j) < sizes_[j][1];
+        if (!same) refuse_value("the tree is of other rows");
+    }
 
 private:
     struct Size {
@@ -121,17 +127,19 @@ nb::object pair_sums(nb::handle queries, nb::handle rows, nb::handle law) {
 }
 
 struct Near {
-    double sum;
-    std::uint32_t row;
+    double sum = 0.0;
+    std::uint32_t row = 0;
     bool operator<(const Near& other) const { return sum != other.sum ? sum < other.sum : row < other.row; }
 };
 
-// The nearest rows so far, until their weights reach k.
+// The nearest rows so far, until their weights reach k. Weights that are added and taken away again must leave nothing
+// behind, so that their sum is carried in twice the precision of a double; a little more than k is kept until the end.
 class Nearest {
 public:
     Nearest(double k, double limit, const double* weights, const double* penalties, bool ties)
-        : k_(k), limit_(limit), weights_(weights), penalties_(penalties), ties_(ties) {}
-    void clear() { heap_.clear(), total_ = 0.0; }
+        : k_(k), enough_(weights == nullptr ? k : k * (1.0 + 1e-9)), limit_(limit), weights_(weights),
+          penalties_(penalties), ties_(ties) {}
+    void clear() { heap_.clear(), total_ = rest_ = 0.0; }
     static double offer(void* to, double sum, std::uint32_t row) {
         Nearest& self = *static_cast<Nearest*>(to);
         return self.take({self.penalties_ == nullptr ? sum : sum * self.penalties_[row], row});
@@ -139,28 +147,43 @@ public:
     double bound() const { return full() ? std::min(limit_, heap_.front().sum) : limit_; }
     std::vector<Near>& sorted() {
         std::sort(heap_.begin(), heap_.end());
+        if (weights_ == nullptr || std::isinf(k_)) return heap_;
+        double before = 0.0;
+        std::size_t n = 0;
+        for (; n < heap_.size() && before < k_; ++n) before += weight(heap_[n].row);
+        while (ties_ && n > 0 && n < heap_.size() && heap_[n].sum == heap_[n - 1].sum) ++n;
+        heap_.resize(n);
         return heap_;
     }
 
 private:
-    bool full() const { return total_ >= k_; }
+    bool full() const { return total_ + rest_ >= enough_; }
     double weight(std::uint32_t row) const { return weights_ == nullptr ? 1.0 : weights_[row]; }
+    void add(double x) {
+        const double high = total_ + x, part = high - total_;
+        rest_ += (total_ - (high - part)) + (x - part);
+        total_ = high;
+    }
+    // Whether the others reach k without the furthest.
+    bool spare() const {
+        const double x = -weight(heap_.front().row), high = total_ + x, part = high - total_;
+        return high + (rest_ + ((total_ - (high - part)) + (x - part))) >= enough_;
+    }
     double take(Near near) {
         if (near.sum > limit_ || (full() && !closer(near))) return bound();
         const bool at_the_end = full() && near.sum == heap_.front().sum;
         heap_.push_back(near);
         if (std::isinf(k_)) return limit_;
         std::push_heap(heap_.begin(), heap_.end());
-        total_ += weight(near.row);
+        add(weight(near.row));
         if (!ties_) trim();
         else if (!at_the_end) trim_ties();
         return bound();
     }
     bool closer(const Near& near) const { return ties_ ? near.sum <= heap_.front().sum : near < heap_.front(); }
-    // The furthest may go as long as the others reach k without it.
     void trim() {
-        while (total_ - weight(heap_.front().row) >= k_) {
-            total_ -= weight(heap_.front().row);
+        while (spare()) {
+            add(-weight(heap_.front().row));
             std::pop_heap(heap_.begin(), heap_.end());
             heap_.pop_back();
         }
@@ -170,24 +193,24 @@ private:
         while (full()) {
             const double sum = heap_.front().sum;
             std::size_t end = heap_.size();
-            double left = total_;
             while (end > 0 && heap_.front().sum == sum) {
-                left -= weight(heap_.front().row);
                 std::pop_heap(heap_.begin(), heap_.begin() + static_cast<std::ptrdiff_t>(end));
                 --end;
             }
-            if (end == 0 || left < k_) {
+            double left = 0.0;
+            for (std::size_t i = 0; i < end; ++i) left += weight(heap_[i].row);
+            if (left < enough_) {
                 while (end < heap_.size()) std::push_heap(heap_.begin(), heap_.begin() + static_cast<std::ptrdiff_t>(++end));
                 return;
             }
-            heap_.resize(end), total_ = left;
+            heap_.resize(end), total_ = left, rest_ = 0.0;
         }
     }
-    const double k_, limit_;
+    const double k_, enough_, limit_;
     const double *weights_, *penalties_;
     const bool ties_;
     std::vector<Near> heap_;
-    double total_ = 0.0;
+    double total_ = 0.0, rest_ = 0.0;
 };
 
 Tree* plant(nb::handle rows, nb::handle law) {
@@ -199,6 +222,8 @@ Tree* plant(nb::handle rows, nb::handle law) {
 
 nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle law, double k, double limit, nb::handle weights,
                   nb::handle skip, nb::object planted, nb::handle penalties, bool ties) {
+    if (!(k > 0.0)) refuse_value("k must be above 0");
+    if (std::isnan(limit)) refuse_value("the limit is no number");
     const Law given(law);
     const Side left(queries, "queries"), right(rows, "rows");
     given.check(left, "queries", 0);
@@ -220,7 +245,7 @@ nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle law, double k,
         tree = own.get();
     } else {
         tree = nb::cast<const Tree*>(planted);
-        if (tree->rows() != right.rows()) refuse_value("the tree is of other rows");
+        given.check(*tree, right.rows());
     }
     std::vector<std::int64_t> starts(1, 0);
     std::vector<Near> found;

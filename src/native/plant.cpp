@@ -162,7 +162,7 @@ void Tree::lay_out(std::vector<Span> leaves) {
     width_ = (m_ + 7) / 8 * 8;
     lines_.assign(slots * width_, 0.0f);
     lanes_.assign(slots * m_, 0.0f), bytes_.assign(slots * c_, 0);
-    centers_.assign(m_, 0.0), extents_.assign(m_, 0.0);
+    centers_.assign(m_, 0.0), extents_.assign(m_, 0.0), largest_.assign(c_, 0);
     for (std::size_t j = 0; j < m_; ++j) {
         const double low = boxes_[2 * j], high = boxes_[2 * j + 1];
         if (low <= high) centers_[j] = low + (high - low) / 2;
@@ -185,6 +185,7 @@ void Tree::lay_out(std::vector<Span> leaves) {
             for (std::size_t j = 0; j < c_; ++j) {
                 const std::uint32_t x = code(row, j);
                 codes_[slot * c_ + j] = x;
+                largest_[j] = std::max(largest_[j], x);
                 bytes_[(at * c_ + j) * pair_group + lane] = static_cast<std::uint8_t>(x & 255);
             }
         }

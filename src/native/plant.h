@@ -11,6 +11,9 @@ public:
     Tree(const PairRows& rows, const PairLaw& law);
     Planted planted() const;
     std::size_t rows() const { return n_; }
+    std::size_t numbers() const { return m_; }
+    std::size_t codes() const { return c_; }
+    std::uint32_t largest(std::size_t j) const { return largest_[j]; }  // of the j-th codes
 
 private:
     struct Span {
@@ -27,7 +30,7 @@ private:
     PairRows from_;
     const PairLaw& law_;
     std::vector<std::uint32_t> order_;
-    std::vector<std::uint32_t> rows_, codes_;
+    std::vector<std::uint32_t> rows_, codes_, largest_;
     std::vector<double> numbers_, centers_, extents_, boxes_;
     std::vector<float> lanes_, lines_;
     std::size_t width_;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t deepest = 128;  // branches put off: one a level, of which a tree has fewer
 constexpr float most_single = 1e15f;  // squares of larger numbers are not trusted to single precision
+constexpr double most_sum = 1e37, least_sum = 1e-37;  // between these single precision keeps its digits
 constexpr double rounding = 1e-12;  // what a bound may be too large by, as a share of it
 
 // 32 bytes, and which of them are not 0.
@@ -77,6 +78,8 @@ public:
         screened_ = plain;
         if (screened_) open_bytes();
         if (screened_) open_lanes();
+        // What the bounds may reach must be a number in single precision too.
+        if (!(base_ + most_ + 256.0 * unit_ < most_sum)) screened_ = false;
         set_limits();
     }
 
@@ -167,7 +170,7 @@ private:
             }
             total += most[j];
         }
-        if (!(total > 0.0) || !std::isfinite(total)) return;
+        if (!(total > 1e-300) || !std::isfinite(total)) return;  // units would be no numbers
         equal = equal && only * 200.0 >= total;
         unit_ = equal ? only : total / 250.0;
         for (size_t j = 0; j < c; ++j) {
@@ -208,7 +211,8 @@ private:
             const double e = 1.2e-7 * (std::fabs(scaled) + planted_.extents[j]);  // 2^-23: both are rounded
             off += law_.p == 2.0 ? e * e : e;
             float most = static_cast<float>(law_.absent[j] * (1.0 - 1e-6));
-            if (!planted_.gaps[j]) most = 3e38f;
+            if (planted_.gaps[j]) most_ += law_.absent[j];
+            else most = 3e38f;
             lanes_[n_lanes_++] = {j, static_cast<float>(scaled), most};
             line_[j] = static_cast<float>(scaled), line_[planted_.width + j] = most;
         }
@@ -226,7 +230,8 @@ private:
         budget_ = left < 0.0 ? -1 : units >= 255.0 ? 255 : static_cast<int>(units);
         // Numbers differ from what they stand for by no more than `off` in all.
         const double root = law_.p == 2.0 ? std::sqrt(larger(bound_, 0.0)) + off_ : bound_ + off_;
-        const double reach = (law_.p == 2.0 ? root * root : root) * (1.0 + 2.4e-7 * (8.0 + static_cast<double>(n_lanes_)));
+        const double reach = least_sum +
+            (law_.p == 2.0 ? root * root : root) * (1.0 + 2.4e-7 * (8.0 + static_cast<double>(n_lanes_)));
         limit_ = reach < 3e38 ? static_cast<float>(reach) * (1.0f + 1e-6f) : 3e38f;
     }
 
@@ -363,7 +368,7 @@ private:
     Scratch<std::uint8_t> steps_;
     Scratch<float> line_;  // the query, and the most that a number adds
     size_t n_costs_ = 0, n_bytes_ = 0, n_lanes_ = 0;
-    double base_ = 0.0, unit_ = 0.0, off_ = 0.0;
+    double base_ = 0.0, most_ = 0.0, unit_ = 0.0, off_ = 0.0;
     bool screened_ = false;
     int budget_ = 255;
     float limit_ = 3e38f;

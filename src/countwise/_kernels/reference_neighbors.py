@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countwise._kernels.checks import check_ascending, check_codes, check_rows
+from countwise._kernels.checks import check_ascending, check_codes, check_rows, check_weights
 from countwise._kernels.pair_rows import PairLaw, PairRows
 
 if TYPE_CHECKING:
@@ -135,12 +135,21 @@ def nearest(
     sums : float64 array
         Of these.
     """
+    if not k > 0:
+        raise ValueError("k must be above 0")
+    if np.isnan(limit):
+        raise ValueError("the limit is no number")
+    _check_pairs(queries, rows, law)
     n_queries, n = len(queries.numbers), len(rows.numbers)
+    for array in (weights, penalties):
+        if array is not None:
+            check_weights(array, n)
     if penalties is not None and not (penalties >= 1).all():
         raise ValueError("a penalty is below 1")
-    for name, array, size in (("weights", weights, n), ("skip", skip, n_queries), ("penalties", penalties, n)):
-        if array is not None:
-            check_rows(name, len(array), size)
+    if skip is not None and (skip.dtype != np.int64 or skip.ndim != 1):
+        raise TypeError("skip must be 1-D int64")
+    if skip is not None:
+        check_rows("skip", len(skip), n_queries)
     step = max(1, _CELLS // max(n, 1))
     found, sums, sizes = [], [], []
     for start in range(0, n_queries, step):
@@ -166,22 +175,42 @@ def _first(sums: Floats, k: float, limit: float, weights: Floats | None, skip: i
     if k == np.inf:
         return order
     own = np.ones(len(order)) if weights is None else weights[order]
-    taken = int(np.count_nonzero(np.cumsum(own) - own < k))
+    before = np.concatenate([[0.0], np.cumsum(own)])[: len(order)]  # a difference would lose what is before much
+    taken = int(np.count_nonzero(before < k))
     if ties and taken:
         taken = int(np.searchsorted(sums[order], sums[order[taken - 1]], side="right"))
     return order[:taken]
 
 
+def _check_law(law: PairLaw) -> None:
+    tables = [table for table in law.tables if not isinstance(table, int | float)]
+    arrays = [("factors", law.factors, 1), ("absent", law.absent, 1), *(("table", table, 2) for table in tables)]
+    if law.shares is not None:
+        arrays.append(("shares", law.shares, 1))
+    for name, array, dimensions in arrays:
+        if array.dtype != np.float64:
+            raise TypeError(f"{name} is {array.dtype}; it must be float64")
+        if array.ndim != dimensions:
+            raise ValueError(f"{name} has shape {array.shape}; it needs {dimensions} dimension(s)")
+    if law.known.dtype != np.int64 or law.known.shape != (len(law.tables), 2):
+        raise ValueError("known must be int64 (codes, 2)")
+    if len(law.absent) != len(law.factors):
+        raise ValueError("absent and factors are not of one length")
+    if law.shares is not None:
+        check_rows("shares", len(law.shares), len(law.factors) + len(law.tables))
+
+
 def _check_pairs(queries: PairRows | None, rows: PairRows, law: PairLaw) -> None:
+    _check_law(law)
     for name, side in (("queries", queries), ("rows", rows)):
         if side is None:
             continue
         numbers = side.numbers
         if numbers.dtype != np.float64 or numbers.ndim != 2 or not numbers.flags.c_contiguous:
             raise TypeError(f"the numbers of {name} must be C-contiguous float64 (rows, numbers)")
-        if numbers.shape[1] != len(law.factors) or len(law.absent) != len(law.factors):
+        if numbers.shape[1] != len(law.factors):
             raise ValueError(f"{name} have {numbers.shape[1]} numbers; the law has {len(law.factors)}")
-        if len(side.codes) != len(law.tables) or len(law.known) != len(law.tables):
+        if len(side.codes) != len(law.tables):
             raise ValueError(f"{name} have {len(side.codes)} codes; the law has {len(law.tables)}")
         for j, codes in enumerate(side.codes):
             check_codes(codes, f"codes of {name}")

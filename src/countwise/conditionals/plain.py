@@ -29,6 +29,8 @@ def plain(value: Any) -> Any:
         return {"@": "law", "law": value.law, **{f.name: plain(getattr(value, f.name)) for f in fields(value)}}
     if hasattr(value, "as_setting"):
         return value.as_setting()
+    if isinstance(value, float) and value == np.inf:
+        return {"@": "infinity"}
     if isinstance(value, Mapping):
         return {"@": "mapping", "of": [[plain(k), plain(v)] for k, v in value.items()]}
     if isinstance(value, np.ndarray | np.generic):
@@ -57,6 +59,8 @@ def revived(value: Any) -> Any:
         from countwise.conditionals import conditional_from
 
         return conditional_from({key: revived(v) for key, v in value.items() if key != "@"})
+    if kind == "infinity":
+        return float("inf")
     if kind == "mapping":
         return {revived(k): revived(v) for k, v in value["of"]}
     raise ValueError(f"a setting of unknown kind {kind!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from countwise.distances.local import Cells, Difference, Edits, Local, Lookup, O
 from countwise.frames import Frame
 from countwise.table import Table
 
-__all__ = ["Laid", "Law", "lay"]
+__all__ = ["Laid", "Law", "lay", "of_unit_length"]
 
 Floats = NDArray[np.float64]
 _TABLE_CELLS = 1 << 23  # of one table between queries and rows
@@ -93,7 +93,8 @@ class Law:
         """What a local distance adds to the sum."""
         if self.p == np.inf:
             return local.weight * distance
-        return local.weight * distance**self.p
+        with np.errstate(over="ignore", under="ignore"):
+            return local.weight * np.power(distance, self.p)
 
     @property
     def shares(self) -> Floats | None:
@@ -131,23 +132,28 @@ class Law:
 
     def power(self, distance: float) -> float:
         """The sum of a distance."""
-        return distance if self.p in (1, np.inf) else distance**self.p
+        if self.p in (1, np.inf):
+            return distance
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.power(distance, self.p))
 
     @property
     def nothing(self) -> float:
         """The sum of rows that have nothing in common: every attribute at its most."""
         costs = [float(self.cost(local, local.most)) for local in self.locals]
-        return max(costs, default=0.0) if self.p == np.inf else float(np.sum(costs))
+        with np.errstate(over="ignore"):
+            return max(costs, default=0.0) if self.p == np.inf else float(np.sum(costs))
 
     def _table(self, local: Local, a: Cells, b: Cells) -> tuple[Any, Any, Any, tuple[int, int]]:
         """What two codes add, the codes of both sides, and from which code on they are missing."""
         if isinstance(local, Overlap):
-            k = local.n_values  # missing cells are equal to none
-            return float(self.cost(local, 1.0)), np.where(a.column >= k, k + 1, a.column), b.column, (k, k)
+            k = local.n_values  # cells that are missing, or never seen, are equal to none: not to each other either
+            left, right = np.where(a.column >= k, k + 1, a.column), np.where(b.column >= k, k, b.column)
+            return float(self.cost(local, 1.0)), left, right, (k, k)
         if isinstance(local, Lookup):
             return self.cost(local, local.between()), a.column, b.column, (len(local.table),) * 2
         assert isinstance(local, Edits | Words)  # noqa: S101 - there are no others
-        return self.cost(local, local.between(a.values, b.values)), a.column, b.column, (len(a.values), len(b.values))
+        return self.cost(local, local.between(a, b)), a.column, b.column, (len(a.values), len(b.values))
 
     def blocks(self, queries: Laid, rows: Laid) -> list[tuple[int, int]]:
         """Queries in blocks for which no table between them and the rows is too large."""
@@ -173,6 +179,21 @@ def lay(law: Law, table: Table, frame: Frame) -> Laid:
     if law.unit_length:
         matrix = _of_unit_length(matrix)
     return Laid(np.ascontiguousarray(matrix, dtype=np.float64), cells)
+
+
+def of_unit_length(law: Law, table: Table, frame: Frame) -> Law:
+    """The same law with numbers taken as they are; the most they differ by is seen after the division."""
+    columns = iter(lay(law, table, frame).numbers.T)
+    found: list[Local] = []
+    for local in law.locals:
+        if not isinstance(local, Difference):
+            found.append(local)
+            continue
+        column = next(columns)
+        there = column[~np.isnan(column)]
+        most = float(there.max() - there.min()) if len(there) else 0.0
+        found.append(replace(local, most=most, scale=1.0, how="none", origin=0.0))
+    return replace(law, locals=tuple(found))
 
 
 def _of_unit_length(numbers: Floats) -> Floats:

@@ -147,9 +147,15 @@ def _mean_and_deviation(cells: NDArray[Any], weights: NDArray[Any] | None, divis
     w = np.ones(len(cells)) if weights is None else weights.astype(np.float64)
     if len(cells) == 0:
         return 0.0, 0.0
-    mean = float(np.average(cells, weights=w))
+    origin = float(cells[0])
+    size = float(np.abs(cells - origin).max())  # so that squares neither overflow nor vanish
+    if size == 0:
+        return origin, 0.0
+    gaps = (cells - origin) / size
+    mean = float(np.average(gaps, weights=w))
     n = float(w.sum()) - (divisor == "n-1")
-    return mean, float(np.sqrt(float((w * (cells - mean) ** 2).sum()) / n)) if n > 0 else 0.0
+    deviation = float(np.sqrt(float((w * (gaps - mean) ** 2).sum()) / n)) if n > 0 else 0.0
+    return origin + size * mean, size * deviation
 
 
 def _value_difference(settings: Settings, a: Attribute, table: Table, told: Told | None, weight: float) -> Lookup:

@@ -6,7 +6,6 @@ the tables of strings and of texts are made for the rows at hand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -36,21 +35,24 @@ class Cells:
         Numbers with NaN for missing, or codes.
     values : tuple of str, or Bag, or None
         Of strings and texts, what the codes stand for.
+    new : tuple of str
+        Of texts, the words that training did not have; in the bag they stand behind the others.
     """
 
     column: NDArray[Any]
     values: Any = None
+    new: tuple[str, ...] = ()
 
     def slice(self, start: int, stop: int) -> Cells:
         """Some rows, with only the values that they have."""
         if isinstance(self.values, Bag):
-            return _texts(self.values.slice(start, stop))
+            return _texts(self.values.slice(start, stop), self.new)
         return self._of(self.column[start:stop])
 
     def take(self, rows: NDArray[np.int64]) -> Cells:
         """Some rows, in the order given, with only the values that they have."""
         if isinstance(self.values, Bag):
-            return _texts(self.values.take(rows))
+            return _texts(self.values.take(rows), self.new)
         return self._of(self.column[rows])
 
     def _of(self, column: NDArray[Any]) -> Cells:
@@ -192,10 +194,10 @@ class Edits(Local):
         """Codes behind those of strings."""
         return np.asarray(cells.column >= len(cells.values))
 
-    def between(self, queries: Sequence[str], rows: Sequence[str]) -> Floats:
+    def between(self, queries: Cells, rows: Cells) -> Floats:
         """The distances of strings, and of missing cells behind them."""
-        whole = np.full((len(queries) + 1, len(rows) + 1), self.most)
-        whole[:-1, :-1] = edit_distances(queries, rows) * self.scale
+        whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
+        whole[:-1, :-1] = edit_distances(queries.values, rows.values) * self.scale
         return whole
 
 
@@ -212,34 +214,52 @@ class Words(Local):
 
     def lay(self, column: Any, given: Column) -> Cells:
         """A code for each row: texts are seldom equal. Words never seen stand behind the others."""
-        bag = _with_unknown(self.of, column, given) if isinstance(self.of, Text) else column
-        return _texts(bag)
+        return _texts(*_with_unknown(self.of, column, given)) if isinstance(self.of, Text) else _texts(column)
 
     def lost(self, cells: Cells) -> NDArray[np.bool_]:
         """Codes behind those of texts."""
         return np.asarray(cells.column >= len(cells.values))
 
-    def between(self, queries: Bag, rows: Bag) -> Floats:
+    def between(self, queries: Cells, rows: Cells) -> Floats:
         """The distances of texts, and of missing ones behind them."""
-        whole = np.full((len(queries) + 1, len(rows) + 1), self.most)
-        whole[:-1, :-1] = bag_distances(queries, rows, self.how)
+        whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
+        whole[:-1, :-1] = bag_distances(_as_in(queries, rows), rows.values, self.how)
         return whole
 
 
-def _texts(bag: Bag) -> Cells:
+def _texts(bag: Bag, new: tuple[str, ...] = ()) -> Cells:
     """A code for each text, and one behind them for those that are missing."""
     codes = np.arange(len(bag), dtype=np.uint32)
-    return Cells(codes if bag.missing is None else np.where(bag.missing, np.uint32(len(bag)), codes), bag)
+    return Cells(codes if bag.missing is None else np.where(bag.missing, np.uint32(len(bag)), codes), bag, new)
 
 
-def _with_unknown(of: Text, column: Bag, given: Column) -> Bag:
-    """A bag in which words that training did not have count too: no text has them in common with a training row."""
+def _with_unknown(of: Text, column: Bag, given: Any) -> tuple[Bag, tuple[str, ...]]:
+    """A bag in which words that training did not have count too, and these words.
+
+    A vocabulary that was declared is not added to: other words do not count.
+    """
+    if not of.grows or isinstance(given, Bag):  # of a model file, which has the words of training only
+        return column, ()
     wider = replace(of, words=(), grows=True).learn(given)
     place = {word: i for i, word in enumerate(of.words)}
-    new = [word for word in wider.words if word not in place]
+    new = tuple(word for word in wider.words if word not in place)
     if not new:
-        return column
+        return column, ()
     places = np.array([place.get(word, -1) for word in wider.words])
     places[places < 0] = len(of.words) + np.arange(len(new))
     bag = wider.encode(given)
-    return Bag(bag.indptr, places[bag.indices].astype(np.int32), bag.data, len(of.words) + len(new), bag.missing)
+    indices = places[bag.indices].astype(np.int32)
+    return Bag(bag.indptr, indices, bag.data, len(of.words) + len(new), bag.missing), new
+
+
+def _as_in(texts: Cells, others: Cells) -> Bag:
+    """Texts whose new words stand where others have them, or behind all of theirs."""
+    bag: Bag = texts.values
+    if not (texts.new and others.new) or texts.new is others.new:
+        return bag
+    known = bag.n_words - len(texts.new)
+    place = {word: known + i for i, word in enumerate(others.new)}
+    for word in texts.new:
+        place.setdefault(word, known + len(place))
+    places = np.concatenate([np.arange(known), [place[word] for word in texts.new]])
+    return Bag(bag.indptr, places[bag.indices].astype(np.int32), bag.data, known + len(place), bag.missing)

@@ -11,10 +11,10 @@ from countwise import _kernels
 from countwise.attributes import Nominal, Numeric
 from countwise.cells import one_row
 from countwise.columns import refuse_infinity
-from countwise.distances.laid import Laid, Law, lay
+from countwise.distances.laid import Laid, Law, lay, of_unit_length
 from countwise.distances.learning import RULES, Told, learned_locals
 from countwise.distances.telling import distance_section
-from countwise.errors import CountwiseError, OptionError, check_settings
+from countwise.errors import CountwiseError, OptionError, check_settings, did_you_mean, listed
 from countwise.fitting import Fitting
 from countwise.frames import Frame
 from countwise.outputs import dense
@@ -123,9 +123,12 @@ class Metric(Fitting):
 
     def set_params(self, **settings: Any) -> Self:
         """Change settings by name."""
+        known = self.get_params()
+        for name in settings:
+            if name not in known:
+                hint = did_you_mean(name, known) or f"it has {listed(known)}."
+                raise OptionError(f"A metric has no setting {name!r}.", hint=hint)
         for name, value in settings.items():
-            if name not in self.get_params():
-                raise OptionError(f"A metric has no setting {name!r}.")
             setattr(self, name, value)
         return self
 
@@ -196,8 +199,9 @@ class Metric(Fitting):
         """Learn from rows that are encoded."""
         settings = Metric(**{**self.get_params(), "numeric": "none"}) if self.unit_length else self
         found = learned_locals(settings, schema, table, frame, told)
+        law = Law(found, self._power(), self.missing, bool(self.unit_length))
         self.schema_ = schema
-        self.law_ = Law(found, self._power(), self.missing, bool(self.unit_length))
+        self.law_ = of_unit_length(law, table, frame) if law.unit_length else law
 
     # -- distances -------------------------------------------------------------------
 

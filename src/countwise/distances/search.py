@@ -36,12 +36,6 @@ class Found:
     sums: Floats
     distances: Floats
 
-    def kept(self, which: NDArray[np.bool_]) -> Found:
-        """Only some of what was found."""
-        sizes = np.bincount(self.owner[which], minlength=len(self.starts) - 1)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        return Found(starts, self.ids[which], self.sums[which], self.distances[which])
-
     @property
     def sizes(self) -> NDArray[np.int64]:
         """How many rows each query has."""
@@ -52,13 +46,24 @@ class Found:
         """The query of each row that was found."""
         return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
 
+    def only(self, kept: NDArray[np.bool_]) -> Found:
+        """The same without some of the rows."""
+        if kept.all():
+            return self
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return Found(starts, self.ids[kept], self.sums[kept], self.distances[kept])
+
     def counted(self, own: Floats, k: float) -> Floats:
         """The weight with which each row counts: its own, but of the last only what is left of k."""
         if k == np.inf:
             return own
-        total = np.concatenate([[0.0], np.cumsum(own)])
-        before = total[:-1] - total[self.starts[self.owner]]
-        return np.minimum(own, np.maximum(k - before, 0.0))
+        counted, left = own.copy(), np.full(len(self.starts) - 1, k)
+        for place in range(int(self.sizes.max(initial=0))):  # query by query: what one found is nothing to another
+            which = np.flatnonzero(self.sizes > place)
+            ids = self.starts[which] + place
+            counted[ids] = np.minimum(own[ids], left[which])
+            left[which] -= counted[ids]
+        return counted
 
 
 class Search:
@@ -119,7 +124,7 @@ class Search:
         -------
         Found
         """
-        limit = np.inf if radius == np.inf else self.law.power(radius) * (1 + 4e-16)
+        limit = np.inf if radius == np.inf else self.law.power(radius) * (1 + 1e-12)  # of what roots may round
         weights = self.weights if weighted else None
         report = progress.current()
         parts: list[Any] = []
@@ -141,4 +146,5 @@ class Search:
         sizes = np.concatenate([[0], *(np.diff(part[0]) for part in parts)])
         ids = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
         sums = np.concatenate([np.empty(0), *(part[2] for part in parts)])
-        return Found(np.cumsum(sizes), ids, sums, self.law.root(sums))
+        found = Found(np.cumsum(sizes), ids, sums, self.law.root(sums))
+        return found if radius == np.inf else found.only(found.distances <= radius)

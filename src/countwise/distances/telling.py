@@ -75,11 +75,10 @@ def _sum_lines(law: Law, a: Laid, b: Laid, missing: list[bool]) -> list[str]:
     if law.missing == "ignore" and any(missing):
         there = sum(local.weight for local, lost in zip(law.locals, missing, strict=True) if not lost)
         whole = sum(local.weight for local in law.locals)
-        lines.append(
-            f"times {number(whole)} / {number(there)}, for what is ignored"
-            if there > 0
-            else "nothing in common: every attribute counts as at its most"
-        )
+        if there == 0:
+            lines.append("nothing in common: every attribute counts as at its most")
+        elif law.p != np.inf:
+            lines.append(f"times {number(whole)} / {number(there)}, for what is ignored")
     if law.p == np.inf:
         return [*lines, f"the largest: {number(total)}"]
     root = "" if law.p == 1 else "; its root is the distance" if law.p == 2 else f"; to the power 1/{number(law.p)}"

@@ -32,11 +32,13 @@ def left_out(
     """
     rows: Laid = model._search.rows
     own = model._search.weights
-    found = model._search.nearest(rows.slice(start, stop), k + 1.0, penalties=penalties, ties=ties)
+    asked = rows.slice(start, stop)
+    found = model._search.nearest(asked, k + 1.0, penalties=penalties, ties=ties)
+    found = found.only(~asked.unknown(model.metric_.law_)[found.owner])  # of which nothing is known, ask nobody
     weights = np.ones(len(found.ids)) if own is None else own[found.ids].copy()
     itself = found.ids == found.owner + start
     weights[itself] = np.maximum(weights[itself] - 1.0, 0.0)
-    return found.kept(weights > 0), weights[weights > 0]
+    return found.only(weights > 0), weights[weights > 0]
 
 
 def choice_of_k(model: Any) -> Grid:

@@ -32,7 +32,7 @@ def nearness(weights: str | Callable[[Any], Any], found: Found) -> Floats:
     # rows at distance 0 are the same row: only they count where there are any
     with np.errstate(divide="ignore", over="ignore"):
         near = 1.0 / d if weights == "distance" else 1.0 / (d * d)
-    near = np.where(np.isinf(near), np.finfo(np.float64).max / 1e20, near)
+    near = np.minimum(near, np.finfo(np.float64).max / 1e20)  # so that sums do not overflow
     return np.where(same[found.owner], (d == 0).astype(np.float64), near)
 
 

@@ -75,7 +75,7 @@ class NeighborModel(InstanceModel):
         laid = self._laid(frame, start, stop)
         k, radius = (float(self.n_neighbors_), np.inf) if self.radius is None else (np.inf, float(self.radius))
         found = self._search.nearest(laid, k, radius, penalties=self._penalties, ties=self._ties)
-        return found.kept(~laid.unknown(self.metric_.law_)[found.owner])
+        return found.only(~laid.unknown(self.metric_.law_)[found.owner])
 
     def _in_blocks(self, X: Any) -> Iterator[Found]:
         frame = self._open(X)
