@@ -161,6 +161,11 @@ def test_a_worked_example_uses_what_its_table_has(path):
         used = [node["where"] | node.get("gain", {}) for node in case.get("node", ())]
         assert all(set(names) <= set(frame) - {case["target"]} for names in used)
         return
+    if case.get("kind") == "exemplars":
+        frame = load(case["sample"]).frame
+        used = [name for part in case["exemplars"] for name in part.get("columns", ())]
+        assert set(used) <= set(frame) - {case["target"]}
+        return
     if case.get("kind") == "distances":
         frame = load(case["sample"]).frame if "sample" in case else {}
         used = [name for metric in case.get("metric", ()) for name in metric.get("columns", ())]

@@ -1,0 +1,136 @@
+"""PEBLS: weights of exemplars, and answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from countwise import Metric, NeighborsClassifier, PEBLSClassifier, load, samples, save
+from countwise.errors import CountwiseError
+
+
+def table(n: int = 120, seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = {
+        "n": np.array(list("abcd"), dtype=object)[rng.integers(0, 4, n)],
+        "m": np.array(list("uv"), dtype=object)[rng.integers(0, 2, n)],
+        "x": rng.integers(0, 6, n).astype(float),
+    }
+    y = np.where((X["n"] == "a") | (X["x"] + rng.normal(size=n) > 4), "yes", "no")
+    return X, y
+
+
+def naive(X: dict[str, np.ndarray], y: np.ndarray, k: int, passes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row by row, with ties shared."""
+    sums = Metric(nominal="mvdm").fit(X, y).pairwise(X) ** 2
+    n = len(y)
+    weight = np.ones(n)
+    for _ in range(passes):
+        used, right = np.ones(n), np.ones(n)
+        for i in range(n):
+            gaps = np.round(sums[i] * weight, 10)
+            gaps[i] = np.inf
+            left = float(k)
+            for value in np.unique(gaps):
+                group = np.flatnonzero(gaps == value)
+                share = min(1.0, left / len(group))
+                used[group] += share
+                right[group[y[group] == y[i]]] += share
+                left -= share * len(group)
+                if left <= 1e-12:
+                    break
+        weight = used / right
+    return used, right
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("passes", [1, 2])
+def test_uses_are_those_of_a_loop_over_all_rows(k, passes):
+    X, y = table()
+    model = PEBLSClassifier(k, passes=passes).fit(X, y)
+    used, right = naive(X, y, k, passes)
+    np.testing.assert_allclose(model.exemplars_["used"], used, rtol=1e-9)
+    np.testing.assert_allclose(model.exemplars_["right"], right, rtol=1e-9)
+    np.testing.assert_allclose(model.exemplar_weights_, used / right, rtol=1e-9)
+
+
+def test_an_unreliable_exemplar_is_asked_less():
+    """The nearest row was wrong when it was asked; the next one, a little further, is told instead."""
+    X = {"x": np.array([0.0, 1.0, 2.4, 4.0])}
+    y = np.array(["b", "a", "a", "a"])
+    plain, weighed = PEBLSClassifier(passes=0).fit(X, y), PEBLSClassifier().fit(X, y)
+    assert weighed.exemplar_weights_[:2].tolist() == [2.0, 1.5]
+    assert plain.predict({"x": [0.49]}).tolist() == ["b"]
+    assert weighed.predict({"x": [0.49]}).tolist() == ["a"]
+
+
+def test_without_passes_and_names_it_is_the_nearest_neighbor():
+    rng = np.random.default_rng(1)
+    X, y, asked = rng.normal(size=(80, 3)), rng.integers(0, 2, 80), rng.normal(size=(50, 3))
+    ours = PEBLSClassifier(passes=0).fit(X, y)
+    assert ours.predict(asked).tolist() == NeighborsClassifier(1).fit(X, y).predict(asked).tolist()
+
+
+def test_the_order_of_rows_changes_no_weight_and_no_answer():
+    X, y = table(seed=3)
+    order = np.random.default_rng(0).permutation(len(y))
+    one = PEBLSClassifier().fit(X, y)
+    two = PEBLSClassifier().fit({k: v[order] for k, v in X.items()}, y[order])
+    np.testing.assert_allclose(two.exemplar_weights_, one.exemplar_weights_[order], rtol=1e-12)
+    asked = table(seed=4)[0]
+    np.testing.assert_allclose(two.predict_proba(asked), one.predict_proba(asked), rtol=1e-12)
+
+
+def test_a_weight_of_n_is_n_copies():
+    X, y = table(60, seed=5)
+    weights = np.random.default_rng(0).integers(1, 4, len(y))
+    copies = np.repeat(np.arange(len(y)), weights)
+    one = PEBLSClassifier(2).fit(X, y, weights)
+    two = PEBLSClassifier(2).fit({k: v[copies] for k, v in X.items()}, y[copies])
+    np.testing.assert_allclose(one.exemplar_weights_[copies], two.exemplar_weights_, rtol=1e-9)
+    asked = table(seed=6)[0]
+    np.testing.assert_allclose(one.predict_proba(asked), two.predict_proba(asked), rtol=1e-9, atol=1e-12)
+
+
+def test_numbers_may_be_compared_by_what_their_ranges_tell():
+    x = (np.arange(400) + 0.5) / 400
+    y = ((x * 10).astype(int) % 2).astype(str)  # far apart, and of one kind
+    model = PEBLSClassifier(numeric="mvdm", n_bins=10).fit({"x": x}, y)
+    assert model.metric_({"x": 0.05}, {"x": 0.85}) == 0.0
+    assert model.metric_({"x": 0.05}, {"x": 0.15}) == 2.0
+
+
+def test_missing_cells_are_as_far_as_values_can_be():
+    X, y = table()
+    X["n"][::7] = None
+    X["x"][::5] = np.nan
+    model = PEBLSClassifier().fit(X, y)
+    assert np.isfinite(model.exemplar_weights_).all()
+    assert model.predict_proba([{}])[0] == pytest.approx(model.prior_)
+
+
+def test_a_model_file_keeps_the_exemplars(tmp_path):
+    X, y = table()
+    model = PEBLSClassifier(2).fit(X, y)
+    save(model, tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert dict(again.exemplars_) == dict(model.exemplars_)
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
+
+
+def test_the_explanation_multiplies_the_sum_by_the_weight():
+    cheat = samples.load("cheat")
+    told = str(
+        PEBLSClassifier().fit(cheat.frame, "cheat").explain([{"refund": "No", "marital": "Single", "income_k": 84}])
+    )
+    assert "times the weight 1.66667 of the exemplar: Δ 6.51042e-5" in told
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [({"passes": -1}, "passes"), ({"n_neighbors": "loo"}, "leave-one-out"), ({"numeric": "none"}, "numeric")],
+)
+def test_what_is_no_setting_is_refused(settings, what):
+    X, y = table(20)
+    with pytest.raises(CountwiseError, match=what):
+        PEBLSClassifier(**settings).fit(X, y)
