@@ -38,6 +38,13 @@ class Fitting:
             found["feature_names_in_"] = np.array(frame.names, dtype=object)
         return found
 
+    def _take_over(self, found: dict[str, Any], left_out: int, name: str) -> None:
+        """Forget what was learned before, and keep what was found instead."""
+        for old in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, old)
+        vars(self).update(found)
+        self._note_left_out(left_out, left_out + found["n_rows_"], name)
+
     @staticmethod
     def _note_left_out(left_out: int, of: int, name: str) -> None:
         if left_out:

@@ -94,10 +94,7 @@ class TreeModel(Fitting):
 
     def _adopted(self, found: dict[str, Any], left_out: int, name: str) -> Self:
         """The model with what was learned."""
-        for old in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, old)
-        vars(self).update(found)
-        self._note_left_out(left_out, left_out + self.n_rows_, name)
+        self._take_over(found, left_out, name)
         self._derive()
         return self
 

@@ -37,6 +37,27 @@ class NeighborModel(InstanceModel):
     _penalties: Floats | None = None  # by what the distances of each row are multiplied
     _ties = False  # whether all rows are asked that are as near as the last
 
+    def __init__(
+        self,
+        n_neighbors: Any = 5,
+        *,
+        weights: Any = "uniform",
+        metric: Any = None,
+        radius: float | None = None,
+        max_neighbors: int = 30,
+        search: str = "exact",
+        types: Any = None,
+        categorical_features: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.metric = metric
+        self.radius = radius
+        self.max_neighbors = max_neighbors
+        self.search = search
+        self.types = types
+        self.categorical_features = categorical_features
+
     def _check_settings(self) -> None:
         super()._check_settings()
         check_settings(self, search=("exact", "usearch"))
@@ -148,27 +169,6 @@ class ClassNeighbors(Voting, NeighborModel):
 
     _numbers = False
 
-    def __init__(
-        self,
-        n_neighbors: Any = 5,
-        *,
-        weights: Any = "uniform",
-        metric: Any = None,
-        radius: float | None = None,
-        max_neighbors: int = 30,
-        search: str = "exact",
-        types: Any = None,
-        categorical_features: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.metric = metric
-        self.radius = radius
-        self.max_neighbors = max_neighbors
-        self.search = search
-        self.types = types
-        self.categorical_features = categorical_features
-
     def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
         return np.asarray(self._best(found, counted) == told, dtype=np.float64)
 
@@ -214,27 +214,6 @@ class NumberNeighbors(NeighborModel):
     """Nearest neighbors of numbers; see `NeighborsRegressor`."""
 
     _numbers = True
-
-    def __init__(
-        self,
-        n_neighbors: Any = 5,
-        *,
-        weights: Any = "uniform",
-        metric: Any = None,
-        radius: float | None = None,
-        max_neighbors: int = 30,
-        search: str = "exact",
-        types: Any = None,
-        categorical_features: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.metric = metric
-        self.radius = radius
-        self.max_neighbors = max_neighbors
-        self.search = search
-        self.types = types
-        self.categorical_features = categorical_features
 
     def _describe(self) -> None:
         self.mean_ = float(np.average(self._told, weights=self._weights))

@@ -68,10 +68,7 @@ class Rote(Fitting):
             found = self._learned(rows)
         except CountwiseError as error:
             raise rows.counted_as_given(error) from None
-        for old in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, old)
-        vars(self).update(found)
-        self._note_left_out(self.n_left_out_, self.n_left_out_ + self.n_rows_, rows.name)
+        self._take_over(found, rows.left_out, rows.name)
         self._derive()
         if not isinstance(self.otherwise, str):
             from sklearn.base import clone
