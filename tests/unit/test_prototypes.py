@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from countwise import CountwiseError, Nominal, Ordinal, PrototypeClassifier
+from countwise import CountwiseError, Metric, Nominal, Ordinal, PrototypeClassifier, load, save
 from countwise.errors import OptionError, TableError, UnseenValueError
 
 NAN = np.nan
@@ -287,3 +287,43 @@ def test_orders_come_by_types_or_from_pandas_and_names_by_types():
     assert_array_equal(by_types.distances({"o": objects("middle")}), [[0.5, 0.5]])
     names = PrototypeClassifier(types={"o": Nominal("o", ORDER)}).fit({"o": values}, Y)
     assert_array_equal(names.distances({"o": objects("middle")}), [[1.0, 1.0]])
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("numeric", ["range", "sd", "none"])
+def test_a_metric_says_how_prototypes_are_compared(p, numeric):
+    frame = {**X, "w": objects("u", "u", "v", "v", "v"), "o": objects("low", "low", "high", "high", "high")}
+    types = {"o": Ordinal("o", ORDER)}
+    metric = Metric(p, numeric=numeric, nominal="mvdm", weights={"w": 3.0, "x": 0.5}, types=types)
+    model = PrototypeClassifier(metric=metric, types=types).fit(frame, Y)
+    middles = model.prototypes_
+    rows = {name: objects(*middles[name]) if name != "x" else middles[name] for name in frame}
+    whole = Metric(**{**metric.get_params(), "ordinal": "steps"}).fit(frame, Y)
+    asked = {"x": [4.0, 20.0], "w": objects("v", "u"), "o": objects("middle", "high")}
+    assert_allclose(model.distances(asked), whole.pairwise(asked, rows), rtol=1e-12)
+
+
+def test_a_prototype_by_metric_is_saved_and_streamed(tmp_path):
+    frame = {**X, "w": objects("u", "u", "v", "v", "v")}
+    metric = Metric(nominal="mvdm")
+    whole = PrototypeClassifier(metric=metric).fit(frame, Y)
+    save(whole, tmp_path / "m.json")
+    assert_allclose(load(tmp_path / "m.json").predict_proba(frame), whole.predict_proba(frame), rtol=0)
+    parts = PrototypeClassifier(metric=metric)
+    for some in (slice(0, 2), slice(2, 5)):
+        parts.partial_fit({k: v[some] for k, v in frame.items()}, Y[some], classes=sorted(set(Y)))
+    assert_allclose(parts.predict_proba(frame), whole.predict_proba(frame), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        (Metric(3), "p=3"),
+        (Metric(unit_length=True), "unit length"),
+        (Metric(weights="gain"), "weights"),
+        (Metric(nominal="levenshtein"), "levenshtein"),
+    ],
+)
+def test_a_metric_that_has_no_middle_is_refused(metric, told):
+    with pytest.raises(CountwiseError, match=told):
+        PrototypeClassifier(metric=metric).fit({**X, "w": objects("u", "u", "v", "v", "v")}, Y)

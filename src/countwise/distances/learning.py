@@ -124,7 +124,7 @@ def _difference(settings: Settings, a: Attribute, rule: str, table: Table, weigh
     there = ~np.isnan(cells)
     if isinstance(a, Ordinal):
         low, high = 0.0, float(max(len(a.values) - 1, 0))
-        rule = settings.numeric if settings.numeric in ("range", "sd", "none") else "range"
+        rule = "none" if settings.numeric == "none" else "range"
     elif there.any():
         low, high = float(cells[there].min()), float(cells[there].max())
     else:
