@@ -308,6 +308,32 @@ def test_strings_are_compared_over_the_length_of_the_longest_in_training():
     assert only_empty({"a": ""}, {"a": "x"}) == 1.0
 
 
+def test_numbers_that_are_names_are_the_same_strings_whatever_their_type():
+    metric = Metric(1, nominal="levenshtein", types={"a": "nominal"})
+    for train in ([1, 2, 13], np.array([1.0, 2.0, 13.0, NAN]), np.array([1, 2, 13], dtype=np.int8)):
+        metric.fit({"a": train})
+        for asked in ([1, 13], np.array([1.0, 13.0]), np.array([1, 13], dtype=np.uint16)):
+            assert metric.pairwise({"a": asked}, {"a": train}).tolist()[0][:3] == [0.0, 0.5, 0.5]
+            assert metric.pairwise({"a": asked}).tolist() == [[0.0, 0.5], [0.5, 0.0]]
+
+
+def test_tables_between_strings_and_texts_are_made_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    words = np.array(["send", "us", "review", "password", "über", "now"], dtype=object)
+    X = {
+        "s": objects(None, *["".join(rng.choice(list("abcd"), 6)) for _ in range(199)]),
+        "t": objects("", None, *[" ".join(rng.choice(words, 4)) for _ in range(198)]),
+    }
+    Y = {"s": X["s"][::-7], "t": objects(*["new words", *X["t"][::-7][1:]])}
+    metric = Metric(attributes={"s": "levenshtein"}, types={"t": "text"}).fit(X)
+    model = countwise.NeighborsClassifier(3, metric=metric).fit(X, np.arange(200) % 3)
+    wanted = [metric.pairwise(X), metric.pairwise(Y, X), metric.pairwise(X, Y), model.predict_proba(Y)]
+    monkeypatch.setattr("countwise.distances.laid._TABLE_CELLS", 201 * 7)
+    again = [metric.pairwise(X), metric.pairwise(Y, X), metric.pairwise(X, Y), model.predict_proba(Y)]
+    for ours, theirs in zip(again, wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_very_long_strings():
     long = "ab" * 20_000
     metric = Metric(1, nominal="levenshtein").fit({"a": [long, long[:-1], "b"]})
