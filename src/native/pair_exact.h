@@ -12,6 +12,13 @@ COUNTWISE_INLINE double power_of(double gap, double p) {
 
 COUNTWISE_INLINE double smaller_gap(double a, double b) { return a < b ? a : b; }
 
+// Adds a number to a sum, and what that loses to the rest.
+COUNTWISE_INLINE void two_sum(double& total, double& rest, double x) {
+    const double high = total + x, part = high - total;
+    rest += (total - (high - part)) + (x - part);
+    total = high;
+}
+
 // Adds one number after the other, with what each addition loses; or keeps the largest.
 class PairSum {
 public:
@@ -21,29 +28,27 @@ public:
             total_ = total_ < x ? x : total_;
             return;
         }
-        const double high = total_ + x, part = high - total_;
-        rest_ += (total_ - (high - part)) + (x - part);
-        total_ = high;
+        two_sum(total_, rest_, x);
     }
-    void there(std::size_t j) { present_ += law_.shares[j]; }
+    void there(std::size_t j) { two_sum(present_, more_, law_.shares[j]); }
     double value(double whole) const {
         const double sum = std::isfinite(total_) ? total_ + rest_ : total_;
         if (law_.shares == nullptr) return sum;
         if (!(present_ > 0.0)) return law_.nothing;
-        return largest_ ? sum : sum * (whole / present_);
+        return largest_ ? sum : sum * (whole / (present_ + more_));
     }
 
 private:
     const PairLaw& law_;
     const bool largest_;
-    double total_ = 0.0, rest_ = 0.0, present_ = 0.0;
+    double total_ = 0.0, rest_ = 0.0, present_ = 0.0, more_ = 0.0;
 };
 
 inline double sum_of_shares(const PairLaw& law) {
-    double whole = 0.0;
+    double whole = 0.0, more = 0.0;
     if (law.shares != nullptr)
-        for (size_t j = 0; j < law.numbers + law.codes; ++j) whole += law.shares[j];
-    return whole;
+        for (size_t j = 0; j < law.numbers + law.codes; ++j) two_sum(whole, more, law.shares[j]);
+    return whole + more;
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

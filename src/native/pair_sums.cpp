@@ -12,7 +12,7 @@ constexpr size_t block = 256;  // rows whose sums stay in cache
 class Sums {
 public:
     Sums(const PairLaw& law, size_t n) : law_(law), n_(n), largest_(std::isinf(law.p)), whole_(sum_of_shares(law)) {
-        for (size_t i = 0; i < n; ++i) total_[i] = rest_[i] = present_[i] = 0.0;
+        for (size_t i = 0; i < n; ++i) total_[i] = rest_[i] = present_[i] = more_[i] = 0.0;
     }
 
     void add_numbers(double a, const double* b, size_t stride, size_t j) {
@@ -56,7 +56,7 @@ public:
             const double sum = std::isfinite(total_[i]) ? total_[i] + rest_[i] : total_[i];
             if (law_.shares == nullptr) out[i] = sum;
             else if (!(present_[i] > 0.0)) out[i] = law_.nothing;
-            else out[i] = largest_ ? sum : sum * (whole_ / present_[i]);
+            else out[i] = largest_ ? sum : sum * (whole_ / (present_[i] + more_[i]));
         }
     }
 
@@ -66,22 +66,18 @@ private:
             for (size_t i = 0; i < n_; ++i) total_[i] = total_[i] < added_[i] ? added_[i] : total_[i];
             return;
         }
-        for (size_t i = 0; i < n_; ++i) {
-            const double high = total_[i] + added_[i], part = high - total_[i];
-            rest_[i] += (total_[i] - (high - part)) + (added_[i] - part);
-            total_[i] = high;
-        }
+        for (size_t i = 0; i < n_; ++i) two_sum(total_[i], rest_[i], added_[i]);
     }
     template <class There>
     void count(size_t j, There there) {
-        for (size_t i = 0; i < n_; ++i) present_[i] += there(i) ? law_.shares[j] : 0.0;
+        for (size_t i = 0; i < n_; ++i) two_sum(present_[i], more_[i], there(i) ? law_.shares[j] : 0.0);
     }
 
     const PairLaw& law_;
     const size_t n_;
     const bool largest_;
     const double whole_;
-    double total_[block], rest_[block], present_[block], added_[block];
+    double total_[block], rest_[block], present_[block], more_[block], added_[block];
 };
 
 uint32_t code_at(Column column, size_t i) {

@@ -41,7 +41,8 @@ def pair_sums(queries: PairRows, rows: PairRows, law: PairLaw) -> Floats:
     """
     _check_pairs(queries, rows, law)
     shape = (len(queries.numbers), len(rows.numbers))
-    total, rest, present = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    total, rest = np.zeros(shape), np.zeros(shape)
+    present, more = np.zeros(shape), np.zeros(shape)
     for j in range(len(law.factors) + len(law.tables)):
         added, there = _added(queries, rows, law, j)
         if law.p == np.inf:
@@ -49,12 +50,16 @@ def pair_sums(queries: PairRows, rows: PairRows, law: PairLaw) -> Floats:
         else:
             total, rest = _two_sum(total, rest, added)
         if law.shares is not None:
-            present += np.where(there, law.shares[j], 0.0)
+            present, more = _two_sum(present, more, np.where(there, law.shares[j], 0.0))
     with np.errstate(invalid="ignore"):
         total = np.where(np.isfinite(total), total + rest, total)
     if law.shares is None:
         return total
-    whole = float(sum(law.shares.tolist()))  # one after the other
+    present += more
+    whole, more = np.zeros(()), np.zeros(())
+    for share in law.shares:
+        whole, more = _two_sum(whole, more, share)
+    whole = whole + more
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = total if law.p == np.inf else total * (whole / present)
     return np.where(present > 0, scaled, law.nothing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -141,8 +142,11 @@ class Law:
     def nothing(self) -> float:
         """The sum of rows that have nothing in common: every attribute at its most."""
         costs = [float(self.cost(local, local.most)) for local in self.locals]
+        if self.p == np.inf:
+            return max(costs, default=0.0)
         with np.errstate(over="ignore"):
-            return max(costs, default=0.0) if self.p == np.inf else float(np.sum(costs))
+            rough = float(np.sum(costs))
+        return math.fsum(costs) if math.isfinite(rough) else rough  # in any order
 
     def _table(self, local: Local, a: Cells, b: Cells) -> tuple[Any, Any, Any, tuple[int, int]]:
         """What two codes add, the codes of both sides, and from which code on they are missing."""

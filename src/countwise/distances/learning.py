@@ -160,7 +160,10 @@ def _mean_and_deviation(cells: NDArray[Any], weights: NDArray[Any] | None, divis
 
 def _value_difference(settings: Settings, a: Attribute, table: Table, told: Told | None, weight: float) -> Lookup:
     if told is None:
-        raise OptionError(f"The value difference of {a.name!r} needs the classes of rows.", hint="give y to fit.")
+        raise OptionError(
+            f"The value difference of {a.name!r} needs the classes of rows.",
+            hint="give y to fit: a class for each row.",
+        )
     counts, edges = _counted(settings, a, table, told)
     seen = counts.sum(axis=1) > 0
     shares = np.zeros(counts.shape)
@@ -202,11 +205,11 @@ def _weights(settings: Settings, schema: Schema, table: Table, told: Told | None
         return dict.fromkeys(schema, 1.0)
     if isinstance(settings.weights, str):
         return _told_weights(settings, schema, table, told)
-    given = {name: float(w) for name, w in _by_name(settings.weights, schema, "weights").items()}
+    given = _by_name(settings.weights, schema, "weights")
     for name, w in given.items():
-        if not (np.isfinite(w) and w >= 0):
-            raise OptionError(f"The weight of {name!r} is {w:g}; it must be 0 or more.")
-    return {name: given.get(name, 1.0) for name in schema}
+        if not (isinstance(w, int | float | np.number) and np.isfinite(w) and w >= 0):
+            raise OptionError(f"The weight of {name!r} is {w!r}; it must be a number, 0 or more.")
+    return {name: float(given.get(name, 1.0)) for name in schema}
 
 
 def _told_weights(settings: Settings, schema: Schema, table: Table, told: Told | None) -> dict[str, float]:
@@ -216,7 +219,9 @@ def _told_weights(settings: Settings, schema: Schema, table: Table, told: Told |
             hint=did_you_mean(settings.weights, MEASURES) or f"give numbers by name, or one of {listed(MEASURES)}.",
         )
     if told is None:
-        raise OptionError(f"weights={settings.weights!r} needs the classes of rows.", hint="give y to fit.")
+        raise OptionError(
+            f"weights={settings.weights!r} needs the classes of rows.", hint="give y to fit: a class for each row."
+        )
     found = {}
     for a in schema.attributes:
         if isinstance(a, Text | Block):

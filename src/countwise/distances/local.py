@@ -187,8 +187,7 @@ class Edits(Local):
     def lay(self, column: Any, given: Column) -> Cells:
         """Codes of strings; strings never seen are as good as others."""
         mine = Nominal(self.of.name, grows=True).learn(given)
-        values = tuple(str(value) for value in mine.values)
-        return Cells(mine.encode(given), values)
+        return Cells(mine.encode(given), tuple(map(_string, mine.values)))
 
     def lost(self, cells: Cells) -> NDArray[np.bool_]:
         """Codes behind those of strings."""
@@ -225,6 +224,11 @@ class Words(Local):
         whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
         whole[:-1, :-1] = bag_distances(_as_in(queries, rows), rows.values, self.how)
         return whole
+
+
+def _string(value: Any) -> str:
+    """A value as a string: whole numbers without a point, whatever their type."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _texts(bag: Bag, new: tuple[str, ...] = ()) -> Cells:

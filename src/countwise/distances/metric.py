@@ -34,8 +34,9 @@ class Metric(Fitting):
     """A distance between rows: a local distance for each attribute, combined as (Σ w d^p)^(1/p).
 
     Equal rows without gaps are at distance 0, and it is the same either way. No way round is shorter if p is at least
-    1, but for "cosine", and where cells are missing and ignored. Different rows may be at distance 0: where values
-    tell the same of the class ("mvdm"), or texts have the same words.
+    1, but for "cosine", where cells are missing and ignored, and by a missing cell between numbers or strings further
+    apart than any of the training rows. Different rows may be at distance 0: where values tell the same of the class
+    ("mvdm"), or texts have the same words.
 
     Parameters
     ----------

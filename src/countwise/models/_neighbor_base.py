@@ -245,6 +245,7 @@ class InstanceModel(Fitting):
 
     def _revive(self, state: Mapping[str, Any]) -> None:
         """Take over what `_state` wrote: the rows, from which all else follows."""
+        self._check_settings()
         told = np.array(state["told"], dtype=np.float64 if self._numbers else np.int64)
         if not self._numbers and len(told) and not (told.min() >= 0 and told.max() < len(self.target_.values)):
             raise ValueError("a class is outside its domain")
@@ -257,6 +258,8 @@ class InstanceModel(Fitting):
         columns = {a.name: _revived(a, state["instances"][a.name], n) for a in self.schema_.attributes}
         if len(self._order) != n or (self._weights is not None and len(self._weights) != n) or n == 0:
             raise ValueError("the rows are not of one length")
+        if self._weights is not None and not (np.isfinite(self._weights).all() and (self._weights > 0).all()):
+            raise ValueError("a weight is not above 0")
         self._rows = Table(columns, n, self._weights)
         self._frame = Frame({a.name: _given(a, columns[a.name]) for a in self.schema_.attributes}, n, named=True)
         self.metric_ = self._metric()
@@ -302,6 +305,8 @@ def _revived(a: Any, data: Any, n: int) -> Any:
             and bag.indptr[-1] == len(bag.indices) == len(bag.data)
             and (np.diff(bag.indptr) >= 0).all()
             and (len(bag.indices) == 0 or (bag.indices.min() >= 0 and bag.indices.max() < bag.n_words))
+            and bool(np.isfinite(bag.data).all() and (bag.data > 0).all())
+            and (bag.missing is None or bag.missing.shape == (n,))
         )
         if not sound:
             raise ValueError(f"the texts of {a.name!r} are not sound")

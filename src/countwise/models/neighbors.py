@@ -69,7 +69,7 @@ class NeighborModel(InstanceModel):
             raise OptionError(f"max_neighbors must be a whole number, 1 or more, not {self.max_neighbors!r}.")
         if self.radius is not None and not (isinstance(self.radius, int | float | np.number) and self.radius >= 0):
             raise OptionError(f"radius must be 0 or more, or None, not {self.radius!r}.")
-        if not callable(self.weights) and self.weights not in WEIGHTS:
+        if not callable(self.weights) and not (isinstance(self.weights, str) and self.weights in WEIGHTS):
             raise OptionError(
                 f"weights={self.weights!r} is unknown.", hint="give 'uniform', 'distance', 'squared' or a function."
             )

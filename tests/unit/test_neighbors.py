@@ -1,0 +1,470 @@
+"""Neighbors: bad input, odd tables, what is told, settings, and model files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+import countwise
+from countwise import Metric, NeighborsClassifier, NeighborsRegressor, Ordinal, samples
+from countwise.errors import DataWarning, ModelFileError, OptionError, TableError
+
+NAN = float("nan")
+both = pytest.mark.parametrize("kind", [NeighborsClassifier, NeighborsRegressor])
+
+
+def objects(*values):
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def answers(model, X):
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+
+
+# Few rows, many neighbors
+
+
+@both
+def test_more_neighbors_than_rows_are_all_rows_and_that_is_said(kind):
+    model = kind(5).fit({"a": [0.0, 1.0, 2.0]}, [0, 0, 3])
+    assert model.predict({"a": [2.0]}).tolist() == [0 if kind is NeighborsClassifier else 1.0]
+    assert model.explain({"a": [2.0]}).notes == ("There are only 3 training rows: all of them are asked.",)
+    with pytest.raises(ValueError, match=r"Expected n_neighbors <= n_samples_fit, but n_neighbors = 4"):
+        model.kneighbors({"a": [2.0]}, 4)
+    with pytest.raises(ValueError, match="no row is its own neighbor"):
+        model.kneighbors(n_neighbors=3)
+    assert model.kneighbors({"a": [2.0]})[1].tolist() == [[2, 1, 0]]  # by default as many as there are
+
+
+@both
+def test_weights_count_as_rows_where_neighbors_are_counted(kind):
+    model = kind(5).fit({"a": [0.0, 1.0]}, [0, 3], sample_weight=[4, 4])
+    assert model.explain({"a": [0.0]}).notes == ()
+    wanted = [[0.8, 0.2]] if kind is NeighborsClassifier else [0.6]
+    np.testing.assert_allclose(answers(model, {"a": [0.0]}), wanted, rtol=1e-15)
+
+
+def test_the_votes_of_a_row_do_not_hang_on_the_other_rows_that_are_asked():
+    weights = [1e20, 1.5, 1.5, 1.0]
+    model = NeighborsClassifier(2).fit([[0.0], [10.0], [10.0], [10.0]], ["a", "b", "b", "c"], sample_weight=weights)
+    assert model.predict_proba([[0.0], [10.0]]).tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    assert model.predict_proba([[10.0]]).tolist() == [[0.0, 1.0, 0.0]]
+
+
+@both
+@pytest.mark.parametrize("k", [1, 3, "loo"])
+def test_a_single_row_is_everybodys_neighbor(kind, k):
+    model = kind(k).fit({"a": [0.0], "b": ["x"]}, [7])
+    assert model.predict({"a": [9.0, NAN], "b": objects("y", None)}).tolist() == [7, 7]
+    assert model.n_neighbors_ == (1 if k == "loo" else k)
+
+
+def test_a_single_class_is_certain():
+    model = NeighborsClassifier("loo").fit([[0.0], [1.0]], ["u", "u"])
+    assert model.predict_proba([[9.0], [NAN]]).tolist() == [[1.0], [1.0]]
+    assert str(model.explain([[9.0]])).startswith("class = u, with probability 100 %.")
+    mvdm = NeighborsClassifier(1, metric=Metric(nominal="mvdm")).fit({"a": ["x", "y"]}, ["u", "u"])
+    assert mvdm.predict({"a": ["x"]}).tolist() == ["u"]
+
+
+# Rows of which little is known
+
+
+@pytest.mark.parametrize("missing", ["maximal", "ignore"])
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_a_row_of_which_nothing_is_known_gets_the_prior_exactly(missing, weights):
+    X = {"a": [0.0, 1.0, 2.0, NAN], "b": objects("x", "y", "x", None), "t": objects("one", "two", "", None)}
+    metric = Metric(missing=missing, types={"t": "text"})
+    model = NeighborsClassifier(1, weights=weights, metric=metric).fit(X, ["u", "v", "v", "v"], [1, 2, 3, 1])
+    asked = {"a": [NAN, NAN], "b": objects(None, "never seen"), "t": objects(None, None)}
+    assert model.predict_proba(asked).tolist() == [[1 / 7, 6 / 7]] * 2
+    assert model.predict(asked).tolist() == ["v", "v"]
+    told = model.explain(asked)
+    assert told.notes == ("Nothing is known of this row; the answer is the classes' shares of all rows.",)
+    assert told.posterior == {"u": 1 / 7, "v": 6 / 7}
+    mean = NeighborsRegressor(1, weights=weights, metric=metric).fit(X, [1.0, 2.0, 3.0, 4.0], [1, 2, 3, 1])
+    assert mean.predict(asked).tolist() == [18 / 7] * 2
+    assert "the mean of all rows" in str(mean.explain(asked))
+
+
+def test_a_row_of_which_only_a_constant_is_known_gets_the_prior():
+    model = NeighborsClassifier(1).fit({"a": [3.0, 3.0, 3.0], "b": [0.0, 1.0, 2.0]}, ["u", "v", "v"])
+    assert model.predict_proba({"a": [3.0], "b": [NAN]}).tolist() == [[1 / 3, 2 / 3]]
+    weighted = NeighborsClassifier(1, metric=Metric(weights={"a": 0})).fit({"a": [0.0, 1.0], "b": [0.0, 1.0]}, [0, 1])
+    assert weighted.predict_proba({"a": [1.0], "b": [NAN]}).tolist() == [[0.5, 0.5]]
+
+
+def test_training_rows_of_which_nothing_is_known_do_not_sway_the_choice_of_k():
+    a = [0.0, 0.1, 0.2, 5.0, 5.1, 5.2, NAN, NAN, NAN]
+    model = NeighborsClassifier("loo").fit({"a": a}, list("uuuvvvvvv"))
+    score = model.choice_["score"]
+    assert score[0] == 1.0  # the three are told by the prior, in which v is ahead
+    assert model.n_neighbors_ == 1
+
+
+@both
+def test_without_a_row_within_the_radius_all_rows_are_asked(kind):
+    model = kind(radius=0.1).fit({"a": [0.0, 4.0, 4.0, 10.0]}, [1, 2, 2, 2])
+    wanted = [[0.25, 0.75]] if kind is NeighborsClassifier else [1.75]
+    np.testing.assert_array_equal(answers(model, {"a": [7.0]}), wanted)
+    assert "No training row is within the radius of 0.1" in str(model.explain({"a": [7.0]}))
+    distances, rows = model.radius_neighbors({"a": [7.0, 4.0]})
+    assert [list(r) for r in rows] == [[], [1, 2]]
+    assert [list(d) for d in distances] == [[], [0.0, 0.0]]
+
+
+def test_a_row_just_at_the_radius_is_within_it_and_one_behind_is_not():
+    X = np.array([[0.1], [0.2], [0.3], [0.7], [1.1]])
+    for p in (1, 2, 3, math.inf):
+        model = NeighborsClassifier(metric=Metric(p, numeric="none")).fit(X, [0, 1, 2, 3, 4])
+        d = model.metric_.pairwise([[0.0]], X)[0]
+        for i, radius in enumerate(d):
+            assert model.radius_neighbors([[0.0]], radius)[1][0].tolist() == list(range(i + 1))
+            assert model.radius_neighbors([[0.0]], np.nextafter(radius, 0))[1][0].tolist() == list(range(i))
+
+
+def test_a_radius_may_be_huge_or_infinite():
+    for radius in (1e200, math.inf):
+        model = NeighborsClassifier(radius=radius).fit([[0.0], [1.0]], ["u", "v"])
+        assert model.predict_proba([[0.0]]).tolist() == [[0.5, 0.5]]
+
+
+@both
+def test_rows_without_a_target_are_left_out_and_the_others_keep_their_numbers(kind):
+    y = [NAN, 1, NAN, 2, 3] if kind is NeighborsRegressor else objects(None, "b", None, "a", "b")
+    with pytest.warns(DataWarning, match="2 of 5 rows were left out"):
+        model = kind(2).fit({"x": [0.0, 1.0, 2.0, 3.0, 4.0]}, y)
+    assert model.kneighbors({"x": [0.0, 3.9]})[1].tolist() == [[1, 3], [4, 3]]
+    assert model.kneighbors(n_neighbors=1)[1].tolist() == [[3], [4], [3]]
+    assert model.n_rows_ == 3
+    assert model.explain({"x": [0.0]}).sections[0].table["row"] == [1, 3]
+    assert [rows.tolist() for rows in model.radius_neighbors({"x": [3.0]}, 0.1)[1]] == [[3]]
+
+
+def test_rows_without_weight_are_left_out_and_the_others_keep_their_numbers():
+    model = NeighborsClassifier(1).fit({"x": [0.0, 1.0, 2.0]}, ["u", "v", "u"], sample_weight=[1, 0, 1])
+    assert model.kneighbors({"x": [1.4]})[1].tolist() == [[2]]
+    assert model.classes_.tolist() == ["u"]
+
+
+# Ties
+
+
+def test_of_equal_votes_the_class_with_the_nearest_row_wins_then_the_first():
+    X = {"a": [0.0, 1.0, 2.0, 3.0]}
+    model = NeighborsClassifier(2).fit(X, ["v", "u", "v", "u"])
+    assert model.predict({"a": [0.4, 0.6, 0.5, 1.5]}).tolist() == ["v", "u", "u", "u"]
+    assert model.predict_proba({"a": [0.4]}).tolist() == [[0.5, 0.5]]
+
+
+def test_equal_rows_of_different_classes_share_their_votes():
+    X = {"a": [1.0] * 4 + [9.0], "b": ["x"] * 4 + ["y"]}
+    y = ["v", "u", "v", "v", "u"]
+    for weights in ("uniform", "distance", "squared"):
+        model = NeighborsClassifier(4, weights=weights).fit(X, y)
+        assert model.predict_proba({"a": [1.0], "b": ["x"]}).tolist() == [[0.25, 0.75]]
+    one = NeighborsClassifier(1).fit(X, y)
+    assert one.predict({"a": [1.0], "b": ["x"]}).tolist() == ["u"]  # of equally near rows the first class comes first
+
+
+def test_nearer_rows_never_count_less():
+    """Also where the inverse of a distance, or of its square, is no number any more."""
+    near = [1e-170, 1e-165, 1e-150, 1e-100, 1.0]
+    for weights in ("distance", "squared"):
+        shares = []
+        for d in near:
+            metric = Metric(1, numeric="none")
+            model = NeighborsClassifier(2, weights=weights, metric=metric).fit([[d], [-2.0]], ["u", "v"])
+            shares.append(model.predict_proba([[0.0]])[0, 0])
+        assert shares == sorted(shares, reverse=True)
+        assert shares[0] == 1.0
+        pair = NeighborsClassifier(2, weights=weights, metric=Metric(1, numeric="none"))
+        told = pair.fit([[1e-170], [-1e-150]], ["u", "v"]).predict_proba([[0.0]])
+        assert told[0, 0] >= told[0, 1]
+
+
+def test_a_function_of_the_distances_weighs_votes():
+    model = NeighborsClassifier(3, weights=lambda d: np.exp(-d)).fit([[0.0], [1.0], [4.0]], ["u", "v", "v"])
+    w = np.exp([-0.0, -0.25, -1.0])
+    assert model.predict_proba([[0.0]])[0].tolist() == pytest.approx([w[0] / w.sum(), w[1:].sum() / w.sum()])
+    for wrong in (lambda d: -d - 1, lambda d: d[:1], lambda d: d * NAN):
+        with pytest.raises(OptionError, match="function of weights"):
+            NeighborsClassifier(2, weights=wrong).fit([[0.0], [1.0]], ["u", "v"]).predict([[0.5]])
+
+
+# Large and odd tables
+
+
+def test_queries_with_gaps_find_rows_among_numbers_of_any_size():
+    for size in (1e15, 1e20, 1e150, 1e200):
+        model = NeighborsClassifier(1, metric=Metric(numeric="none")).fit(
+            [[0.0, 1.0], [size, 2.0], [5.0, 3.0]], [0, 1, 1]
+        )
+        distances, rows = model.kneighbors([[NAN, 1.0]], 3)
+        assert sorted(rows[0]) == [0, 1, 2]
+        assert distances.shape == (1, 3)
+
+
+def test_names_of_very_many_values():
+    n = 20_000
+    names = np.array([f"name {i}" for i in range(n)], dtype=object)
+    y = np.where(np.arange(n) % 3 == 0, "yes", "no")
+    asked = {"a": objects("name 0", "name 1", "never seen", "")}
+    overlap = NeighborsClassifier(1).fit({"a": names}, y)
+    assert overlap.kneighbors({"a": names[-3:]})[1].tolist() == [[n - 3], [n - 2], [n - 1]]
+    prior = [(y == c).mean() for c in ("no", "yes")]
+    assert overlap.predict_proba(asked).tolist() == [[0.0, 1.0], [1.0, 0.0], prior, prior]
+    mvdm = NeighborsClassifier(7, metric=Metric(nominal="mvdm")).fit({"a": names}, y)
+    assert mvdm.predict_proba(asked).tolist() == [[0.0, 1.0], [1.0, 0.0], prior, prior]
+
+
+def test_infinity_is_refused_by_name_and_row():
+    with pytest.raises(TableError, match="'b' contains infinity in row 1"):
+        NeighborsClassifier().fit({"a": [1.0, 2.0], "b": [1.0, math.inf]}, [0, 1])
+    model = NeighborsClassifier().fit({"a": np.arange(9000.0)}, np.arange(9000) % 2)
+    asked = np.zeros(9000)
+    asked[8765] = -math.inf
+    with pytest.raises(TableError, match="'a' contains infinity in row 8765"):
+        model.predict({"a": asked})
+
+
+def test_many_rows_are_answered_as_each_alone():
+    rng = np.random.default_rng(0)
+    X = {"a": rng.normal(size=5000), "b": rng.integers(0, 4, 5000).astype(str).astype(object)}
+    y = np.where(X["a"] > 0, "u", "v")
+    model = NeighborsClassifier(5, weights="distance").fit(X, y)
+    together = model.predict_proba(X)
+    for i in (0, 255, 256, 4095, 4096, 4999):
+        row = {name: column[i : i + 1] for name, column in X.items()}
+        np.testing.assert_array_equal(model.predict_proba(row)[0], together[i])
+
+
+def test_a_model_that_is_not_fitted_does_not_answer():
+    for ask in ("predict", "predict_proba", "kneighbors", "radius_neighbors", "explain"):
+        with pytest.raises(NotFittedError):
+            getattr(NeighborsClassifier(), ask)({"a": [1.0]})
+
+
+def test_a_class_column_may_have_the_name_of_an_attribute():
+    X = {"y": ["a", "b", "a", "b"], "class": [1.0, 2.0, 3.0, 4.0]}
+    pd = pytest.importorskip("pandas")
+    model = NeighborsClassifier(1, metric=Metric(nominal="mvdm")).fit(X, pd.Series(["u", "v", "u", "u"], name="y"))
+    assert model.metric_({"y": "a", "class": 1.0}, {"y": "b", "class": 1.0}) == 1.0
+
+
+# Settings
+
+
+@both
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number"),
+        ({"n_neighbors": 2.0}, "n_neighbors must be a whole number"),
+        ({"n_neighbors": True}, "n_neighbors must be a whole number"),
+        ({"n_neighbors": "lou"}, "or 'loo', not 'lou'"),
+        ({"max_neighbors": 0}, "max_neighbors must be a whole number"),
+        ({"radius": -1.0}, "radius must be 0 or more"),
+        ({"radius": NAN}, "radius must be 0 or more"),
+        ({"radius": "far"}, "radius must be 0 or more"),
+        ({"weights": "distnace"}, "give 'uniform', 'distance', 'squared'"),
+        ({"weights": np.ones(2)}, "weights=.* is unknown"),
+        ({"metric": "euclid"}, "'euclidean' is 2"),
+        ({"metric": 0}, "p=0 is no power"),
+        ({"metric": [1]}, "is no power"),
+        ({"metric": Metric(nominal="ovrlap")}, "did you mean 'overlap'"),
+        ({"metric": Metric(weights={"q": 1})}, "weights names 'q'"),
+    ],
+)
+def test_unknown_settings_are_refused_when_fitted_with_a_hint(kind, settings, told):
+    with pytest.raises(OptionError, match=told):
+        kind(**settings).fit({"a": [1.0, 2.0]}, [1, 2])
+
+
+def test_metrics_that_ask_for_classes_are_refused_where_there_are_none():
+    for metric in (Metric(nominal="mvdm"), Metric(weights="gain")):
+        with pytest.raises(OptionError, match="needs the classes of rows"):
+            NeighborsRegressor(metric=metric).fit({"a": ["x", "y"]}, [1.0, 2.0])
+
+
+def test_settings_of_the_metric_are_reached_through_the_model():
+    model = NeighborsClassifier(3, metric=Metric(1))
+    assert model.get_params()["metric__p"] == 1
+    model.set_params(metric__p=2, metric__missing="ignore", n_neighbors=7)
+    assert (model.metric.p, model.metric.missing, model.n_neighbors) == (2, "ignore", 7)
+    copy = clone(model)
+    assert copy.metric is not model.metric
+    assert repr(copy.metric) == repr(model.metric) == "Metric(missing='ignore')"
+    assert "Metric(missing='ignore')" in repr(model)
+
+
+def test_the_users_metric_is_neither_fitted_nor_changed():
+    metric = Metric(1)
+    model = NeighborsClassifier(metric=metric, types={"a": "nominal"}).fit({"a": [1, 2]}, [0, 1])
+    assert vars(metric) == vars(Metric(1))
+    assert model.metric is metric
+    assert model.metric_ is not metric
+
+
+def test_a_grid_of_settings_of_the_metric_is_searched():
+    iris = samples.load("penguins")
+    X = {name: iris.X[name] for name in ("bill_length_mm", "bill_depth_mm", "sex")}
+    pd = pytest.importorskip("pandas")
+    grid = {"metric__p": [1, 2, np.inf], "metric__missing": ["maximal", "ignore"], "n_neighbors": [1, "loo"]}
+    search = GridSearchCV(NeighborsClassifier(metric=Metric()), grid, cv=2).fit(pd.DataFrame(X), iris.y)
+    assert len(search.cv_results_["params"]) == 12
+    assert search.best_estimator_.metric.p == search.best_params_["metric__p"]
+    assert search.best_score_ > 0.9
+
+
+# What is told
+
+
+def test_the_neighbors_of_a_row_are_told_with_the_parts_of_the_nearest_distance():
+    hours = samples.load("hours")
+    model = NeighborsRegressor(3, weights="distance").fit(hours.frame, "hours")
+    told = model.explain(hours.X, row=2)
+    assert told.answer == f"hours = {told.value:g}."
+    assert told.value == model.predict(hours.X)[2]
+    table = told.sections[0].table
+    assert table["row"][0] == 2
+    assert table["distance"][0] == 0.0
+    assert table["vote"][:2] == [1.0, 0.0]
+    assert told.sections[1].title == "Why row 2 is 0 away"
+
+
+def test_of_very_many_neighbors_the_first_are_shown():
+    model = NeighborsClassifier(50).fit([[float(i)] for i in range(60)], [i % 2 for i in range(60)])
+    told = model.explain([[0.0]])
+    assert len(told.sections[0].table["row"]) == 20
+    assert "and 30 more" in str(told)
+    assert "of 50" in str(told)
+
+
+def test_a_value_never_seen_is_named():
+    model = NeighborsClassifier(1).fit({"a": ["x", "y"], "b": [1.0, 2.0]}, [1, 2])
+    assert "The value of 'a' was never seen in training" in str(model.explain({"a": ["q"], "b": [1.0]}))
+    strings = NeighborsClassifier(1, metric=Metric(nominal="levenshtein")).fit({"a": ["x", "y"]}, [1, 2])
+    assert strings.explain({"a": ["q"]}).notes == ()
+
+
+# Model files
+
+
+def every_setting():
+    X = {
+        "name": objects("anna", "bob", None, "anne", "bob"),
+        "grade": objects("low", "high", "low", None, "top"),
+        "mail": objects("send us", "review", "", None, "us us send"),
+        "x": np.array([1.0, NAN, 2.5, 4.0, 4.0]),
+        "n": np.array([1, 2, 3, 4, 5]),
+    }
+    types = {"grade": Ordinal("grade", ("low", "high", "top")), "mail": "text", "n": "nominal"}
+    metrics = [
+        None,
+        "manhattan",
+        np.inf,
+        Metric(3, nominal="mvdm", numeric="mvdm", n_bins=2, types=types),
+        Metric(np.inf, missing="ignore", attributes={"name": "levenshtein"}, weights={"x": 0.5}, types=types),
+        Metric(1, numeric="sd", divisor="n", ordinal="overlap", text="bag_jaccard", types=types),
+        Metric(unit_length=True, weights={"name": 0.0}, types=types),
+    ]
+    return X, [1, 2, 1, 3, 2], types, metrics
+
+
+@both
+@pytest.mark.parametrize("which", range(7))
+def test_a_model_with_any_metric_comes_back_from_a_file(kind, which, tmp_path):
+    X, y, types, metrics = every_setting()
+    metric = metrics[which]
+    if kind is NeighborsRegressor and which == 3:
+        metric = Metric(3, types=types)
+    for settings in ({}, {"n_neighbors": "loo", "weights": "squared"}, {"radius": np.inf}, {"radius": 1.0}):
+        model = kind(**settings, metric=metric, types=types).fit(X, y, sample_weight=[1.0, 2.0, 0.5, 1.0, 3.0])
+        countwise.save(model, tmp_path / "model.json")
+        for plain in (False, True):
+            loaded = countwise.load(tmp_path / "model.json", plain=plain)
+            assert repr(loaded.metric) == repr(model.metric)
+            assert loaded.radius == model.radius
+            assert loaded.n_neighbors_ == model.n_neighbors_
+            np.testing.assert_array_equal(answers(loaded, X), answers(model, X))
+            np.testing.assert_array_equal(loaded.kneighbors(X, 5)[0], model.kneighbors(X, 5)[0])
+            assert loaded.explain(X, row=1).answer == model.explain(X, row=1).answer
+        np.testing.assert_array_equal(answers(pickle.loads(pickle.dumps(model)), X), answers(model, X))
+
+
+def test_a_function_of_weights_cannot_be_saved_and_is_named(tmp_path):
+    model = NeighborsClassifier(1, weights=np.exp).fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(ModelFileError, match="setting weights"):
+        countwise.save(model, tmp_path / "model.json")
+
+
+def damaged(path, change):
+    """A file whose checksum fits, but not its content."""
+    text = path.read_text(encoding="utf-8")
+    content = json.loads(text)["model"]
+    change(content)
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    path.write_text(f'{{"countwise":1,"sha256":"{digest}","model":{body}}}\n', encoding="utf-8")
+
+
+DAMAGES = {
+    "a class that is not there": lambda c: c["told"].__setitem__(0, 9),
+    "a negative class": lambda c: c["told"].__setitem__(0, -1),
+    "a class too few": lambda c: c["told"].pop(),
+    "no rows": lambda c: c.update(told=[], order=[], weights=None),
+    "rows of another number": lambda c: c["order"].pop(),
+    "a weight too few": lambda c: c["weights"].pop(),
+    "a weight below 0": lambda c: c["weights"].__setitem__(0, -1.0),
+    "a weight of 0": lambda c: c["weights"].__setitem__(0, 0),
+    "a weight that is a word": lambda c: c["weights"].__setitem__(0, "much"),
+    "weights in lists": lambda c: c.update(weights=[[w] for w in c["weights"]]),
+    "a code outside its domain": lambda c: c["instances"]["name"].__setitem__(0, 77),
+    "a negative code": lambda c: c["instances"]["name"].__setitem__(0, -1),
+    "a number that is a word": lambda c: c["instances"]["x"].__setitem__(0, "one"),
+    "a number too few": lambda c: c["instances"]["x"].pop(),
+    "numbers in lists": lambda c: c["instances"].update(x=[[1.0]] * 5),
+    "a column that is not there": lambda c: c["instances"].pop("x"),
+    "a word outside the vocabulary": lambda c: c["instances"]["mail"]["words"].__setitem__(0, 99),
+    "a negative word": lambda c: c["instances"]["mail"]["words"].__setitem__(0, -1),
+    "a count too few": lambda c: c["instances"]["mail"]["counts"].pop(),
+    "a count below 0": lambda c: c["instances"]["mail"]["counts"].__setitem__(0, -3),
+    "texts that descend": lambda c: c["instances"]["mail"]["starts"].__setitem__(1, 99),
+    "a gap too few": lambda c: c["instances"]["mail"]["missing"].pop(),
+    "texts that are codes": lambda c: c["instances"].update(mail=[0, 1, 2, 3, 4]),
+    "codes that are texts": lambda c: c["instances"].update(name=c["instances"]["mail"]),
+    "an unknown setting of the metric": lambda c: c["settings"]["metric"]["of"].append(["quick", 1]),
+    "an unknown power": lambda c: c["settings"]["metric"]["of"].__setitem__(0, ["p", -1]),
+    "a rule that is none": lambda c: c["settings"]["metric"]["of"].__setitem__(1, ["numeric", "best"]),
+    "a metric that is no metric": lambda c: c["settings"].update(metric={"@": "metric", "of": 3}),
+    "an unknown number of neighbors": lambda c: c["settings"].update(n_neighbors=-4),
+    "an unknown kind of vote": lambda c: c["settings"].update(weights="all"),
+    "a radius below 0": lambda c: c["settings"].update(radius=-1),
+    "a row number that is a word": lambda c: c["order"].__setitem__(0, "first"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_file_is_refused_in_one_line(name, tmp_path):
+    X, y, types, _ = every_setting()
+    metric = Metric(1, types=types)
+    model = NeighborsClassifier(2, metric=metric).fit(X, y, sample_weight=[1, 2, 1, 1, 3])
+    path = tmp_path / "model.json"
+    countwise.save(model, path)
+    damaged(path, lambda content: None)
+    np.testing.assert_array_equal(countwise.load(path).predict_proba(X), model.predict_proba(X))  # so far sound
+    damaged(path, DAMAGES[name])
+    with pytest.raises(ModelFileError) as refused:
+        countwise.load(path)
+    assert "\n" not in str(refused.value)
