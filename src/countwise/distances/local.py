@@ -182,7 +182,11 @@ class Edits(Local):
     """How many letters must be inserted, taken away or replaced (Levenshtein), times a scale."""
 
     scale: float
-    word: ClassVar[str] = "edits"
+
+    @property
+    def word(self) -> str:  # type: ignore[override]
+        """What the distance is."""
+        return "edits" if self.scale == 1 else f"edits / {number(1 / self.scale)}"
 
     def lay(self, column: Any, given: Column) -> Cells:
         """Codes of strings; strings never seen are as good as others."""
