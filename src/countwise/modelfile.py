@@ -150,6 +150,8 @@ def _kind_of(model: Any) -> str:
 
 
 def _class_of(kind: Any, *, plain: bool) -> Any:
+    if kind == "CaseBase":
+        raise ModelFileError("The file holds a case base and no model.", hint="CaseBase.load reads it.")
     if kind not in _KINDS:
         raise ModelFileError(f"This version has no model {kind!r}.")
     module, name = _KINDS[kind][0 if plain else 1].split(".")

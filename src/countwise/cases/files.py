@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from countwise.cases.similarities import (
     Similarity,
     StringSimilarity,
     TableSimilarity,
+    similarity_of,
 )
 from countwise.cases.taxonomy import TaxonomySimilarity
 from countwise.cases.values import LabeledGraph, kind_of
@@ -81,32 +83,44 @@ def load_base(
     kind = content.get("kind") if isinstance(content, dict) else None
     if kind != _KIND:
         raise ModelFileError(f"{place} holds a model ({kind}) and no case base.", hint="countwise.load reads models.")
-    try:
+    with _sound(place):
         needed = {str(where): str(name) for where, name in content["functions"].items()}
         named = [str(name) for name in content["rules"]]
-        _check_given(named, {rule.name for rule in rules_of(rules)}, needed, set(functions), place)
+    _check_given(named, [rule.name for rule in rules_of(rules)], needed, functions, place)
+    with _sound(place):
         declared = _similarity(content["similarity"], "", functions)
+        if not isinstance(declared, RecordSimilarity):
+            raise ValueError("problems are not compared as records")
         settings = {field.name: getattr(declared, field.name) for field in fields(declared)}
         base = cls(rules=_in_order(named, rules), **settings)
         for one in content["cases"]:
             base._store.keep(_case(one))
-        return base
-    except (OptionError, ModelFileError):
-        raise
+    return base
+
+
+@contextmanager
+def _sound(place: Path) -> Iterator[None]:
+    """Whatever is wrong within is the file's fault."""
+    try:
+        yield
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{place} is not a sound case base: {type(error).__name__}: {error}.") from None
 
 
-def _check_given(rules: list[str], given: set[str], needed: dict[str, str], functions: set[str], place: Path) -> None:
+def _check_given(
+    rules: list[str], given: list[str], needed: dict[str, str], functions: Functions, place: Path
+) -> None:
     """Refuse to load without the functions that the base had, or with others."""
     lost = [f"the rule {name!r}" for name in rules if name not in given]
     lost += [f"the similarity {name!r} of {where!r}" for where, name in needed.items() if where not in functions]
     if lost:
         hint = "give them again: load(path, rules=[...], similarities={...})."
         raise OptionError(f"{place} needs functions that files do not hold: {', '.join(lost)}.", hint=hint)
-    for word, known in [(w, rules) for w in given - set(rules)] + [
-        (w, list(needed)) for w in functions - set(needed)
-    ]:
+    for where, function in functions.items():
+        similarity_of(function, where)
+    odd = [(name, rules) for name in given if name not in rules]
+    odd += [(where, list(needed)) for where in functions if where not in needed]
+    for word, known in odd:
         hint = did_you_mean(word, known) or (f"it has {listed(known)}." if known else "it has none.")
         raise OptionError(f"The base in {place} had no function for {word!r}.", hint=hint)
 
@@ -150,7 +164,7 @@ def _similarity(plain: Any, path: str, functions: Functions) -> Similarity:
     settings = dict(plain)
     kind = settings.pop("@")
     if kind == "function":
-        return FunctionSimilarity(functions[path], path)
+        return similarity_of(functions[path], path)
     if kind == "record":
         settings["similarities"] = {
             name: _similarity(s, f"{path}.{name}" if path else name, functions)

@@ -29,9 +29,13 @@ def cases_of(X: Any, solution: str | Sequence[str], ids: str | None) -> Iterator
         done = {name: cells.pop(name) for name in names}
         if all(value is None for value in done.values()):
             raise TableError(f"The solution is missing in row {row}.", hint="leave the row out.", row=row)
+        if all(value is None for name, value in cells.items() if name != ids):
+            raise TableError(f"Everything but the solution of row {row} is missing.", hint="leave it out.", row=row)
         mine = None if ids is None else cells.pop(ids)
         if ids is not None and mine is None:
             raise TableError(f"The id is missing in row {row}.", row=row)
+        if isinstance(mine, float) and mine.is_integer():  # whole numbers beside a gap come as floats
+            mine = int(mine)
         yield Case(cells, done[solution] if isinstance(solution, str) else done, mine)
 
 
