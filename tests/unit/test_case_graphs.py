@@ -115,7 +115,7 @@ def test_an_approximation_is_named_in_the_account():
     assert "(greedy: more than 8 nodes)" in text
     assert "Note: 'net' is compared by a greedy matching: the graphs may have more in common." in text
     exact = CaseBase([({"net": large}, "large")], similarities={"net": GraphSimilarity(limit=9)})
-    assert "9 nodes + 9 edges in common of 18" in str(exact.solve({"net": large}))
+    assert "9 nodes and 9 edges in common of 18" in str(exact.solve({"net": large}))
     assert "greedy" not in str(exact.solve({"net": large}))
     assert "greedy" not in str(base.solve({"net": small}))
 

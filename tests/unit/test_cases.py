@@ -745,6 +745,33 @@ def test_numpy_values_are_as_good_as_pythons():
     assert base.solve({"n": 1, "f": True}).cases[0].similarity == 0.75
 
 
+def test_values_that_python_cannot_hash_are_compared():
+    base = CaseBase(
+        [({"x": [{"a": [1]}], "y": [1, 2]}, "u"), ({"x": [{"a": [2]}, {"b": {1}}], "y": [2, 1]}, "v")],
+        similarities={"y": EqualSimilarity()},
+    )
+    found = base.retrieve({"x": [{"a": [2]}], "y": [2, 1]}, 2)
+    assert [(m.case.solution, m.similarity) for m in found] == [("v", 0.75), ("u", 0)]
+
+
+def test_what_is_missing_in_a_list_is_left_out_of_problems_and_kept_in_solutions():
+    base = CaseBase([({"x": [1, None, math.nan, {"y": None}]}, [1, None, {"y": None}])])
+    assert base[1] == Case({"x": [1]}, [1, None, {"y": None}], 1)
+
+
+def test_a_list_that_holds_itself_is_refused():
+    endless: list = []
+    endless.append(endless)
+    with pytest.raises(TableError, match="nested more than 8 deep"):
+        CaseBase([({"x": endless}, "u")])
+
+
+def test_similarities_by_functions_are_described_by_name():
+    base = CaseBase([({"x": 1, "y": 2}, "u")], similarities={"x": same}, weights={"y": 2})
+    assert base.describe().rows() == [("x", "by same", 1.0, 1), ("y", "NumberSimilarity", 2.0, 1)]
+    assert repr(base) == "<case base of 1 case; attributes: 'x', 'y'>"
+
+
 def test_records_nested_too_deep_are_refused():
     deep: dict = {"x": 1}
     for _ in range(10):

@@ -13,7 +13,7 @@ from countwise.cases.case import Case, Match, case_of
 from countwise.cases.records import RecordSimilarity
 from countwise.cases.reuse import Backtrack, adapted, check_combine, combined, rules_of
 from countwise.cases.store import Store, positive
-from countwise.cases.values import checked, copied
+from countwise.cases.values import checked, copied, counted
 from countwise.errors import AdaptationFailed, OptionError, TableError, listed
 from countwise.working import Account, Grid
 
@@ -131,7 +131,7 @@ class CaseBase:
 
     def __repr__(self) -> str:
         names = listed(self._store.index().columns) if self._store.cases else "none yet"
-        return f"<case base of {len(self)} cases; attributes: {names}>"
+        return f"<case base of {counted(len(self), 'case')}; attributes: {names}>"
 
     def describe(self) -> Grid:
         """How each attribute is compared, and what it weighs.
@@ -146,7 +146,7 @@ class CaseBase:
         return Grid(
             {
                 "attribute": names,
-                "similarity": [type(similarity.local(name)).__name__ for name in names],
+                "similarity": [str(similarity.local(name)) for name in names],
                 "weight": [similarity.weight(name) for name in names],
                 "values": [len(columns[name].values) if name in columns else 0 for name in names],
             }

@@ -11,7 +11,7 @@ import numpy as np
 from countwise.cases.columns import Column, Floats
 from countwise.cases.matching import Matching, best_matching, graph_tokens
 from countwise.cases.similarities import Similarity, counted_tokens
-from countwise.cases.values import LabeledGraph
+from countwise.cases.values import LabeledGraph, counted
 from countwise.errors import OptionError, TableError
 
 __all__ = ["GraphSimilarity"]
@@ -73,8 +73,8 @@ class GraphSimilarity(Similarity):
         """The parts of the fraction, and whether they are approximate."""
         matching = self.matching(asked, found)
         how = f" (greedy: more than {self.limit} nodes)" if self.approximate(asked, found) else ""
-        nodes = f"{len(matching.pairs)} nodes + {matching.n_edges} edges"
-        return f"{nodes} in common of {max(_size(asked), _size(found))}{how}"
+        common = f"{counted(len(matching.pairs), 'node')} and {counted(matching.n_edges, 'edge')}"
+        return f"{common} in common of {max(_size(asked), _size(found))}{how}"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
         """By the labels of nodes and edges, wherever they are."""

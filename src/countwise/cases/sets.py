@@ -102,8 +102,11 @@ class SetSimilarity(Similarity):
     def told(self, asked: Any, found: Any) -> str:
         """The parts of the fraction."""
         common, out_of = self._share(asked, found)
-        what = {"jaccard": "in common of", "covered": "had of asked", "matching": "matched of"}[self.by]
-        return f"{number(common)} {what} {out_of}" if out_of else "nothing is asked" if len(found) else "both empty"
+        if not out_of:
+            return "no element is asked for" if len(found) else "both empty"
+        if self.by == "covered":
+            return f"{number(common)} of {out_of} asked for"
+        return f"{number(common)} {'in common' if self.by == 'jaccard' else 'matched'} of {out_of}"
 
     def bounds(self, asked: Any, column: Column) -> Floats:
         """Exact by the elements in common; for a matching, by the sizes."""

@@ -41,6 +41,9 @@ class Similarity:
     kinds: ClassVar[tuple[str, ...]] = ()  # the kinds of values that can be compared; none stands for all
     needed: ClassVar[str] = ""
 
+    def __str__(self) -> str:
+        return type(self).__name__
+
     def between(self, asked: Any, found: Any) -> float:
         """The similarity of what is asked and what is found."""
         raise NotImplementedError
@@ -308,6 +311,9 @@ class FunctionSimilarity(Similarity):
         """The function's name."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
+    def __str__(self) -> str:
+        return f"by {self.name}"
+
     def between(self, asked: Any, found: Any) -> float:
         """What the function says, if that is a similarity."""
         share = self.function(asked, found)
@@ -323,7 +329,7 @@ class FunctionSimilarity(Similarity):
 
     def told(self, asked: Any, found: Any) -> str:
         """The function's name."""
-        return f"by {self.name}"
+        return str(self)
 
 
 def counted_tokens(values: Any) -> Iterator[Hashable]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from countwise.cases.answer import Answer
 from countwise.cases.case import Match
-from countwise.cases.values import shown
+from countwise.cases.values import counted, shown
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number
 
@@ -32,7 +32,7 @@ def _sentence(answer: Answer) -> str:
     best = answer.cases[0]
     others = f" and {len(answer.cases) - 1} more" if len(answer.cases) > 1 else ""
     changed = sum(step.changed for step in answer.adaptations)
-    rules = f", adapted by {changed} rule{'s' * (changed != 1)}" if changed else ""
+    rules = f", adapted by {counted(changed, 'rule')}" if changed else ""
     return (
         f"{shown(answer.solution)}, from case {best.case.id!r} (similarity {number(best.similarity)}){others}{rules}."
     )

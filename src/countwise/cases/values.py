@@ -14,7 +14,7 @@ import numpy as np
 from countwise.errors import TableError
 from countwise.working.numbers import number
 
-__all__ = ["LabeledGraph", "checked", "copied", "is_number", "key_of", "kind_of", "shown"]
+__all__ = ["LabeledGraph", "checked", "copied", "counted", "is_number", "key_of", "kind_of", "shown"]
 
 _DEEPEST = 8  # records in records; a file's nesting is limited too
 _LARGEST = 1e300  # so that the difference of two numbers is one too
@@ -40,7 +40,7 @@ class LabeledGraph:
     --------
     >>> from countwise import LabeledGraph
     >>> LabeledGraph({1: "pump", 2: "valve"}, [(1, 2, "pipe")])
-    graph of 2 nodes, 1 edges
+    graph of 2 nodes, 1 edge
     """
 
     nodes: Mapping[str | int, Any]
@@ -65,7 +65,7 @@ class LabeledGraph:
         return LabeledGraph, (dict(self.nodes), self.edges, self.directed)
 
     def __repr__(self) -> str:
-        return f"graph of {len(self.nodes)} nodes, {len(tuple(self.edges))} edges"
+        return f"graph of {counted(len(self.nodes), 'node')}, {counted(len(tuple(self.edges)), 'edge')}"
 
 
 def _node(node: Any) -> str | int:
@@ -112,7 +112,7 @@ def checked(value: Any, where: str, whole: bool = False, depth: int = 0) -> Any:
     """A copy of a value of a case, refused if it is of no known kind.
 
     Tuples and one-dimensional arrays become lists, NumPy's numbers Python's, and NaN None. Unless the `whole` is to
-    be kept, attributes that are None, and records without attributes, are left out: they are missing.
+    be kept, attributes and elements of lists that are None, and records without attributes, are left out as missing.
     """
     if depth > _DEEPEST:
         raise TableError(f"{where} is nested more than {_DEEPEST} deep.", hint="keep it flat, or as names.")
@@ -127,7 +127,8 @@ def checked(value: Any, where: str, whole: bool = False, depth: int = 0) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [checked(element, where, whole, depth + 1) for element in value]
+        elements = [checked(element, where, whole, depth + 1) for element in value]
+        return elements if whole else [element for element in elements if element is not None]
     return _scalar(value, where)
 
 
@@ -191,6 +192,18 @@ def key_of(value: Any) -> Hashable:
         edges = frozenset((ends((a, b)), key_of(label)) for a, b, label in value.edges)
         return ("graph", value.directed, nodes, edges)
     return value
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> from countwise.cases.values import counted
+    >>> counted(1, "edge"), counted(2, "edge")
+    ('1 edge', '2 edges')
+    """
+    return f"{n} {what}{'s' * (n != 1)}"
 
 
 def shown(value: Any, longest: int = _LONGEST) -> str:
