@@ -10,6 +10,7 @@ import pytest
 from countwise import CaseBase, GraphSimilarity, LabeledGraph
 from countwise.cases.columns import Column
 from countwise.cases.matching import best_matching, greedy_matching
+from countwise.cases.values import Where
 from countwise.errors import OptionError, TableError
 
 
@@ -125,4 +126,4 @@ def test_limits_are_kept():
         with pytest.raises(OptionError, match="limit"):
             GraphSimilarity(limit)
     with pytest.raises(TableError, match="1001 nodes"):
-        GraphSimilarity().check(LabeledGraph(dict.fromkeys(range(1001), "a")), "net")
+        GraphSimilarity().check(LabeledGraph(dict.fromkeys(range(1001), "a")), Where("the query", "net"))

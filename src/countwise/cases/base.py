@@ -13,7 +13,7 @@ from countwise.cases.case import Case, Match, case_of
 from countwise.cases.records import RecordSimilarity
 from countwise.cases.reuse import Backtrack, adapted, check_combine, combined, rules_of
 from countwise.cases.store import Store, positive
-from countwise.cases.values import checked, copied, counted
+from countwise.cases.values import Where, checked, copied, counted
 from countwise.errors import AdaptationFailed, OptionError, TableError, listed
 from countwise.working import Account, Grid
 
@@ -254,7 +254,7 @@ class CaseBase:
         if not changes:
             raise OptionError("There is nothing to revise.", hint="give solution, outcome or notes.")
         for name in changes.keys() - {"notes"}:
-            changes[name] = checked(changes[name], f"The {name}", whole=True)
+            changes[name] = checked(changes[name], Where(f"the {name}"), whole=True)
         return replace(answer, **changes, revised=True)
 
     def retain(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from countwise.cases.records import Part
-from countwise.cases.values import checked, copied
+from countwise.cases.values import Where, checked, copied
 from countwise.errors import TableError
 
 __all__ = ["Case", "Match", "case_of"]
@@ -58,20 +58,21 @@ class Case:
 
     def checked(self) -> Case:
         """The same, refused if it is no case."""
-        where = self.label
+        owner = self.label
+        where = Where(owner)
         if self.id is not None and (isinstance(self.id, bool) or not isinstance(self.id, str | int)):
             raise TableError(f"{self.id!r} cannot be the id of a case: it is a name or a whole number.")
         if not isinstance(self.problem, Mapping):
-            raise TableError(f"The problem of {where} is {self.problem!r}; a mapping is needed.")
+            raise TableError(f"The problem of {owner} is {self.problem!r}; a mapping is needed.")
         problem = checked(self.problem, where)
         if not problem:
             raise TableError(f"{where} says nothing of its problem: every attribute is missing.")
-        solution = checked(self.solution, f"The solution of {where}", whole=True)
+        solution = checked(self.solution, Where(f"the solution of {owner}"), whole=True)
         if solution is None:
             raise TableError(f"{where} has no solution.")
         if not isinstance(self.notes, str):
-            raise TableError(f"The notes of {where} are {self.notes!r}; a string is needed.")
-        outcome = checked(self.outcome, f"The outcome of {where}", whole=True)
+            raise TableError(f"The notes of {owner} are {self.notes!r}; a string is needed.")
+        outcome = checked(self.outcome, Where(f"the outcome of {owner}"), whole=True)
         return replace(self, problem=problem, solution=solution, outcome=outcome)
 
 

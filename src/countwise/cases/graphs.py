@@ -11,7 +11,7 @@ import numpy as np
 from countwise.cases.columns import Column, Floats
 from countwise.cases.matching import Matching, best_matching, graph_tokens
 from countwise.cases.similarities import Similarity, counted_tokens
-from countwise.cases.values import LabeledGraph, counted
+from countwise.cases.values import LabeledGraph, Where, counted
 from countwise.errors import OptionError, TableError
 
 __all__ = ["GraphSimilarity"]
@@ -50,7 +50,7 @@ class GraphSimilarity(Similarity):
         if isinstance(self.limit, bool) or not isinstance(self.limit, int) or not 0 <= self.limit <= _HIGHEST:
             raise OptionError(f"limit={self.limit!r} is no limit.", hint=f"give a whole number up to {_HIGHEST}.")
 
-    def check(self, value: Any, where: str) -> None:
+    def check(self, value: Any, where: Where) -> None:
         """Graphs, not too large."""
         super().check(value, where)
         if len(value.nodes) > _LARGEST:

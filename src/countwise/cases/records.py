@@ -13,7 +13,7 @@ from countwise.cases.columns import Column, Floats, Records
 from countwise.cases.graphs import GraphSimilarity
 from countwise.cases.sets import SetSimilarity
 from countwise.cases.similarities import EqualSimilarity, NumberSimilarity, Similarity, similarity_of
-from countwise.cases.values import is_number
+from countwise.cases.values import Where, is_number
 from countwise.errors import OptionError, TableError, check_settings, did_you_mean, listed
 
 __all__ = ["Part", "RecordSimilarity", "guessed"]
@@ -116,23 +116,23 @@ class RecordSimilarity(Similarity):
         """The weight of one attribute."""
         return float((self.weights or {}).get(name, _ONE))
 
-    def check(self, value: Any, where: str) -> None:
+    def check(self, value: Any, where: Where) -> None:
         """Refuse a record whose attributes cannot be compared; those that no similarity is given for may be all."""
         super().check(value, where)
         for name, inner in value.items():
             if name in (self.similarities or {}):
-                self.local(name).check(inner, f"{where}.{name}")
+                self.local(name).check(inner, where.inside(name))
 
-    def check_asked(self, asked: Mapping[str, Any], where: str) -> None:
+    def check_asked(self, asked: Mapping[str, Any], where: Where) -> None:
         """Refuse a query of attributes that are not known, or that all weigh nothing."""
         for name, value in asked.items():
             local = self.local(name)
-            local.check(value, f"{where}.{name}")
+            local.check(value, where.inside(name))
             if isinstance(local, RecordSimilarity):
-                local.check_asked(value, f"{where}.{name}")
+                local.check_asked(value, where.inside(name))
         if not any(self.weight(name) for name in asked):
             raise OptionError(
-                f"All that {where} asks for has the weight 0.", hint="give other weights, or ask for more."
+                f"{where} asks only for what has the weight 0.", hint="give other weights, or ask for more."
             )
 
     def settled(self, column: Column) -> RecordSimilarity:

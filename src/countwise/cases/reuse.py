@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from countwise.cases.case import Match
-from countwise.cases.values import checked, copied, is_number, key_of, shown
+from countwise.cases.values import Where, checked, copied, is_number, key_of, shown
 from countwise.errors import AdaptationFailed, OptionError, did_you_mean, listed
 from countwise.working.numbers import number
 
@@ -211,7 +211,7 @@ def adapted(
             after, reason = None, str(error)
         if after is None:
             return tuple(steps), Backtrack(match.case.id, match.similarity, rule.name, reason, tuple(steps))
-        after = checked(after, f"What rule {rule.name!r} returns", whole=True)
+        after = checked(after, Where(f"what rule {rule.name!r} returns"), whole=True)
         steps.append(Adaptation(rule.name, rule.says, solution, after))
         solution = after
     return tuple(steps), None

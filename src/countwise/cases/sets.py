@@ -11,7 +11,7 @@ import numpy as np
 
 from countwise.cases.columns import Column, Floats
 from countwise.cases.similarities import Similarity, similarity_of
-from countwise.cases.values import key_of
+from countwise.cases.values import Where, key_of
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.working.numbers import number
 
@@ -56,7 +56,7 @@ class SetSimilarity(Similarity):
                 raise OptionError(f"elements has no meaning for by={self.by!r}.", hint="give by='matching'.")
             object.__setattr__(self, "elements", similarity_of(self.elements, "elements"))
 
-    def check(self, value: Any, where: str) -> None:
+    def check(self, value: Any, where: Where) -> None:
         """Sets, not too large to be matched."""
         super().check(value, where)
         if self.by == "matching" and len(value) > _LARGEST:
@@ -66,7 +66,7 @@ class SetSimilarity(Similarity):
             )
         if self.elements is not None:
             for element in value:
-                self.elements.check(element, f"An element of {where}")
+                self.elements.check(element, where)
 
     def settled(self, column: Column) -> SetSimilarity:
         """With the similarity of elements settled over all elements of the base."""

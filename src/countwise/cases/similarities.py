@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from countwise.cases.columns import Column, Floats
-from countwise.cases.values import checked, is_number, key_of, kind_of, shown
+from countwise.cases.values import Where, checked, is_number, key_of, kind_of, shown
 from countwise.distances.strings import edit_distance
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.working.numbers import number
@@ -52,7 +52,7 @@ class Similarity:
         """How it came about."""
         raise NotImplementedError
 
-    def check(self, value: Any, where: str) -> None:
+    def check(self, value: Any, where: Where) -> None:
         """Refuse a value that cannot be compared."""
         if self.kinds and kind_of(value) not in self.kinds:
             raise TableError(f"{where} is {shown(value)!r}; {self.needed} is needed.")
@@ -261,7 +261,7 @@ class StringSimilarity(Similarity):
     kinds: ClassVar[tuple[str, ...]] = ("name",)
     needed: ClassVar[str] = "a string"
 
-    def check(self, value: Any, where: str) -> None:
+    def check(self, value: Any, where: Where) -> None:
         """Strings, and not books."""
         super().check(value, where)
         if len(value) > _LONGEST:
@@ -351,5 +351,5 @@ def similarity_of(given: Any, attribute: str) -> Similarity:
 
 
 def _share(value: Any, what: str) -> None:
-    if not is_number(checked(value, what)) or not 0 <= value <= 1:
+    if not is_number(checked(value, Where(what))) or not 0 <= value <= 1:
         raise OptionError(f"{what} is {value!r}; a similarity is a number from 0 to 1.")

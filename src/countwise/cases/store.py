@@ -10,7 +10,7 @@ from countwise.cases.case import Case, Match
 from countwise.cases.columns import Records
 from countwise.cases.ranking import Ranking
 from countwise.cases.records import RecordSimilarity
-from countwise.cases.values import checked, key_of
+from countwise.cases.values import Where, checked, key_of
 from countwise.errors import OptionError, TableError, did_you_mean
 
 __all__ = ["Store", "positive"]
@@ -44,7 +44,7 @@ class Store:
     def keep(self, given: Case, *, replacing: bool = False, duplicates: str = "keep") -> str | int:
         """Check a case and put it into the base and its index; its id."""
         case = given.checked()
-        self.declared.check(case.problem, case.label)
+        self.declared.check(case.problem, Where(case.label))
         if case.id in self.cases and not replacing:
             raise OptionError(
                 f"There is a case {case.id!r} already.", hint="replace=True puts this one in its place."
@@ -119,10 +119,10 @@ class Store:
             )
         for name in query:
             similarity.local(name)
-        asked: dict[str, Any] = checked(query, "the query")
+        asked: dict[str, Any] = checked(query, Where("the query"))
         if not asked:
             raise TableError("The query asks for nothing: every attribute is missing.")
-        similarity.check_asked(asked, "the query")
+        similarity.check_asked(asked, Where("the query"))
         return asked
 
     def ranking(self, asked: Mapping[str, Any], candidates: int | None) -> Ranking:

@@ -10,6 +10,7 @@ import numpy as np
 
 from countwise.cases.columns import Column, Floats
 from countwise.cases.similarities import Similarity
+from countwise.cases.values import Where
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 
 __all__ = ["TaxonomySimilarity"]
@@ -65,7 +66,7 @@ class TaxonomySimilarity(Similarity):
         object.__setattr__(self, "tree", dict(self.parents))
         self._paths.update(_paths(self.parents))
 
-    def check(self, value: Any, where: str) -> None:
+    def check(self, value: Any, where: Where) -> None:
         """Only concepts of the tree."""
         super().check(value, where)
         if value not in self.parents:

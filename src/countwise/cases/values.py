@@ -7,20 +7,48 @@ from collections.abc import Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from countwise.errors import TableError
 from countwise.working.numbers import number
 
-__all__ = ["LabeledGraph", "checked", "copied", "counted", "is_number", "key_of", "kind_of", "shown"]
+__all__ = ["LabeledGraph", "Where", "checked", "copied", "counted", "is_number", "key_of", "kind_of", "shown"]
 
 _DEEPEST = 8  # records in records; a file's nesting is limited too
 _LARGEST = 1e300  # so that the difference of two numbers is one too
 _LONGEST = 60  # letters of a value in an explanation
 _MANY = 8  # elements of a set in an explanation
 _PLAIN = "names, numbers, True or False, None, sets, lists, mappings and LabeledGraph are known."
+
+
+class Where(NamedTuple):
+    """Where a value stands, for messages.
+
+    Parameters
+    ----------
+    owner : str
+        A case, a query or a solution.
+    path : str
+        The attribute, with dots in records.
+
+    Examples
+    --------
+    >>> from countwise.cases.values import Where
+    >>> print(Where("the query").inside("hotel").inside("stars"))
+    'hotel.stars' of the query
+    """
+
+    owner: str
+    path: str = ""
+
+    def inside(self, name: object) -> Where:
+        """One attribute of it."""
+        return Where(self.owner, f"{self.path}.{name}" if self.path else str(name))
+
+    def __str__(self) -> str:
+        return f"{self.path!r} of {self.owner}" if self.path else self.owner[:1].upper() + self.owner[1:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +78,9 @@ class LabeledGraph:
     def __post_init__(self) -> None:
         if not isinstance(self.nodes, Mapping):
             raise TableError("The nodes of a graph are a mapping of node to label.", hint="give {1: 'pump'}.")
-        nodes = {_node(node): _scalar(label, f"the label of node {node!r}") for node, label in self.nodes.items()}
+        nodes = {
+            _node(node): _scalar(label, Where(f"the label of node {node!r}")) for node, label in self.nodes.items()
+        }
         object.__setattr__(self, "nodes", MappingProxyType(nodes))
         object.__setattr__(self, "edges", _edges(nodes, self.edges, bool(self.directed)))
         object.__setattr__(self, "directed", bool(self.directed))
@@ -88,11 +118,11 @@ def _edges(nodes: Mapping[str | int, Any], edges: Iterable[Any], directed: bool)
             raise TableError(f"An edge leads to node {lost[0]!r}, which the graph does not have.")
         if (a, b) in seen or (not directed and (b, a) in seen):
             raise TableError(f"There are two edges from {a!r} to {b!r}.", hint="put both into one label.")
-        seen[a, b] = (a, b, _scalar(edge[2] if len(edge) == 3 else None, f"the label of edge {a!r} - {b!r}"))
+        seen[a, b] = (a, b, _scalar(edge[2] if len(edge) == 3 else None, Where(f"the label of edge {a!r} - {b!r}")))
     return tuple(seen.values())
 
 
-def _scalar(value: Any, where: str) -> Any:
+def _scalar(value: Any, where: Where) -> Any:
     """A name, a number, a flag or None; NaN is None."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -102,13 +132,13 @@ def _scalar(value: Any, where: str) -> Any:
         if isinstance(value, float) and math.isnan(value):
             return None
         if not -_LARGEST <= value <= _LARGEST:
-            shown_number = "infinite" if isinstance(value, float) and math.isinf(value) else "too large"
-            raise TableError(f"A number is {shown_number} in {where}.", hint="use None for what is not known.")
+            what = "infinite" if isinstance(value, float) and math.isinf(value) else "too large"
+            raise TableError(f"{where} holds a number that is {what}.", hint="use None for what is not known.")
         return value
     raise TableError(f"{where} holds a {type(value).__name__}.", hint=_PLAIN)
 
 
-def checked(value: Any, where: str, whole: bool = False, depth: int = 0) -> Any:
+def checked(value: Any, where: Where, whole: bool = False, depth: int = 0) -> Any:
     """A copy of a value of a case, refused if it is of no known kind.
 
     Tuples and one-dimensional arrays become lists, NumPy's numbers Python's, and NaN None. Unless the `whole` is to
@@ -119,7 +149,7 @@ def checked(value: Any, where: str, whole: bool = False, depth: int = 0) -> Any:
     if isinstance(value, LabeledGraph):
         return value
     if isinstance(value, Mapping):
-        record = {_name(k, where): checked(v, f"{where}.{k}", whole, depth + 1) for k, v in value.items()}
+        record = {_name(k, where): checked(v, where.inside(k), whole, depth + 1) for k, v in value.items()}
         kept = record if whole else {name: v for name, v in record.items() if v is not None}
         return kept if kept or whole or not depth else None
     if isinstance(value, AbstractSet):
@@ -132,7 +162,7 @@ def checked(value: Any, where: str, whole: bool = False, depth: int = 0) -> Any:
     return _scalar(value, where)
 
 
-def _checked_set(value: AbstractSet[Any], where: str) -> frozenset[Any]:
+def _checked_set(value: AbstractSet[Any], where: Where) -> frozenset[Any]:
     if any(isinstance(element, tuple | frozenset | LabeledGraph) for element in value):
         raise TableError(f"{where} is a set of other things than names and numbers.", hint="give a list.")
     elements = frozenset(_scalar(element, where) for element in value)
@@ -141,7 +171,7 @@ def _checked_set(value: AbstractSet[Any], where: str) -> frozenset[Any]:
     return elements
 
 
-def _name(name: Any, where: str) -> str:
+def _name(name: Any, where: Where) -> str:
     if not isinstance(name, str):
         raise TableError(f"{where} has an attribute {name!r}; attributes have names that are strings.")
     return name
