@@ -28,9 +28,10 @@ from countwise import Metric, NeighborsClassifier, distance_matrix, measures, sa
 
 HERE = Path(__file__).parent
 CASES = {
-    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+    path.stem: case
     for n in range(36, 42)
     for path in sorted(HERE.glob(f"g{n}_*.toml"))
+    if (case := tomllib.loads(path.read_text(encoding="utf-8")))["kind"] != "exemplars"
 }
 PAIRS = [
     (name, i, j)
