@@ -100,11 +100,15 @@ class _Reader:
         token = token or (self.tokens[min(self.at, len(self.tokens) - 1)] if self.tokens else _Token("", 1))
         return ReadError(f"{self.where}, line {token.line}: {what}")
 
-    def _next(self) -> _Token:
+    def _peek(self) -> _Token:
         if self.at >= len(self.tokens):
             raise self._fail("the file ends too early.")
+        return self.tokens[self.at]
+
+    def _next(self) -> _Token:
+        token = self._peek()
         self.at += 1
-        return self.tokens[self.at - 1]
+        return token
 
     def _mark(self, wanted: str) -> None:
         token = self._next()
@@ -155,7 +159,7 @@ class _Reader:
         self._mark("}")
 
     def _variable(self) -> None:
-        token = self.tokens[self.at]
+        token = self._peek()
         name = self._word()
         if name in self.values:
             raise self._fail(f"{name!r} is declared twice.", token)
@@ -177,7 +181,7 @@ class _Reader:
         if kind != "discrete":
             raise self._fail(f"{name!r} is {kind!r}; only 'discrete' variables are known.")
         self._mark("[")
-        token = self.tokens[self.at]
+        token = self._peek()
         size = self._word()
         self._mark("]")
         self._mark("{")
@@ -201,12 +205,12 @@ class _Reader:
 
     def _probability(self) -> None:
         self._mark("(")
-        token = self.tokens[self.at]
+        token = self._peek()
         name = self._known(self._word(), token)
         above: list[str] = []
         if self._is("|"):
             self._mark("|")
-            token = self.tokens[self.at]
+            token = self._peek()
             above = [self._known(parent, token) for parent in self._listed(")")]
         else:
             self._mark(")")
@@ -227,11 +231,11 @@ class _Reader:
         while not self._is("}"):
             if self._is("("):
                 self._mark("(")
-                token = self.tokens[self.at]
+                token = self._peek()
                 row = self._listed(")")
                 table[self._place(above, row, token)] = self._numbers(table.shape[-1], token)
                 continue
-            token = self.tokens[self.at]
+            token = self._peek()
             word = self._word()
             if word == "property":
                 self._skip_property()
@@ -256,7 +260,7 @@ class _Reader:
     def _numbers(self, count: int, head: _Token) -> list[float]:
         found = []
         while not self._is(";"):
-            token = self.tokens[self.at]
+            token = self._peek()
             word = self._word()
             try:
                 found.append(float(word))
