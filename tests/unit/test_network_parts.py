@@ -15,6 +15,7 @@ from countwise.network.elimination import Elimination, elimination_order
 from countwise.network.factors import Factor, product
 from countwise.network.graph import Graph
 from countwise.network.junction import Junction
+from countwise.network.sampling import gibbs, likelihood_weighting
 from countwise.network.scores import Families, family_score
 from countwise.network.structure import Constraints, by_ordering, chow_liu, hill_climb
 
@@ -281,3 +282,37 @@ def test_the_marginal_likelihood_is_the_product_of_predictions():
             log += np.log(seen[row] / seen.sum())
             seen[row] += 1
         assert family_score(np.bincount(rows), score, ess=2.0) == pytest.approx(log, rel=1e-12)
+
+
+# -- sampling ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [likelihood_weighting, gibbs])
+def test_samples_lie_within_four_standard_errors(method):
+    """A hundred queries of networks without zeros; the seeds are fixed."""
+    asked = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        graph, sizes, _ = random_network(rng)
+        names = list(graph)
+        tables = {}
+        for v in names:
+            table = rng.random([sizes[p] for p in graph.parents[v]] + [sizes[v]]) + 0.2
+            tables[v] = table / table.sum(axis=-1, keepdims=True)
+        known = {v: int(rng.integers(sizes[v])) for v in names[1:] if rng.random() < 0.3}
+        factors = [Factor((*graph.parents[v], v), tables[v]).given(known) for v in names]
+        for v in [v for v in names if v not in known][:2]:
+            exact = Elimination(factors, [v]).result.scaled().table
+            found = method(graph, tables, v, known, 4000, seed=seed)
+            assert (np.abs(found.shares - exact) <= 4 * found.errors + 1e-12).all(), (seed, v)
+            assert found.effective <= 4000 + 1e-9
+            asked += 1
+    assert asked >= 100
+
+
+@pytest.mark.parametrize("method", [likelihood_weighting, gibbs])
+def test_impossible_evidence_is_told(method):
+    graph = Graph({"a": (), "b": ("a",)})
+    tables = {"a": np.array([1.0, 0.0]), "b": np.array([[1.0, 0.0], [0.0, 1.0]])}
+    with pytest.raises(CountwiseError, match="probability is 0"):
+        method(graph, tables, "a", {"b": 1}, 100)
