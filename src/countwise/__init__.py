@@ -8,6 +8,19 @@ if TYPE_CHECKING:
     from countwise import samples
     from countwise.attributes import Count, Nominal, Numeric, Ordinal
     from countwise.bags import Text
+    from countwise.cases import (
+        Case,
+        CaseBase,
+        EqualSimilarity,
+        GraphSimilarity,
+        LabeledGraph,
+        NumberSimilarity,
+        RecordSimilarity,
+        SetSimilarity,
+        StringSimilarity,
+        TableSimilarity,
+        TaxonomySimilarity,
+    )
     from countwise.conditionals import (
         Auto,
         Bernoulli,
@@ -20,7 +33,7 @@ if TYPE_CHECKING:
         Ranges,
     )
     from countwise.distances.metric import Metric, distance_matrix
-    from countwise.errors import CountwiseError, CountwiseWarning
+    from countwise.errors import AdaptationFailed, CountwiseError, CountwiseWarning
     from countwise.modelfile import load, save
     from countwise.models.estimators import NaiveBayesClassifier
     from countwise.models.logistic import LogisticForm
@@ -52,8 +65,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdaptationFailed",
     "Auto",
     "Bernoulli",
+    "Case",
+    "CaseBase",
     "Categorical",
     "Count",
     "Counts",
@@ -62,10 +78,13 @@ __all__ = [
     "Discretizer",
     "DiscriminantClassifier",
     "EmbeddedSelector",
+    "EqualSimilarity",
     "FilterSelector",
     "Gaussian",
+    "GraphSimilarity",
     "InstanceSelector",
     "Kernel",
+    "LabeledGraph",
     "LogisticForm",
     "MEstimate",
     "Metric",
@@ -75,6 +94,7 @@ __all__ = [
     "NeighborsClassifier",
     "NeighborsRegressor",
     "Nominal",
+    "NumberSimilarity",
     "Numeric",
     "NumericEncoder",
     "Ordinal",
@@ -84,11 +104,16 @@ __all__ = [
     "Poisson",
     "PrototypeClassifier",
     "Ranges",
+    "RecordSimilarity",
     "RoteClassifier",
     "Rows",
     "RuleClassifier",
     "Scatter",
     "Schema",
+    "SetSimilarity",
+    "StringSimilarity",
+    "TableSimilarity",
+    "TaxonomySimilarity",
     "Text",
     "TreeClassifier",
     "TreeRegressor",
@@ -110,11 +135,15 @@ __all__ = [
 _HOMES = {
     "countwise.attributes": ("Count", "Nominal", "Numeric", "Ordinal"),
     "countwise.bags": ("Text",),
+    "countwise.cases": (
+        "Case", "CaseBase", "EqualSimilarity", "GraphSimilarity", "LabeledGraph", "NumberSimilarity",
+        "RecordSimilarity", "SetSimilarity", "StringSimilarity", "TableSimilarity", "TaxonomySimilarity",
+    ),
     "countwise.conditionals": (
         "Auto", "Bernoulli", "Categorical", "Gaussian", "Kernel", "MEstimate", "Multinomial", "Poisson", "Ranges",
     ),
     "countwise.distances.metric": ("Metric", "distance_matrix"),
-    "countwise.errors": ("CountwiseError", "CountwiseWarning"),
+    "countwise.errors": ("AdaptationFailed", "CountwiseError", "CountwiseWarning"),
     "countwise.modelfile": ("load", "save"),
     "countwise.models.estimators": ("NaiveBayesClassifier",),
     "countwise.models.logistic": ("LogisticForm",),

@@ -11,6 +11,7 @@ The tree::
       ReadError          a file cannot be read as a table
       ModelFileError     a model file is damaged, foreign or too new
       OptionError        an argument has no meaning here
+      AdaptationFailed   a rule of a case base cannot fit a solution to a query
 
     CountwiseWarning (UserWarning)
       SlowKernelsWarning the compiled kernels are absent; results are the same
@@ -27,6 +28,7 @@ import warnings
 from collections.abc import Iterable
 
 __all__ = [
+    "AdaptationFailed",
     "CountwiseError",
     "CountwiseWarning",
     "DataWarning",
@@ -112,6 +114,10 @@ class ModelFileError(CountwiseError):
 
 class OptionError(CountwiseError):
     """An argument has no meaning here."""
+
+
+class AdaptationFailed(CountwiseError):  # noqa: N818 - what a rule says of a case, and no defect
+    """A rule cannot fit the solution of a case to a query; the base tries the next case."""
 
 
 class CountwiseWarning(UserWarning):

@@ -7,12 +7,9 @@ a class or function name, and nothing is unpickled.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import importlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,15 +19,10 @@ import numpy as np
 from countwise.conditionals import plain, revived
 from countwise.distances.metric import Metric
 from countwise.errors import ModelFileError
+from countwise.plainfile import MAX_BYTES, enveloped, read_checked, write_whole
 from countwise.schema import Schema, attribute_from
 
 __all__ = ["load", "save", "write_whole"]
-
-FORMAT = 1
-_MAX_BYTES = 1 << 31
-_MAX_DEPTH = 24
-_MAX_DIGITS = 400
-_LEFTOVER = ".countwise-partial"
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -63,10 +55,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         if not odd:
             raise
         raise ModelFileError(f"The setting {odd[0]} holds an object that a file cannot.") from None
-    if len(body) > _MAX_BYTES:
+    if len(body) > MAX_BYTES:
         raise ModelFileError("The model is too large for a file: it keeps its rows.", hint="learn from fewer rows.")
-    whole = f'{{"countwise":{FORMAT},"sha256":"{_digest(body)}","model":{body}}}\n'
-    write_whole(Path(path), whole.encode())
+    write_whole(Path(path), enveloped(body))
 
 
 def load(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
@@ -85,28 +76,13 @@ def load(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
         The fitted model.
     """
     place = Path(path)
-    try:
-        size = place.stat().st_size
-        if size > _MAX_BYTES:
-            raise ModelFileError(f"{place} is too large for a model file ({size} bytes).")
-        raw = place.read_bytes()
-    except FileNotFoundError:
-        raise ModelFileError(
-            f"There is no file {place}.", hint="train one: countwise train FILE -y TARGET."
-        ) from None
-    except OSError as error:
-        raise ModelFileError(f"{place} cannot be read: {error.strerror}.") from None
-    content = _checked(raw, place)
+    content = read_checked(place, hint="train one: countwise train FILE -y TARGET.")
     try:
         return _build(content, plain)
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise ModelFileError(f"{place} is not a sound model file: {type(error).__name__}: {error}.") from None
-
-
-def _digest(body: str) -> str:
-    return hashlib.sha256(body.encode()).hexdigest()
 
 
 def _is_plain(value: Any) -> bool:
@@ -148,71 +124,6 @@ def _revived(value: Any) -> Any:
     return revived(value)
 
 
-def _checked(raw: bytes, place: Path) -> dict[str, Any]:
-    """The content of a file whose size, depth, digits, version and checksum are in order."""
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        raise ModelFileError(f"{place} is not a model file: it is not text.") from None
-    _limit_depth(text, place)
-    try:
-        document = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{place} is not a model file, or damaged: {error}.") from None
-    if not isinstance(document, dict) or "countwise" not in document:
-        raise ModelFileError(f"{place} is not a Countwise model file.")
-    if document["countwise"] != FORMAT:
-        raise ModelFileError(
-            f"{place} has format {document['countwise']!r}; this version reads format {FORMAT}.",
-            hint="use the version of Countwise that wrote it, or train again.",
-        )
-    head = f'{{"countwise":{FORMAT},"sha256":"{document.get("sha256")}","model":'
-    if not text.startswith(head) or _digest(text[len(head) :].rstrip("\n")[:-1]) != document.get("sha256"):
-        raise ModelFileError(f"{place} has been changed or damaged: its checksum does not fit.")
-    content: dict[str, Any] = document["model"]
-    return content
-
-
-def _limit_depth(text: str, place: Path) -> None:
-    depth, deepest, inside, escaped = 0, 0, False, False
-    for letter in text if len(text) < 1 << 16 else _brackets(text):
-        if inside:
-            inside = escaped or letter != '"'
-            escaped = letter == "\\" and not escaped
-        elif letter == '"':
-            inside = True
-        elif letter in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif letter in "]}":
-            depth -= 1
-    if deepest > _MAX_DEPTH:
-        raise ModelFileError(f"{place} is nested {deepest} deep; a model file is not.")
-
-
-def _brackets(text: str) -> str:
-    """Only the letters that tell depth, for long files."""
-    import re
-
-    return "".join(re.findall(r'\\.|["\[\]{}]', text))
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > _MAX_DIGITS:
-        raise ValueError("a number has too many digits")
-    return int(digits)
-
-
-def _number(digits: str) -> float:
-    if len(digits) > _MAX_DIGITS:
-        raise ValueError("a number has too many digits")
-    return float(digits)
-
-
-def _refuse(word: str) -> float:
-    raise ValueError(f"{word} is not a number here")
-
-
 # The models that a file may hold, without and with scikit-learn's face; no other name is ever looked up.
 _KINDS = {
     "NaiveBayes": ("naive_bayes.NaiveBayes", "estimators.NaiveBayesClassifier"),
@@ -241,6 +152,8 @@ def _kind_of(model: Any) -> str:
 
 
 def _class_of(kind: Any, *, plain: bool) -> Any:
+    if kind == "CaseBase":
+        raise ModelFileError("The file holds a case base and no model.", hint="CaseBase.load reads it.")
     if kind not in _KINDS:
         raise ModelFileError(f"This version has no model {kind!r}.")
     module, name = _KINDS[kind][0 if plain else 1].split(".")
@@ -258,43 +171,3 @@ def _build(content: Mapping[str, Any], plain: bool) -> Any:
         model.feature_names_in_ = np.array(list(model.schema_), dtype=object)
     model._revive(content)
     return model
-
-
-def write_whole(place: Path, data: bytes) -> None:
-    """Write a file beside its place, sync it, and rename it: it appears whole or not at all."""
-    folder = place.parent
-    try:
-        for leftover in folder.glob(f".{place.name}.*{_LEFTOVER}"):
-            leftover.unlink(missing_ok=True)
-        handle, partial = tempfile.mkstemp(prefix=f".{place.name}.", suffix=_LEFTOVER, dir=folder)
-    except OSError as error:
-        raise ModelFileError(f"{place} cannot be written: {error.strerror}.") from None
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        os.chmod(partial, 0o666 & ~_umask())
-        os.replace(partial, place)
-    except OSError as error:
-        raise ModelFileError(f"{place} cannot be written: {error.strerror}.") from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(partial)
-    _sync_folder(folder)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself last, where folders can be synced."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

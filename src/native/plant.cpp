@@ -14,7 +14,7 @@ constexpr std::int32_t deepest = 64;  // halves of halves: only rows that can ha
 constexpr std::size_t looked_at = 512;  // rows of a node by which a column to split by is chosen
 
 // Few columns tell near from far well, so that small leaves pay; for many a leaf had better be scanned.
-std::size_t leaf_for(std::size_t columns) { return columns <= 4 ? 64 : columns <= 8 ? 128 : 512; }
+std::size_t leaf_for(std::size_t columns) { return columns <= 4 ? 64 : columns <= 8 ? 128 : 1024; }
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // The nearest rows of a query: branches of the tree of rows that cannot hold any are passed over, groups of rows are
 // looked at by bounds from below (codes by their low bytes, then numbers in single precision), and what is left is
 // summed exactly.
+#include "eight.h"
 #include "levels.h"
 #include "pair_exact.h"
 
@@ -245,7 +246,8 @@ private:
                 std::uint8_t steps[pair_group];
                 mask = n_bytes_ > 0 ? of_bytes(group, steps) : mask;
                 if (mask == 0) continue;
-                if (n_lanes_ > 0 || n_bytes_ > 0) mask = few(mask) ? of_lines(group, steps, mask) : mask & of_lanes(group, steps);
+                if (n_lanes_ > 0 || n_bytes_ > 0)
+                    mask = law_.p == 2.0 ? near<true>(group, steps, mask) : near<false>(group, steps, mask);
             }
             while (mask != 0) {
                 const size_t i = static_cast<size_t>(__builtin_ctz(mask));
@@ -279,31 +281,29 @@ private:
         return mask_of(load_as<Bytes>(steps) <= bytes_of(static_cast<std::uint8_t>(budget_)));
     }
 
+    template <bool squares>
     uint32_t of_lanes(size_t group, const std::uint8_t* steps) const {
         const float* numbers = planted_.lanes + group * law_.numbers * pair_group;
-        float sums[pair_group];
-        const float base = static_cast<float>(base_), unit = n_bytes_ > 0 ? static_cast<float>(unit_) : 0.0f;
-        for (size_t i = 0; i < pair_group; ++i) sums[i] = n_bytes_ > 0 ? base + unit * static_cast<float>(steps[i]) : base;
+        const float base = static_cast<float>(base_);
+        float begin[pair_group];
+        if (n_bytes_ > 0) {
+            const float unit = static_cast<float>(unit_);
+            for (size_t i = 0; i < pair_group; ++i) begin[i] = base + unit * static_cast<float>(steps[i]);
+        } else {
+            for (size_t i = 0; i < pair_group; ++i) begin[i] = base;
+        }
+        Eight a = load_as<Eight>(begin), b = load_as<Eight>(begin + 8), c = load_as<Eight>(begin + 16),
+              d = load_as<Eight>(begin + 24);
         for (size_t k = 0; k < n_lanes_; ++k) {
             const LaneColumn& column = lanes_[k];
             const float* from = numbers + column.place * pair_group;
-            const float query = column.query, most = column.most;
-            if (law_.p == 2.0) {
-                for (size_t i = 0; i < pair_group; ++i) {
-                    const float gap = from[i] - query, square = gap * gap;
-                    sums[i] += square < most ? square : most;  // most, if it is missing
-                }
-            } else {
-                for (size_t i = 0; i < pair_group; ++i) {
-                    const float gap = std::fabs(from[i] - query);
-                    sums[i] += gap < most ? gap : most;
-                }
-            }
+            const Eight query = eight(column.query), most = eight(column.most);
+            a = a + added_by<squares>(load_as<Eight>(from), query, most);
+            b = b + added_by<squares>(load_as<Eight>(from + 8), query, most);
+            c = c + added_by<squares>(load_as<Eight>(from + 16), query, most);
+            d = d + added_by<squares>(load_as<Eight>(from + 24), query, most);
         }
-        std::uint8_t good[pair_group];
-        const float limit = limit_;
-        for (size_t i = 0; i < pair_group; ++i) good[i] = sums[i] <= limit ? 255 : 0;
-        return mask_of(load_as<Bytes>(good));
+        return at_most(a, limit_) | at_most(b, limit_) << 8 | at_most(c, limit_) << 16 | at_most(d, limit_) << 24;
     }
 
     // Whether rows had better be looked at one by one.
@@ -312,6 +312,7 @@ private:
         return rows * (12 + planted_.width / 2) < 10 * n_lanes_;
     }
 
+    template <bool squares>
     uint32_t of_lines(size_t group, const std::uint8_t* steps, uint32_t mask) const {
         uint32_t found = 0;
         const float base = static_cast<float>(base_), unit = n_bytes_ > 0 ? static_cast<float>(unit_) : 0.0f;
@@ -321,18 +322,21 @@ private:
             const size_t i = static_cast<size_t>(__builtin_ctz(mask));
             mask &= mask - 1;
             const float* from = planted_.lines + (group * pair_group + i) * width;
-            float part[8] = {};
+            Eight part = eight(0.0f);
             for (size_t j = 0; j < width; j += 8)
-                for (size_t k = 0; k < 8; ++k) {
-                    const float gap = from[j + k] - query[j + k];
-                    const float added = law_.p == 2.0 ? gap * gap : std::fabs(gap);
-                    part[k] += added < most[j + k] ? added : most[j + k];
-                }
+                part = part + added_by<squares>(load_as<Eight>(from + j), load_as<Eight>(query + j),
+                                                load_as<Eight>(most + j));
             float sum = base + (n_bytes_ > 0 ? unit * static_cast<float>(steps[i]) : 0.0f);
-            for (size_t k = 0; k < 8; ++k) sum += part[k];
+            sum += ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
             found |= static_cast<uint32_t>(sum <= limit_) << i;
         }
         return found;
+    }
+
+    // The rows of a group whose bounds are not too large.
+    template <bool squares>
+    uint32_t near(size_t group, const std::uint8_t* steps, uint32_t mask) const {
+        return few(mask) ? of_lines<squares>(group, steps, mask) : mask & of_lanes<squares>(group, steps);
     }
 
     double exact(size_t slot) const {

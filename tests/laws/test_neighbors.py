@@ -27,7 +27,7 @@ WORDS = ("send", "us", "review", "password", "über")
 TYPES = {"grade": Ordinal("grade", ORDER), "mail": "text"}
 RULES = {"person": "levenshtein"}
 POWERS = (1, 2, 3, np.inf)
-several = settings(few, max_examples=12)
+several = settings(few, max_examples=10)
 every_power = pytest.mark.parametrize("p", POWERS)
 every_missing = pytest.mark.parametrize("missing", ["maximal", "ignore"])
 every_kind = pytest.mark.parametrize("kind", [NeighborsClassifier, NeighborsRegressor])

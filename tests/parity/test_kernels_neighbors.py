@@ -203,7 +203,7 @@ def test_limits_weights_rows_left_out_and_all_of_these_are_those_of_numpy(p: flo
                 check_nearest(*case, k, limit)
                 check_nearest(*case, k, limit, whole, skip)
         for weights in (whole, rng.random(n) + 0.01, np.full(n, 0.1)):
-            for k in (0.3, 1, 4, 1000, INF):
+            for k in (0.3, 4, INF):
                 check_nearest(*case, k, INF, weights)
                 check_nearest(*case, k, INF, weights, skip, naive=True)
 
@@ -296,7 +296,7 @@ HARD = list(hard(1, random()))
 @pytest.mark.usefixtures("level")
 def test_hard_numbers_are_searched_as_in_numpy(name: str, p: float, ignored: bool):
     rng = random(6)
-    n = 200
+    n = 150
     column = hard(n, rng)[name]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         spread = np.nanmax(column) - np.nanmin(column) if np.isfinite(column).any() else np.float64(0.0)
@@ -318,8 +318,7 @@ def test_hard_numbers_are_searched_as_in_numpy(name: str, p: float, ignored: boo
                 (bare, rows_of(block[:, :2]), rows_of(asked[:, :2])),
             ):
                 check_sums(queries, rows, law)
-                for k in (1, 6):
-                    check_nearest(queries, rows, law, k)
+                check_nearest(queries, rows, law, 4)
                 check_nearest(queries, rows, law, INF, float(np.median(reference.pair_sums(queries, rows, law))))
 
 

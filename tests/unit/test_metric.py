@@ -284,7 +284,7 @@ def test_edit_distances_of_single_strings():
     assert edit_distance("", "") == 0
     assert edit_distance("", "abc") == edit_distance("abc", "") == 3
     assert edit_distance("👩‍👧", "👩") == 2  # code points
-    assert edit_distance("a" * 100_000, "a" * 99_999 + "b") == 1
+    assert edit_distance("a" * 10_000, "a" * 9_999 + "b") == 1
     assert edit_distance("\ud800", "a") == 1
     assert edit_distances([], ["a"]).shape == (0, 1)
     assert edit_distances(["a"], []).shape == (1, 0)
@@ -335,10 +335,10 @@ def test_tables_between_strings_and_texts_are_made_in_blocks(monkeypatch):
 
 
 def test_very_long_strings():
-    long = "ab" * 20_000
+    long = "ab" * 5_000
     metric = Metric(1, nominal="levenshtein").fit({"a": [long, long[:-1], "b"]})
     d = metric.pairwise({"a": [long]}, {"a": [long[:-1], "b", ""]})
-    assert d[0].tolist() == pytest.approx([1 / 40_000, 39_999 / 40_000, 1.0], rel=1e-15)
+    assert d[0].tolist() == pytest.approx([1 / 10_000, 9_999 / 10_000, 1.0], rel=1e-15)
 
 
 # Texts

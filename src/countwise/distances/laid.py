@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._kernels import PairLaw, PairRows
+from countwise.attributes import Numeric
 from countwise.distances.local import Cells, Difference, Edits, Local, Lookup, Overlap, Words
 from countwise.frames import Frame
 from countwise.table import Table
@@ -181,7 +182,8 @@ def lay(law: Law, table: Table, frame: Frame) -> Laid:
             cells.append(found)
     matrix = np.stack(numbers, axis=1) if numbers else np.empty((table.n_rows, 0))
     if law.unit_length:
-        matrix = _of_unit_length(matrix)
+        plain = [isinstance(local.of, Numeric) for local in law.differences]  # steps of an order are no lengths
+        matrix[:, plain] = _of_unit_length(matrix[:, plain])
     return Laid(np.ascontiguousarray(matrix, dtype=np.float64), cells)
 
 
@@ -194,6 +196,9 @@ def of_unit_length(law: Law, table: Table, frame: Frame) -> Law:
             found.append(local)
             continue
         column = next(columns)
+        if not isinstance(local.of, Numeric):
+            found.append(local)
+            continue
         there = column[~np.isnan(column)]
         most = float(there.max() - there.min()) if len(there) else 0.0
         found.append(replace(local, most=most, scale=1.0, how="none", origin=0.0))

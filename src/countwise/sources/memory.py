@@ -104,7 +104,11 @@ def memory(
         target, name = np.zeros(frame.n_rows, dtype=np.uint8), _free_name("class", frame)
     else:
         target, own_name = _target(y)
-        name = own_name if own_name and own_name not in frame.columns else _free_name("class", frame)
+        name = (
+            own_name
+            if own_name and own_name not in frame.columns
+            else _free_name("target" if numbers else "class", frame)
+        )
     _check_shape(frame, target, whole)
     if numbers:
         target = _numbers(target, name)

@@ -1,0 +1,372 @@
+"""Case bases: retrieve, reuse, revise, retain."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from itertools import takewhile
+from typing import Any
+
+from countwise.cases.answer import Answer
+from countwise.cases.case import Case, Match, case_of
+from countwise.cases.records import RecordSimilarity
+from countwise.cases.reuse import Backtrack, adapted, check_combine, combined, rules_of
+from countwise.cases.store import Store, positive
+from countwise.cases.values import Where, checked, copied, counted
+from countwise.errors import AdaptationFailed, OptionError, TableError, listed
+from countwise.working import Account, Grid
+
+__all__ = ["CaseBase"]
+
+_SAME: Any = object()
+_ROUNDING = 1e-12
+
+
+class CaseBase:
+    """Problems that were solved once, to solve new ones by: retrieve, reuse, revise, retain.
+
+    A query is compared with each case by the weighted mean of the similarities of their attributes. The solution of
+    the most similar case, or of several combined, is adapted by rules; the answer tells how it came about.
+
+    Parameters
+    ----------
+    cases : iterable of Case or of pairs (problem, solution), optional
+        The cases to begin with.
+    similarities : mapping of attribute to similarity or function, optional
+        How attributes are compared; see `RecordSimilarity` for those that are not named.
+    weights : mapping of attribute to number, optional
+        1 for attributes that are not named.
+    missing : {"zero", "ignore"}, default="zero"
+        What an attribute counts that is asked for and that a case does not have.
+    rules : iterable of functions, optional
+        Rules of adaptation, `rule(query, case, solution)`, applied in this order. Each returns the solution, changed
+        or not; or None, or raises `AdaptationFailed`, if the case is of no use, so that the next one is tried.
+
+    Examples
+    --------
+    >>> from countwise import CaseBase
+    >>> base = CaseBase([({"noise": "grinding", "hours": 900}, "bearing"), ({"noise": "hiss", "hours": 100}, "seal")])
+    >>> print(base.solve({"noise": "grinding", "hours": 700}))
+    bearing, from case 1 (similarity 0.875).
+    <BLANKLINE>
+    Retrieved
+      case  similarity  solution
+      1     0.875       bearing
+      1 of 2 cases were compared exactly; no other can be more similar.
+    <BLANKLINE>
+    Similarity to case 1
+      attribute  asked     case      how            s
+      noise      grinding  grinding  equal          1
+      hours      700       900       1 - 200 / 800  0.75
+      1.75 / 2 = 0.875
+    """
+
+    def __init__(
+        self,
+        cases: Iterable[Any] = (),
+        *,
+        similarities: Mapping[str, Any] | None = None,
+        weights: Mapping[str, float] | None = None,
+        missing: str = "zero",
+        rules: Iterable[Callable[[Any, Any, Any], Any]] = (),
+    ) -> None:
+        self._store = Store(RecordSimilarity(similarities, weights, missing))
+        self._rules = rules_of(rules)
+        if isinstance(cases, Mapping | str):
+            raise TableError("Cases are given as a list.", hint="give [Case(problem, solution), ...].")
+        for given in cases:
+            self._store.keep(case_of(given))
+        if len(self):
+            self._store.check_declared()
+
+    @classmethod
+    def from_table(
+        cls,
+        X: Any,
+        solution: str | Sequence[str],
+        *,
+        id: str | None = None,  # noqa: A002 - the word for it
+        **settings: Any,
+    ) -> CaseBase:
+        """A case for each row of a table.
+
+        Parameters
+        ----------
+        X : table
+            Anything that models learn from.
+        solution : str or list of str
+            The column of solutions; of several, the solution is a record.
+        id : str, optional
+            The column of ids.
+        **settings
+            As for `CaseBase`.
+
+        Returns
+        -------
+        CaseBase
+
+        Examples
+        --------
+        >>> from countwise import CaseBase
+        >>> table = {"wind": ["north", "east"], "temp": [12.5, 25.0], "play": ["no", "yes"]}
+        >>> CaseBase.from_table(table, "play").solve({"temp": 24}).solution
+        'yes'
+        """
+        from countwise.cases.tables import cases_of
+
+        return cls(cases_of(X, solution, id), **settings)
+
+    def __len__(self) -> int:
+        return len(self._store.cases)
+
+    def __iter__(self) -> Iterator[Case]:
+        return iter([case.copy() for case in self._store.cases.values()])
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, Hashable) and name in self._store.cases
+
+    def __getitem__(self, name: str | int) -> Case:
+        return self._store.cases[self._store.there(name)].copy()
+
+    def __repr__(self) -> str:
+        names = listed(self._store.index().columns) if self._store.cases else "none yet"
+        return f"<case base of {counted(len(self), 'case')}; attributes: {names}>"
+
+    def describe(self) -> Grid:
+        """How each attribute is compared, and what it weighs.
+
+        Returns
+        -------
+        Grid
+        """
+        similarity = self._store.similarity()
+        names = list(similarity.similarities or {})
+        columns = self._store.index().columns
+        return Grid(
+            {
+                "attribute": names,
+                "similarity": [str(similarity.local(name)) for name in names],
+                "weight": [similarity.weight(name) for name in names],
+                "values": [len(columns[name].values) if name in columns else 0 for name in names],
+            }
+        )
+
+    def retrieve(self, query: Mapping[str, Any], k: int = 1, *, candidates: int | None = None) -> list[Match]:
+        """The cases that are most similar to a query.
+
+        Parameters
+        ----------
+        query : mapping of attribute to value
+            What is asked for; attributes that are None or not named do not count.
+        k : int, default=1
+            How many cases. At equal similarity the one that was retained first comes first.
+        candidates : int, optional
+            Look only at so many cases, those that the cheap first stage thinks best. Without it no better case is
+            ever missed.
+
+        Returns
+        -------
+        list of Match
+        """
+        positive(k, "k")
+        asked = self._store.asked(query)
+        found = zip(range(k), self._store.ranking(asked, candidates), strict=False)
+        return [self._store.match(asked, place, share) for _, (place, share) in found]
+
+    def solve(
+        self,
+        query: Mapping[str, Any],
+        k: int = 1,
+        *,
+        candidates: int | None = None,
+        combine: str | Mapping[str, str] | None = None,
+        least: float = 0.0,
+        required: bool = False,
+    ) -> Answer:
+        """Solve a problem as similar ones were solved.
+
+        Parameters
+        ----------
+        query : mapping of attribute to value
+            What is asked for.
+        k : int, default=1
+            From how many cases the solution is combined.
+        candidates : int, optional
+            As for `retrieve`.
+        combine : str or mapping of solution attribute to str, optional
+            "weighted" or "majority" vote, weighted "mean", or that of the "best" case; weights are similarities.
+            By default names are voted on by weight, numbers averaged, and all else is copied from the best case.
+        least : float, default=0.0
+            Cases that are less similar are not used.
+        required : bool, default=False
+            Whether to raise `AdaptationFailed` if there is no solution.
+
+        Returns
+        -------
+        Answer
+            Its `solution` is None if no case could be adapted.
+        """
+        positive(k, "k")
+        check_combine(combine, self._store.solutions())
+        asked = self._store.asked(query)
+        ranking = self._store.ranking(asked, candidates)
+        backtracks: list[Backtrack] = []
+        near = takewhile(lambda found: found[1] >= least - _ROUNDING, ranking)
+        for window in _windows((self._store.match(asked, *found) for found in near), k):
+            solution, steps = combined(window, combine)
+            adaptations, refused = adapted(self._rules, asked, window[0], solution)
+            if refused is None:
+                solution = adaptations[-1].after if adaptations else solution
+                rest = (tuple(window), steps, adaptations, tuple(backtracks), ranking.effort)
+                return Answer(asked, copied(solution), *rest, proposed=solution)
+            backtracks.append(refused)
+        answer = Answer(asked, None, (), (), (), tuple(backtracks), ranking.effort)
+        if required:
+            raise AdaptationFailed(answer.explain().answer, hint="explain(query) tells why.")
+        return answer
+
+    def explain(self, query: Mapping[str, Any], k: int = 1, **settings: Any) -> Account:
+        """How the answer to a query comes about; parameters as of `solve`."""
+        return self.solve(query, k, **settings).explain()
+
+    def revise(self, answer: Answer, *, solution: Any = _SAME, outcome: Any = _SAME, notes: str = _SAME) -> Answer:
+        """An answer, corrected by someone who knows better, or with what came of it.
+
+        Parameters
+        ----------
+        answer : Answer
+            What `solve` gave.
+        solution, outcome : value, optional
+            The right solution; what came of it.
+        notes : str, optional
+            Anything to remember.
+
+        Returns
+        -------
+        Answer
+            To be handed to `retain`.
+        """
+        if not isinstance(answer, Answer):
+            raise OptionError(f"revise takes an answer of solve, not a {type(answer).__name__}.")
+        given = {"solution": solution, "outcome": outcome, "notes": notes}
+        changes = {name: value for name, value in given.items() if value is not _SAME}
+        if not changes:
+            raise OptionError("There is nothing to revise.", hint="give solution, outcome or notes.")
+        for name in changes.keys() - {"notes"}:
+            changes[name] = checked(changes[name], Where(f"the {name}"), whole=True)
+        return replace(answer, **changes, revised=True)
+
+    def retain(
+        self,
+        problem: Mapping[str, Any] | Answer | Case,
+        solution: Any = None,
+        *,
+        id: str | int | None = None,  # noqa: A002 - the word for it
+        outcome: Any = None,
+        notes: str = "",
+        replace: bool = False,
+        duplicates: str = "refuse",
+    ) -> str | int:
+        """Keep a case for later.
+
+        Parameters
+        ----------
+        problem : mapping, Answer or Case
+            What was asked for; an answer and a case bring their solutions along.
+        solution : value, optional
+            What was done.
+        id : str or int, optional
+            The case's name; by default the next number.
+        outcome : value, optional
+            What came of it.
+        notes : str, default=""
+            Anything to remember.
+        replace : bool, default=False
+            Whether a case of the same id is replaced, at its place; without it that is an error.
+        duplicates : {"refuse", "skip", "keep"}, default="refuse"
+            What is done with a case that has the problem and the solution of one in the base: it is an error, or
+            left out, or kept as well.
+
+        Returns
+        -------
+        str or int
+            The id of the case; of a duplicate that was left out, that of the case in the base.
+        """
+        if duplicates not in ("refuse", "skip", "keep"):
+            raise OptionError(f"duplicates={duplicates!r} is unknown.", hint="give 'refuse', 'skip' or 'keep'.")
+        told = {"solution": solution, "id": id, "outcome": outcome, "notes": notes or None}
+        given = {name: value for name, value in told.items() if value is not None}
+        case = Case(**(_fields(problem) | given))
+        return self._store.keep(case, replacing=replace, duplicates=duplicates)
+
+    def forget(self, name: str | int) -> Case:
+        """Take a case out of the base.
+
+        Parameters
+        ----------
+        name : str or int
+            Its id.
+
+        Returns
+        -------
+        Case
+        """
+        return self._store.forget(name)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the base to a file of plain JSON; functions are kept by name only.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to.
+        """
+        from countwise.cases.files import save_base
+
+        save_base(self, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        rules: Iterable[Callable[[Any, Any, Any], Any]] = (),
+        similarities: Mapping[str, Callable[[Any, Any], float]] | None = None,
+    ) -> CaseBase:
+        """Read a base that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        rules : iterable of functions, optional
+            The rules that the base had, which files do not hold.
+        similarities : mapping of attribute to function, optional
+            The functions that it compared attributes by; attributes of records in records are named with dots.
+
+        Returns
+        -------
+        CaseBase
+        """
+        from countwise.cases.files import load_base
+
+        return load_base(cls, path, tuple(rules), dict(similarities or {}))
+
+
+def _windows(matches: Iterator[Match], k: int) -> Iterator[list[Match]]:
+    """So many cases, then the same without the first and with the next, until none is left."""
+    window = [match for _, match in zip(range(k), matches, strict=False)]
+    while window:
+        yield list(window)
+        window = [*window[1:], *(match for _, match in zip(range(1), matches, strict=False))]
+
+
+def _fields(problem: Any) -> dict[str, Any]:
+    """What a case, an answer or a mere problem says of a new case."""
+    if isinstance(problem, Case):
+        return {field.name: getattr(problem, field.name) for field in fields(problem)}
+    if isinstance(problem, Answer):
+        told = {"solution": problem.solution, "outcome": problem.outcome, "notes": problem.notes}
+        return {"problem": problem.query, **told}
+    return {"problem": problem, "solution": None}

@@ -1,0 +1,217 @@
+"""Reuse: the solutions of several cases combined into one, and rules that fit it to the query."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from countwise.cases.case import Match
+from countwise.cases.values import Where, checked, copied, is_number, key_of, shown
+from countwise.errors import AdaptationFailed, OptionError, did_you_mean, listed
+from countwise.working.numbers import number
+
+__all__ = ["COMBINING", "Adaptation", "Backtrack", "Combined", "Rule", "adapted", "combined", "rules_of"]
+
+COMBINING = ("weighted", "majority", "mean", "best")
+
+
+@dataclass(frozen=True)
+class Combined:
+    """How one attribute of the solution came of several cases.
+
+    Parameters
+    ----------
+    attribute : str
+        Its name; nothing if the solution is no record.
+    how : str
+        "weighted" or "majority" vote, weighted "mean", or that of the "best" case.
+    value : value
+        What came of it.
+    votes : tuple of (id, value, weight)
+        What each case said.
+    """
+
+    attribute: str
+    how: str
+    value: Any
+    votes: tuple[tuple[Any, Any, float], ...]
+
+    def __str__(self) -> str:
+        if self.how == "best":
+            return "of the most similar case"
+        if self.how == "mean":
+            total = math.fsum(weight for *_, weight in self.votes)
+            terms = " + ".join(f"{number(weight)} × {shown(value)}" for _, value, weight in self.votes)
+            return f"({terms}) / {number(total)}"
+        sums: dict[str, float] = {}
+        for _, value, weight in self.votes:
+            sums[shown(value)] = sums.get(shown(value), 0.0) + (weight if self.how == "weighted" else 1)
+        return ", ".join(f"{name}: {number(weight)}" for name, weight in sums.items())
+
+
+def combined(matches: Sequence[Match], combine: Any) -> tuple[Any, tuple[Combined, ...]]:
+    """The solution that cases suggest, the most similar first, and how it came about."""
+    best = matches[0].case.solution
+    if not isinstance(best, Mapping):
+        values = [(m.case.id, m.case.solution, m.similarity) for m in matches]
+        whole = _one("", values, combine if isinstance(combine, str) else None)
+        return copied(whole.value), (whole,)
+    records = [m for m in matches if isinstance(m.case.solution, Mapping)]
+    steps = []
+    for name in best:
+        values = [(m.case.id, m.case.solution[name], m.similarity) for m in records if name in m.case.solution]
+        steps.append(_one(name, values, combine.get(name) if isinstance(combine, Mapping) else combine))
+    return {step.attribute: copied(step.value) for step in steps}, tuple(steps)
+
+
+def _one(attribute: str, votes: list[tuple[Any, Any, float]], how: str | None) -> Combined:
+    """One value of several; those of another kind than the best case's do not count."""
+    best = votes[0][1]
+    votes = [vote for vote in votes if is_number(vote[1]) == is_number(best) and vote[1] is not None] or votes[:1]
+    if all(weight == 0 for *_, weight in votes):
+        votes = [(name, value, 1.0) for name, value, _ in votes]
+    if how is None:
+        how = "mean" if is_number(best) else "weighted" if isinstance(best, str | bool) else "best"
+    if how == "mean":
+        if not is_number(best):
+            raise OptionError(f"The mean of {attribute or 'the solution'!r} is asked for, which is {shown(best)!r}.")
+        return Combined(attribute, how, _mean(votes), tuple(votes))
+    if how == "best":
+        return Combined(attribute, how, best, tuple(votes[:1]))
+    sums: dict[Any, float] = {}
+    for _, value, weight in votes:
+        sums[key_of(value)] = sums.get(key_of(value), 0.0) + (weight if how == "weighted" else 1.0)
+    most = max(round(total, 12) for total in sums.values())
+    winner = next(value for _, value, _ in votes if round(sums[key_of(value)], 12) == most)
+    return Combined(attribute, how, winner, tuple(votes))
+
+
+def _mean(votes: list[tuple[Any, Any, float]]) -> Any:
+    """The weighted mean; numbers that are all equal stay as they are."""
+    if all(value == votes[0][1] for _, value, _ in votes):
+        return votes[0][1]
+    total = math.fsum(weight for *_, weight in votes)
+    return math.fsum(value * (weight / total) for _, value, weight in votes)
+
+
+def check_combine(combine: Any, solutions: Iterable[Any]) -> None:
+    """Refuse ways of combining, and attributes of solutions, that there are not."""
+    words = combine.values() if isinstance(combine, Mapping) else [combine]
+    for word in words:
+        if word is not None and word not in COMBINING:
+            hint = did_you_mean(word, COMBINING) or f"give one of {listed(COMBINING)}."
+            raise OptionError(f"combine={word!r} is unknown.", hint=hint)
+    if isinstance(combine, Mapping):
+        known = {name for solution in solutions if isinstance(solution, Mapping) for name in solution}
+        for name in combine:
+            if name not in known:
+                raise OptionError(f"No solution has {name!r}.", hint=did_you_mean(name, known))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of adaptation: a function with a name.
+
+    Parameters
+    ----------
+    name : str
+        The function's name.
+    says : str
+        The first line of its docstring.
+    function : callable
+        Of the query, the most similar case and the solution; the adapted solution, or None to refuse.
+    """
+
+    name: str
+    says: str
+    function: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """What a rule made of a solution.
+
+    Parameters
+    ----------
+    rule, says : str
+        The rule's name and what it says of itself.
+    before, after : value
+        The solution.
+    """
+
+    rule: str
+    says: str
+    before: Any
+    after: Any
+
+    @property
+    def changed(self) -> bool:
+        """Whether the rule changed anything."""
+        return key_of(self.before) != key_of(self.after)
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {shown(self.before)} → {shown(self.after) if self.changed else 'unchanged'}"
+
+
+@dataclass(frozen=True)
+class Backtrack:
+    """A case whose solution could not be adapted.
+
+    Parameters
+    ----------
+    id : str or int
+        The case.
+    similarity : float
+        Its similarity to the query.
+    rule : str
+        The rule that refused.
+    reason : str
+        Why.
+    adaptations : tuple of Adaptation
+        What other rules had made of its solution before.
+    """
+
+    id: Any
+    similarity: float
+    rule: str
+    reason: str
+    adaptations: tuple[Adaptation, ...] = ()
+
+
+def rules_of(functions: Iterable[Any]) -> tuple[Rule, ...]:
+    """Functions as rules, each with a name of its own."""
+    rules: list[Rule] = []
+    for function in functions:
+        if not callable(function) or isinstance(function, type):
+            raise OptionError(f"{function!r} is no rule.", hint="give a function rule(query, case, solution).")
+        inner = getattr(function, "func", function)  # of functools.partial
+        says = (inspect.getdoc(inner) or "").partition("\n")[0]
+        name = getattr(inner, "__name__", type(function).__name__)
+        if name == "<lambda>" and says:
+            name = says
+        if any(rule.name == name for rule in rules):
+            raise OptionError(f"Two rules are named {name!r}.", hint="give each function a name of its own.")
+        rules.append(Rule(name, says, function))
+    return tuple(rules)
+
+
+def adapted(
+    rules: Sequence[Rule], query: Mapping[str, Any], match: Match, solution: Any
+) -> tuple[tuple[Adaptation, ...], Backtrack | None]:
+    """Every rule in turn; what each made of the solution, or the case that has to be left."""
+    steps: list[Adaptation] = []
+    for rule in rules:
+        reason = "refused"
+        try:
+            after = rule.function(copied(query), match.case.copy(), copied(solution))
+        except AdaptationFailed as error:
+            after, reason = None, str(error)
+        if after is None:
+            return tuple(steps), Backtrack(match.case.id, match.similarity, rule.name, reason, tuple(steps))
+        after = checked(after, Where(f"what rule {rule.name!r} returns"), whole=True)
+        steps.append(Adaptation(rule.name, rule.says, solution, after))
+        solution = after
+    return tuple(steps), None

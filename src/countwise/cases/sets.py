@@ -1,0 +1,130 @@
+"""Sets: how much of them is in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from countwise.cases.columns import Column, Floats
+from countwise.cases.similarities import Similarity, similarity_of
+from countwise.cases.values import Where, key_of
+from countwise.errors import OptionError, TableError, check_settings
+from countwise.working.numbers import number
+
+__all__ = ["SetSimilarity"]
+
+_LARGEST = 500  # elements of a set that is matched one by one: the work grows with the third power
+
+
+@dataclass(frozen=True)
+class SetSimilarity(Similarity):
+    """How much two sets have in common; a list is the set of its elements.
+
+    Two empty sets have 1.
+
+    Parameters
+    ----------
+    by : {"jaccard", "covered", "matching"}, default="jaccard"
+        Jaccard: elements in both / elements in either. Covered: elements in both / elements asked for. Matching:
+        elements are paired so that the sum of their similarities is largest; it is divided by the size of the
+        larger set.
+    elements : similarity or function, optional
+        For matching: the similarity of two elements; by default 1 if they are equal.
+
+    Examples
+    --------
+    >>> from countwise import NumberSimilarity, SetSimilarity
+    >>> SetSimilarity().between({"sun", "sea"}, {"sun", "sand", "sea"})
+    0.6666666666666666
+    >>> SetSimilarity("matching", NumberSimilarity(8)).between({1, 7}, {3, 9})
+    0.75
+    """
+
+    by: str = "jaccard"
+    elements: Any = None
+    kinds: ClassVar[tuple[str, ...]] = ("set", "list")
+    needed: ClassVar[str] = "a set or a list"
+
+    def __post_init__(self) -> None:
+        check_settings(self, by=("jaccard", "covered", "matching"))
+        if self.elements is not None:
+            if self.by != "matching":
+                raise OptionError(f"elements has no meaning for by={self.by!r}.", hint="give by='matching'.")
+            object.__setattr__(self, "elements", similarity_of(self.elements, "elements"))
+
+    def check(self, value: Any, where: Where) -> None:
+        """Sets, not too large to be matched."""
+        super().check(value, where)
+        if self.by == "matching" and len(value) > _LARGEST:
+            raise TableError(
+                f"{where} has {len(value)} elements; at most {_LARGEST} are matched one by one.",
+                hint="use by='jaccard'.",
+            )
+        if self.elements is not None:
+            for element in value:
+                self.elements.check(element, where)
+
+    def settled(self, column: Column) -> SetSimilarity:
+        """With the similarity of elements settled over all elements of the base."""
+        return self if self.elements is None else replace(self, elements=self.elements.settled(column.elements()))
+
+    def between(self, asked: Any, found: Any) -> float:
+        """What is in common, over what there is."""
+        common, out_of = self._share(asked, found)
+        return common / out_of if out_of else 1.0
+
+    def _share(self, asked: Any, found: Any) -> tuple[float, int]:
+        one, other = _by_key(asked), _by_key(found)
+        if self.by == "matching" and self.elements is not None:
+            return self._matched(list(one.values()), list(other.values())), max(len(one), len(other))
+        common = sum(key in other for key in one)
+        sizes = {
+            "jaccard": len(one) + len(other) - common,
+            "covered": len(one),
+            "matching": max(len(one), len(other)),
+        }
+        return common, sizes[self.by]
+
+    def _matched(self, one: list[Any], other: list[Any]) -> float:
+        """The largest sum of similarities of pairs."""
+        from scipy.optimize import linear_sum_assignment
+
+        if not one or not other:
+            return 0.0
+        table = np.array([[self.elements.between(a, b) for b in other] for a in one])
+        rows, columns = linear_sum_assignment(table, maximize=True)
+        return math.fsum(table[rows, columns].tolist())
+
+    def told(self, asked: Any, found: Any) -> str:
+        """The parts of the fraction."""
+        common, out_of = self._share(asked, found)
+        if not out_of:
+            return "no element is asked for" if len(found) else "both empty"
+        if self.by == "covered":
+            return f"{number(common)} of {out_of} asked for"
+        return f"{number(common)} {'in common' if self.by == 'jaccard' else 'matched'} of {out_of}"
+
+    def bounds(self, asked: Any, column: Column) -> Floats:
+        """Exact by the elements in common; for a matching, by the sizes."""
+        common, sizes, mine = column.common("elements", _keys, asked)
+        if self.by == "matching" and self.elements is not None:
+            common = np.minimum(sizes, mine)
+        out_of = {
+            "jaccard": sizes + mine - common,
+            "covered": np.full(len(sizes), float(mine)),
+            "matching": np.maximum(sizes, mine),
+        }[self.by]
+        return np.divide(common, out_of, out=np.ones(len(sizes)), where=out_of > 0)
+
+
+def _by_key(value: Any) -> dict[Hashable, Any]:
+    """The distinct elements, by what equal ones have in common."""
+    return {key_of(element): element for element in value}
+
+
+def _keys(value: Any) -> Iterator[Hashable]:
+    return iter(_by_key(value))
