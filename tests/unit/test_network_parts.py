@@ -11,10 +11,12 @@ from countwise import Schema, samples
 from countwise.errors import CountwiseError, ReadError
 from countwise.frames import frame_of
 from countwise.network.bif import read_bif, write_bif
+from countwise.network.classes import augmented_tree, conditional_information, k_dependence, naive
 from countwise.network.elimination import Elimination, elimination_order
 from countwise.network.factors import Factor, product
 from countwise.network.graph import Graph
 from countwise.network.junction import Junction
+from countwise.network.orders import search_orders
 from countwise.network.sampling import gibbs, likelihood_weighting
 from countwise.network.scores import Families, family_score
 from countwise.network.structure import Constraints, by_ordering, chow_liu, hill_climb
@@ -316,3 +318,51 @@ def test_impossible_evidence_is_told(method):
     tables = {"a": np.array([1.0, 0.0]), "b": np.array([[1.0, 0.0], [0.0, 1.0]])}
     with pytest.raises(CountwiseError, match="probability is 0"):
         method(graph, tables, "a", {"b": 1}, 100)
+
+
+# -- orderings and classes ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("anneal", [False, True])
+def test_the_search_over_orderings_comes_to_the_best_of_all(anneal):
+    families = tennis("k2")
+    limits = Constraints(max_parents=2)
+    best = max(by_ordering(families, order, limits).score for order in itertools.permutations(ORDER))
+    found = search_orders(families, ORDER, limits, anneal=anneal, restarts=5, seed=1)
+    assert found.score == pytest.approx(best, abs=1e-9)
+    assert search_orders(families, ORDER, limits, anneal=anneal, restarts=5, seed=1).graph == found.graph
+
+
+def test_orderings_keep_required_arcs_and_tiers():
+    families = tennis("k2")
+    limits = Constraints(required=frozenset({("wind", "play")}), tiers={"humidity": 0, "temperature": 1})
+    found = search_orders(families, ORDER, limits).graph
+    assert "wind" in found.parents["play"]
+    assert "temperature" not in found.parents["humidity"]
+
+
+def test_information_within_classes_is_that_of_its_definition():
+    families = tennis("bic")
+    names = ORDER[1:]
+    found = conditional_information(families, names, "play")
+    counts = families.counts("humidity", ("play", "temperature")) / 14
+    wanted = sum(
+        counts[c, i, j] * np.log2(counts[c, i, j] * counts[c].sum() / (counts[c, i].sum() * counts[c, :, j].sum()))
+        for c, i, j in itertools.product(range(2), range(3), range(2))
+        if counts[c, i, j] > 0
+    )
+    assert found[names.index("temperature"), names.index("humidity")] == pytest.approx(wanted, rel=1e-12)
+    assert (found == found.T).all()
+
+
+def test_the_ladder_from_naive_bayes_upwards():
+    families = tennis("bic")
+    names = ORDER[1:]
+    information = conditional_information(families, names, "play")
+    assert naive(names, "play").arcs == tuple(("play", name) for name in names)
+    tan = augmented_tree(names, "play", information)
+    assert all(tan.parents[name][0] == "play" for name in names)
+    assert sorted(len(tan.parents[name]) for name in names) == [1, 2, 2, 2]
+    assert k_dependence(families, names, "play", information, 0).arcs == naive(names, "play").arcs
+    two = k_dependence(families, names, "play", information, 2)
+    assert max(len(two.parents[name]) for name in names) == 3

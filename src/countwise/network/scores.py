@@ -38,7 +38,7 @@ def family_score(counts: NDArray[Any], score: str, ess: float = 1.0) -> float:
     >>> import numpy as np
     >>> from countwise.network.scores import family_score
     >>> round(family_score(np.array([5, 9]), "bic"), 6)
-    -10.443759
+    -10.444121
     """
     n = np.asarray(counts, dtype=np.float64).reshape(-1, np.shape(counts)[-1])
     q, r = n.shape
