@@ -1,0 +1,330 @@
+"""Networks in the interchange format BIF: read with any label, written with every digit."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import ReadError
+
+__all__ = ["BifNetwork", "read_bif", "write_bif"]
+
+_TOKEN = re.compile(
+    r"""\s+|//[^\n]*|/\*.*?\*/            # blanks and comments
+    |(?P<string>"(?:[^"\\]|\\.)*")
+    |(?P<mark>[{}()\[\];,|])
+    |(?P<word>[^\s{}()\[\];,|"]+)""",
+    re.VERBOSE | re.DOTALL,
+)
+_PLAIN = re.compile(r"[^\s{}()\[\];,|\"/]+")
+_OFF = 1e-6  # by how much the numbers of a row may miss 1
+
+
+@dataclass(frozen=True, eq=False)
+class BifNetwork:
+    """What a file holds.
+
+    Parameters
+    ----------
+    name : str
+        The network's.
+    values : dict of str to tuple of str
+        The values of each variable, in the order of the file.
+    parents : dict of str to tuple of str
+        What each depends on.
+    tables : dict of str to ndarray
+        P(variable | parents), an axis for each parent and the last for the variable.
+    """
+
+    name: str
+    values: dict[str, tuple[str, ...]]
+    parents: dict[str, tuple[str, ...]]
+    tables: dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    line: int
+    quoted: bool = False
+
+
+def read_bif(text: str, where: str = "The file") -> BifNetwork:
+    """A network from the text of a BIF file.
+
+    Rows of a table that sum to 1 within 1e-6 are made to sum to 1; others are an error, as is anything else that is
+    amiss, with the number of its line.
+
+    Parameters
+    ----------
+    text : str
+        What the file holds.
+    where : str
+        How to call it in errors.
+    """
+    return _Reader(text, where).network()
+
+
+class _Reader:
+    def __init__(self, text: str, where: str) -> None:
+        self.where = where
+        self.tokens = list(self._cut(text))
+        self.at = 0
+        self.name = "network"
+        self.values: dict[str, tuple[str, ...]] = {}
+        self.parents: dict[str, tuple[str, ...]] = {}
+        self.tables: dict[str, NDArray[np.float64]] = {}
+
+    def _cut(self, text: str) -> Iterator[_Token]:
+        place = line = 0
+        while place < len(text):
+            found = _TOKEN.match(text, place)
+            if found is None:
+                raise ReadError(f"{self.where}, line {line + 1}: {text[place]!r} is not expected here.")
+            if found["string"] is not None:
+                yield _Token(re.sub(r"\\(.)", r"\1", found["string"][1:-1]), line + 1, quoted=True)
+            elif found["mark"] or found["word"]:
+                yield _Token(found[0], line + 1)
+            line += found[0].count("\n")
+            place = found.end()
+
+    # -- tokens ------------------------------------------------------------------------
+
+    def _fail(self, what: str, token: _Token | None = None) -> ReadError:
+        token = token or (self.tokens[min(self.at, len(self.tokens) - 1)] if self.tokens else _Token("", 1))
+        return ReadError(f"{self.where}, line {token.line}: {what}")
+
+    def _peek(self) -> _Token:
+        if self.at >= len(self.tokens):
+            raise self._fail("the file ends too early.")
+        return self.tokens[self.at]
+
+    def _next(self) -> _Token:
+        token = self._peek()
+        self.at += 1
+        return token
+
+    def _mark(self, wanted: str) -> None:
+        token = self._next()
+        if token.quoted or token.text != wanted:
+            raise self._fail(f"{wanted!r} is expected, not {token.text!r}.", token)
+
+    def _is(self, mark: str) -> bool:
+        token = self.tokens[self.at] if self.at < len(self.tokens) else None
+        return token is not None and not token.quoted and token.text == mark
+
+    def _word(self) -> str:
+        token = self._next()
+        if not token.quoted and token.text in "{}()[];,|":
+            raise self._fail(f"a name is expected, not {token.text!r}.", token)
+        return token.text
+
+    def _skip_property(self) -> None:
+        while not self._is(";"):
+            self._next()
+        self._mark(";")
+
+    # -- parts -------------------------------------------------------------------------
+
+    def network(self) -> BifNetwork:
+        while self.at < len(self.tokens):
+            word = self._next()
+            if word.text == "network":
+                self._head()
+            elif word.text == "variable":
+                self._variable()
+            elif word.text == "probability":
+                self._probability()
+            else:
+                raise self._fail(f"'network', 'variable' or 'probability' is expected, not {word.text!r}.", word)
+        lost = [name for name in self.values if name not in self.tables]
+        if lost:
+            raise ReadError(f"{self.where}: {lost[0]!r} has no table.")
+        if not self.values:
+            raise ReadError(f"{self.where}: there is no variable in it.")
+        return BifNetwork(self.name, self.values, self.parents, self.tables)
+
+    def _head(self) -> None:
+        if not self._is("{"):
+            self.name = self._word()
+        self._mark("{")
+        while not self._is("}"):
+            self._skip_property()
+        self._mark("}")
+
+    def _variable(self) -> None:
+        token = self._peek()
+        name = self._word()
+        if name in self.values:
+            raise self._fail(f"{name!r} is declared twice.", token)
+        self._mark("{")
+        while not self._is("}"):
+            word = self._word()
+            if word == "property":
+                self._skip_property()
+                continue
+            if word != "type":
+                raise self._fail(f"'type' is expected, not {word!r}.")
+            self.values[name] = self._domain(name)
+        self._mark("}")
+        if name not in self.values:
+            raise self._fail(f"{name!r} has no type.", token)
+
+    def _domain(self, name: str) -> tuple[str, ...]:
+        kind = self._word()
+        if kind != "discrete":
+            raise self._fail(f"{name!r} is {kind!r}; only 'discrete' variables are known.")
+        self._mark("[")
+        token = self._peek()
+        size = self._word()
+        self._mark("]")
+        self._mark("{")
+        values = self._listed("}")
+        self._mark(";")
+        if not size.isdecimal() or int(size) != len(values):
+            raise self._fail(f"{name!r} should have {size} values; there are {len(values)}.", token)
+        if len(set(values)) < len(values):
+            raise self._fail(f"{name!r} lists a value twice.", token)
+        return tuple(values)
+
+    def _listed(self, end: str) -> list[str]:
+        """Words set apart by commas, up to a mark."""
+        found = []
+        while not self._is(end):
+            found.append(self._word())
+            if not self._is(end):
+                self._mark(",")
+        self._mark(end)
+        return found
+
+    def _probability(self) -> None:
+        self._mark("(")
+        token = self._peek()
+        name = self._known(self._word(), token)
+        above: list[str] = []
+        if self._is("|"):
+            self._mark("|")
+            token = self._peek()
+            above = [self._known(parent, token) for parent in self._listed(")")]
+        else:
+            self._mark(")")
+        if name in self.tables:
+            raise self._fail(f"{name!r} has two tables.", token)
+        self.parents[name] = tuple(above)
+        self.tables[name] = self._table(name, above, token)
+
+    def _known(self, name: str, token: _Token) -> str:
+        if name not in self.values:
+            raise self._fail(f"there is no variable {name!r}.", token)
+        return name
+
+    def _table(self, name: str, above: list[str], head: _Token) -> NDArray[np.float64]:
+        sizes = [len(self.values[parent]) for parent in above]
+        table = np.full([*sizes, len(self.values[name])], np.nan)
+        self._mark("{")
+        while not self._is("}"):
+            if self._is("("):
+                self._mark("(")
+                token = self._peek()
+                row = self._listed(")")
+                table[self._place(above, row, token)] = self._numbers(table.shape[-1], token)
+                continue
+            token = self._peek()
+            word = self._word()
+            if word == "property":
+                self._skip_property()
+            elif word == "table":
+                table[:] = np.reshape(self._numbers(table.size, token), table.shape)
+            elif word == "default":
+                numbers = self._numbers(table.shape[-1], token)
+                table = np.where(np.isnan(table), numbers, table)
+            else:
+                raise self._fail(f"a row of the table is expected, not {word!r}.", token)
+        self._mark("}")
+        return self._summed(name, above, table, head)
+
+    def _place(self, above: list[str], row: list[str], token: _Token) -> tuple[int, ...]:
+        if len(row) != len(above):
+            raise self._fail(f"{len(above)} values of parents are expected, not {len(row)}.", token)
+        for parent, value in zip(above, row, strict=True):
+            if value not in self.values[parent]:
+                raise self._fail(f"{parent!r} has no value {value!r}.", token)
+        return tuple(self.values[parent].index(value) for parent, value in zip(above, row, strict=True))
+
+    def _numbers(self, count: int, head: _Token) -> list[float]:
+        found = []
+        while not self._is(";"):
+            token = self._peek()
+            word = self._word()
+            try:
+                found.append(float(word))
+            except ValueError:
+                raise self._fail(f"{word!r} is no number.", token) from None
+            if self._is(","):
+                self._mark(",")
+        self._mark(";")
+        if len(found) != count:
+            raise self._fail(f"{count} numbers are expected, not {len(found)}.", head)
+        return found
+
+    def _summed(self, name: str, above: list[str], table: NDArray[np.float64], head: _Token) -> NDArray[np.float64]:
+        for row in itertools.product(*(range(n) for n in table.shape[:-1])):
+            told = ", ".join(self.values[p][i] for p, i in zip(above, row, strict=True))
+            what = f"P({name}{f' | {told}' if told else ''})"
+            if np.isnan(table[row]).any():
+                raise self._fail(f"{what} is not given.", head)
+            if not (np.isfinite(table[row]).all() and (table[row] >= 0).all()):
+                raise self._fail(f"{what} has a number that is no probability.", head)
+            total = float(table[row].sum())
+            if abs(total - 1.0) > _OFF:
+                raise self._fail(f"{what} sums to {total:.9g}, not to 1.", head)
+            if total != 1.0 and abs(total - 1.0) > 4e-16 * table.shape[-1]:
+                table[row] /= total
+        return table
+
+
+def write_bif(
+    name: str,
+    values: Mapping[str, tuple[Any, ...]],
+    parents: Mapping[str, tuple[str, ...]],
+    tables: Mapping[str, NDArray[np.float64]],
+) -> str:
+    """The text of a BIF file; every number is written so that it is read back bit for bit.
+
+    Parameters
+    ----------
+    name, values, parents, tables
+        As `BifNetwork` has them.
+    """
+    lines = [f"network {_quoted(name)} {{", "}"]
+    for variable, domain in values.items():
+        listed = ", ".join(_quoted(str(value)) for value in domain)
+        lines += [f"variable {_quoted(variable)} {{", f"  type discrete [ {len(domain)} ] {{ {listed} }};", "}"]
+    for variable in values:
+        above = parents[variable]
+        given = f" | {', '.join(map(_quoted, above))}" if above else ""
+        lines.append(f"probability ( {_quoted(variable)}{given} ) {{")
+        if not above:
+            lines.append(f"  table {_numbers(tables[variable])};")
+        for row in itertools.product(*(range(len(values[p])) for p in above)) if above else ():
+            told = ", ".join(_quoted(str(values[p][i])) for p, i in zip(above, row, strict=True))
+            lines.append(f"  ({told}) {_numbers(tables[variable][row])};")
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A label as it is, or in quotes where it has marks, blanks or could be taken for a comment."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _numbers(row: NDArray[np.float64]) -> str:
+    return ", ".join(repr(float(x)) for x in row)

@@ -1,0 +1,181 @@
+"""Monte Carlo: what cannot be summed is drawn, with standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import OptionError
+from countwise.network.graph import Graph
+
+__all__ = ["Estimate", "forward", "gibbs", "likelihood_weighting"]
+
+Floats = NDArray[np.float64]
+Codes = dict[str, NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Probabilities that were estimated.
+
+    Parameters
+    ----------
+    shares, errors : ndarray
+        P(value | evidence) of each value, and the standard errors.
+    effective : float
+        How many independent draws the sample is worth.
+    """
+
+    shares: Floats
+    errors: Floats
+    effective: float
+
+
+def forward(
+    graph: Graph,
+    tables: Mapping[str, Floats],
+    n: int,
+    rng: np.random.Generator,
+    known: Mapping[str, int] | None = None,
+) -> tuple[Codes, Floats]:
+    """Rows drawn node by node, parents first; nodes that are known are not drawn but weigh the row.
+
+    Parameters
+    ----------
+    graph : Graph
+    tables : mapping of str to ndarray
+        P(node | parents), the last axis for the node.
+    n : int
+        How many rows.
+    rng : Generator
+    known : mapping of str to int, optional
+        Codes of nodes that are known.
+
+    Returns
+    -------
+    codes : dict of str to ndarray
+    log_weights : ndarray
+        Log P(known | what was drawn) of each row.
+    """
+    known = {} if known is None else known
+    codes: Codes = {}
+    log = np.zeros(n)
+    for node in graph.order():
+        rows = tables[node][tuple(codes[parent] for parent in graph.parents[node])]
+        rows = np.broadcast_to(rows, (n, tables[node].shape[-1]))
+        if node in known:
+            codes[node] = np.full(n, known[node])
+            with np.errstate(divide="ignore"):
+                log += np.log(rows[:, known[node]])
+        else:
+            codes[node] = _drawn(rows, rng)
+    return codes, log
+
+
+def _drawn(rows: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A value for each row of shares."""
+    below = np.cumsum(rows, axis=1)
+    at = rng.random(len(rows))[:, None] * below[:, -1:]
+    return np.minimum((at >= below).sum(axis=1), rows.shape[1] - 1)
+
+
+def likelihood_weighting(
+    graph: Graph, tables: Mapping[str, Floats], asked: str, known: Mapping[str, int], n: int, seed: int = 0
+) -> Estimate:
+    """P(asked | known) from rows that are weighed by how well they explain what is known.
+
+    Parameters
+    ----------
+    graph, tables
+        The network.
+    asked : str
+        The node.
+    known : mapping of str to int
+        Codes of nodes that are known.
+    n : int
+        How many rows to draw.
+    seed : int
+        Of the random numbers.
+    """
+    codes, log = forward(graph, tables, n, np.random.default_rng(seed), known)
+    if not np.isfinite(log).any():
+        raise OptionError("No row that was drawn agrees with the evidence: its probability is 0, or very small.")
+    weight = np.exp(log - log.max())
+    total = float(weight.sum())
+    size = tables[asked].shape[-1]
+    shares = np.bincount(codes[asked], weights=weight, minlength=size) / total
+    hits = codes[asked][:, None] == np.arange(size)
+    spread = (weight**2) @ ((hits - shares) ** 2)  # of a ratio of sums
+    return Estimate(shares, np.sqrt(spread) / total, total**2 / float((weight**2).sum()))
+
+
+def gibbs(
+    graph: Graph,
+    tables: Mapping[str, Floats],
+    asked: str,
+    known: Mapping[str, int],
+    n: int,
+    seed: int = 0,
+    burn: int = 200,
+    chains: int = 100,
+) -> Estimate:
+    """P(asked | known) from chains in which one node after the other is drawn given all others.
+
+    The standard error is that of the chains' means. Tables with zeros may keep a chain from going everywhere: that
+    chains differ shows in the error.
+
+    Parameters
+    ----------
+    graph, tables, asked, known, n, seed
+        As for `likelihood_weighting`; n is shared among the chains.
+    burn : int
+        Rounds that do not count.
+    chains : int
+        How many, side by side.
+    """
+    rng = np.random.default_rng(seed)
+    state = _start(graph, tables, known, chains, rng)
+    free = [node for node in graph.order() if node not in known]
+    rounds = max(1, -(-n // chains))
+    size = tables[asked].shape[-1]
+    seen = np.zeros((chains, size))
+    for step in range(burn + rounds):
+        for node in free:
+            state[node] = _drawn(_given_others(graph, tables, node, state), rng)
+        if step >= burn:
+            seen[np.arange(chains), state[asked]] += 1
+    means = seen / rounds
+    shares = means.mean(axis=0)
+    errors = means.std(axis=0, ddof=1) / np.sqrt(chains)
+    within = shares * (1 - shares)
+    worth = [w / e**2 for w, e in zip(within.tolist(), errors.tolist(), strict=True) if e > 0]
+    return Estimate(shares, errors, min([float(chains * rounds), *worth]))
+
+
+def _start(
+    graph: Graph, tables: Mapping[str, Floats], known: Mapping[str, int], chains: int, rng: np.random.Generator
+) -> Codes:
+    """Rows of some probability: drawn, and of those that agree with the evidence as many as there are chains."""
+    for size in (10 * chains, 1000 * chains):
+        codes, log = forward(graph, tables, size, rng, known)
+        good = np.flatnonzero(np.isfinite(log))
+        if len(good):
+            weight = np.exp(log[good] - log[good].max())
+            pick = rng.choice(good, size=chains, p=weight / weight.sum())
+            return {node: column[pick].copy() for node, column in codes.items()}
+    raise OptionError("No row that was drawn agrees with the evidence: its probability is 0, or very small.")
+
+
+def _given_others(graph: Graph, tables: Mapping[str, Floats], node: str, state: Codes) -> Floats:
+    """P(node | all others), but for its scale: its own table times those of its children."""
+    rows = np.array(tables[node][tuple(state[p] for p in graph.parents[node])], dtype=np.float64)
+    rows = np.broadcast_to(rows, (len(state[node]), tables[node].shape[-1])).copy()
+    for child in graph.children(node):
+        index: list[Any] = [state[p][:, None] for p in graph.parents[child]]
+        index[graph.parents[child].index(node)] = np.arange(rows.shape[1])[None, :]
+        rows *= tables[child][(*index, state[child][:, None])]
+    return rows
