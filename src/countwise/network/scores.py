@@ -54,7 +54,7 @@ def family_score(counts: NDArray[Any], score: str, ess: float = 1.0) -> float:
     free = q * (r - 1)
     total = float(row.sum())
     if score == "bic":
-        return found - (0.5 * np.log(total) * free if total > 0 else 0.0)
+        return found - (0.5 * float(np.log(total)) * free if total > 0 else 0.0)
     return found - free if score == "aic" else found
 
 
