@@ -158,15 +158,20 @@ class Selection(Voting, InstanceModel):
             for i, sums in zip(some.tolist(), self._distances(some), strict=True):
                 if kept[i]:
                     continue
-                here = np.flatnonzero(kept)
-                order = here[np.argsort(sums[here], kind="stable")[: self.n_neighbors_]]
-                votes = np.bincount(self._told[order], minlength=len(self.classes_))
-                tied = votes[self._told[order]] == votes.max()
-                best = order[int(np.argmax(tied))]
+                best = self._nearest(np.flatnonzero(kept), sums)
                 if self._told[best] == self._told[i]:
                     teller[i] = best
                 else:
                     kept[i] = True
+
+    def _nearest(self, here: NDArray[np.int64], sums: Floats) -> int:
+        """Of some rows the nearest of the class that most of the neighbors have."""
+        if self.n_neighbors_ == 1:
+            return int(here[int(np.argmin(sums[here]))])
+        order = here[np.argsort(sums[here], kind="stable")[: self.n_neighbors_]]
+        votes = np.bincount(self._told[order], minlength=len(self.classes_))
+        tied = votes[self._told[order]] == votes.max()
+        return int(order[int(np.argmax(tied))])
 
     # -- IB3 -----------------------------------------------------------------------------
 
