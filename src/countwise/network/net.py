@@ -1,0 +1,185 @@
+"""A network with its laws: what is known of some nodes, told of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.attributes import Attribute, Nominal
+from countwise.errors import OptionError, did_you_mean, listed
+from countwise.network.elimination import Elimination
+from countwise.network.factors import Factor
+from countwise.network.graph import Graph
+from countwise.network.junction import Junction
+
+__all__ = ["Net"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Net:
+    """Nodes with tables, and with densities where they are numbers.
+
+    Parameters
+    ----------
+    graph : Graph
+        Who depends on whom.
+    attributes : mapping of str to Attribute
+        What each node is.
+    tables : mapping of str to ndarray
+        Of nominal nodes: P(node | parents), an axis for each parent and the last for the node.
+    densities : mapping of str to Density
+        Of nodes that are numbers: their laws given the combinations of their parents' values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Nominal
+    >>> from countwise.network.graph import Graph
+    >>> from countwise.network.net import Net
+    >>> both = ("no", "yes")
+    >>> net = Net(
+    ...     Graph({"rain": (), "wet": ("rain",)}),
+    ...     {"rain": Nominal("rain", both), "wet": Nominal("wet", both)},
+    ...     {"rain": np.array([0.8, 0.2]), "wet": np.array([[0.9, 0.1], [0.1, 0.9]])},
+    ...     {},
+    ... )
+    >>> net.query("rain", {"wet": "yes"}).round(6).tolist()
+    [0.307692, 0.692308]
+    """
+
+    graph: Graph
+    attributes: Mapping[str, Attribute]
+    tables: Mapping[str, Floats]
+    densities: Mapping[str, Any]
+
+    def sizes(self) -> dict[str, int]:
+        """How many values each nominal node has."""
+        return {name: len(a.values) for name, a in self.attributes.items() if isinstance(a, Nominal)}
+
+    def code(self, name: str, value: Any) -> int:
+        """The code of a value; one that the node does not have is an error."""
+        a = self.attributes[name]
+        assert isinstance(a, Nominal)  # noqa: S101 - asked before
+        if value not in a.values:
+            raise OptionError(
+                f"{name!r} has no value {value!r}.",
+                hint=did_you_mean(value, a.values) or f"its values are {listed(a.values)}.",
+            )
+        return a.values.index(value)
+
+    def evidence(self, known: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
+        """What is known, as codes or weights of values, and numbers.
+
+        A mapping or an array in place of a value is soft evidence: a weight for each value.
+        """
+        self.graph.known(known)
+        codes: dict[str, Any] = {}
+        numbers: dict[str, float] = {}
+        for name, value in known.items():
+            a = self.attributes[name]
+            if not isinstance(a, Nominal):
+                numbers[name] = float(value)
+            elif isinstance(value, Mapping | np.ndarray | list):
+                codes[name] = self._weights(name, value)
+            else:
+                codes[name] = self.code(name, value)
+        return codes, numbers
+
+    def _weights(self, name: str, value: Any) -> Floats:
+        size = self.sizes()[name]
+        if isinstance(value, Mapping):
+            weights = np.zeros(size)
+            for one, weight in value.items():
+                weights[self.code(name, one)] = float(weight)
+        else:
+            weights = np.asarray(value, dtype=np.float64)
+        if weights.shape != (size,) or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+            raise OptionError(f"Soft evidence on {name!r} needs a weight of 0 or more for each of {size} values.")
+        return weights
+
+    def factors(self, codes: Mapping[str, Any], numbers: Mapping[str, float], among: Iterable[str]) -> list[Factor]:
+        """The tables of some nodes with what is known put in; numbers that are not known have no say."""
+        found = []
+        for name in among:
+            above = self.graph.parents[name]
+            if name in self.tables:
+                found.append(Factor((*above, name), self.tables[name]).given(codes))
+            elif name in numbers:
+                found.append(self._of_number(name, above, numbers[name]).given(codes))
+        return found
+
+    def _of_number(self, name: str, above: Sequence[str], value: float) -> Factor:
+        """How likely a number is for each combination of the parents' values, but for the scale."""
+        shape = [self.sizes()[parent] for parent in above]
+        logs = np.zeros((1, int(np.prod(shape, dtype=np.int64))))
+        self.densities[name].add_log_prob(np.array([value]), logs)
+        most = logs.max()
+        likely = np.exp(logs - most) if np.isfinite(most) else np.zeros_like(logs)
+        return Factor(tuple(above), likely.reshape(shape))
+
+    def query(self, asked: str | Sequence[str], known: Mapping[str, Any] | None = None) -> Floats:
+        """P(asked | known), an axis for each node that is asked for.
+
+        Parameters
+        ----------
+        asked : str or sequence of str
+            Nominal nodes.
+        known : mapping of str to value, optional
+            What is known: values, numbers, or weights of values.
+        """
+        return self.elimination(asked, known)[0]
+
+    def elimination(
+        self, asked: str | Sequence[str], known: Mapping[str, Any] | None = None
+    ) -> tuple[Floats, Elimination]:
+        """The same with its steps."""
+        names = self.graph.known(asked)
+        codes, numbers = self.evidence(known or {})
+        twice = [name for name in names if name in codes and np.ndim(codes[name]) == 0]
+        if twice or any(name not in self.tables for name in names):
+            odd = twice[0] if twice else next(name for name in names if name not in self.tables)
+            raise OptionError(f"{odd!r} is {'known' if twice else 'a number'}; its probability cannot be asked.")
+        relevant = self.graph.ancestors({*names, *codes, *numbers})
+        work = Elimination(self.factors(codes, numbers, [n for n in self.graph if n in relevant]), names)
+        total = float(work.result.table.sum())
+        if not total > 0:
+            raise OptionError("What is known has probability 0 in this network.")
+        return work.result.table / total, work
+
+    def marginals(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
+        """P(node | known) of every nominal node, and log P(known) (but for the scale of densities)."""
+        codes, numbers = self.evidence(known or {})
+        sizes = self.sizes()
+        nominal = [name for name in self.graph if name in self.tables]
+        factors = self.factors({}, numbers, self.graph)
+        for name, code in codes.items():
+            weights = np.eye(sizes[name])[code] if np.ndim(code) == 0 else code
+            factors.append(Factor((name,), weights))
+        near: dict[str, set[str]] = {name: set() for name in nominal}
+        for factor in factors:
+            for name in factor.variables:
+                near[name].update(other for other in factor.variables if other != name)
+        found, log = Junction(near, sizes).marginals(factors)
+        if log == -np.inf:
+            raise OptionError("What is known has probability 0 in this network.")
+        return {name: found[name] for name in nominal}, log
+
+    def most_probable(self, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The most probable values of all nominal nodes that are not known, together."""
+        codes, numbers = self.evidence(known or {})
+        work = Elimination(self.factors(codes, numbers, self.graph), [], largest=True)
+        if not float(work.result.table) > 0:
+            raise OptionError("What is known has probability 0 in this network.")
+        best = work.explanation()
+        found: dict[str, Any] = {}
+        for name in self.graph:
+            a = self.attributes[name]
+            if isinstance(a, Nominal) and name in best:
+                found[name] = a.values[best[name]]
+        return found
