@@ -170,7 +170,8 @@ def numbers_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     if kinds and all(issubclass(kind, plain) for kind in kinds):
         return column.astype(np.float64)
     if kinds and all(issubclass(kind, datetime.date | type(None)) for kind in kinds):
-        return seconds_of(np.array(column.tolist(), dtype="datetime64[us]"))
+        dates = [None if is_missing(value) else value for value in column.tolist()]  # pandas' NaT is a date too
+        return seconds_of(np.array(dates, dtype="datetime64[us]"))
     numbers = np.empty(len(column))
     for row, value in enumerate(column):
         numbers[row] = number_of(value, name, f"row {row}", row)

@@ -253,7 +253,7 @@ def _array_of_objects(values: Sequence[Any]) -> NDArray[Any]:
     if kinds <= {int, float, type(None)} and kinds - {type(None)}:
         return np.array([np.nan if v is None else float(v) for v in values])
     if kinds - {type(None)} and all(issubclass(kind, datetime.date | type(None)) for kind in kinds):
-        return np.array(values, dtype="datetime64[us]")
+        return np.array([None if is_missing(v) else v for v in values], dtype="datetime64[us]")
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column

@@ -54,7 +54,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         odd = [name for name, value in content["settings"].items() if not _is_plain(value)]
         if not odd:
             raise
-        raise ModelFileError(f"The setting {odd[0]} holds an object that a file cannot.") from None
+        raise ModelFileError(
+            f"The setting {odd[0]!r} holds an object ({type(model.get_params(deep=False)[odd[0]]).__name__}) that a "
+            "model file cannot hold.",
+            hint="files hold words, numbers and tables; pickle can keep the rest.",
+        ) from None
     if len(body) > MAX_BYTES:
         raise ModelFileError("The model is too large for a file: it keeps its rows.", hint="learn from fewer rows.")
     write_whole(Path(path), enveloped(body))

@@ -420,7 +420,7 @@ def test_the_parts_of_a_distance_are_told():
     assert "a          0    2      difference / 2  1" in told
     assert "b          x    y      equal or not    1" in told
     ignoring = str(Metric(1, missing="ignore").fit(X).explain(X, row=0, other=2))
-    assert "times 2 / 1, for what is ignored" in ignoring
+    assert "sum 0, times 2 / 1 for what is ignored: 0" in ignoring
     largest = str(Metric(np.inf, missing="ignore").fit(X).explain(X, row=1, other=2))
     assert "the largest: 1" in largest
     assert "times" not in largest

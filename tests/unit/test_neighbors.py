@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import math
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -15,7 +17,7 @@ from sklearn.model_selection import GridSearchCV
 
 import countwise
 from countwise import Metric, NeighborsClassifier, NeighborsRegressor, Ordinal, samples
-from countwise.errors import DataWarning, ModelFileError, OptionError, TableError
+from countwise.errors import CountwiseError, DataWarning, ModelFileError, OptionError, TableError
 
 NAN = float("nan")
 both = pytest.mark.parametrize("kind", [NeighborsClassifier, NeighborsRegressor])
@@ -279,9 +281,10 @@ def test_a_class_column_may_have_the_name_of_an_attribute():
         ({"radius": "far"}, "radius must be 0 or more"),
         ({"weights": "distnace"}, "give 'uniform', 'distance', 'squared'"),
         ({"weights": np.ones(2)}, "weights=.* is unknown"),
-        ({"metric": "euclid"}, "'euclidean' is 2"),
+        ({"metric": "euclid"}, "did you mean 'euclidean'"),
         ({"metric": 0}, "p=0 is no power"),
-        ({"metric": [1]}, "is no power"),
+        ({"metric": [1]}, "neither a Metric, nor a power"),
+        ({"metric": "levenshtein"}, r"metric=Metric\(nominal='levenshtein'\)"),
         ({"metric": Metric(nominal="ovrlap")}, "did you mean 'overlap'"),
         ({"metric": Metric(weights={"q": 1})}, "weights names 'q'"),
     ],
@@ -405,7 +408,7 @@ def test_a_model_with_any_metric_comes_back_from_a_file(kind, which, tmp_path):
 
 def test_a_function_of_weights_cannot_be_saved_and_is_named(tmp_path):
     model = NeighborsClassifier(1, weights=np.exp).fit([[1.0], [2.0]], [0, 1])
-    with pytest.raises(ModelFileError, match="setting weights"):
+    with pytest.raises(ModelFileError, match="setting 'weights'"):
         countwise.save(model, tmp_path / "model.json")
 
 
@@ -468,3 +471,44 @@ def test_a_damaged_file_is_refused_in_one_line(name, tmp_path):
     with pytest.raises(ModelFileError) as refused:
         countwise.load(path)
     assert "\n" not in str(refused.value)
+
+
+def test_errors_name_rows_as_they_were_given():
+    """Rows are kept in the order of their classes."""
+    with pytest.raises(CountwiseError, match="infinity in row 1"):
+        NeighborsClassifier(1).fit({"a": [1.0, np.inf, 2.5, 3.0]}, [0, 1, 0, 1])
+    with pytest.raises(CountwiseError, match="in rows 0 and 1"):
+        NeighborsClassifier(1).fit({"a": np.array([1, "x", 2.5, None], dtype=object)}, [0, 1, 0, 1])
+
+
+def test_rows_that_are_as_far_as_the_last_are_told_of():
+    told = str(NeighborsClassifier(1).fit({"x": [1, 1, 1, 1, 5]}, list("babbb")).explain([{"x": 1}]))
+    assert "3 more rows are as far as the last of these" in told
+    assert "more row" not in str(NeighborsClassifier(1).fit({"x": [1, 2, 5]}, list("bab")).explain([{"x": 1}]))
+
+
+def test_equal_votes_are_told_of():
+    told = str(NeighborsClassifier(2).fit({"x": [0.0, 1.0, 9.0]}, list("bab")).explain([{"x": 0.1}]))
+    assert "class = b, with probability 50.0 %." in told
+    assert "Of classes with equal votes" in told
+
+
+def test_a_row_of_which_only_a_new_value_is_known_says_so():
+    told = str(NeighborsClassifier(1).fit({"i": ["a", "b"]}, ["x", "y"]).explain([{"i": "Rome"}]))
+    assert "Nothing is known of this row" in told
+    assert "'i' was never seen" in told
+
+
+def test_texts_are_shown_also_by_a_loaded_model(tmp_path):
+    X = {"note": ["late payment", "paid at once", "paid", "late", None]}
+    model = NeighborsClassifier(1, types={"note": "text"}).fit(X, list("bggbg"))
+    countwise.save(model, tmp_path / "model.json")
+    asked = [{"note": "late again"}]
+    assert str(countwise.load(tmp_path / "model.json").explain(asked)) == str(model.explain(asked))
+
+
+def test_dates_with_gaps_are_numbers_whatever_marks_the_gap():
+    dates = [datetime.date(2020, 1, 1), pd.NaT, datetime.date(2021, 1, 1)]
+    model = NeighborsClassifier(1).fit(pd.DataFrame({"a": dates}), ["x", "y", "x"])
+    assert model.schema_["a"].kind == "numeric"
+    assert model.predict([{"a": datetime.date(2020, 2, 1)}, {"a": pd.NaT}]).tolist() == ["x", "x"]

@@ -35,7 +35,10 @@ def test_another_classifier_is_asked_otherwise():
     assert model.predict_proba(rows)[0] == pytest.approx(other.predict_proba([NEW])[0])
     assert model.predict_proba(rows)[1].tolist() == [1.0, 0.0]
     assert model.predict(rows).tolist() == ["No", "No"]
-    assert "told by NaiveBayesClassifier" in str(model.explain(rows))
+    told = str(model.explain(rows))
+    assert told.startswith("class = No, with probability")
+    assert "told by NaiveBayesClassifier" in told
+    assert "P(outlook = Sunny | class)" in told  # the other's own working
 
 
 def test_it_says_how_often_it_matched():

@@ -178,7 +178,8 @@ def _value_difference(settings: Settings, a: Attribute, table: Table, told: Told
     place = np.full(len(counts), len(kinds), dtype=np.int64)
     place[seen] = which.ravel()
     apart = measures.mvdm(kinds)
-    return Lookup(a, weight, float(apart.max(initial=0.0)), apart, place, edges)
+    most = float(apart.max(initial=0.0))
+    return Lookup(a, weight, most, apart, place, kinds, tuple(told.target.values), edges)
 
 
 def _counted(settings: Settings, a: Attribute, table: Table, told: Told) -> tuple[NDArray[Any], Any]:

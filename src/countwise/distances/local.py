@@ -151,6 +151,8 @@ class Lookup(Local):
 
     table: Floats  # (places, places)
     place: NDArray[Any]  # of each value, or range; `len(table)` for one that no training row has
+    shares: Floats  # (places, classes): what each tells of the class
+    classes: tuple[Any, ...]
     edges: Floats | None = None
     word: ClassVar[str] = "value difference"
 

@@ -87,6 +87,8 @@ class Metric(Fitting):
       refund     Yes     No       value difference  0.857143  0.734694
       marital    Single  Married  value difference  1         1
       income_k   125     100      difference / 160  0.15625   0.0244141
+      refund: P(No | Yes) = 1, P(Yes | Yes) = 0; P(No | No) = 0.571429, P(Yes | No) = 0.428571
+      marital: P(No | Single) = 0.5, P(Yes | Single) = 0.5; P(No | Married) = 1, P(Yes | Married) = 0
       sum 1.75911; its root is the distance
     """
 
@@ -350,6 +352,14 @@ def metric_of(given: Any) -> Metric:
         return Metric()
     if isinstance(given, Metric):
         return given
+    if isinstance(given, str) and given not in _WORDS:
+        hint = did_you_mean(given, _WORDS)
+        rule = next((kind for kind, known in RULES.items() if given in known), None)
+        if rule is not None:
+            hint = f"metric=Metric({rule}={given!r})."
+        raise OptionError(f"metric={given!r} is unknown.", hint=hint or f"give a Metric, or one of {listed(_WORDS)}.")
+    if not isinstance(given, str | int | float | np.number) or isinstance(given, bool):
+        raise OptionError(f"metric={given!r} is neither a Metric, nor a power, nor one of {listed(_WORDS)}.")
     found = Metric(given)
     found._power()
     return found

@@ -10,12 +10,14 @@ import numpy as np
 from countwise import _kernels
 from countwise.cells import shown_cell
 from countwise.distances.laid import Laid, Law
-from countwise.distances.local import Difference
+from countwise.distances.local import Difference, Lookup
 from countwise.frames import Frame
 from countwise.working import Grid, Section
 from countwise.working.numbers import number
 
 __all__ = ["distance_section", "parts_of"]
+
+_MOST_CLASSES = 6
 
 
 def parts_of(law: Law, a: Laid, b: Laid) -> tuple[list[float], list[bool]]:
@@ -40,7 +42,9 @@ def parts_of(law: Law, a: Laid, b: Laid) -> tuple[list[float], list[bool]]:
     return added, missing
 
 
-def distance_section(law: Law, a: Laid, b: Laid, one: Frame, other: Frame) -> Section:
+def distance_section(
+    law: Law, a: Laid, b: Laid, one: Frame, other: Frame, names_of_rows: tuple[str, str] = ("row", "other")
+) -> Section:
     """The parts of the distance of two single rows."""
     added, missing = parts_of(law, a, b)
     lost = "ignored" if law.missing == "ignore" else "missing: the most there is"
@@ -48,8 +52,8 @@ def distance_section(law: Law, a: Laid, b: Laid, one: Frame, other: Frame) -> Se
     names = [local.of.name for local in law.locals]
     table: dict[str, list[Any]] = {
         "attribute": names,
-        "row": [shown_cell(one.columns[name]) for name in names],
-        "other": [shown_cell(other.columns[name]) for name in names],
+        names_of_rows[0]: [shown_cell(one.columns[name]) for name in names],
+        names_of_rows[1]: [shown_cell(other.columns[name]) for name in names],
         "distance": [lost if gone else local.word for local, gone in zip(law.locals, missing, strict=True)],
         "d": [_gap(law, local.weight, cost) for local, cost in zip(law.locals, added, strict=True)],
         "weight": [local.weight for local in law.locals],
@@ -61,7 +65,9 @@ def distance_section(law: Law, a: Laid, b: Laid, one: Frame, other: Frame) -> Se
         if not power:
             del table["d"]
             table["d"] = added
-    return Section("What each attribute adds", Grid(table), tuple(_sum_lines(law, a, b, missing)))
+    cells = list(zip(table[names_of_rows[0]], table[names_of_rows[1]], strict=True))
+    lines = [*_shares_lines(law, a, b, missing, cells), *_sum_lines(law, a, b, missing, added)]
+    return Section("What each attribute adds", Grid(table), tuple(lines))
 
 
 def _gap(law: Law, weight: float, cost: float) -> float:
@@ -69,17 +75,33 @@ def _gap(law: Law, weight: float, cost: float) -> float:
     return float(law.root(np.array(cost / weight))) if weight > 0 else float("nan")
 
 
-def _sum_lines(law: Law, a: Laid, b: Laid, missing: list[bool]) -> list[str]:
+def _sum_lines(law: Law, a: Laid, b: Laid, missing: list[bool], added: list[float]) -> list[str]:
     total = float(_kernels.pair_sums(*law.between(a, b))[0, 0])
-    lines = []
-    if law.missing == "ignore" and any(missing):
-        there = sum(local.weight for local, lost in zip(law.locals, missing, strict=True) if not lost)
-        whole = sum(local.weight for local in law.locals)
-        if there == 0:
-            lines.append("nothing in common: every attribute counts as at its most")
-        elif law.p != np.inf:
-            lines.append(f"times {number(whole)} / {number(there)}, for what is ignored")
     if law.p == np.inf:
-        return [*lines, f"the largest: {number(total)}"]
+        return [f"the largest: {number(total)}"]
     root = "" if law.p == 1 else "; its root is the distance" if law.p == 2 else f"; to the power 1/{number(law.p)}"
-    return [*lines, f"sum {number(total)}{root}"]
+    if law.missing != "ignore" or not any(missing):
+        return [f"sum {number(total)}{root}"]
+    there = sum(local.weight for local, lost in zip(law.locals, missing, strict=True) if not lost)
+    whole = sum(local.weight for local in law.locals)
+    if there == 0:
+        return ["nothing in common: every attribute counts as at its most", f"sum {number(total)}{root}"]
+    times = f"times {number(whole)} / {number(there)} for what is ignored"
+    return [f"sum {number(float(np.sum(added)))}, {times}: {number(total)}{root}"]
+
+
+def _shares_lines(law: Law, a: Laid, b: Laid, missing: list[bool], cells: list[tuple[str, str]]) -> list[str]:
+    """What the values of a value difference tell of the class."""
+    lines, others = [], law.others
+    for local, lost, shown in zip(law.locals, missing, cells, strict=True):
+        if lost or not isinstance(local, Lookup) or len(local.classes) > _MOST_CLASSES:
+            continue
+        j = next(k for k, other in enumerate(others) if other is local)
+        told = []
+        for cell, laid in zip(shown, (a, b), strict=True):
+            shares = local.shares[int(laid.cells[j].column[0])]
+            pairs = zip(local.classes, shares, strict=True)
+            told.append(", ".join(f"P({c} | {cell}) = {number(float(p))}" for c, p in pairs))
+        if len(set(shown)) > 1:
+            lines.append(f"{local.of.name}: {'; '.join(told)}")
+    return lines

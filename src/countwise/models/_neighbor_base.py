@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Nominal, Numeric
-from countwise.bags import Bag
+from countwise.bags import Bag, Text
 from countwise.columns import refuse_infinity
 from countwise.distances.laid import Laid, lay
 from countwise.distances.learning import Told
@@ -17,7 +17,7 @@ from countwise.distances.metric import Metric, metric_of
 from countwise.distances.search import Found, Search
 from countwise.errors import CountwiseError, OptionError
 from countwise.fitting import Fitting
-from countwise.frames import Coded, Frame
+from countwise.frames import Coded, Frame, is_missing
 from countwise.outputs import dense
 from countwise.schema import Schema
 from countwise.sources import Memory, open_whole
@@ -100,11 +100,9 @@ class InstanceModel(Fitting):
         if not self._numbers:
             target = Nominal(rows.name, grows=True).learn(rows.target)
         told = np.asarray(rows.target, np.float64) if self._numbers else target.encode(rows.target, strict=True)
+        classes = None if self._numbers else Told(target, told)
+        frame, table = metric.learn(rows.frame, rows.weights, classes, self.categorical_features)
         order = np.argsort(told, kind="stable")
-        frame = rows.frame.take(order)
-        weights = None if rows.weights is None else rows.weights[order]
-        classes = None if self._numbers else Told(target, told[order])
-        frame, table = metric.learn(frame, weights, classes, self.categorical_features)
         places = np.arange(len(order)) if rows.places is None else rows.places
         return {
             "metric_": metric,
@@ -115,9 +113,9 @@ class InstanceModel(Fitting):
             "_label_type": rows.label_type,
             "_order": np.asarray(places[order], dtype=np.int64),
             "_told": told[order],
-            "_weights": weights,
-            "_frame": frame,
-            "_rows": table,
+            "_weights": None if rows.weights is None else rows.weights[order],
+            "_frame": frame.take(order),
+            "_rows": table.take(order),
             **self._names(rows.frame),
         }
 
@@ -236,11 +234,13 @@ class InstanceModel(Fitting):
     def _state(self) -> dict[str, Any]:
         """The rows, as plain data."""
         numbers = self._numbers
+        texts = [a for a in self.schema_.attributes if isinstance(a, Text)]
         return {
             "instances": {name: _plain(self._rows[name]) for name in self.schema_},
             "told": self._told.tolist() if numbers else self._told.astype(int).tolist(),
             "order": self._order.tolist(),
             "weights": None if self._weights is None else self._weights.tolist(),
+            "texts": {a.name: _texts(self._frame.columns[a.name]) for a in texts},
         }
 
     def _revive(self, state: Mapping[str, Any]) -> None:
@@ -261,7 +261,10 @@ class InstanceModel(Fitting):
         if self._weights is not None and not (np.isfinite(self._weights).all() and (self._weights > 0).all()):
             raise ValueError("a weight is not above 0")
         self._rows = Table(columns, n, self._weights)
-        self._frame = Frame({a.name: _given(a, columns[a.name]) for a in self.schema_.attributes}, n, named=True)
+        texts = state["texts"]
+        self._frame = Frame(
+            {a.name: _given(a, columns[a.name], texts) for a in self.schema_.attributes}, n, named=True
+        )
         self.metric_ = self._metric()
         told_of = None if self._numbers else Told(self.target_, self._told)
         self.metric_.adopt(self.schema_, self._frame, self._rows, told_of)
@@ -322,8 +325,22 @@ def _revived(a: Any, data: Any, n: int) -> Any:
     return numbers
 
 
-def _given(a: Any, column: Any) -> Any:
+def _texts(column: Any) -> list[str | None]:
+    """The texts themselves, to be shown."""
+    cells = column.tolist() if isinstance(column, np.ndarray) else [*column.categories, None]
+    if not isinstance(column, np.ndarray):
+        cells = [cells[code] for code in column.codes]
+    return [None if is_missing(cell) else str(cell) for cell in cells]
+
+
+def _given(a: Any, column: Any, texts: Mapping[str, Any]) -> Any:
     """A column as a frame has it."""
     if isinstance(a, Nominal):
         return Coded(np.where(column >= a.missing, -1, column.astype(np.int64)), a.values, declared=True)
-    return column
+    if not isinstance(a, Text):
+        return column
+    told = np.empty(len(column), dtype=object)
+    told[:] = texts[a.name]
+    if not all(cell is None or isinstance(cell, str) for cell in told):
+        raise ValueError(f"the texts of {a.name!r} are not sound")
+    return told

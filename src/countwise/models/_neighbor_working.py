@@ -31,7 +31,7 @@ class NeighborTelling:
         """The answer, its neighbors, and the parts of the nearest distance."""
         answer, value, posterior = self.model._answer(self.found)
         if len(self.found.ids) == 0:
-            return Account(answer, value, (), (self._nobody(),), posterior)
+            return Account(answer, value, (), (self._nobody(), *self._notes()), posterior)
         sections = (self._neighbors(), self._nearest())
         return Account(answer, value, sections, tuple(self._notes()), posterior)
 
@@ -69,15 +69,34 @@ class NeighborTelling:
         else:
             counts = model.votes(found)[0]
             order = np.argsort(-counts, kind="stable")
-            told = [f"{model.classes_[c]} {number(float(counts[c]))}" for c in order if counts[c] > 0]
+            told = [f"{model.classes_[c]} = {number(float(counts[c]))}" for c in order if counts[c] > 0]
             lines.append(f"votes: {', '.join(told)}, of {number(total)}")
+            if np.count_nonzero(np.isclose(counts, counts.max(), rtol=1e-12, atol=0)) > 1:
+                lines.append("Of classes with equal votes the one with the nearest row is told, then the first.")
+        left = self._equally_far()
+        if left:
+            lines.append(
+                f"{left} more row{'s are' if left > 1 else ' is'} as far as the last of these; "
+                "the first by class, then by row, were taken."
+            )
         return lines
+
+    def _equally_far(self) -> int:
+        """How many rows that were not asked are as near as the last that was."""
+        model = self.model
+        if model.radius is not None or model._ties or hasattr(model, "recall_"):
+            return 0
+        every = model._search.nearest(self.laid, float(model.n_neighbors_), ties=True)
+        return len(every.ids) - len(self.found.ids)
 
     def _nearest(self) -> Section:
         model = self.model
         i = int(self.found.ids[0])
         other = model._search.rows.slice(i, i + 1)
-        section = distance_section(model.metric_.law_, self.laid, other, self.frame, model._frame.slice(i, i + 1))
+        section = distance_section(
+            model.metric_.law_, self.laid, other, self.frame, model._frame.slice(i, i + 1),
+            ("asked", f"row {model._order[i]}"),
+        )  # fmt: skip
         title, lines = model._reason(self.found, int(model._order[i]), section.lines)
         return Section(title, section.table, lines)
 

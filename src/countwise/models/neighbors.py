@@ -130,10 +130,10 @@ class NeighborModel(InstanceModel):
           1    no    0.666667  1     sunny    80           90        True
           10   yes   0.774536  1     sunny    75           70        True
           13   no    1.02846   1     rainy    71           91        True
-          votes: no 2, yes 1, of 3
+          votes: no = 2, yes = 1, of 3
         <BLANKLINE>
         Why row 1 is 0.666667 away
-          attribute    row    other  distance         d         d²
+          attribute    asked  row 1  distance         d         d²
           outlook      sunny  sunny  equal or not     0         0
           temperature  66     80     difference / 21  0.666667  0.444444
           humidity     90     90     difference / 31  0         0

@@ -288,11 +288,23 @@ class Rote(Fitting):
                 (note,),
                 posterior,
             )
+        return self._told_by_other(X, row, section)
+
+    def _told_by_other(self, X: Any, row: int, section: Section) -> Account:
+        """The answer of the other classifier, with its own working if it has one."""
         from countwise.outputs import rows_of
 
-        answer = self.otherwise_.predict(rows_of(X, np.array([row])))[0]
+        name, one = self.target_.name, rows_of(X, np.array([row]))
+        answer = self.otherwise_.predict(one)[0]
         note = f"It was told by {type(self.otherwise_).__name__}."
-        return Account(f"{name} = {answer}.", float("nan"), (section,), (note,))
+        if hasattr(self.otherwise_, "explain"):
+            note += f"\n\n{self.otherwise_.explain(one)}"
+        if not hasattr(self.otherwise_, "predict_proba"):
+            return Account(f"{name} = {answer}.", float("nan"), (section,), (note,))
+        p = self.otherwise_.predict_proba(one)[0]
+        sure = percent(float(p.max()), certain=float(p.max()) == 1.0)
+        posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
+        return Account(f"{name} = {answer}, with probability {sure}.", float(p.max()), (section,), (note,), posterior)
 
     # -- the model file --------------------------------------------------------------
 
