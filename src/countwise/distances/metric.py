@@ -179,24 +179,21 @@ class Metric(Fitting):
             target = Nominal(rows.name, grows=True).learn(rows.target)
             told = Told(target, target.encode(rows.target, strict=True))
         try:
-            self.learn(rows.frame, rows.weights, told)
+            self.adopt(*self.encoded(rows.frame, rows.weights), told)
         except CountwiseError as error:
             raise rows.counted_as_given(error) from None
+        vars(self).update(self._names(rows.frame))
         return self
 
-    def learn(
-        self, frame: Frame, weights: Any, told: Told | None, categorical_features: Any = None
-    ) -> tuple[Frame, Table]:
-        """Learn from rows that somebody else has opened; they are given back as codes, and encoded."""
+    def encoded(self, frame: Frame, weights: Any, categorical_features: Any = None) -> tuple[Schema, Frame, Table]:
+        """Rows that somebody else has opened: what their columns are, as codes, and encoded."""
         self._check_settings()
         schema = Schema.kinds(frame, self.types, categorical_features)
         frame = schema.coded(frame)
         schema = schema.learn(frame)
         table = schema.encode(frame, weights, strict=True)
         refuse_infinity({a.name: table[a.name] for a in schema.attributes if isinstance(a, Numeric)})
-        self.adopt(schema, frame, table, told)
-        vars(self).update(self._names(frame))
-        return frame, table
+        return schema, frame, table
 
     def adopt(self, schema: Schema, frame: Frame, table: Table, told: Told | None) -> None:
         """Learn from rows that are encoded."""

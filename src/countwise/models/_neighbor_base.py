@@ -31,8 +31,8 @@ BLOCK = 1 << 12  # rows answered at a time
 class InstanceModel(Fitting):
     """A model that keeps its rows.
 
-    They stand in the order of their classes (or numbers), and within a class in the order in which they were given:
-    of equally near rows those of the first class are found first, so that the order of the rows does not matter.
+    They stand in the order of their classes (or numbers), then of their weights, then as they were given: of equally
+    near rows those of the first class are found first, so that the order of the rows does not matter to the last bit.
     """
 
     metric: Any
@@ -100,9 +100,10 @@ class InstanceModel(Fitting):
         if not self._numbers:
             target = Nominal(rows.name, grows=True).learn(rows.target)
         told = np.asarray(rows.target, np.float64) if self._numbers else target.encode(rows.target, strict=True)
-        classes = None if self._numbers else Told(target, told)
-        frame, table = metric.learn(rows.frame, rows.weights, classes, self.categorical_features)
-        order = np.argsort(told, kind="stable")
+        schema, frame, table = metric.encoded(rows.frame, rows.weights, self.categorical_features)
+        order = np.lexsort((told,) if rows.weights is None else (rows.weights, told))
+        frame, table, told = frame.take(order), table.take(order), told[order]
+        metric.adopt(schema, frame, table, None if self._numbers else Told(target, told))
         places = np.arange(len(order)) if rows.places is None else rows.places
         return {
             "metric_": metric,
@@ -112,10 +113,10 @@ class InstanceModel(Fitting):
             "n_left_out_": rows.left_out,
             "_label_type": rows.label_type,
             "_order": np.asarray(places[order], dtype=np.int64),
-            "_told": told[order],
+            "_told": told,
             "_weights": None if rows.weights is None else rows.weights[order],
-            "_frame": frame.take(order),
-            "_rows": table.take(order),
+            "_frame": frame,
+            "_rows": table,
             **self._names(rows.frame),
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -216,7 +217,9 @@ class NumberNeighbors(NeighborModel):
     _numbers = True
 
     def _describe(self) -> None:
-        self.mean_ = float(np.average(self._told, weights=self._weights))
+        # summed exactly: the order of the rows must not show in the last bit
+        weights = np.ones(len(self._told)) if self._weights is None else self._weights.astype(np.float64)
+        self.mean_ = fsum((weights * self._told).tolist()) / fsum(weights.tolist())
 
     def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
         return -((self._means(found, counted) - told) ** 2)
