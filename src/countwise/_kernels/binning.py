@@ -303,10 +303,7 @@ def _collect(
     if not columns:
         return []
     ranges, cells = _stacked(maps)
-    width = 1 + max(len(mine.wanted) for mine in slots)
-    wanted, common = np.zeros((len(slots), width), np.uint8), np.full((len(slots), width), np.nan)
-    for j, mine in enumerate(slots):
-        wanted[j, 1 : len(mine.wanted) + 1], common[j, 1 : len(mine.common) + 1] = mine.wanted, mine.common
+    wanted, common = _side_by_side(slots)
     words, slot = np.stack([mine.words for mine in slots]), np.stack([mine.slot for mine in slots])
     block = _block(len(columns[0]))
     parts = over_blocks(
@@ -344,6 +341,15 @@ def _collect(
         return edges, True
 
     return over_items(range(len(slots)), finish)
+
+
+def _side_by_side(slots: list[Slots]) -> tuple[NDArray[np.uint8], Floats]:
+    """What is wanted of the slots of all columns, and their common numbers; the first of each row is of no slot."""
+    width = 1 + max(len(mine.wanted) for mine in slots)
+    wanted, common = np.zeros((len(slots), width), np.uint8), np.full((len(slots), width), np.nan)
+    for j, mine in enumerate(slots):
+        wanted[j, 1 : len(mine.wanted) + 1], common[j, 1 : len(mine.common) + 1] = mine.wanted, mine.common
+    return wanted, common
 
 
 def _edges_of(slots: Slots, values: Floats, weights: Floats | None, least: Floats, same: Floats) -> Floats:

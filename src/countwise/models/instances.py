@@ -104,9 +104,8 @@ class Selection(Voting, InstanceModel):
         if isinstance(y, str):
             raise TableError("fit_resample gives back y: it must be an array.", hint="fit takes a name; see kept_.")
         self.fit(X, y, sample_weight)
-        return rows_of(X, self.kept_), rows_of(y, self.kept_) if not isinstance(y, list) else [
-            y[i] for i in self.kept_
-        ]
+        classes = [y[i] for i in self.kept_.tolist()] if isinstance(y, list) else rows_of(y, self.kept_)
+        return rows_of(X, self.kept_), classes
 
     # -- edited ------------------------------------------------------------------------
 

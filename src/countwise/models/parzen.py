@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
-from countwise.cells import row_of
+from countwise.cells import one_row
 from countwise.columns import refuse_infinity
 from countwise.conditionals._bumps import Bumps
 from countwise.conditionals.parzen import Parzen, ParzenLaw, kernel_of, written
@@ -365,8 +365,7 @@ class ParzenEstimate(Tallying):
         Account
         """
         frame = self._opened(X)
-        row = row_of(frame, row)
-        x = self._cells(frame, row, row + 1)[0]
+        x = self._cells(one_row(frame, row), 0, 1)[0]
         names = self._bumps.attributes
         shown = ", ".join(f"{a.name} = {written(a, v)}" for a, v in zip(names, x, strict=True))
         notes = [f"{name} is left out ({why})." for name, why in self.law_.left_out.items()]
