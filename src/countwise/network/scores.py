@@ -71,15 +71,21 @@ class Families:
         See `family_score`.
     ess : float, default=1
         For "bdeu".
+    even : bool, default=False
+        Whether a family with gaps is scored as if its complete rows spoke for all rows: else a family would be the
+        better the more of its cells are missing.
     """
 
-    def __init__(self, attributes: Sequence[Nominal], table: Table, score: str = "bic", ess: float = 1.0) -> None:
+    def __init__(
+        self, attributes: Sequence[Nominal], table: Table, score: str = "bic", ess: float = 1.0, *, even: bool = False
+    ) -> None:
         self.score, self.ess = score, ess
         check_settings(self, score=SCORES)
         if not (np.isfinite(ess) and ess > 0):
             raise OptionError(f"ess must be above 0, not {ess!r}.")
         self.attributes = {a.name: a for a in attributes}
-        self.table = table
+        self.table, self.even = table, even
+        self.total = float(table.n_rows if table.weights is None else table.weights.sum())
         self.known: dict[tuple[str, tuple[str, ...]], float] = {}
         self.counted = 0
 
@@ -99,5 +105,8 @@ class Families:
         """The score of a child with its parents, in any order."""
         key = (child, tuple(sorted(parents)))
         if key not in self.known:
-            self.known[key] = family_score(self.counts(*key), self.score, self.ess)
+            counts = self.counts(*key)
+            n = float(counts.sum())
+            counts = counts * (self.total / n) if self.even and 0 < n < self.total else counts
+            self.known[key] = family_score(counts, self.score, self.ess)
         return self.known[key]
