@@ -6,6 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from countwise import (
+    BayesNetwork,
     Discretizer,
     DiscriminantClassifier,
     EmbeddedSelector,
@@ -14,6 +15,7 @@ from countwise import (
     Metric,
     NaiveBayesClassifier,
     NeighborsClassifier,
+    NetworkClassifier,
     NeighborsRegressor,
     NumericEncoder,
     ParzenClassifier,
@@ -76,6 +78,13 @@ ESTIMATORS = [
     NeighborsClassifier(radius=0.3),
     NeighborsRegressor(),
     NeighborsRegressor("loo", weights="squared"),
+    BayesNetwork(),
+    BayesNetwork("hill_climb", missing="available"),
+    BayesNetwork("chow_liu", conditionals="ranges"),
+    NetworkClassifier(),
+    NetworkClassifier("naive"),
+    NetworkClassifier("k_dependence", missing="available"),
+    NetworkClassifier("hill_climb"),
 ]
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         PEBLSClassifier,
         RoteClassifier,
     )
+    from countwise.models.network_estimators import BayesNetwork, NetworkClassifier
     from countwise.models.row_estimators import (
         DiscriminantClassifier,
         ParzenClassifier,
@@ -67,6 +68,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AdaptationFailed",
     "Auto",
+    "BayesNetwork",
     "Bernoulli",
     "Case",
     "CaseBase",
@@ -75,6 +77,7 @@ __all__ = [
     "Counts",
     "CountwiseError",
     "CountwiseWarning",
+    "Dirichlet",
     "Discretizer",
     "DiscriminantClassifier",
     "EmbeddedSelector",
@@ -93,6 +96,7 @@ __all__ = [
     "NaiveBayesClassifier",
     "NeighborsClassifier",
     "NeighborsRegressor",
+    "NetworkClassifier",
     "Nominal",
     "NumberSimilarity",
     "Numeric",
@@ -147,6 +151,8 @@ _HOMES = {
     "countwise.modelfile": ("load", "save"),
     "countwise.models.estimators": ("NaiveBayesClassifier",),
     "countwise.models.logistic": ("LogisticForm",),
+    "countwise.models.network_estimators": ("BayesNetwork", "NetworkClassifier"),
+    "countwise.network.families": ("Dirichlet",),
     "countwise.models.neighbor_estimators": (
         "InstanceSelector", "NeighborsClassifier", "NeighborsRegressor", "PEBLSClassifier", "RoteClassifier",
     ),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from countwise import progress
 from countwise.attributes import Nominal
-from countwise.bags import Block, Text
+from countwise.bags import Text
 from countwise.conditionals import plain
 from countwise.errors import CountwiseError, TableError, TooFewRows, listed, warn
 from countwise.fitting import Fitting

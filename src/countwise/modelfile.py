@@ -19,6 +19,7 @@ import numpy as np
 from countwise.conditionals import plain, revived
 from countwise.distances.metric import Metric
 from countwise.errors import ModelFileError
+from countwise.network.families import Dirichlet
 from countwise.plainfile import MAX_BYTES, enveloped, read_checked, write_whole
 from countwise.schema import Schema, attribute_from
 
@@ -125,6 +126,8 @@ def _revived(value: Any) -> Any:
     """The setting that `_setting` wrote."""
     if isinstance(value, Mapping) and value.get("@") == "metric":
         return Metric(**{str(name): revived(v) for name, v in value["of"]})
+    if isinstance(value, Mapping) and value.get("@") == "dirichlet":
+        return Dirichlet(float(value["ess"]))
     return revived(value)
 
 
@@ -141,6 +144,8 @@ _KINDS = {
     "NeighborsRegression": ("neighbors.NumberNeighbors", "neighbor_estimators.NeighborsRegressor"),
     "Exemplars": ("exemplars.Exemplars", "neighbor_estimators.PEBLSClassifier"),
     "Rote": ("rote.Rote", "neighbor_estimators.RoteClassifier"),
+    "Network": ("network.BeliefNetwork", "network_estimators.BayesNetwork"),
+    "NetworkBayes": ("network_classifier.NetworkBayes", "network_estimators.NetworkClassifier"),
     "Rules": ("rules.RuleList", "tree_estimators.RuleClassifier"),
 }
 

@@ -68,7 +68,10 @@ class Bayes(TallyClassifier):
         return counts
 
     def _prior(self) -> NDArray[np.float64]:
-        counts = self.class_count_.astype(np.float64)
+        return self._prior_of(self.class_count_.astype(np.float64))
+
+    def _prior_of(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """P(class) that counts and the setting give."""
         k = len(counts)
         if isinstance(self.prior, str):
             if self.prior == "raw":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Nominal
-from countwise.errors import OptionError, check_number, check_settings, listed
+from countwise.errors import OptionError, check_number, listed
 from countwise.measures import chi_square
 from countwise.network.answer import Answer
 from countwise.network.drawing_rows import drawn_rows
@@ -147,7 +148,8 @@ class NetworkAnswers:
             whole[index] = table
             weights = whole.ravel()
         center = float(weights @ mean)
-        return center, float(np.sqrt(max(weights @ (variance + (mean - center) ** 2), 0.0)))
+        spread = float(weights @ (variance + (mean - center) ** 2))
+        return center, float(np.sqrt(max(spread, 0.0)))
 
     def marginals(self, given: Mapping[str, Any] | None = None) -> dict[str, Answer]:
         """P(node | given) of every node of names, in one pass over the junction tree.
@@ -254,9 +256,31 @@ class NetworkAnswers:
         rows.sort(key=lambda row: (-abs(row[3]), row[1]))
         return Grid({name: [row[i] for row in rows] for i, name in enumerate(("node", "entry", "P", "derivative"))})
 
+    def _shown_table(self, name: str) -> Grid:
+        """P(node | parents) as a table: a row for each combination of the parents' values."""
+        net = self._net()
+        (name,) = net.graph.known([name])
+        above = net.numbers.names_above(name) if name not in net.tables else net.graph.parents[name]
+        cases = list(itertools.product(*(net.attributes[p].values for p in above)))  # type: ignore[attr-defined]
+        columns: dict[str, list[Any]] = {p: [case[i] for case in cases] for i, p in enumerate(above)}
+        if name in net.tables:
+            rows = net.tables[name].reshape(len(cases), -1)
+            values = net.attributes[name].values  # type: ignore[attr-defined]
+            columns.update({f"{name} = {v}": rows[:, j].tolist() for j, v in enumerate(values)})
+            return Grid(columns)
+        line = net.numbers.lines.get(name)
+        if line is not None and line.numbers:
+            columns["intercept"] = line.intercept.tolist()
+            columns.update({f"× {x}": line.slope[:, j].tolist() for j, x in enumerate(line.numbers)})
+            return Grid({**columns, "deviation": line.sd.tolist(), "n": line.n.tolist()})
+        shown = net.densities[name].rows(range(len(cases)))
+        return Grid({**columns, **{k: v for i, (k, v) in enumerate(shown.items()) if i or not above}})
+
     # -- independence -----------------------------------------------------------------------
 
-    def separated(self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
+    def separated(
+        self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()
+    ) -> bool:
         """Whether nodes are independent given others, whatever the tables are (d-separation)."""
         return self._net().graph.separated(one, other, given)
 
@@ -310,7 +334,7 @@ class NetworkAnswers:
 
     def _rows_of(self, X: Any) -> Table:
         """A table encoded by node."""
-        net = self._net()
+        self._check_fitted()
         frame = self.schema_.opened(X)  # type: ignore[attr-defined]
         return derive(self.schema_.encode(frame), self.parts_)  # type: ignore[attr-defined]
 
@@ -331,6 +355,22 @@ class NetworkAnswers:
         for part in posteriors(net.graph, net.tables, net.numbers, rows):
             found[part.rows] = part.log
         return found
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The log-likelihood of all rows together, with what is missing summed out.
+
+        Parameters
+        ----------
+        X : any table
+            The rows.
+        y : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.score_samples(X).sum())
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
         """Rows drawn from the network.

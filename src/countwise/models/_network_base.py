@@ -38,7 +38,7 @@ class Networking(Tallying):
 
     structure: Any
     order: Any
-    score: Any
+    criterion: Any
     ess: Any
     max_parents: Any
     k: Any
@@ -114,7 +114,7 @@ class Networking(Tallying):
             check_settings(self, structure=STRUCTURES)
         else:
             arcs_of(self.structure)
-        check_settings(self, score=SCORES, missing=("em", "available", "complete"))
+        check_settings(self, criterion=SCORES, missing=("em", "available", "complete"))
         check_number("max_parents", self.max_parents, 0, whole=True)
         check_number("ess", self.ess, 0, above=True)
         check_number("k", self.k, 0, whole=True)
@@ -226,7 +226,7 @@ class Networking(Tallying):
                 law = default_for(a)
             if isinstance(law, Categorical):
                 law = default_for(a)
-            if learned and isinstance(a, Numeric) and self.score in ("bdeu", "k2"):
+            if learned and isinstance(a, Numeric) and self.criterion in ("bdeu", "k2"):
                 law = law if isinstance(law, Ranges) else self._cutting()
             laws[a.name] = law
         while True:  # a number that is cut may itself depend on a number
@@ -275,7 +275,7 @@ class Networking(Tallying):
         gaps = _has_gaps(derived, parts)
 
         def families(rows: Table) -> MixedFamilies:
-            return MixedFamilies(free, rows, laws, self.score, float(self.ess), even=gaps)
+            return MixedFamilies(free, rows, laws, self.criterion, float(self.ess), even=gaps)
 
         found = search.find(families(derived), names)
         found = self._with_others(found, nodes)
@@ -391,9 +391,7 @@ class Networking(Tallying):
         nodes = self._nodes(schema, target)
         own = self._class_node(target)
         return [
-            self._part(name, nodes)
-            for name in nodes
-            if own is None or name != own.name or self.graph_.parents[name]
+            self._part(name, nodes) for name in nodes if own is None or name != own.name or self.graph_.parents[name]
         ]
 
     def _part(self, name: str, nodes: Mapping[str, Attribute]) -> Part:
@@ -440,25 +438,22 @@ class Networking(Tallying):
 
     def _net_of(self, parts: Sequence[Part], tallies: Mapping[str, Any]) -> Net:
         """The network that tallies give."""
-        attributes: dict[str, Attribute] = {}
-        tables: dict[str, NDArray[np.float64]] = {}
-        densities: dict[str, Any] = {}
-        by_key = {part.key: part for part in parts}
-        for name in self.graph_:
-            part = by_key.get(name)
-            tally = tallies[name]
-            rule = part.rule if part is not None else FamilyRule((), (), None, self._class_smoothing())
-            density = rule.settle(tally)
-            if rule.law is not None:
-                densities[name] = density
-                attributes[name] = part.of if part is not None else tally.of
-            else:
-                attributes[name] = tally.axes[-1]
-                tables[name] = self._table_of(name, tally, density)
-        return Net(self.graph_, attributes, tables, densities)
+        return self._net_from(self._densities_of(parts, tallies), tallies)
 
-    def _class_smoothing(self) -> Any:
-        return self.smoothing
+    def _densities_of(self, parts: Sequence[Part], tallies: Mapping[str, Any]) -> dict[str, Any]:
+        """The law of every node."""
+        rules = {part.key: part.rule for part in parts}
+        plain = FamilyRule((), (), None, self.smoothing)  # of a class that depends on nothing
+        return {name: rules.get(name, plain).settle(tallies[name]) for name in self.graph_}
+
+    def _net_from(self, densities: Mapping[str, Any], tallies: Mapping[str, Any]) -> Net:
+        named = {name for name in self.graph_ if isinstance(tallies[name], Counts)}
+        return Net(
+            self.graph_,
+            {name: tallies[name].axes[-1] if name in named else tallies[name].of for name in self.graph_},
+            {name: self._table_of(name, tallies[name], densities[name]) for name in self.graph_ if name in named},
+            {name: densities[name] for name in self.graph_ if name not in named},
+        )
 
     def _table_of(self, name: str, tally: Counts, density: Any) -> NDArray[np.float64]:
         shape = tally.table.shape
@@ -477,8 +472,14 @@ class Networking(Tallying):
 
     def _settle(self) -> None:
         self.parts_ = self._parts_over(self.schema_, self.target_)
-        self.net_ = self._net_of(self.parts_, self.tallies_)
+        self.densities_ = self._densities_of(self.parts_, self.tallies_)
+        self.net_ = self._net_from(self.densities_, self.tallies_)
         self._release()
+
+    @property
+    def n_iter_(self) -> int:
+        """How many steps EM took; 1 where there was nothing to fill."""
+        return 1 if self.em_ is None else len(self.em_.log_likelihoods)
 
     # -- merging, taking back, the model file ------------------------------------------------------
 

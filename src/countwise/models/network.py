@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.attributes import Attribute, Nominal, Numeric
-from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.attributes import Attribute, Nominal
+from countwise.errors import OptionError, ReadError, TableError, did_you_mean, listed
 from countwise.frames import Frame
 from countwise.models._network_answers import NetworkAnswers
-from countwise.models._network_base import Networking
+from countwise.models._network_extending import Extending
 from countwise.network.bif import read_bif, write_bif
 from countwise.network.choosing import given_graph
-from countwise.network.graph import Graph
 from countwise.network.hand import table_of, values_in
 from countwise.network.net import Net
 from countwise.outputs import dense, library_of
@@ -28,7 +28,7 @@ from countwise.schema import Schema
 __all__ = ["BeliefNetwork"]
 
 
-class BeliefNetwork(NetworkAnswers, Networking):
+class BeliefNetwork(NetworkAnswers, Extending):
     """A Bayesian belief network; see `BayesNetwork`."""
 
     def __init__(
@@ -36,7 +36,7 @@ class BeliefNetwork(NetworkAnswers, Networking):
         structure: Any = "given",
         *,
         order: Any = None,
-        score: str = "bic",
+        criterion: str = "bic",
         ess: float = 1.0,
         max_parents: int = 3,
         required: Any = (),
@@ -62,7 +62,7 @@ class BeliefNetwork(NetworkAnswers, Networking):
     ) -> None:
         self.structure = structure
         self.order = order
-        self.score = score
+        self.criterion = criterion
         self.ess = ess
         self.max_parents = max_parents
         self.required = required
@@ -107,9 +107,9 @@ class BeliefNetwork(NetworkAnswers, Networking):
         self._refuse_fitted()
         if isinstance(values, str):
             raise OptionError(f"The values of {name!r} must be a list, not the word {values!r}.")
-        found = tuple(values) if values is not None and not isinstance(values, Attribute) else values
-        if isinstance(found, tuple):
-            found = list(Nominal(name, found).values)
+        found: Any = values
+        if values is not None and not isinstance(values, Attribute):
+            found = list(Nominal(name, tuple(values)).values)
         self.nodes = {**(self.nodes or {}), str(name): found}
         return self if table is None else self.table(name, table)
 
@@ -140,14 +140,14 @@ class BeliefNetwork(NetworkAnswers, Networking):
         self.nodes, self.arcs = nodes, arcs
         return self
 
-    def table(self, name: str, table: Any, rows: float | None = None) -> Self:
-        """Give the table of a node by hand.
+    def table(self, name: str, table: Any = None, rows: float | None = None) -> Any:
+        """Give the table of a node by hand; without a table, show the one that it has.
 
         Parameters
         ----------
         name : str
             The node.
-        table : array-like or mapping
+        table : array-like or mapping, optional
             P(node | parents): an axis for each parent, in the order in which their arcs were drawn, and the last for
             the node; or ``{value: p}``, ``{parent's value: {value: p}}``, ``{(value, value): {value: p}}``.
         rows : float, optional
@@ -155,8 +155,10 @@ class BeliefNetwork(NetworkAnswers, Networking):
 
         Returns
         -------
-        self
+        self or Grid
         """
+        if table is None:
+            return self._shown_table(name)
         self._refuse_fitted()
         nodes = dict(self.nodes or {})
         if name not in nodes:
@@ -224,6 +226,12 @@ class BeliefNetwork(NetworkAnswers, Networking):
         self._label_type: Any = None
         self._laws: dict[str, Any] = {}
 
+    def _revive(self, state: Mapping[str, Any]) -> None:
+        if state["tallies"]:
+            super()._revive(state)
+        else:
+            self._settle_by_hand()
+
     # -- from data -------------------------------------------------------------------------
 
     def _needs_target(self) -> bool:
@@ -278,11 +286,7 @@ class BeliefNetwork(NetworkAnswers, Networking):
         closed = {(p, c) for c in fixed for p in names if p != c and (p, c) not in arcs}
         if not closed:
             return found
-        from dataclasses import replace
-
-        return replace(
-            found, constraints=replace(found.constraints, forbidden=found.constraints.forbidden | closed)
-        )
+        return replace(found, constraints=replace(found.constraints, forbidden=found.constraints.forbidden | closed))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a table: the structure if it is not given, and the law of each node.
@@ -352,8 +356,6 @@ class BeliefNetwork(NetworkAnswers, Networking):
         try:
             text = place.read_text(encoding="utf-8")
         except OSError as error:
-            from countwise.errors import ReadError
-
             raise ReadError(f"{place} cannot be read: {error.strerror}.") from None
         read = read_bif(text, str(place))
         nodes = {name: list(values) for name, values in read.values.items()}
@@ -380,7 +382,7 @@ class BeliefNetwork(NetworkAnswers, Networking):
 
     def to_networkx(self) -> Any:
         """The network as a networkx graph: a node each, with its values and table, and an arc each."""
-        import networkx
+        import networkx  # type: ignore[import-untyped]
 
         self._check_fitted()
         graph = networkx.DiGraph()
@@ -396,13 +398,3 @@ class BeliefNetwork(NetworkAnswers, Networking):
 
 def _nominal(name: str, what: Any) -> Nominal:
     return what if isinstance(what, Nominal) else Nominal(name, tuple(what), grows=False)
-
-
-def is_number(a: Attribute) -> bool:
-    """Whether a node is a number."""
-    return isinstance(a, Numeric)
-
-
-def structure_of(graph: Graph) -> dict[str, list[str]]:
-    """A graph as a mapping of child to parents."""
-    return {node: list(above) for node, above in graph.parents.items()}

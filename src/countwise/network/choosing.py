@@ -37,9 +37,7 @@ def arcs_of(structure: Any) -> list[tuple[str, str]] | None:
         pairs = list(structure) if isinstance(structure, Iterable) else [structure]
     for pair in pairs:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise OptionError(
-                f"{pair!r} is no arc.", hint="arcs are pairs (parent, child), or {child: [parents]}."
-            )
+            raise OptionError(f"{pair!r} is no arc.", hint="arcs are pairs (parent, child), or {child: [parents]}.")
     return [(str(parent), str(child)) for parent, child in pairs]
 
 

@@ -209,7 +209,7 @@ class _Expected:
         key, share = self._shares(family, found, rows, weights)
         size = self.net.tables[name].size
         counted = np.bincount(key.ravel(), weights=share.ravel(), minlength=size)
-        self.counts[name] = self.counts.get(name, 0.0) + counted
+        self.counts[name] = self.counts.get(name, np.zeros(size)) + counted
 
     def _spread(self, name: str, family: Sequence[str], found: Posterior, rows: Rows, weights: Floats) -> None:
         """Rows once for each combination of what is open above a number, with a weight each."""
@@ -271,7 +271,7 @@ def _expected_cells(block: BlockTerm, places: list[int], own: NDArray[np.int64],
     spread += weight[:, None, None] * block.left[:, places][:, :, places]
     scatter = np.zeros((size, len(places), len(places)))
     np.add.at(scatter, own, spread)
-    return Cells(n, mean, scatter)
+    return Cells(n.astype(np.float64), mean, scatter)
 
 
 def _as_tally(tally: FamilyTally, cells: Cells) -> FamilyTally:

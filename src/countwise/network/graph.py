@@ -174,6 +174,10 @@ class Graph:
         found[child] = tuple(p for p in found[child] if p != parent)
         return Graph(found)
 
+    def as_setting(self) -> dict[str, object]:
+        """As plain data, for the model file: a mapping of child to parents."""
+        return {"@": "mapping", "of": [[node, list(above)] for node, above in self.parents.items()]}
+
     def within(self, nodes: Sequence[str]) -> Graph:
         """Some nodes, with the arcs among them."""
         return Graph({node: tuple(p for p in self.parents[node] if p in nodes) for node in nodes})

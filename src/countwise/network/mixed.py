@@ -65,8 +65,8 @@ class MixedFamilies(Families):
         self.laws = dict(laws)
         if self.numbers and score in ("bdeu", "k2"):
             raise OptionError(
-                f"score={score!r} is of names; {next(iter(self.numbers))!r} is a number.",
-                hint="score='bic', or cut it: conditionals={...: 'ranges'}.",
+                f"The score {score!r} is of names; {next(iter(self.numbers))!r} is a number.",
+                hint="criterion='bic', or cut it: conditionals={...: 'ranges'}.",
             )
 
     def of(self, child: str, parents: Sequence[str]) -> float:
@@ -134,7 +134,8 @@ def _gaussian(numbers: Sequence[Numeric], given: Nominal, rows: Table) -> tuple[
     if p:
         slopes = np.linalg.pinv(scatter[:, :p, :p], rcond=1e-10, hermitian=True) @ scatter[:, :p, p:]
         left = np.maximum(left - (scatter[:, p, :p] * slopes[:, :, 0]).sum(axis=1), 0.0)
-    variance = np.maximum(left / np.maximum(n, 1e-300), _FLOOR * overall)
+    # one imagined row of the whole column's spread: else a combination of few rows would be infinitely likely
+    variance = np.maximum((left + overall) / (n + 1.0), _FLOOR * overall)
     if not overall > 0:
         return 0.0, len(n) * (p + 2), total
     log = -0.5 * float((n * (np.log(2 * np.pi * variance))).sum()) - 0.5 * float(

@@ -108,14 +108,12 @@ class Net:
 
     def factors(self, codes: Mapping[str, Any], numbers: Mapping[str, float], among: Iterable[str]) -> list[Factor]:
         """The tables of some nodes with what is known put in; numbers that are not known have no say."""
-        found = []
-        for name in among:
-            if name in self.tables:
-                found.append(Factor((*self.graph.parents[name], name), self.tables[name]).given(codes))
+        named = [name for name in among if name in self.tables]
+        found = [Factor((*self.graph.parents[name], name), self.tables[name]).given(codes) for name in named]
         return found + [factor.given(codes) for factor, _ in self.number_factors(numbers)]
 
     def number_factors(self, numbers: Mapping[str, float]) -> list[tuple[Factor, float]]:
-        """How likely numbers are for each combination of the names above them, and the log of what was divided out."""
+        """How likely numbers are for each combination of the names above them, with the log of the scale."""
         columns = {name: np.array([value]) for name, value in numbers.items() if name in self.densities}
         if not columns:
             return []

@@ -186,9 +186,7 @@ class _Batch:
         self.there = net.there(rows)
         self.relevant = net.relevant(self.there)
         self.open = tuple(
-            name
-            for name in net.graph
-            if name in net.sizes and (~self.there[name] & self.relevant[name]).any()
+            name for name in net.graph if name in net.sizes and (~self.there[name] & self.relevant[name]).any()
         )
         self.known = known
         scopes = [self._open_of((*net.graph.parents[n], n)) for n in net.sizes if self.relevant[n].any()]

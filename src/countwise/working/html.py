@@ -37,8 +37,8 @@ def render(working: Working) -> str:
     steps, rest = folded(working)
     widest = max((abs(s.log_odds(working.chosen, working.rival)) for s in (working.prior, *steps)), default=1.0)
     scale = widest if math.isfinite(widest) and widest > 0 else 1.0
-    rows = [_row(f"P({working.target})", working.prior, working, shown, scale)]
-    rows += [_row(f"P({s.event} | {working.target})", s, working, shown, scale) for s in steps]
+    rows = [_row(working.prior_written, working.prior, working, shown, scale)]
+    rows += [_row(s.written(working.target), s, working, shown, scale) for s in steps]
     if rest:
         logs = [probability(sum(s.factors[c].log for s in rest)) for c in shown]
         odds = sum(s.log_odds(working.chosen, working.rival) for s in rest)

@@ -66,6 +66,8 @@ class Step:
         The law behind the factors: ``categorical, Laplace 1``.
     word : str
         For a text: the word that this step is about.
+    given : str
+        What it depends on beside the class, and is known: ``wind = Weak``.
     """
 
     attribute: str
@@ -74,6 +76,7 @@ class Step:
     state: str = "known"
     rule: str = ""
     word: str = ""
+    given: str = ""
 
     @property
     def absence(self) -> str:
@@ -93,6 +96,10 @@ class Step:
             return f"{self.attribute}: {self.word}"
         return f"{self.attribute} = {self.value}" if self.value else self.attribute
 
+    def written(self, target: str) -> str:
+        """The factor as a lecture writes it: ``P(humidity = High | play, wind = Weak)``."""
+        return f"P({self.event} | {', '.join([target, self.given] if self.given else [target])})"
+
     def log_odds(self, a: int, b: int) -> float:
         """How much this step speaks for class a against class b, in natural logarithms."""
         if not self.factors:
@@ -106,6 +113,7 @@ class Step:
             "attribute": self.attribute,
             "value": self.value,
             "word": self.word or None,
+            **({"given": self.given} if self.given else {}),
             "state": self.state,
             "rule": self.rule,
             "factors": [factor.to_dict() for factor in self.factors],

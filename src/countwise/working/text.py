@@ -25,9 +25,9 @@ def _table(working: Working) -> str:
     """A row a factor, a column a class."""
     shown = columns(working)
     target = working.target
-    rows = [_row(f"P({target})", working.prior, working, shown)]
+    rows = [_row(working.prior_written, working.prior, working, shown)]
     steps, rest = folded(working)
-    rows += [_row(f"P({step.event} | {target})", step, working, shown) for step in steps]
+    rows += [_row(step.written(target), step, working, shown) for step in steps]
     if rest:
         odds = sum(step.log_odds(working.chosen, working.rival) for step in rest)
         logs = [probability(sum(step.factors[c].log for step in rest)) for c in shown]
@@ -43,7 +43,7 @@ def _table(working: Working) -> str:
 def _class(working: Working, c: int) -> str:
     """The factors of one class, one below the other."""
     steps, rest = folded(working)
-    labels = [f"P({working.target})", *(f"P({step.event} | {working.target})" for step in steps)]
+    labels = [working.prior_written, *(step.written(working.target) for step in steps)]
     cells = [factor_text(step.factors[c]) for step in (working.prior, *steps)]
     if rest:
         labels.append(f"{len(rest)} smaller factors")

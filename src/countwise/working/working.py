@@ -99,6 +99,12 @@ class Working:
         return self.classes[self.chosen]
 
     @property
+    def prior_written(self) -> str:
+        """The first factor as a lecture writes it: P(class), or given what the class depends on."""
+        given = self.prior.given
+        return f"P({self.target} | {given})" if given else f"P({self.target})"
+
+    @property
     def rival(self) -> int:
         """The most probable class other than the answer."""
         others = [c for c in range(len(self.classes)) if c != self.chosen]
@@ -146,7 +152,7 @@ class Working:
 
     def log_odds(self) -> dict[str, float]:
         """What each part speaks for the answer against its nearest rival, in natural logarithms."""
-        odds = {f"P({self.target})": self.prior.log_odds(self.chosen, self.rival)}
+        odds = {self.prior_written: self.prior.log_odds(self.chosen, self.rival)}
         for step in self.used:
             odds[step.event] = step.log_odds(self.chosen, self.rival)
         return odds
