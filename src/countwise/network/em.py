@@ -77,6 +77,9 @@ def em(
     found = dict(tallies)
     for _ in range(max_iter):
         found, log = work.step(net)
+        if log == -np.inf and not logs:  # a row that the whole rows have no room for: every value gets some
+            net = _loosened(net)
+            found, log = work.step(net)
         logs.append(log)
         after = settle(found)
         moved = _moved(net, after)
@@ -89,6 +92,11 @@ def em(
             "stops this."
         )
     return Learned(found, logs, moved)
+
+
+def _loosened(net: Net) -> Net:
+    """The same tables with a hundredth of every row shared out evenly."""
+    return replace(net, tables={n: 0.99 * t + 0.01 / t.shape[-1] for n, t in net.tables.items()})
 
 
 def _moved(a: Net, b: Net) -> float:
@@ -169,7 +177,7 @@ class _Expected:
             mine = found.relevant[name] & np.logical_or.reduce([lacks[v] for v in family])
             if mine.any():
                 self._count(name, family, found, rows, weights * mine)
-        hidden = {name for block in found.blocks for name in block.names}
+        hidden = {name for block in found.blocks for name in block.names if not self._is_whole(name, rows)}
         for name in net.densities:
             family = net.numbers.names_above(name)
             column = rows.numbers[name]
@@ -177,15 +185,17 @@ class _Expected:
                 continue
             mine = np.logical_or.reduce([lacks[v] for v in family])
             mine &= ~np.isnan(np.asarray(column, dtype=np.float64))
-            if mine.any() and (name not in net.numbers.linked or self._has_parents(name, rows)):
+            if mine.any() and self._is_whole(name, rows):
                 self._spread(name, family, found, rows, weights * mine)
         for block in found.blocks:
-            self._fill_block(block, found, rows, weights)
+            self._fill_block(block, hidden, found, rows, weights)
 
-    def _has_parents(self, name: str, rows: Rows) -> bool:
-        """Whether all numbers above are there; the rows of a group are alike in that."""
-        above = self.net.numbers.lines[name].numbers
-        return not any(np.isnan(np.asarray(rows.numbers[p], dtype=np.float64)).any() for p in above)
+    def _is_whole(self, name: str, rows: Rows) -> bool:
+        """Whether a number that hangs together with others is there with those above it; a group's rows are alike."""
+        if name not in self.net.numbers.linked:
+            return True
+        family = (name, *self.net.numbers.lines[name].numbers)
+        return not any(np.isnan(np.asarray(rows.numbers[n], dtype=np.float64)).any() for n in family)
 
     def _shares(
         self, family: Sequence[str], found: Posterior, rows: Rows, weights: Floats
@@ -220,13 +230,15 @@ class _Expected:
         piece = {n: np.asarray(rows.numbers[n], dtype=np.float64)[row] for n in (*numbers, name)}
         self.pieces.setdefault(name, []).append({"": flat[row, cell], " ": weight[row, cell], **piece})
 
-    def _fill_block(self, block: BlockTerm, found: Posterior, rows: Rows, weights: Floats) -> None:
-        """Expected moments of numbers that hang together, some of them missing."""
+    def _fill_block(
+        self, block: BlockTerm, hidden: set[str], found: Posterior, rows: Rows, weights: Floats
+    ) -> None:
+        """Expected moments of numbers of which some are missing, or some that they depend on."""
         key, share = self._shares(block.scope, found, rows, weights)
         width = block.logs.shape[1]
         at = np.zeros((len(weights), width))
         np.add.at(at, (np.arange(len(weights)).repeat(key[0].size), key.ravel()), share.ravel())
-        for name in block.names:
+        for name in (n for n in block.names if n in hidden):
             line = self.net.numbers.lines[name]
             places = [block.names.index(n) for n in (*line.numbers, name)]
             self.cells.setdefault(name, []).append(

@@ -218,7 +218,11 @@ class _Batch:
         factors: list[tuple[tuple[str, ...], Floats]] = []
         for name, table in self.net.tables.items():
             if self.relevant[name].any():
-                factors.append(self._gathered((*self.net.graph.parents[name], name), table[None]))
+                scope, shares = self._gathered((*self.net.graph.parents[name], name), table[None])
+                if name not in self.open and not self.there[name].all():
+                    # where it is missing, nothing below it is there: its row sums to 1
+                    shares = np.where(_as_rows(self.there[name], shares.ndim), shares, 1.0)
+                factors.append((scope, shares))
         columns = {name: c for name, c in self.rows.numbers.items() if name in self.net.numbers.densities}
         plain, blocks = self.net.numbers.terms(columns, self.known)
         for scope, logs in [*plain, *((b.scope, b.logs) for b in blocks)]:
@@ -292,7 +296,7 @@ class _Batch:
         return tuple(v for v in self.cliques[i] if v in self.cliques[self.parent[i]])
 
 
-def _as_rows(column: Floats, ndim: int) -> Floats:
+def _as_rows(column: NDArray[Any], ndim: int) -> NDArray[Any]:
     return column.reshape(-1, *[1] * (ndim - 1))
 
 
