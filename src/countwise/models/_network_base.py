@@ -205,6 +205,9 @@ class Networking(Tallying):
         names = [*([own.name] if own is not None else []), *schema, *self._latent()]
         arcs = [*(arcs_of(self.structure) or []), *self._hand_arcs()]
         graph = given_graph(names, arcs)
+        for a in schema.attributes:
+            if _is_empty(a) and (graph.parents[a.name] or graph.children(a.name)):
+                raise TableError(f"{a.name!r} has nothing but missing cells: no arc can lead to it or from it.")
         self.found_, self.cuts_ = None, {}
         self._laws = self._first_laws(graph, schema)
         self._cut(schema, target, table)
@@ -265,7 +268,7 @@ class Networking(Tallying):
     def _search(self, schema: Schema, target: Nominal, table: Table, arcs: Sequence[tuple[str, str]]) -> Found:
         """The structure, from rows with or without gaps."""
         nodes = self._nodes(schema, target)
-        free = [a for a in nodes.values() if isinstance(a, Nominal | Numeric)]
+        free = [a for a in nodes.values() if isinstance(a, Nominal | Numeric) and not _is_empty(a)]
         names = [a.name for a in free]
         self.graph_ = given_graph(list(nodes), arcs)
         parts = self._parts_over(schema, target)
@@ -448,11 +451,13 @@ class Networking(Tallying):
 
     def _net_from(self, densities: Mapping[str, Any], tallies: Mapping[str, Any]) -> Net:
         named = {name for name in self.graph_ if isinstance(tallies[name], Counts)}
+        attributes = {name: tallies[name].axes[-1] if name in named else tallies[name].of for name in self.graph_}
+        some = [name for name in self.graph_ if not _is_empty(attributes[name])]
         return Net(
-            self.graph_,
-            {name: tallies[name].axes[-1] if name in named else tallies[name].of for name in self.graph_},
-            {name: self._table_of(name, tallies[name], densities[name]) for name in self.graph_ if name in named},
-            {name: densities[name] for name in self.graph_ if name not in named},
+            self.graph_ if len(some) == len(self.graph_) else self.graph_.within(some),
+            {name: attributes[name] for name in some},
+            {name: self._table_of(name, tallies[name], densities[name]) for name in some if name in named},
+            {name: densities[name] for name in some if name not in named},
         )
 
     def _table_of(self, name: str, tally: Counts, density: Any) -> NDArray[np.float64]:
@@ -550,6 +555,11 @@ class Networking(Tallying):
         }
 
 
+def _is_empty(a: Attribute) -> bool:
+    """Whether nothing but missing cells was met of a node: it then has no say."""
+    return isinstance(a, Nominal) and not a.values
+
+
 def _has_gaps(table: Table, parts: Sequence[Part]) -> bool:
     """Whether a cell that EM would fill is missing: of a name, or of a number that numbers depend on."""
     linked = {n.name for part in parts for n in part.rule.numbers}
@@ -557,7 +567,7 @@ def _has_gaps(table: Table, parts: Sequence[Part]) -> bool:
     for part in parts:
         column = table[part.key]
         if isinstance(part.of, Nominal):
-            if len(column) and int(column.max()) >= part.of.missing:
+            if part.of.values and len(column) and int(column.max()) >= part.of.missing:
                 return True
         elif part.key in linked and np.isnan(np.asarray(column, dtype=np.float64)).any():
             return True

@@ -382,8 +382,10 @@ class BeliefNetwork(NetworkAnswers, Extending):
 
     def to_networkx(self) -> Any:
         """The network as a networkx graph: a node each, with its values and table, and an arc each."""
-        import networkx  # type: ignore[import-untyped]
-
+        try:
+            import networkx
+        except ImportError:
+            raise OptionError("networkx is not installed.", hint="pip install networkx.") from None
         self._check_fitted()
         graph = networkx.DiGraph()
         for node in self.graph_:

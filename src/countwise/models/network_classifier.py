@@ -117,7 +117,7 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
     def _compare(self, schema: Schema, target: Nominal, table: Table) -> None:
         """What each two attributes tell of each other within the classes."""
         nodes = self._nodes(schema, target)
-        free = [a for a in nodes.values() if isinstance(a, Nominal | Numeric)]
+        free = [a for a in nodes.values() if isinstance(a, Numeric) or (isinstance(a, Nominal) and a.values)]
         names = [a.name for a in free if a.name != target.name]
         self._pairs_told: list[tuple[str, str, float]] = []
         if len(names) * (len(names) - 1) // 2 > _MOST_PAIRS:

@@ -230,9 +230,7 @@ class _Expected:
         piece = {n: np.asarray(rows.numbers[n], dtype=np.float64)[row] for n in (*numbers, name)}
         self.pieces.setdefault(name, []).append({"": flat[row, cell], " ": weight[row, cell], **piece})
 
-    def _fill_block(
-        self, block: BlockTerm, hidden: set[str], found: Posterior, rows: Rows, weights: Floats
-    ) -> None:
+    def _fill_block(self, block: BlockTerm, hidden: set[str], found: Posterior, rows: Rows, weights: Floats) -> None:
         """Expected moments of numbers of which some are missing, or some that they depend on."""
         key, share = self._shares(block.scope, found, rows, weights)
         width = block.logs.shape[1]

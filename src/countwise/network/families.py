@@ -109,7 +109,8 @@ class FamilyRule:
         """The density over combinations of the nominal parents' values."""
         if self.law is not None:
             return tally.settle()
-        counts = tally.table.reshape(-1, tally.table.shape[-1])
+        cells = tally.table
+        counts = cells.reshape(int(np.prod(cells.shape[:-1], dtype=np.int64)), cells.shape[-1])
         return CategoricalDensity(tally.axes[-1], counts, table_smoothing(self.smoothing, len(counts)))
 
 
