@@ -215,7 +215,8 @@ class _Page:
         self.top = _EDGE + 24 * len(self.head) + 18 * len(self.words) + (8 if self.head or self.words else 0)
         self.left = (self.width - self.layout.width) / 2
         self.height = self.top + self.layout.height + _EDGE
-        self.title = title or f"A network of {len(nodes)} nodes and {len(graph.arcs)} arcs"
+        counts = [f"{n} {word}{'s' * (n != 1)}" for n, word in ((len(nodes), "node"), (len(graph.arcs), "arc"))]
+        self.title = title or f"A network of {' and '.join(counts)}"
 
     def _node_width(self) -> float:
         """One width for all nodes, so that their bars can be compared."""
