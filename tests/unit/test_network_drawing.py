@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from itertools import pairwise
+from itertools import pairwise, permutations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from countwise.network.graph import Graph
 from countwise.network.net import Net
 from countwise.plots.layers import Rows, crossings, layers_of, ordered
 from countwise.plots.network import graph_svg, network_svg
+from countwise.plots.places import layout
 from countwise.plots.style import text_width
 from countwise.table import Table
 
@@ -193,6 +194,12 @@ def test_the_same_network_gives_the_same_picture():
     assert network_svg(network(graph)) == network_svg(network(Graph(dict(graph.parents))))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_dense_graphs_are_drawn_too(seed):
+    graph = random_graph(24, 90, seed)
+    check(parsed(graph_svg(graph)), graph)
+
+
 @pytest.mark.parametrize("parents", [{}, {"x": ()}, {"x": (), "y": ()}, {"a": (), "b": ("a",), "c": (), "d": ("c",)}])
 def test_few_nodes_and_parts_without_arcs_between_them_are_drawn(parents):
     graph = Graph(parents)
@@ -242,6 +249,43 @@ def test_crossings_are_counted_and_saved_where_none_is_needed():
         order = rng.permutation(np.arange(1, 25))
         tree = Graph({"0": (), **{str(i): (str((i - 1) // 3),) for i in order}})
         assert crossings(ordered(tree, layers_of(tree))) == 0
+
+
+def test_crossings_are_near_the_least_of_all_orders():
+    ours = fewest = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        below = {f"b{j}": tuple(f"a{i}" for i in np.flatnonzero(rng.random(4) < 0.6)) for j in range(4)}
+        graph = Graph({**{f"a{i}": () for i in range(4)}, **below})
+        layer = {name: int(name[0] == "b") for name in graph}
+        ours += crossings(ordered(graph, layer))
+        rows = Rows(layer, graph.arcs)
+        every = []
+        for upper, lower in product(permutations(rows.rows[0]), permutations(rows.rows[1])):
+            rows.rows = [list(upper), list(lower)]
+            every.append(crossings(rows))
+        fewest += min(every)
+    assert fewest <= ours <= 1.1 * fewest
+
+
+def test_crossings_of_larger_graphs_do_not_become_more():
+    found = [crossings(ordered(g, layers_of(g))) for g in (random_graph(20, 30, seed) for seed in range(20))]
+    assert sum(found) <= 220  # 1 616 in the order in which the nodes are given
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_long_arc_bends_only_where_it_crosses_another_long_one(seed):
+    graph = random_graph(24, 60, seed)
+    found = layout(graph, {name: (60.0, 20.0 + len(name)) for name in graph})
+    pieces = [pair for runs in found.routes.values() for pair in pairwise(runs[1:-1])]
+    bends = 0
+    for one, two in pieces:
+        between = [(a, b) for a, b in pieces if a[1] == one[1] and (a, b) != (one, two)]
+        if abs(one[0] - two[0]) > 1e-6:
+            bends += 1
+            assert any((a[0] - one[0]) * (b[0] - two[0]) < 0 for a, b in between)
+    assert len(pieces) > 10
+    assert bends < len(pieces) / 2
 
 
 # -- what nodes show --------------------------------------------------------------------

@@ -12,7 +12,7 @@ from countwise.network.graph import Graph
 __all__ = ["Item", "Rows", "crossings", "layers_of", "ordered"]
 
 _SWEEPS = 24
-_PATIENCE = 6  # sweeps without fewer crossings before it is left at that
+_PATIENCE = 10  # sweeps without fewer crossings before it is left at that
 
 
 class Item(NamedTuple):
@@ -133,8 +133,9 @@ def ordered(graph: Graph, layer: Mapping[str, int]) -> Rows:
         rows.rows = [list(row) for row in start]
         waited = 0
         for turn in range(_SWEEPS):
-            _sweep(rows, down=turn % 2 == 0, mean=turn % 4 >= 2)
-            _exchange(rows)
+            _sweep(rows, down=turn % 2 == 0, mean=turn % 8 >= 4, turned=turn % 4 >= 2)
+            while _exchange(rows):
+                pass
             count = crossings(rows)
             waited += 1
             if count < fewest:
@@ -161,8 +162,11 @@ def _by_depth(rows: Rows) -> list[list[Item]]:
     return found
 
 
-def _sweep(rows: Rows, *, down: bool, mean: bool) -> None:
-    """Order each layer by where the neighbors in the one before stand; who has none stays in place."""
+def _sweep(rows: Rows, *, down: bool, mean: bool, turned: bool) -> None:
+    """Order each layer by where the neighbors in the one before stand; who has none stays in place.
+
+    By the median or the mean; at a tie as they stand, or the other way round to come out of a dead end.
+    """
     near = rows.above if down else rows.below
     every = range(1, len(rows.rows)) if down else range(len(rows.rows) - 2, -1, -1)
     for k in every:
@@ -173,12 +177,13 @@ def _sweep(rows: Rows, *, down: bool, mean: bool) -> None:
             if ends:
                 middle = (ends[(len(ends) - 1) // 2] + ends[len(ends) // 2]) / 2
                 key[item] = sum(ends) / len(ends) if mean else middle
-        moving = iter(sorted(key, key=lambda item: key[item]))
+        moving = iter(sorted(reversed(key) if turned else key, key=lambda item: key[item]))
         rows.rows[k] = [next(moving) if item in key else item for item in rows.rows[k]]
 
 
-def _exchange(rows: Rows) -> None:
-    """Exchange neighbors as long as that saves crossings."""
+def _exchange(rows: Rows) -> bool:
+    """Exchange neighbors as long as that saves crossings, layer after layer; whether it did."""
+    changed = False
     for k, row in enumerate(rows.rows):
         places = [{item: i for i, item in enumerate(rows.rows[j])} for j in (k - 1, k + 1) if 0 <= j < len(rows.rows)]
         sides = [near for j, near in ((k - 1, rows.above), (k + 1, rows.below)) if 0 <= j < len(rows.rows)]
@@ -195,7 +200,8 @@ def _exchange(rows: Rows) -> None:
                 then = sum(_crossed(b, a) for a, b in zip(one, two, strict=True))
                 if then < now:
                     row[i], row[i + 1] = row[i + 1], row[i]
-                    better = True
+                    better = changed = True
+    return changed
 
 
 def _crossed(left: Sequence[int], right: Sequence[int]) -> int:
