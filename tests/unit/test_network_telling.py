@@ -14,6 +14,7 @@ from countwise import Nominal, Numeric
 from countwise.conditionals import Gaussian
 from countwise.errors import CountwiseError
 from countwise.network.away import explaining_away
+from countwise.network.given import joined_parents
 from countwise.network.graph import Graph
 from countwise.network.net import Net
 from countwise.network.telling import elimination_told
@@ -237,6 +238,27 @@ def test_a_number_whose_parent_is_known_says_nothing_of_others():
     assert told.posterior == pytest.approx({"yes": 0.4, "no": 0.6})
     assert "Knowing x changes nothing: it is d-separated given what else is known." in told.sections[0].lines
     assert told.sections[0].lines[-1].endswith("of other: P(side = right), p(x = 4.5 | side = right).")
+
+
+def test_a_number_with_two_parents_of_which_one_is_known_speaks_of_the_other():
+    side, hand = (Nominal(name, ("left", "right")) for name in ("side", "hand"))
+    both = joined_parents([side, hand])
+    codes = np.array([0, 1, 2, 3] * 3, dtype=np.uint8)
+    law = Gaussian()
+    density = law.settle(
+        law.blank(both, Numeric("x")).fill(Table({both.name: codes, "x": np.arange(12.0) ** 1.5}, 12))
+    )
+    net = Net(
+        Graph({"side": (), "hand": (), "x": ("side", "hand")}),
+        {"side": side, "hand": hand, "x": Numeric("x")},
+        {"side": np.array([0.3, 0.7]), "hand": np.array([0.6, 0.4])},
+        {"x": density},
+    )
+    known = {"x": 12.0, "hand": "right"}
+    told = elimination_told(net, "side", known)
+    np.testing.assert_allclose(list(told.posterior.values()), net.query("side", known), rtol=1e-12)
+    assert told.sections[-1].title == "What is left: P(side) · p(x = 12 | side, hand = right)"
+    assert told.sections[-1].table.n_rows == 2
 
 
 def wide_net(parents: int, size: int) -> Net:

@@ -12,7 +12,7 @@ import numpy as np
 from countwise.network.graph import Graph
 from countwise.plots.layers import Item, Rows, layers_of, ordered
 
-__all__ = ["HEAD", "Layout", "Run", "layout"]
+__all__ = ["HEAD", "Layout", "Run", "across", "layout"]
 
 HEAD = 9.0  # how long the head of an arrow is
 _BESIDE = 26.0  # between two nodes
@@ -108,7 +108,7 @@ def _part(graph: Graph, sizes: Mapping[str, tuple[float, float]]) -> Layout:
     layer = layers_of(graph)
     rows = ordered(graph, layer)
     widths = {item: sizes[item.parent][0] if item.is_node else 0.0 for row in rows.rows for item in row}
-    middle = _across(rows, widths)
+    middle = across(rows, widths)
     left = min(middle[item] - widths[item] / 2 for item in middle)
     middle = {item: x - left for item, x in middle.items()}
     tops, ends = _down(rows, middle, {node: sizes[node][1] for node in graph})
@@ -122,11 +122,18 @@ def _part(graph: Graph, sizes: Mapping[str, tuple[float, float]]) -> Layout:
 # -- across ---------------------------------------------------------------------------
 
 
-def _across(rows: Rows, widths: Mapping[Item, float]) -> dict[Item, float]:
+def across(rows: Rows, widths: Mapping[Item, float]) -> dict[Item, float]:
     """The middle of each item: neighbors apart, arcs short, parents over the middle of their children and under.
 
     A long arc is straight all along unless it crosses another long one. The rest is a linear program, since sums of
     distances keep straight what can be straight.
+
+    Parameters
+    ----------
+    rows : Rows
+        The layers, in their order.
+    widths : mapping of Item to float
+        How wide each is.
     """
     block = _blocks(rows)
     terms: list[tuple[float, dict[int, float]]] = []  # weights of |sum of coefficients times places|
