@@ -337,6 +337,7 @@ def test_a_telling_is_text_page_formula_frame_and_plain_data():
     page, formula = told._repr_html_(), told.latex()
     assert "<td>&lt;</td>" in page
     assert "a<b" not in page
+    assert page.startswith("<style>")  # as the working of any other answer
     assert r"P(c\&d \textbar{} a\textless{}b)" in formula
     assert formula.count(r"\begin{array}") == formula.count(r"\end{array}") == 4
     frame = told.sections[-1].table.to_frame()
