@@ -11,9 +11,9 @@ from countwise.working.steps import Step
 from countwise.working.text import columns, factor_text, folded, left_out_lines
 from countwise.working.working import Working
 
-__all__ = ["render"]
+__all__ = ["STYLE", "render"]
 
-_STYLE = """<style>
+STYLE = """<style>
 .cw-working{font:14px/1.45 system-ui,sans-serif;color:#1b1b1b;background:#fff;overflow-x:auto;padding:.6em}
 .cw-working table{border-collapse:collapse;margin:.3em 0;font:inherit}
 .cw-working th,.cw-working td{padding:.2em .6em;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap}
@@ -61,7 +61,7 @@ def render(working: Working) -> str:
     head = "".join(f"<th{_won(c, working)}>{escape(f'{working.target} = {working.classes[c]}')}</th>" for c in shown)
     titles = f"<tr><th></th><th>{escape(against)}</th>{head}</tr>"
     table = f"<table><thead>{titles}</thead><tbody>{''.join(rows)}</tbody></table>"
-    return f'{_STYLE}<div class="cw-working">{_verdict(working)}{table}{_beside(working)}</div>'
+    return f'{STYLE}<div class="cw-working">{_verdict(working)}{table}{_beside(working)}</div>'
 
 
 def _won(c: int, working: Working) -> str:

@@ -13,6 +13,7 @@ __all__ = ["render", "section_latex"]
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 
 

@@ -96,9 +96,12 @@ class Account:
 
     def html(self) -> str:
         """For a page or a notebook."""
+        from countwise.working.html import STYLE
+
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         parts = "".join(section.html() for section in self.sections)
-        return f"<div><p><b>{escape(self.answer)}</b></p>{parts}{f'<ul>{notes}</ul>' if notes else ''}</div>"
+        body = f"<p><b>{escape(self.answer)}</b></p>{parts}{f'<ul>{notes}</ul>' if notes else ''}"
+        return f'{STYLE}<div class="cw-working">{body}</div>'
 
     def _repr_html_(self) -> str:
         return self.html()
