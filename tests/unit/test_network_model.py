@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import countwise
-from countwise import BayesNetwork, Dirichlet, MEstimate, Ranges, samples
+from countwise import BayesNetwork, Dirichlet, MEstimate, Ranges
 from countwise.errors import CountwiseError, OptionError, ReadError, TableError, UnseenValueError
 
 ASIA = Path(__file__).parent / "data" / "asia.bif"
@@ -74,11 +74,14 @@ def test_twenty_queries_of_asia_are_those_of_the_joint(asia):
     while asked < 20:
         names = rng.permutation(ORDER)
         given = {n: str(rng.choice(["yes", "no"])) for n in names[1 : 1 + rng.integers(1, 4)]}
-        try:
-            answer = asia.query(names[0], given)
-        except OptionError as error:
-            assert "probability 0" in str(error)
+        p_given = sum(
+            p for cell, p in joint[1].items() if all(cell[joint[0].index(n)] == v for n, v in given.items())
+        )
+        if p_given == 0:
+            with pytest.raises(OptionError, match="probability 0"):
+                asia.query(names[0], given)
             continue
+        answer = asia.query(names[0], given)
         asked += 1
         assert answer == pytest.approx(asked_of(joint, names[0], given), abs=1e-12)
         assert asia.marginals(given)[names[0]] == pytest.approx(dict(answer), abs=1e-12)
@@ -127,6 +130,11 @@ def test_joint_queries_and_soft_evidence(asia):
     assert sum(both.values()) == pytest.approx(1.0)
     alone = asia.query("lung", {"dysp": "yes"})
     assert both["yes", "yes"] + both["yes", "no"] == pytest.approx(alone["yes"], abs=1e-14)
+    for node in ORDER:  # with children or without: the weights count once
+        given = {node: {"yes": 0.7, "no": 0.3}, "dysp": "yes"} if node != "dysp" else {node: {"yes": 2, "no": 1}}
+        for asked, answer in asia.marginals(given).items():
+            if asked != "dysp" or node == "dysp":
+                assert asia.query(asked, given) == pytest.approx(dict(answer), abs=1e-12)
     soft = asia.query("lung", {"xray": {"yes": 3, "no": 1}})
     yes, no = asia.query("lung", {"xray": "yes"}), asia.query("lung", {"xray": "no"})
     p = asia.query("xray")
@@ -495,7 +503,7 @@ def test_files_that_are_not_there_or_not_sound_are_told(tmp_path):
 def test_a_family_beyond_its_budget_is_refused_by_name():
     rng = np.random.default_rng(0)
     frame = {f"a{j}": [f"v{v}" for v in rng.integers(0, 150, 400)] for j in range(4)}
-    with pytest.raises(TableError, match="'a3'.*cells|cells"):
+    with pytest.raises(TableError, match="of counts of 'a0'"):
         BayesNetwork({"a3": ["a0", "a1", "a2"]}).fit(frame)
 
 

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
-from countwise.conditionals import Categorical, Gaussian, Poisson, Ranges, conditional_from, default_for
+from countwise.conditionals import (
+    Categorical,
+    Gaussian,
+    Poisson,
+    Ranges,
+    conditional_from,
+    default_for,
+    with_defaults,
+)
 from countwise.cuts import labels
 from countwise.errors import OptionError, TableError, check_number, check_settings, did_you_mean, listed, warn
 from countwise.frames import Frame
@@ -18,7 +26,7 @@ from countwise.learning import Tallying, blanks
 from countwise.network.choosing import STRUCTURES, Search, arcs_of, given_graph
 from countwise.network.completing import completed
 from countwise.network.em import Learned, em
-from countwise.network.families import FamilyRule, FamilyTally, table_smoothing
+from countwise.network.families import Dirichlet, FamilyRule, FamilyTally, table_smoothing
 from countwise.network.graph import Graph
 from countwise.network.mixed import MixedFamilies, allowed
 from countwise.network.net import Net
@@ -231,7 +239,9 @@ class Networking(Tallying):
                 law = default_for(a)
             if learned and isinstance(a, Numeric) and self.criterion in ("bdeu", "k2"):
                 law = law if isinstance(law, Ranges) else self._cutting()
-            laws[a.name] = law
+            # imagined rows for a whole table say nothing of words and counts: they have Laplace's
+            plain = self.smoothing if not (self.smoothing == "bdeu" or isinstance(self.smoothing, Dirichlet)) else 1.0
+            laws[a.name] = with_defaults(law, plain, "ignore")
         while True:  # a number that is cut may itself depend on a number
             cut = [
                 parent
@@ -440,14 +450,16 @@ class Networking(Tallying):
     # -- what follows -------------------------------------------------------------------------
 
     def _net_of(self, parts: Sequence[Part], tallies: Mapping[str, Any]) -> Net:
-        """The network that tallies give."""
-        return self._net_from(self._densities_of(parts, tallies), tallies)
+        """The network that tallies give, steady from step to step of EM."""
+        return self._net_from(self._densities_of(parts, tallies, steady=True), tallies)
 
-    def _densities_of(self, parts: Sequence[Part], tallies: Mapping[str, Any]) -> dict[str, Any]:
+    def _densities_of(
+        self, parts: Sequence[Part], tallies: Mapping[str, Any], *, steady: bool = False
+    ) -> dict[str, Any]:
         """The law of every node."""
         rules = {part.key: part.rule for part in parts}
         plain = FamilyRule((), (), None, self.smoothing)  # of a class that depends on nothing
-        return {name: rules.get(name, plain).settle(tallies[name]) for name in self.graph_}
+        return {name: rules.get(name, plain).settle(tallies[name], steady=steady) for name in self.graph_}
 
     def _net_from(self, densities: Mapping[str, Any], tallies: Mapping[str, Any]) -> Net:
         named = {name for name in self.graph_ if isinstance(tallies[name], Counts)}

@@ -32,6 +32,9 @@ class ClassWorking(Explaining):
 
     def _worked(self, table: Table, one: Frame) -> Working:
         working = super()._worked(table, one)
+        own = [step for step in working.steps if step.attribute == self.target_.name]  # type: ignore[attr-defined]
+        if own:  # what the class depends on is known: its own family is the first factor
+            working = replace(working, prior=own[0], steps=tuple(s for s in working.steps if s is not own[0]))
         joint = self._priors(1).copy()  # type: ignore[attr-defined]
         self._add_terms(table, joint, whole=False)  # type: ignore[attr-defined]
         shift = np.zeros(1)
@@ -77,8 +80,9 @@ class ClassWorking(Explaining):
         if not parents:
             step: Step = super()._prior_step()  # type: ignore[misc]
             return step
-        ones = tuple(Factor(0.0, "1", "1") for _ in self.classes_)  # type: ignore[attr-defined]
-        return Step(self.target_.name, "", ones, "known", "prior")  # type: ignore[attr-defined]
+        logs = [float(log) for log in self.log_prior_]  # type: ignore[attr-defined]
+        factors = tuple(Factor(log, probability(log), probability(log)) for log in logs)
+        return Step(self.target_.name, "", factors, "known", "prior")  # type: ignore[attr-defined]
 
     def _steps(self, table: Table, one: Frame) -> tuple[list[Step], list[str]]:
         graph, gone, hidden = self.net_.graph, self._gone(table), self._hidden(table)
@@ -180,12 +184,12 @@ class ClassWorking(Explaining):
         """One factor for all that hangs on what is missing: summed over its values."""
         joint = self._priors(1).copy()  # type: ignore[attr-defined]
         self._add_terms(table, joint, whole=False)  # type: ignore[attr-defined]
-        root = not self.net_.graph.parents[self.target_.name]  # type: ignore[attr-defined]
-        start = self.log_prior_ if root else np.zeros_like(self.log_prior_)  # type: ignore[attr-defined]
+        target = self.target_.name  # type: ignore[attr-defined]
+        first = not self.net_.graph.parents[target] or target in hidden
+        start = self.log_prior_ if first else np.zeros_like(self.log_prior_)  # type: ignore[attr-defined]
         with np.errstate(invalid="ignore"):
             logs = joint[0] - self._common(table) - start - total
         logs = np.where(np.isnan(logs), -np.inf, logs)
-        target = self.target_.name  # type: ignore[attr-defined]
         there = [n for n in self.net_.graph if n in hidden and n not in gone and n != target]
         lost = sorted({v for some in hidden.values() for v in some})
         texts = [probability(float(log)) for log in logs]

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.columns import narrowest
-from countwise.conditionals import MEstimate, smoothing_of
+from countwise.conditionals import Gaussian, MEstimate, smoothing_of
 from countwise.conditionals.categorical import CategoricalDensity
 from countwise.errors import OptionError
 from countwise.network.given import codes_of_parents, joined_parents
-from countwise.network.linear import linear_from
+from countwise.network.linear import linear_from, steady_from
 from countwise.table import Table
 from countwise.tallies import Counts, Progress, Scatter, tally_from
 from countwise.tallies._base import joined
@@ -105,10 +105,10 @@ class FamilyRule:
             return Counts((*self.parents, of))
         return FamilyTally(self.parents, self.numbers, self.law, of)
 
-    def settle(self, tally: Any) -> Any:
-        """The density over combinations of the nominal parents' values."""
+    def settle(self, tally: Any, *, steady: bool = False) -> Any:
+        """The density over combinations of the nominal parents' values; a steady one is for the steps of EM."""
         if self.law is not None:
-            return tally.settle()
+            return tally.settle(steady=steady)
         cells = tally.table
         counts = cells.reshape(int(np.prod(cells.shape[:-1], dtype=np.int64)), cells.shape[-1])
         return CategoricalDensity(tally.axes[-1], counts, table_smoothing(self.smoothing, len(counts)))
@@ -153,8 +153,10 @@ class FamilyTally:
             return Scatter(given, Vector(f"({self.of.name})", (*self.numbers, self.of)))
         return self.law.blank(given, self.of)
 
-    def settle(self) -> Any:
-        """The law of each combination."""
+    def settle(self, *, steady: bool = False) -> Any:
+        """The law of each combination; a steady one is for the steps of EM."""
+        if steady and isinstance(self.law, Gaussian):
+            return steady_from(self.filled, self.law.floor)
         if not self.numbers:
             return self.law.settle(self.filled)
         return linear_from(self.filled, self.law.divisor, self.law.floor)

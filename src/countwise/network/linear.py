@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import warn
-from countwise.tallies import Scatter
+from countwise.tallies import Moments, Scatter
 
-__all__ = ["LinearDensity", "block_log_likelihood", "block_moments", "linear_from"]
+__all__ = ["LinearDensity", "block_log_likelihood", "block_moments", "linear_from", "steady_from"]
 
 Floats = NDArray[np.float64]
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
@@ -120,6 +120,40 @@ def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> Li
     mean = np.where((n > 0)[:, None], mean, center)
     intercept = mean[:, p] - (slope * mean[:, :p]).sum(axis=1)
     return LinearDensity(name, tuple(numbers), intercept, slope, np.sqrt(variance), n, borrowed)
+
+
+def steady_from(tally: Scatter | Moments, floor: float = 1e-9) -> LinearDensity:
+    """Lines as EM takes them from step to step: likeliest, with one imagined row of all combinations' spread in each.
+
+    That changes nothing where there is one combination, and keeps a combination of hardly any rows from jumping
+    between a line of its own and that of all.
+
+    Parameters
+    ----------
+    tally : Scatter or Moments
+        Of (parents, child), or of the child alone.
+    floor : float
+        The least variance, as a share of that of the whole column.
+    """
+    if isinstance(tally, Moments):
+        name, numbers = tally.of.name, ()
+        n, flat, m2 = tally.triple
+        mean, scatter = flat[:, None], m2[:, None, None]
+    else:
+        *above, name = tally.of.names
+        numbers, cells = tuple(above), tally.complete
+        n, mean, scatter = cells.n, cells.mean, cells.scattered()
+    p, total = len(numbers), max(float(n.sum()), 1e-300)
+    center = (n @ mean) / total
+    mean = np.where((n > 0)[:, None], mean, center)
+    pooled = scatter.sum(axis=0)
+    overall = (float(pooled[p, p]) + float(n @ (mean[:, p] - center[p]) ** 2)) / total
+    shared = scatter + pooled / total
+    slope = np.array([_line(one, p) for one in shared]).reshape(len(n), p)
+    left = np.array([_left(one, b, p) for one, b in zip(shared, slope, strict=True)])
+    variance = np.maximum(left / (n + 1.0), floor * overall)
+    intercept = mean[:, p] - (slope * mean[:, :p]).sum(axis=1)
+    return LinearDensity(name, numbers, intercept, slope, np.sqrt(variance), n, np.zeros(len(n), dtype=bool))
 
 
 def _line(scatter: Floats, p: int) -> Floats:

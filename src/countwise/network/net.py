@@ -108,9 +108,12 @@ class Net:
 
     def factors(self, codes: Mapping[str, Any], numbers: Mapping[str, float], among: Iterable[str]) -> list[Factor]:
         """The tables of some nodes with what is known put in; numbers that are not known have no say."""
+        hard = {name: code for name, code in codes.items() if np.ndim(code) == 0}
         named = [name for name in among if name in self.tables]
-        found = [Factor((*self.graph.parents[name], name), self.tables[name]).given(codes) for name in named]
-        return found + [factor.given(codes) for factor, _ in self.number_factors(numbers)]
+        found = [Factor((*self.graph.parents[name], name), self.tables[name]) for name in named]
+        found += [factor for factor, _ in self.number_factors(numbers)]
+        soft = [Factor((name,), weights) for name, weights in codes.items() if name not in hard]
+        return [factor.given(hard) for factor in found] + soft
 
     def number_factors(self, numbers: Mapping[str, float]) -> list[tuple[Factor, float]]:
         """How likely numbers are for each combination of the names above them, with the log of the scale."""
