@@ -136,7 +136,8 @@ def steady_from(tally: Scatter | Moments, floor: float = 1e-9) -> LinearDensity:
         The least variance, as a share of that of the whole column.
     """
     if isinstance(tally, Moments):
-        name, numbers = tally.of.name, ()
+        name = tally.of.name
+        numbers: tuple[str, ...] = ()
         n, flat, m2 = tally.triple
         mean, scatter = flat[:, None], m2[:, None, None]
     else:
