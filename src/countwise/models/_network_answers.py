@@ -13,6 +13,7 @@ from countwise.attributes import Nominal
 from countwise.errors import OptionError, check_number, listed
 from countwise.measures import chi_square
 from countwise.network.answer import Answer
+from countwise.network.away import explaining_away
 from countwise.network.drawing_rows import drawn_rows
 from countwise.network.elimination import refuse_wide
 from countwise.network.net import Net
@@ -21,7 +22,7 @@ from countwise.network.sensitivity import sensitivities
 from countwise.parts import derive
 from countwise.table import Table
 from countwise.tallies import Counts
-from countwise.working import Grid
+from countwise.working import Account, Grid
 from countwise.working.numbers import number
 
 __all__ = ["NetworkAnswers"]
@@ -219,6 +220,25 @@ class NetworkAnswers:
                 "taken": ["yes" if t else "no" for *_, t in rows],
             }
         )
+
+    def explaining_away(
+        self, cause: str | Mapping[str, Any], effect: Mapping[str, Any], other: str | Mapping[str, Any]
+    ) -> Account:
+        """Whether one cause explains an effect away, so that another becomes less probable.
+
+        Parameters
+        ----------
+        cause, other : str or mapping of str to value
+            Two nodes, each with its value, as ``{"rain": "yes"}``; for a name alone it is the value for which the
+            effect speaks most.
+        effect : mapping of str to value
+            What is seen.
+
+        Returns
+        -------
+        Account
+        """
+        return explaining_away(self._net(), cause, self._known(effect), other)
 
     def sensitivity(self, asked: str, value: Any, given: Mapping[str, Any] | None = None) -> Grid:
         """How P(asked = value | given) moves with each entry of each table, the largest first.

@@ -20,10 +20,12 @@ from countwise.network.bif import read_bif, write_bif
 from countwise.network.choosing import given_graph
 from countwise.network.hand import table_of, values_in
 from countwise.network.net import Net
+from countwise.network.telling import elimination_told
 from countwise.outputs import dense, library_of
 from countwise.parts import numbers_and_names
 from countwise.plainfile import write_whole
 from countwise.schema import Schema
+from countwise.working import Account
 
 __all__ = ["BeliefNetwork"]
 
@@ -334,6 +336,35 @@ class BeliefNetwork(NetworkAnswers, Extending):
         self
         """
         return super().forget(X, None, sample_weight)
+
+    def explain(self, asked: str | Sequence[str], given: Mapping[str, Any] | None = None) -> Account:
+        """P(asked | given) worked out by variable elimination, as a lecture would: factors, products, sums.
+
+        Parameters
+        ----------
+        asked : str or sequence of str
+            A node of names, or several.
+        given : mapping of str to value, optional
+            What is known.
+
+        Returns
+        -------
+        Account
+            As text, HTML or LaTeX.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().arc("rain", "wet").node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        >>> print(net.explain("rain", {"wet": "yes"}).sections[-1])
+        What is left: P(rain) · P(wet = yes | rain)
+          rain  P(rain)  P(wet = yes | rain)  product  P(rain | wet = yes)
+          no    0.8      0.1                  0.08     0.333333
+          yes   0.2      0.8                  0.16     0.666667
+          The sum of the products is 0.24 = P(wet = yes); each is divided by it.
+        """
+        return elimination_told(self._net(), asked, self._known(given))
 
     # -- files ---------------------------------------------------------------------------------
 
