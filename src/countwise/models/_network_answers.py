@@ -102,7 +102,7 @@ class NetworkAnswers:
             raise OptionError("Nothing was asked.", hint="name a node, or several.")
         if method not in METHODS:
             raise OptionError(f"method={method!r} is unknown.", hint=f"give one of {listed(METHODS)}.")
-        told = _told(names, known)
+        told = _told(names, {name: value for name, value in (given or {}).items() if name in known})
         numbers = [name for name in names if name not in net.tables]
         if numbers:
             if len(names) > 1 or method != "exact":
