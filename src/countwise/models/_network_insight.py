@@ -11,6 +11,7 @@ import numpy as np
 from countwise.errors import OptionError
 from countwise.measures import chi_square
 from countwise.network.away import explaining_away
+from countwise.network.linear import LinearDensity
 from countwise.network.net import Net
 from countwise.network.sensitivity import sensitivities
 from countwise.table import Table
@@ -131,8 +132,8 @@ class NetworkInsight:
             columns.update({f"{name} = {v}": rows[:, j].tolist() for j, v in enumerate(values)})
             return Grid(columns)
         line = net.numbers.lines.get(name)
-        if line is not None and line.numbers:
-            columns["intercept"] = line.intercept.tolist()
+        if isinstance(net.densities[name], LinearDensity) and line is not None:
+            columns["intercept" if line.numbers else "mean"] = line.intercept.tolist()
             columns.update({f"× {x}": line.slope[:, j].tolist() for j, x in enumerate(line.numbers)})
             return Grid({**columns, "deviation": line.sd.tolist(), "n": line.n.tolist()})
         shown = net.densities[name].rows(range(len(cases)))
