@@ -41,6 +41,7 @@ __all__ = [
     "class_scatter",
     "count_codes",
     "count_entries",
+    "count_families",
     "count_matrix",
     "count_right",
     "csr_add",
@@ -134,6 +135,7 @@ class_moments = _chosen.class_moments
 class_scatter = _chosen.class_scatter
 count_codes = _chosen.count_codes
 count_entries = _chosen.count_entries
+count_families = _chosen.count_families
 count_matrix = _chosen.count_matrix
 count_right = _chosen.count_right
 csr_add = _chosen.csr_add

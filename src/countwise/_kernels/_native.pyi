@@ -54,6 +54,9 @@ from countwise._kernels.reference import (
     count_entries as count_entries,
 )
 from countwise._kernels.reference import (
+    count_families as count_families,
+)
+from countwise._kernels.reference import (
     count_matrix as count_matrix,
 )
 from countwise._kernels.reference import (

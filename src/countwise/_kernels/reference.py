@@ -77,6 +77,9 @@ from countwise._kernels.reference_cuts import (
 from countwise._kernels.reference_cuts import (
     merge_sets as merge_sets,
 )
+from countwise._kernels.reference_families import (
+    count_families as count_families,
+)
 from countwise._kernels.reference_gauss import (
     gauss_expand as gauss_expand,
 )
