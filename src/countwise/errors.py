@@ -23,9 +23,12 @@ Each message says what is wrong and where; `hint` says what would be right.
 from __future__ import annotations
 
 import difflib
+import math
 import sys
 import warnings
 from collections.abc import Iterable
+from numbers import Real
+from typing import Any
 
 __all__ = [
     "AdaptationFailed",
@@ -41,6 +44,7 @@ __all__ = [
     "TableError",
     "TooFewRows",
     "UnseenValueError",
+    "check_number",
     "check_settings",
     "did_you_mean",
     "listed",
@@ -185,3 +189,26 @@ def check_settings(owner: object, **known: tuple[object, ...]) -> None:
         if not any(value is word or (isinstance(value, str) and value == word) for word in words):
             near = did_you_mean(value.lower(), words) if isinstance(value, str) else None
             raise OptionError(f"{name}={value!r} is unknown.", hint=near or f"give one of {listed(words)}.")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    least: float,
+    *,
+    most: float = math.inf,
+    none: bool = False,
+    whole: bool = False,
+    above: bool = False,
+) -> None:
+    """Refuse a setting that is no number, or lies outside its limits."""
+    if value is None and none:
+        return
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    good = number and (value > least if above else value >= least) and value <= most
+    if good and whole:
+        good = float(value).is_integer()
+    if not good:
+        kind = "a whole number" if whole else "a number"
+        end = f" and at most {most:g}" if most < math.inf else ""
+        raise OptionError(f"{name}={value!r} must be {kind} {'above' if above else 'of at least'} {least:g}{end}.")

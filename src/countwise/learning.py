@@ -31,7 +31,7 @@ from countwise.sources import Memory, open_rows
 from countwise.tallies import Counts, Progress, Rows, Scatter, Values, fill_all, tally_from
 from countwise.vectors import Vector
 
-__all__ = ["Tallying"]
+__all__ = ["Tallying", "blanks"]
 
 
 class Tallying(Fitting):
@@ -136,17 +136,17 @@ class Tallying(Fitting):
         frame = self.schema_.match(rows.frame)
         table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
         parts = self._parts(self.schema_, self.target_.name)
-        filled = fill_all(_blanks(parts, self.target_), checked(table, parts))
+        filled = fill_all(blanks(parts, self.target_), checked(table, parts))
         self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
         self.n_rows_ -= rows.frame.n_rows
 
     def _drop_what_is_gone(self) -> None:
         """Values, words and classes that only forgotten rows had leave their domains, as if never met."""
-        left: dict[str, Any] = {self.target_.name: self.target_.without(self.tallies_[self.target_.name].table)}
+        left: dict[str, Any] = {self.target_.name: self.target_.without(self.tallies_[self.target_.name].of_last)}
         for part in self._parts(self.schema_, self.target_.name):
             tally = self.tallies_[part.key]
             if part.how == "same" and isinstance(part.of, Nominal):
-                left[part.key] = part.of.without(tally.table.sum(axis=0))
+                left[part.key] = part.of.without(tally.of_last)
             elif part.how == "same" and isinstance(part.of, Text):
                 left[part.key] = part.of.without(tally.filled[1].sum(axis=0))
             elif isinstance(part.of, Vector):
@@ -232,7 +232,7 @@ class Tallying(Fitting):
         target = self._learn_target(rows, first)
         parts = self._parts(schema, target.name)
         source = replace(rows, frame=frame)
-        requests = _blanks(parts, target)
+        requests = blanks(parts, target)
         filled = source.gather(schema, target, requests, lambda table: checked(table, parts), self._progress())
         if first:
             vars(self).update(self._names(rows.frame))
@@ -255,7 +255,7 @@ class Tallying(Fitting):
         if not unknown:
             return
         self.schema_ = Schema(unknown.get(a.name, a) for a in self.schema_.attributes)
-        fresh = _blanks(self._parts(self.schema_, self.target_.name), self.target_)
+        fresh = blanks(self._parts(self.schema_, self.target_.name), self.target_)
         kept = {name: self.tallies_.get(name) for name in fresh}
         for name, blank in fresh.items():
             if isinstance(blank, Scatter | Rows):  # the cells of what was not known are missing in it
@@ -330,8 +330,7 @@ class Tallying(Fitting):
         attributes: dict[str, Any] = {a.name: a for a in self.schema_.attributes}
         attributes[self.target_.name] = self.target_
         for part in self._parts(self.schema_, self.target_.name):
-            if isinstance(part.of, Block) or part.key not in attributes:
-                attributes[part.key] = part.of
+            attributes[part.key] = part.of
         self.tallies_ = {name: tally_from(data, attributes) for name, data in state["tallies"].items()}
         self._settle()
 
@@ -378,6 +377,6 @@ class Tallying(Fitting):
         super()._check_fitted(answers=answers)
 
 
-def _blanks(parts: list[Part], target: Nominal) -> dict[str, Any]:
+def blanks(parts: list[Part], target: Nominal) -> dict[str, Any]:
     """The requests of a model: the counts of the classes, and the tally of each part."""
     return {target.name: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}

@@ -10,7 +10,7 @@ import numpy as np
 
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.bags import Bag, Block
-from countwise.columns import refuse_infinity
+from countwise.columns import narrowest, refuse_infinity
 from countwise.conditionals import Bernoulli, Categorical, Multinomial
 from countwise.errors import TableError
 from countwise.schema import Schema
@@ -32,9 +32,10 @@ class Part:
         Its law.
     columns : tuple of str
         The columns of the table that it is made of.
-    how : {"same", "positive", "block", "missing", "numbers", "cells"}
+    how : {"same", "positive", "block", "missing", "numbers", "cells", "ranges", "latent"}
         As it is; whether a number is above 0; several counts as one block; whether the cell is missing;
-        several columns as a list of numbers, names as 0 and 1; several columns as a matrix, names as codes.
+        several columns as a list of numbers, names as 0 and 1; several columns as a matrix, names as codes; a number
+        by the range that it lies in; never there at all.
     cell : int or None
         For "missing": the code of a missing cell in a column of codes.
     """
@@ -127,6 +128,11 @@ def derive(table: Table, parts: Sequence[Part]) -> Table:
             fresh[part.key] = _block({name: table[name] for name in part.columns}, table.n_rows)
         elif part.how == "numbers":
             fresh[part.key] = _numbers(part.of, table)
+        elif part.how == "ranges":
+            fresh[part.key] = part.rule.codes(table[part.columns[0]])
+        elif part.how == "latent":
+            missing = part.of.missing  # type: ignore[attr-defined]
+            fresh[part.key] = np.full(table.n_rows, missing, dtype=narrowest(missing + 2))
         elif part.how == "cells":
             fresh[part.key] = cells_of(part.of.attributes, [table[name] for name in part.columns])  # type: ignore[attr-defined]
     return Table({**table.columns, **fresh}, table.n_rows, table.weights) if fresh else table

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.cells import row_of
-from countwise.models._tree_base import TreeModel, check_number
+from countwise.errors import check_number
+from countwise.models._tree_base import TreeModel
 from countwise.models._tree_working import Telling
 from countwise.trees.criteria import Criterion
 from countwise.trees.drawing import drawn

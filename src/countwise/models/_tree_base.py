@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from countwise import _kernels, progress
 from countwise.attributes import Numeric
 from countwise.columns import refuse_infinity
-from countwise.errors import CountwiseError, OptionError, check_settings
+from countwise.errors import CountwiseError, OptionError, check_number, check_settings
 from countwise.fitting import Fitting
 from countwise.frames import Frame
 from countwise.models._tree_passes import FilePasses, is_file
@@ -27,7 +27,7 @@ from countwise.trees.paths import Landing, land
 from countwise.trees.ranges import RULES
 from countwise.trees.tree import Tree
 
-__all__ = ["BLOCK", "TreeModel", "check_number"]
+__all__ = ["BLOCK", "TreeModel"]
 
 BLOCK = 1 << 15  # rows asked at a time
 _WORDS = {"entropy": "gain", "log_loss": "gain", "squared_error": "variance"}
@@ -272,26 +272,3 @@ class TreeModel(Fitting):
         if self.tree_.cells.shape[1] != (3 if self._numbers else len(self.target_.values)):
             raise ValueError("the tree does not fit its target")
         self._derive()
-
-
-def check_number(
-    name: str,
-    value: Any,
-    least: float,
-    *,
-    most: float = np.inf,
-    none: bool = False,
-    whole: bool = False,
-    above: bool = False,
-) -> None:
-    """Refuse a setting that is no number, or lies outside its limits."""
-    if value is None and none:
-        return
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    good = number and (value > least if above else value >= least) and value <= most
-    if good and whole:
-        good = float(value).is_integer()
-    if not good:
-        kind = "a whole number" if whole else "a number"
-        end = f" and at most {most:g}" if most < np.inf else ""
-        raise OptionError(f"{name}={value!r} must be {kind} {'above' if above else 'of at least'} {least:g}{end}.")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from countwise.attributes import Nominal
 from countwise.cells import row_of
 from countwise.conditionals import smoothing_of
-from countwise.errors import OptionError, check_settings
-from countwise.models._tree_base import TreeModel, check_number
+from countwise.errors import OptionError, check_number, check_settings
+from countwise.models._tree_base import TreeModel
 from countwise.models._tree_pruning import between, held_out_weights
 from countwise.models.tree import ClassTree
 from countwise.sources import Memory

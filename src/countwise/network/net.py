@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal
 from countwise.errors import OptionError, did_you_mean, listed
+from countwise.lazy import lazy
 from countwise.network.elimination import Elimination
 from countwise.network.factors import Factor
 from countwise.network.graph import Graph
 from countwise.network.junction import Junction
+from countwise.network.numbers import Numbers
+from countwise.network.sampling import Estimate, gibbs, likelihood_weighting
 
 __all__ = ["Net"]
 
@@ -107,21 +110,27 @@ class Net:
         """The tables of some nodes with what is known put in; numbers that are not known have no say."""
         found = []
         for name in among:
-            above = self.graph.parents[name]
             if name in self.tables:
-                found.append(Factor((*above, name), self.tables[name]).given(codes))
-            elif name in numbers:
-                found.append(self._of_number(name, above, numbers[name]).given(codes))
+                found.append(Factor((*self.graph.parents[name], name), self.tables[name]).given(codes))
+        return found + [factor.given(codes) for factor, _ in self.number_factors(numbers)]
+
+    def number_factors(self, numbers: Mapping[str, float]) -> list[tuple[Factor, float]]:
+        """How likely numbers are for each combination of the names above them, and the log of what was divided out."""
+        columns = {name: np.array([value]) for name, value in numbers.items() if name in self.densities}
+        if not columns:
+            return []
+        plain, blocks = self.numbers.terms(columns)
+        found = []
+        for scope, logs in [*plain, *((block.scope, block.logs) for block in blocks)]:
+            most = float(logs.max())
+            likely = np.exp(logs - most) if np.isfinite(most) else np.zeros_like(logs)
+            found.append((Factor(scope, likely.reshape([self.sizes()[v] for v in scope])), most))
         return found
 
-    def _of_number(self, name: str, above: Sequence[str], value: float) -> Factor:
-        """How likely a number is for each combination of the parents' values, but for the scale."""
-        shape = [self.sizes()[parent] for parent in above]
-        logs = np.zeros((1, int(np.prod(shape, dtype=np.int64))))
-        self.densities[name].add_log_prob(np.array([value]), logs)
-        most = logs.max()
-        likely = np.exp(logs - most) if np.isfinite(most) else np.zeros_like(logs)
-        return Factor(tuple(above), likely.reshape(shape))
+    @lazy
+    def numbers(self) -> Numbers:
+        """The nodes that are numbers."""
+        return Numbers(self.graph, self.sizes(), self.densities)
 
     def query(self, asked: str | Sequence[str], known: Mapping[str, Any] | None = None) -> Floats:
         """P(asked | known), an axis for each node that is asked for.
@@ -153,11 +162,14 @@ class Net:
         return work.result.table / total, work
 
     def marginals(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
-        """P(node | known) of every nominal node, and log P(known) (but for the scale of densities)."""
+        """P(node | known) of every nominal node, and log P(known)."""
         codes, numbers = self.evidence(known or {})
         sizes = self.sizes()
         nominal = [name for name in self.graph if name in self.tables]
-        factors = self.factors({}, numbers, self.graph)
+        factors = self.factors({}, {}, self.graph)
+        of_numbers = self.number_factors(numbers)
+        factors += [factor for factor, _ in of_numbers]
+        scale = sum(log for _, log in of_numbers)
         for name, code in codes.items():
             weights = np.eye(sizes[name])[code] if np.ndim(code) == 0 else code
             factors.append(Factor((name,), weights))
@@ -168,7 +180,26 @@ class Net:
         found, log = Junction(near, sizes).marginals(factors)
         if log == -np.inf:
             raise OptionError("What is known has probability 0 in this network.")
-        return {name: found[name] for name in nominal}, log
+        return {name: found[name] for name in nominal}, log + scale
+
+    def sampled(self, asked: str, known: Mapping[str, Any], method: str, n: int, seed: int) -> Estimate:
+        """P(asked | known) from rows that are drawn.
+
+        Numbers and soft evidence enter as nodes of one value each, whose probability is how well they agree.
+        """
+        codes, numbers = self.evidence(known)
+        parents: dict[str, tuple[str, ...]] = {node: self.graph.parents[node] for node in self.tables}
+        tables = dict(self.tables)
+        hard: dict[str, int] = {name: int(code) for name, code in codes.items() if np.ndim(code) == 0}
+        extra = [Factor((name,), weights / weights.max()) for name, weights in codes.items() if np.ndim(weights)]
+        extra += [factor for factor, _ in self.number_factors(numbers)]
+        for i, factor in enumerate(extra):
+            node = f"\0{i}"
+            parents[node], tables[node], hard[node] = factor.variables, factor.table[..., None], 0
+        if asked in hard:
+            raise OptionError(f"{asked!r} is known; its probability cannot be asked.")
+        draw = gibbs if method == "gibbs" else likelihood_weighting
+        return draw(Graph(parents), tables, asked, hard, n, seed)
 
     def most_probable(self, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The most probable values of all nominal nodes that are not known, together."""

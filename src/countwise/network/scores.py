@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -104,15 +104,21 @@ class Families:
         See `family_score`.
     ess : float, default=1
         For "bdeu".
+    even : bool, default=False
+        Whether a family with gaps is scored as if its complete rows spoke for all rows: else a family would be the
+        better the more of its cells are missing.
     """
 
-    def __init__(self, attributes: Sequence[Nominal], table: Table, score: str = "bic", ess: float = 1.0) -> None:
+    def __init__(
+        self, attributes: Sequence[Nominal], table: Table, score: str = "bic", ess: float = 1.0, *, even: bool = False
+    ) -> None:
         self.score, self.ess = score, ess
         check_settings(self, score=SCORES)
         if not (np.isfinite(ess) and ess > 0):
             raise OptionError(f"ess must be above 0, not {ess!r}.")
         self.attributes = {a.name: a for a in attributes}
-        self.table = table
+        self.table, self.even = table, even
+        self.total = float(table.n_rows if table.weights is None else table.weights.sum())
         self.known: dict[Family, float] = {}
         self.counted = 0
         self._place = {name: i for i, name in enumerate(self.attributes)}
@@ -160,19 +166,29 @@ class Families:
         """The scores of many families; those that are not known yet are counted together."""
         families: list[Family] = [(child, tuple(sorted(parents))) for child, parents in asked]
         new = dict.fromkeys(family for family in families if family not in self.known)
-        for part in self._parts(list(new)):
-            self.known.update(zip(part, family_scores(self.tables(part), self.score, self.ess), strict=True))
+        if new:
+            self._learn(list(new))
         return [self.known[family] for family in families]
 
-    def _parts(self, families: list[Family]) -> Iterator[list[Family]]:
-        """The families in parts whose tables do not take too much memory."""
+    def _learn(self, new: Sequence[Family]) -> None:
+        """Count and score families, in parts whose tables do not take too much memory."""
         part: list[Family] = []
         room = _AT_ONCE
-        for family in families:
-            room -= self._cells(family)
-            if part and room < 0:
-                yield part
-                part, room = [], _AT_ONCE - self._cells(family)
+        for family in new:
+            cells = self._cells(family)
+            if part and cells > room:
+                self._score(part)
+                part, room = [], _AT_ONCE
             part.append(family)
-        if part:
-            yield part
+            room -= cells
+        self._score(part)
+
+    def _score(self, part: Sequence[Family]) -> None:
+        tables = self.tables(part)
+        if self.even:
+            totals = [float(table.sum()) for table in tables]
+            tables = [
+                table * (self.total / n) if 0 < n < self.total else table
+                for table, n in zip(tables, totals, strict=True)
+            ]
+        self.known.update(zip(part, family_scores(tables, self.score, self.ess), strict=True))

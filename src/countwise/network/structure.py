@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -105,7 +105,10 @@ def by_ordering(families: Families, order: Sequence[str], constraints: Constrain
 
 
 def chow_liu(
-    names: Sequence[str], weight: Callable[[str, str], float] | NDArray[np.float64], root: str | None = None
+    names: Sequence[str],
+    weight: Callable[[str, str], float] | NDArray[np.float64],
+    root: str | None = None,
+    last: Collection[str] = (),
 ) -> dict[str, str | None]:
     """The tree of most mutual information: the parent of each node, None for the root.
 
@@ -117,13 +120,17 @@ def chow_liu(
         What two nodes tell of each other.
     root : str, optional
         Where arcs begin; the first node if not given.
+    last : collection of str
+        Nodes that no other may depend on: they join when all others have.
     """
     at = {name: i for i, name in enumerate(names)}
     table = weight if isinstance(weight, np.ndarray) else np.array([[weight(a, b) for b in names] for a in names])
     first = names[0] if root is None else root
     parent: dict[str, str | None] = {first: None}
     while len(parent) < len(names):
-        pairs = [(-table[at[a], at[b]], at[b], at[a]) for a in parent for b in names if b not in parent]
+        free = [b for b in names if b not in parent]
+        free = [b for b in free if b not in last] or free
+        pairs = [(-table[at[a], at[b]], at[b], at[a]) for a in parent for b in free]
         _, b, a = min(pairs)  # of equals the first by place
         parent[names[b]] = names[a]
     return {name: parent[name] for name in names}
@@ -136,6 +143,8 @@ def hill_climb(
     start: Graph | None = None,
     tabu: int = 10,
     patience: int = 10,
+    restarts: int = 0,
+    seed: int = 0,
 ) -> Found:
     """Arcs are added, removed and turned, whichever raises the score most; a few steps down are allowed.
 

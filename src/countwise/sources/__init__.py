@@ -44,12 +44,14 @@ def open_rows(
         yield weighted(X, y, sample_weight, needs_target, numbers=numbers)
 
 
-def open_whole(X: Any, y: Any, sample_weight: Any = None, *, numbers: bool = False) -> Memory:
+def open_whole(
+    X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True, numbers: bool = False
+) -> Memory:
     """The rows of a table in one piece, for what must see them more than once.
 
     Parameters
     ----------
-    X, y, sample_weight
+    X, y, sample_weight, needs_target
         As for `open_rows`.
     numbers : bool, default=False
         Whether the target is a number, not a class.
@@ -59,5 +61,5 @@ def open_whole(X: Any, y: Any, sample_weight: Any = None, *, numbers: bool = Fal
     Memory
     """
     if not is_chunked(X):
-        return weighted(X, y, sample_weight, numbers=numbers)
-    return joined_pieces(list(in_pieces(X, y, sample_weight, numbers=numbers)))
+        return weighted(X, y, sample_weight, needs_target, numbers=numbers)
+    return joined_pieces(list(in_pieces(X, y, sample_weight, needs_target, numbers=numbers)))

@@ -63,6 +63,11 @@ class Counts:
         there: tuple[Any, ...] = tuple(slice(0, -1) for _ in self.axes[:-1])
         return self.filled[(*there, -1)]
 
+    @property
+    def of_last(self) -> NDArray[Any]:
+        """How often each value of the last axis occurs, whatever the others are."""
+        return self.filled.sum(axis=tuple(range(len(self.axes) - 1)))[:-1]
+
     def fill(self, table: Table) -> Self:
         """Count the rows of a table."""
         return self.fill_many([self], table)[0]

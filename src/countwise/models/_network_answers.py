@@ -1,0 +1,375 @@
+"""What can be asked of a network: probabilities, explanations, independence, rows, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.attributes import Nominal
+from countwise.errors import OptionError, check_number, check_settings, listed
+from countwise.measures import chi_square
+from countwise.network.answer import Answer
+from countwise.network.drawing_rows import drawn_rows
+from countwise.network.elimination import refuse_wide
+from countwise.network.net import Net
+from countwise.network.rows import Rows, posteriors
+from countwise.network.sensitivity import sensitivities
+from countwise.parts import derive
+from countwise.table import Table
+from countwise.tallies import Counts
+from countwise.working import Grid
+from countwise.working.numbers import number
+
+__all__ = ["NetworkAnswers"]
+
+METHODS = ("exact", "likelihood_weighting", "gibbs")
+
+
+class NetworkAnswers:
+    """Answers of a network that is fitted or drawn; mixed into `BayesNetwork` and `NetworkClassifier`."""
+
+    net_: Net
+    _check_fitted: Any
+
+    def _net(self) -> Net:
+        self._check_fitted()
+        return self.net_
+
+    def _known(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What is known, numbers that are held by their ranges as these."""
+        known = dict(given or {})
+        net = self._net()
+        net.graph.known(known)
+        for name, value in known.items():
+            edges = getattr(self, "cuts_", {}).get(name)
+            if edges is not None and isinstance(value, int | float | np.number) and not isinstance(value, bool):
+                at = int(np.searchsorted(np.array(edges), float(value), side="left"))
+                known[name] = net.attributes[name].values[at]  # type: ignore[attr-defined]
+        return {name: value for name, value in known.items() if not _is_gap(value)}
+
+    # -- inference -----------------------------------------------------------------------
+
+    def query(
+        self,
+        asked: str | Sequence[str],
+        given: Mapping[str, Any] | None = None,
+        *,
+        method: str = "exact",
+        n: int = 10_000,
+        random_state: int = 0,
+    ) -> Answer:
+        """P(asked | given).
+
+        Parameters
+        ----------
+        asked : str or sequence of str
+            A node, or several for their joint probabilities.
+        given : mapping of str to value, optional
+            What is known: a value, a number, or ``{value: weight}`` for soft evidence. None and NaN are not known.
+        method : {"exact", "likelihood_weighting", "gibbs"}, default="exact"
+            By variable elimination, or from rows that are drawn, with standard errors.
+        n : int, default=10000
+            How many rows to draw.
+        random_state : int, default=0
+            The seed of the draw.
+
+        Returns
+        -------
+        Answer
+            A dict of value (of several nodes: tuple of values) to probability. Of a number: "mean" and "deviation".
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().arc("rain", "wet")
+        >>> net.node("rain", ["no", "yes"], [0.8, 0.2]).node("wet", ["no", "yes"])
+        BayesNetwork(...)
+        >>> net.table("wet", {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        BayesNetwork(...)
+        >>> print(net.query("rain", {"wet": "yes"}))
+        P(rain | wet = yes)
+        no   0.333333
+        yes  0.666667
+        """
+        net, known = self._net(), self._known(given)
+        names = net.graph.known(asked)
+        if not names:
+            raise OptionError("Nothing was asked.", hint="name a node, or several.")
+        if method not in METHODS:
+            raise OptionError(f"method={method!r} is unknown.", hint=f"give one of {listed(METHODS)}.")
+        told = _told(names, known)
+        numbers = [name for name in names if name not in net.tables]
+        if numbers:
+            if len(names) > 1 or method != "exact":
+                raise OptionError(f"{numbers[0]!r} is a number; it is asked on its own, and exactly.")
+            mean, sd = self._moments(names[0], known)
+            return Answer({"mean": mean, "deviation": sd}, told.replace("P(", "(", 1))
+        values = [net.attributes[name].values for name in names]  # type: ignore[attr-defined]
+        if method != "exact":
+            return self._drawn(names, values, known, told, method, n, random_state)
+        table = net.query(names, known)
+        if len(names) == 1:
+            return Answer(dict(zip(values[0], table.tolist(), strict=True)), told)
+        keys = [tuple(v[i] for v, i in zip(values, at, strict=True)) for at in np.ndindex(*table.shape)]
+        return Answer(dict(zip(keys, table.ravel().tolist(), strict=True)), told)
+
+    def _drawn(
+        self, names: list[str], values: list[Any], known: Any, told: str, method: str, n: int, seed: int
+    ) -> Answer:
+        if len(names) > 1:
+            raise OptionError("Only one node at a time is asked by sampling.")
+        check_number("n", n, 1, whole=True)
+        found = self._net().sampled(names[0], known, method, int(n), seed)
+        pairs = zip(values[0], found.shares.tolist(), found.errors.tolist(), strict=True)
+        shares, errors = {}, {}
+        for value, share, error in pairs:
+            shares[value], errors[value] = share, error
+        return Answer(shares, told, errors, found.effective, method)
+
+    def _moments(self, name: str, known: Mapping[str, Any]) -> tuple[float, float]:
+        """Mean and deviation of a number, over all that is not known."""
+        net = self._net()
+        if name in known:
+            raise OptionError(f"{name!r} is known; it cannot be asked.")
+        numbers = {k: float(v) for k, v in known.items() if k not in net.tables}
+        scope, mean, variance = net.numbers.moments(name, numbers)
+        weights = np.ones(1)
+        if scope:
+            shape = [net.sizes()[v] for v in scope]
+            refuse_wide(int(np.prod(shape)))
+            free = [v for v in scope if v not in known or isinstance(known[v], Mapping)]
+            table = net.query(free, known) if free else np.ones(())
+            index = tuple(slice(None) if v in free else net.code(v, known[v]) for v in scope)
+            whole = np.zeros(shape)
+            whole[index] = table
+            weights = whole.ravel()
+        center = float(weights @ mean)
+        return center, float(np.sqrt(max(weights @ (variance + (mean - center) ** 2), 0.0)))
+
+    def marginals(self, given: Mapping[str, Any] | None = None) -> dict[str, Answer]:
+        """P(node | given) of every node of names, in one pass over the junction tree.
+
+        Parameters
+        ----------
+        given : mapping of str to value, optional
+            What is known.
+
+        Returns
+        -------
+        dict of str to Answer
+        """
+        net, known = self._net(), self._known(given)
+        found, _ = net.marginals(known)
+        return {
+            name: Answer(
+                dict(zip(net.attributes[name].values, table.tolist(), strict=True)),  # type: ignore[attr-defined]
+                _told([name], known),
+            )
+            for name, table in found.items()
+        }
+
+    def most_probable(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The most probable values of all nodes of names that are not known, together (MPE).
+
+        Parameters
+        ----------
+        given : mapping of str to value, optional
+            What is known.
+
+        Returns
+        -------
+        dict of str to value
+        """
+        return self._net().most_probable(self._known(given))
+
+    def log_evidence(self, given: Mapping[str, Any]) -> float:
+        """Log P(given); of numbers, log of their density."""
+        return self._net().marginals(self._known(given))[1]
+
+    # -- explanations ---------------------------------------------------------------------
+
+    def why(self, parent: str, child: str) -> Grid:
+        """Why an arc is there, or is not: what it was found to gain, each time it was tried.
+
+        Parameters
+        ----------
+        parent, child : str
+            The arc.
+
+        Returns
+        -------
+        Grid
+            In the order of the search: the arc, its gain (of the score, or in bits), and whether it was taken.
+        """
+        net = self._net()
+        net.graph.known([parent, child])
+        found = self.found_  # type: ignore[attr-defined]
+        if found is None:
+            raise OptionError("The structure was given, not found; no arc was tried.")
+        rows = [(p, c, g, t) for p, c, g, t in found.tried if {p, c} == {parent, child}]
+        return Grid(
+            {
+                "arc": [f"{p} → {c}" for p, c, _, _ in rows],
+                "gain": [float(g) for _, _, g, _ in rows],
+                "taken": ["yes" if t else "no" for *_, t in rows],
+            }
+        )
+
+    def sensitivity(self, asked: str, value: Any, given: Mapping[str, Any] | None = None) -> Grid:
+        """How P(asked = value | given) moves with each entry of each table, the largest first.
+
+        The other entries of a row give way in proportion. An answer that moves by 1 where an entry moves by 1 has
+        the derivative 1.
+
+        Parameters
+        ----------
+        asked : str
+            A node.
+        value : object
+            Its value.
+        given : mapping of str to value, optional
+            What is known.
+
+        Returns
+        -------
+        Grid
+        """
+        net, known = self._net(), self._known(given)
+        net.graph.known(asked)
+        if asked not in net.tables:
+            raise OptionError(f"{asked!r} is a number; sensitivity is asked of a value.")
+        rows: list[tuple[str, str, float, float]] = []
+        for node, slopes in sensitivities(net, asked, net.code(asked, value), known).items():
+            above = net.graph.parents[node]
+            for at in np.ndindex(*slopes.shape):
+                if slopes[at] == 0.0:
+                    continue
+                case = [f"{p} = {net.attributes[p].values[i]}" for p, i in zip(above, at, strict=False)]  # type: ignore[attr-defined]
+                head = f"{node} = {net.attributes[node].values[at[-1]]}"  # type: ignore[attr-defined]
+                entry = f"P({head}{' | ' + ', '.join(case) if case else ''})"
+                rows.append((node, entry, float(net.tables[node][at]), float(slopes[at])))
+        rows.sort(key=lambda row: (-abs(row[3]), row[1]))
+        return Grid({name: [row[i] for row in rows] for i, name in enumerate(("node", "entry", "P", "derivative"))})
+
+    # -- independence -----------------------------------------------------------------------
+
+    def separated(self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
+        """Whether nodes are independent given others, whatever the tables are (d-separation)."""
+        return self._net().graph.separated(one, other, given)
+
+    def blanket(self, node: str) -> tuple[str, ...]:
+        """The Markov blanket: given these, all others tell nothing of the node."""
+        return self._net().graph.blanket(node)
+
+    def independence(self, X: Any, one: str, other: str, given: str | Sequence[str] = ()) -> Grid:
+        """Pearson's test whether two nodes are independent given others, on the rows of a table.
+
+        Parameters
+        ----------
+        X : any table
+            Rows with columns for the nodes.
+        one, other : str
+            Nodes of names.
+        given : str or sequence of str
+            Within each combination of their values the two are compared.
+
+        Returns
+        -------
+        Grid
+            χ², degrees of freedom, p-value, and whether the graph says that they are independent.
+        """
+        net = self._net()
+        names = net.graph.known([one, other, *net.graph.known(given)])
+        odd = [name for name in names if name not in net.tables]
+        if odd:
+            raise OptionError(f"{odd[0]!r} is a number; the test is of names.")
+        table = self._rows_of(X)
+        axes = tuple(net.attributes[name] for name in (*names[2:], one, other))
+        counts = Counts(axes).fill(table).table  # type: ignore[arg-type]
+        counts = counts.reshape(-1, *counts.shape[-2:])
+        statistic, freedom, _ = chi_square(counts)
+        total, free = float(np.sum(statistic)), int(np.sum(freedom))
+        from scipy.special import gammaincc
+
+        p = float(gammaincc(free / 2, total / 2)) if free else float("nan")
+        apart = net.graph.separated(one, other, names[2:])
+        return Grid(
+            {
+                "pair": [f"{one} and {other}" + (f" given {', '.join(names[2:])}" if names[2:] else "")],
+                "chi-square": [total],
+                "freedom": [free],
+                "p-value": [p],
+                "in the graph": ["independent" if apart else "dependent"],
+            }
+        )
+
+    # -- rows -----------------------------------------------------------------------------------
+
+    def _rows_of(self, X: Any) -> Table:
+        """A table encoded by node."""
+        net = self._net()
+        frame = self.schema_.opened(X)  # type: ignore[attr-defined]
+        return derive(self.schema_.encode(frame), self.parts_)  # type: ignore[attr-defined]
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Log P(row), with what is missing summed out.
+
+        Parameters
+        ----------
+        X : any table
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        net, table = self._net(), self._rows_of(X)
+        rows = Rows({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
+        found = np.zeros(table.n_rows)
+        for part in posteriors(net.graph, net.tables, net.numbers, rows):
+            found[part.rows] = part.log
+        return found
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+        """Rows drawn from the network.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, Generator or None
+            The seed.
+
+        Returns
+        -------
+        table
+            Of the kind that the network learned from; a mapping of columns if there was none.
+        """
+        net = self._net()
+        check_number("n_samples", n_samples, 1, whole=True)
+        columns = drawn_rows(net, int(n_samples), np.random.default_rng(random_state))
+        cells = {
+            name: a.decode(columns[name]) if isinstance(a := net.attributes[name], Nominal) else columns[name]
+            for name in net.graph
+        }
+        library = getattr(self, "_library", None)
+        return Grid({n: c.tolist() for n, c in cells.items()}).to_frame(library) if library in _FRAMES else cells
+
+
+_FRAMES = ("pandas", "polars", "pyarrow")
+
+
+def _is_gap(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _told(names: Sequence[str], known: Mapping[str, Any]) -> str:
+    def one(name: str, value: Any) -> str:
+        if isinstance(value, Mapping | list | np.ndarray):
+            return f"{name} ~ soft"
+        return f"{name} = {number(value) if isinstance(value, float) else value}"
+
+    given = ", ".join(one(name, value) for name, value in known.items())
+    return f"P({', '.join(names)}{' | ' + given if given else ''})"

@@ -1,0 +1,282 @@
+"""EM: parameters from rows with gaps. What is missing is counted in the shares that the network itself gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import warn
+from countwise.network.families import FamilyTally
+from countwise.network.net import Net
+from countwise.network.numbers import BlockTerm
+from countwise.network.rows import Posterior, Rows, posteriors
+from countwise.table import Table
+from countwise.tallies._cells import Cells
+
+__all__ = ["Learned", "em"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Where EM came to.
+
+    Parameters
+    ----------
+    tallies : dict of str to tally
+        Expected counts of each family.
+    log_likelihoods : list of float
+        Of what is there, before each step.
+    moved : float
+        How far the last step moved any parameter.
+    """
+
+    tallies: dict[str, Any]
+    log_likelihoods: list[float]
+    moved: float
+
+
+def em(
+    settle: Callable[[Mapping[str, Any]], Net],
+    tallies: Mapping[str, Any],
+    table: Table,
+    *,
+    start: Net | None = None,
+    max_iter: int = 500,
+    tol: float = 1e-8,
+) -> Learned:
+    """Expected counts at which another step would not move the parameters.
+
+    A cell of a node that has nothing known below it tells nothing, and is left out: that leads to the same end in
+    fewer steps.
+
+    Parameters
+    ----------
+    settle : callable
+        The network that tallies give.
+    tallies : mapping of str to tally
+        Of the families, from rows in which the whole family is there.
+    table : Table
+        All rows: codes and numbers by node.
+    start : Net, optional
+        Where to begin; what `tallies` give if not said.
+    max_iter : int
+        The most steps.
+    tol : float
+        A step that moves no parameter by more is the last.
+    """
+    net = settle(tallies) if start is None else start
+    work = _Gaps(net, tallies, table)
+    logs: list[float] = []
+    moved = np.inf
+    found = dict(tallies)
+    for _ in range(max_iter):
+        found, log = work.step(net)
+        logs.append(log)
+        after = settle(found)
+        moved = _moved(net, after)
+        net = after
+        if moved <= tol:
+            break
+    else:
+        warn(
+            f"EM still moved by {moved:.1g} after {max_iter} steps. Hint: a larger max_iter, or a larger tol, "
+            "stops this."
+        )
+    return Learned(found, logs, moved)
+
+
+def _moved(a: Net, b: Net) -> float:
+    """The largest change of any probability, or of a mean or deviation in units of deviations."""
+    moved = max((float(np.abs(a.tables[n] - b.tables[n]).max(initial=0.0)) for n in a.tables), default=0.0)
+    for name, line in a.numbers.lines.items():
+        other = b.numbers.lines[name]
+        if line.constant or other.constant:
+            continue
+        for one, two in ((line.intercept, other.intercept), (line.sd, other.sd)):
+            moved = max(moved, float((np.abs(one - two) / np.maximum(other.sd, 1e-300)).max(initial=0.0)))
+    return moved
+
+
+class _Gaps:
+    """The rows with gaps, ready to be filled in again and again; the others are counted once."""
+
+    def __init__(self, net: Net, tallies: Mapping[str, Any], table: Table) -> None:
+        self.base = dict(tallies)
+        self.sizes = net.sizes()
+        nominal = list(net.tables)
+        numbers = list(net.densities)
+        there = np.ones(table.n_rows, dtype=bool)
+        for name in nominal:
+            there &= table[name] < self.sizes[name]
+        for name in net.numbers.linked:
+            there &= ~np.isnan(np.asarray(table[name], dtype=np.float64))
+        complete = np.flatnonzero(there)
+        gaps = np.flatnonzero(~there)
+        weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
+        self.weights = weights[gaps]
+        whole = Rows({n: table[n] for n in nominal}, {n: table[n] for n in numbers}, table.n_rows)
+        self.rows, self.complete, self.complete_weights = whole.take(gaps), whole.take(complete), weights[complete]
+        if not numbers:  # rows alike count together
+            self._joined(nominal)
+
+    def _joined(self, nominal: Sequence[str]) -> None:
+        for which in ("rows", "complete"):
+            rows: Rows = getattr(self, which)
+            weights_of = "weights" if which == "rows" else "complete_weights"
+            weights = getattr(self, weights_of)
+            if not rows.n_rows:
+                continue
+            matrix = np.stack([np.minimum(rows.codes[n], self.sizes[n]) for n in nominal], axis=1)
+            _, first, which_row = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
+            setattr(self, weights_of, np.bincount(which_row.ravel(), weights=weights))
+            setattr(self, which, rows.take(first))
+
+    def step(self, net: Net) -> tuple[dict[str, Any], float]:
+        """Expected tallies of all rows, and the log-likelihood of what is there."""
+        expected = _Expected(net, self.base)
+        log = 0.0
+        for rows, weights in ((self.complete, self.complete_weights), (self.rows, self.weights)):
+            for found in posteriors(net.graph, net.tables, net.numbers, rows):
+                with np.errstate(invalid="ignore"):
+                    log += float((weights[found.rows] * found.log).sum())
+                if rows is self.rows:
+                    expected.add(found, rows.take(found.rows), weights[found.rows])
+        return expected.together(), log
+
+
+@dataclass(eq=False)
+class _Expected:
+    """Tallies of families of which something is missing, in the shares that the rows give it."""
+
+    net: Net
+    base: Mapping[str, Any]
+    counts: dict[str, Floats] = field(default_factory=dict)
+    pieces: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    cells: dict[str, list[Cells]] = field(default_factory=dict)
+
+    def add(self, found: Posterior, rows: Rows, weights: Floats) -> None:
+        net = self.net
+        sizes = net.sizes()
+        lacks = {name: rows.codes[name] >= sizes[name] for name in net.tables}
+        for name in net.tables:
+            family = (*net.graph.parents[name], name)
+            mine = found.relevant[name] & np.logical_or.reduce([lacks[v] for v in family])
+            if mine.any():
+                self._count(name, family, found, rows, weights * mine)
+        hidden = {name for block in found.blocks for name in block.names}
+        for name in net.densities:
+            family = net.numbers.names_above(name)
+            column = rows.numbers[name]
+            if name in hidden or not isinstance(column, np.ndarray) or not family:
+                continue
+            mine = np.logical_or.reduce([lacks[v] for v in family])
+            mine &= ~np.isnan(np.asarray(column, dtype=np.float64))
+            if mine.any() and (name not in net.numbers.linked or self._has_parents(name, rows)):
+                self._spread(name, family, found, rows, weights * mine)
+        for block in found.blocks:
+            self._fill_block(block, found, rows, weights)
+
+    def _has_parents(self, name: str, rows: Rows) -> bool:
+        """Whether all numbers above are there; the rows of a group are alike in that."""
+        above = self.net.numbers.lines[name].numbers
+        return not any(np.isnan(np.asarray(rows.numbers[p], dtype=np.float64)).any() for p in above)
+
+    def _shares(
+        self, family: Sequence[str], found: Posterior, rows: Rows, weights: Floats
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """For each row and combination of what is open in a family: the cell of its table, and the weight."""
+        sizes = self.net.sizes()
+        left = tuple(v for v in family if v in found.open)
+        share = found.of(left) if left else np.ones(len(weights))
+        key = np.zeros(share.shape, dtype=np.int64)
+        for v in family:
+            if v in left:
+                shape = [1] * share.ndim
+                shape[1 + left.index(v)] = -1
+                code = np.arange(sizes[v]).reshape(shape)
+            else:
+                code = np.minimum(rows.codes[v], sizes[v] - 1).astype(np.int64).reshape(-1, *[1] * len(left))
+            key = key * sizes[v] + code
+        return key, share * weights.reshape(-1, *[1] * len(left))
+
+    def _count(self, name: str, family: Sequence[str], found: Posterior, rows: Rows, weights: Floats) -> None:
+        key, share = self._shares(family, found, rows, weights)
+        size = self.net.tables[name].size
+        counted = np.bincount(key.ravel(), weights=share.ravel(), minlength=size)
+        self.counts[name] = self.counts.get(name, 0.0) + counted
+
+    def _spread(self, name: str, family: Sequence[str], found: Posterior, rows: Rows, weights: Floats) -> None:
+        """Rows once for each combination of what is open above a number, with a weight each."""
+        key, share = self._shares(family, found, rows, weights)
+        flat, weight = key.reshape(len(weights), -1), share.reshape(len(weights), -1)
+        row, cell = np.nonzero(weight > 0)
+        numbers = self.net.numbers.lines[name].numbers if name in self.net.numbers.lines else ()
+        piece = {n: np.asarray(rows.numbers[n], dtype=np.float64)[row] for n in (*numbers, name)}
+        self.pieces.setdefault(name, []).append({"": flat[row, cell], " ": weight[row, cell], **piece})
+
+    def _fill_block(self, block: BlockTerm, found: Posterior, rows: Rows, weights: Floats) -> None:
+        """Expected moments of numbers that hang together, some of them missing."""
+        key, share = self._shares(block.scope, found, rows, weights)
+        width = block.logs.shape[1]
+        at = np.zeros((len(weights), width))
+        np.add.at(at, (np.arange(len(weights)).repeat(key[0].size), key.ravel()), share.ravel())
+        for name in block.names:
+            line = self.net.numbers.lines[name]
+            places = [block.names.index(n) for n in (*line.numbers, name)]
+            self.cells.setdefault(name, []).append(
+                _expected_cells(block, places, block.own[name], at, line.n_classes)
+            )
+
+    def together(self) -> dict[str, Any]:
+        """All rows: those that were counted once, and these."""
+        found = dict(self.base)
+        for name, counted in self.counts.items():
+            tally = found[name]
+            cells = tally.filled.astype(np.float64)
+            cells[tuple(slice(0, -1) for _ in tally.axes)] += counted.reshape(tally.table.shape)
+            found[name] = replace(tally, cells=cells)
+        for name, pieces in self.pieces.items():
+            found[name] = found[name] + self._filled(found[name], pieces)
+        for name, many in self.cells.items():
+            for cells in many:
+                found[name] = found[name] + _as_tally(found[name], cells)
+        return found
+
+    def _filled(self, tally: FamilyTally, pieces: Sequence[Mapping[str, Any]]) -> FamilyTally:
+        joined = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
+        codes = joined.pop("")
+        columns: dict[str, Any] = {}
+        for parent in reversed(tally.parents):
+            codes, columns[parent.name] = np.divmod(codes, len(parent.values))
+        weights = joined.pop(" ")
+        return replace(tally, inner=None).fill(Table({**columns, **joined}, len(weights), weights))
+
+
+def _expected_cells(block: BlockTerm, places: list[int], own: NDArray[np.int64], at: Floats, size: int) -> Cells:
+    """Moments of a number and its numeric parents, in each combination of its nominal parents' values."""
+    after = block.after[:, :, places]  # (rows, combinations, numbers)
+    weight = at.sum(axis=0)
+    n = np.bincount(own, weights=weight, minlength=size)
+    total = np.zeros((size, len(places)))
+    np.add.at(total, own, np.einsum("rc,rcp->cp", at, after))
+    mean = total / np.maximum(n, 1e-300)[:, None]
+    away = after - mean[own][None]
+    spread = np.einsum("rc,rcp,rcq->cpq", at, away, away)
+    spread += weight[:, None, None] * block.left[:, places][:, :, places]
+    scatter = np.zeros((size, len(places), len(places)))
+    np.add.at(scatter, own, spread)
+    return Cells(n, mean, scatter)
+
+
+def _as_tally(tally: FamilyTally, cells: Cells) -> FamilyTally:
+    blank = tally._blank(tally.parents)
+    if tally.numbers:
+        return replace(tally, inner=replace(blank, cells={blank._full: cells}))
+    assert cells.scatter is not None  # noqa: S101 - expected moments have one
+    return replace(tally, inner=replace(blank, n=cells.n, mean=cells.mean[:, 0], m2=cells.scatter[:, 0, 0]))

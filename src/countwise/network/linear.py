@@ -1,0 +1,204 @@
+"""Linear Gaussians: a number that depends on names by its mean and deviation, and on numbers by a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import warn
+from countwise.tallies import Scatter
+
+__all__ = ["LinearDensity", "block_log_likelihood", "block_moments", "linear_from"]
+
+Floats = NDArray[np.float64]
+_HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearDensity:
+    """y = a + b·x + noise, with its own a, b and deviation for each combination of the nominal parents' values.
+
+    Parameters
+    ----------
+    name : str
+        The node.
+    numbers : tuple of str
+        The numeric parents x.
+    intercept, sd, n : ndarray, shape (combinations,)
+        a, the deviation of the noise, and how many rows are behind them.
+    slope : ndarray, shape (combinations, numbers)
+        b.
+    borrowed : ndarray of bool, shape (combinations,)
+        Where rows were too few for a line of their own, so that it is the line of all combinations.
+    """
+
+    name: str
+    numbers: tuple[str, ...]
+    intercept: Floats
+    slope: Floats
+    sd: Floats
+    n: Floats
+    borrowed: NDArray[np.bool_]
+
+    @property
+    def n_classes(self) -> int:
+        """How many combinations."""
+        return len(self.intercept)
+
+    @property
+    def constant(self) -> bool:
+        """Whether there is no spread at all: the node then has no say."""
+        return not bool((self.sd > 0).any())
+
+    def log_prob(self, y: Floats, x: Sequence[Floats], combos: NDArray[np.int64] | None = None) -> Floats:
+        """Log f(y | x), of each row under every combination, or under its own; 0 where a number is missing.
+
+        Parameters
+        ----------
+        y : ndarray, shape (rows,)
+        x : sequence of ndarray
+            The numeric parents.
+        combos : ndarray, optional
+            The combination of each row.
+
+        Returns
+        -------
+        ndarray, shape (rows, combinations) or (rows,)
+        """
+        pick = slice(None) if combos is None else combos
+        a, b, sd = self.intercept[pick], self.slope[pick], self.sd[pick]
+        y = np.asarray(y, dtype=np.float64)
+        shape = (len(y), len(a)) if combos is None else (len(y),)
+        if self.constant:
+            return np.zeros(shape)
+        mean = np.broadcast_to(a, shape).copy()
+        for j, column in enumerate(x):
+            column = np.asarray(column, dtype=np.float64)
+            mean += b[:, j] * (column[:, None] if combos is None else column)
+        away = ((y[:, None] if combos is None else y) - mean) / sd
+        logs = -0.5 * away**2 - np.log(sd) - _HALF_LOG_2PI
+        return np.where(np.isnan(logs), 0.0, logs)
+
+
+def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> LinearDensity:
+    """Lines by least squares from the moments of (parents, child) in each combination.
+
+    Parameters
+    ----------
+    tally : Scatter
+        Its vector has the numeric parents, then the child; only rows in which all are there count.
+    divisor : {"n-1", "n"}
+        The residuals' squares are divided by n less the numbers fitted, or by n.
+    floor : float
+        The least variance, as a share of that of the whole column.
+    """
+    if tally.worn:
+        warn("What remains is tiny beside what was taken back: lines have lost digits. Hint: fit again.")
+    *numbers, name = tally.of.names
+    p = len(numbers)
+    cells = tally.complete
+    n, mean, scatter = cells.n, cells.mean, cells.scattered()
+    center = (n @ mean) / max(float(n.sum()), 1e-300)
+    away = np.where((n > 0)[:, None], mean - center, 0.0)
+    overall = float(scatter[:, p, p].sum() + n @ away[:, p] ** 2) / max(float(n.sum()) - (divisor == "n-1"), 1.0)
+    if overall <= (8 * np.finfo(float).eps * float(center[p])) ** 2:
+        overall = 0.0  # a spread below the resolution of the numbers is none
+    pooled = scatter.sum(axis=0)
+    fitted = p + 1 if divisor == "n-1" else 0
+    spare_slope = _line(pooled, p)
+    free = max(float(n.sum()) - (int((n > 0).sum()) + p if fitted else 0), 0.0)
+    spare = _left(pooled, spare_slope, p) / free if free > 0 else overall
+    slope, variance = np.empty((len(n), p)), np.empty(len(n))
+    borrowed = ~(n - p - 1 > 0)
+    for c in range(len(n)):
+        slope[c] = spare_slope if borrowed[c] else _line(scatter[c], p)
+        variance[c] = spare if borrowed[c] else _left(scatter[c], slope[c], p) / (n[c] - fitted)
+    variance = np.maximum(variance, floor * overall) if overall > 0 else np.zeros(len(n))
+    mean = np.where((n > 0)[:, None], mean, center)
+    intercept = mean[:, p] - (slope * mean[:, :p]).sum(axis=1)
+    return LinearDensity(name, tuple(numbers), intercept, slope, np.sqrt(variance), n, borrowed)
+
+
+def _line(scatter: Floats, p: int) -> Floats:
+    """The slopes; of parents that repeat each other, the shortest that serve."""
+    if not p:
+        return np.empty(0)
+    scale = np.sqrt(np.maximum(np.diag(scatter)[:p], 1e-300))
+    within = scatter[:p, :p] / np.outer(scale, scale)
+    return np.asarray(np.linalg.pinv(within, rcond=1e-12, hermitian=True) @ (scatter[:p, p] / scale) / scale)
+
+
+def _left(scatter: Floats, slope: Floats, p: int) -> float:
+    """The squares that the line leaves."""
+    return max(float(scatter[p, p] - slope @ scatter[:p, p]), 0.0)
+
+
+def block_moments(
+    names: Sequence[str], laws: Mapping[str, LinearDensity], combos: Mapping[str, NDArray[np.int64]], n: int
+) -> tuple[Floats, Floats]:
+    """Mean and covariance of several numbers together, for each of n cases.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Parents before children, and with every number that they depend on.
+    laws : mapping of str to LinearDensity
+    combos : mapping of str to ndarray, shape (n,)
+        The combination of each node's own nominal parents, in each case.
+
+    Returns
+    -------
+    mean : ndarray, shape (n, names)
+    covariance : ndarray, shape (n, names, names)
+    """
+    place = {name: i for i, name in enumerate(names)}
+    mean = np.zeros((n, len(names)))
+    root = np.zeros((n, len(names), len(names)))  # each number as a sum of the noises
+    for i, name in enumerate(names):
+        law, own = laws[name], combos[name]
+        mean[:, i] = law.intercept[own]
+        root[:, i, i] = law.sd[own]
+        for j, parent in enumerate(law.numbers):
+            b = law.slope[own, j]
+            mean[:, i] += b * mean[:, place[parent]]
+            root[:, i] += b[:, None] * root[:, place[parent]]
+    return mean, root @ root.swapaxes(1, 2)
+
+
+def block_log_likelihood(
+    there: NDArray[np.intp], values: Floats, mean: Floats, covariance: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Log density of the numbers that are known, and the mean and covariance of all given them.
+
+    Parameters
+    ----------
+    there : ndarray
+        The places of the numbers that are known.
+    values : ndarray, shape (rows, there)
+    mean, covariance : ndarray, shape (cases, numbers), (cases, numbers, numbers)
+
+    Returns
+    -------
+    log : ndarray, shape (rows, cases)
+    after : ndarray, shape (rows, cases, numbers)
+    left : ndarray, shape (cases, numbers, numbers)
+    """
+    rows, cases = len(values), len(mean)
+    after = np.broadcast_to(mean, (rows, *mean.shape))
+    if not len(there):
+        return np.zeros((rows, cases)), after, covariance
+    known = covariance[:, there[:, None], there[None, :]]
+    scale = np.sqrt(np.maximum(np.einsum("cii->ci", known), 1e-300))
+    inverse = np.linalg.pinv(known / (scale[:, :, None] * scale[:, None, :]), rcond=1e-12, hermitian=True)
+    inverse = inverse / (scale[:, :, None] * scale[:, None, :])
+    away = values[:, None, :] - mean[None, :, there]
+    _, size = np.linalg.slogdet(known / (scale[:, :, None] * scale[:, None, :]) + 0.0)
+    size = size + 2 * np.log(scale).sum(axis=1)
+    log = -0.5 * (np.einsum("rci,cij,rcj->rc", away, inverse, away) + size) - len(there) * _HALF_LOG_2PI
+    gain = covariance[:, :, there] @ inverse  # (cases, numbers, there)
+    after = after + np.einsum("cni,rci->rcn", gain, away)
+    left = covariance - gain @ covariance[:, there, :]
+    return log, after, left

@@ -1,0 +1,311 @@
+"""Many rows at once: what each tells of the nodes that it does not have, exactly.
+
+Rows with the same gaps are worked on together: the row is one more axis of every factor. Patterns of gaps that few
+rows have are thrown together, and a cell that is there counts as certain evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.network.elimination import elimination_order, refuse_wide
+from countwise.network.graph import Graph
+from countwise.network.junction import _cliques, _joined
+from countwise.network.numbers import BlockTerm, Numbers
+
+__all__ = ["Posterior", "Rows", "posteriors"]
+
+Floats = NDArray[np.float64]
+_FEW = 64  # rows of one pattern below which patterns are thrown together
+_CELLS = 1 << 21  # of the largest table that is worked on at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Encoded rows.
+
+    Parameters
+    ----------
+    codes : mapping of str to ndarray
+        Of nominal nodes; the number of values or more is missing.
+    numbers : mapping of str to ndarray
+        Of the others; NaN is missing.
+    n_rows : int
+    """
+
+    codes: Mapping[str, NDArray[Any]]
+    numbers: Mapping[str, Any]
+    n_rows: int
+
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        """Some of them."""
+        codes = {name: column[rows] for name, column in self.codes.items()}
+        numbers = {n: c.take(rows) if hasattr(c, "take") else c[rows] for n, c in self.numbers.items()}
+        return Rows(codes, numbers, len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What some rows tell of what they lack.
+
+    Parameters
+    ----------
+    rows : ndarray
+        Which rows.
+    log : ndarray, shape (rows,)
+        Log P(what is there).
+    open : tuple of str
+        The nodes that are missing in some of them and matter.
+    cliques : list of (variables, ndarray)
+        P(variables | what is there), the first axis the row.
+    blocks : list of BlockTerm
+        Numbers of which some are missing.
+    relevant : dict of str to ndarray of bool
+        Of each nominal node, in which rows it or something below it is there.
+    """
+
+    rows: NDArray[np.intp]
+    log: Floats
+    open: tuple[str, ...]
+    cliques: list[tuple[tuple[str, ...], Floats]]
+    blocks: list[BlockTerm]
+    relevant: Mapping[str, NDArray[np.bool_]]
+
+    def of(self, names: Sequence[str]) -> Floats:
+        """P(names | what is there) of open nodes that stand in one clique, the first axis the row."""
+        for variables, table in self.cliques:
+            if set(names) <= set(variables):
+                gone = tuple(i + 1 for i, v in enumerate(variables) if v not in names)
+                left = [v for v in variables if v in names]
+                summed = table.sum(axis=gone) if gone else table
+                return summed.transpose([0, *(left.index(v) + 1 for v in names)])
+        raise KeyError(names)
+
+
+class _Network:
+    """A network laid out for rows."""
+
+    def __init__(self, graph: Graph, tables: Mapping[str, Floats], numbers: Numbers, asked: Sequence[str]) -> None:
+        self.graph, self.tables, self.numbers, self.asked = graph, tables, numbers, tuple(asked)
+        self.sizes = {name: table.shape[-1] for name, table in tables.items()}
+        self.children = {name: graph.children(name) for name in graph}
+
+    def there(self, rows: Rows) -> dict[str, NDArray[np.bool_]]:
+        """In which rows each node is there; bags of words count as there."""
+        found = {name: rows.codes[name] < size for name, size in self.sizes.items()}
+        for name in self.numbers.densities:
+            column = rows.numbers.get(name)
+            known = isinstance(column, np.ndarray)
+            found[name] = ~np.isnan(np.asarray(column, dtype=np.float64)) if known else np.ones(rows.n_rows, bool)
+        return found
+
+    def relevant(self, there: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
+        """In which rows each node, or something below it, is there or asked for."""
+        found: dict[str, NDArray[np.bool_]] = {}
+        for name in reversed(self.graph.order()):
+            own = there[name].copy()
+            if name in self.asked:
+                own[:] = True
+            for child in self.children[name]:
+                own |= found[child]
+            found[name] = own
+        return found
+
+
+def posteriors(
+    graph: Graph,
+    tables: Mapping[str, Floats],
+    numbers: Numbers,
+    rows: Rows,
+    *,
+    asked: Sequence[str] = (),
+    apart: bool = False,
+) -> Iterator[Posterior]:
+    """What rows tell of what they lack, pattern by pattern of their gaps.
+
+    Parameters
+    ----------
+    graph : Graph
+    tables : mapping of str to ndarray
+        P(node | parents) of nominal nodes, the last axis for the node.
+    numbers : Numbers
+        The other nodes.
+    rows : Rows
+    asked : sequence of str
+        Nominal nodes that are asked for, even where nothing below them is there.
+    apart : bool, default=False
+        Whether each pattern of gaps is on its own, and all open nodes of it stand in one clique.
+    """
+    net = _Network(graph, tables, numbers, asked)
+    for group, known in _grouped(net, rows, 1 if apart else _FEW):
+        part = rows.take(group)
+        width = _Batch(net, part, known, apart=apart).cells
+        refuse_wide(width, "A row with gaps")
+        step = max(1, _CELLS // max(width, 1))
+        for start in range(0, len(group), step):
+            some = np.arange(start, min(start + step, len(group)))
+            batch = _Batch(net, part.take(some) if len(some) < len(group) else part, known, apart=apart)
+            yield batch.posterior(group[some])
+
+
+def _grouped(net: _Network, rows: Rows, few: int) -> Iterator[tuple[NDArray[np.intp], set[str]]]:
+    """Rows with the same gaps, and which linked numbers they have."""
+    there = net.there(rows)
+    linked = [name for name in net.numbers.linked if name in there]
+    names = [*linked, *net.sizes]
+    if not names or not rows.n_rows:
+        return
+    bits = np.packbits(np.stack([there[name] for name in names], axis=1), axis=1)
+    keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    many = np.bincount(which)
+    order = np.argsort(which, kind="stable")
+    ends = np.cumsum(many)
+    rest: dict[tuple[bool, ...], list[NDArray[np.intp]]] = {}
+    for i, (stop, size) in enumerate(zip(ends.tolist(), many.tolist(), strict=True)):
+        group = order[stop - size : stop]
+        pattern = tuple(bool(there[name][first[i]]) for name in linked)
+        if size >= few:
+            yield group, {name for name, known in zip(linked, pattern, strict=True) if known}
+        else:
+            rest.setdefault(pattern, []).append(group)
+    for pattern, groups in rest.items():
+        yield np.sort(np.concatenate(groups)), {n for n, known in zip(linked, pattern, strict=True) if known}
+
+
+class _Batch:
+    """Rows that are worked on together."""
+
+    def __init__(self, net: _Network, rows: Rows, known: set[str], *, apart: bool) -> None:
+        self.net, self.rows = net, rows
+        self.there = net.there(rows)
+        self.relevant = net.relevant(self.there)
+        self.open = tuple(
+            name
+            for name in net.graph
+            if name in net.sizes and (~self.there[name] & self.relevant[name]).any()
+        )
+        self.known = known
+        scopes = [self._open_of((*net.graph.parents[n], n)) for n in net.sizes if self.relevant[n].any()]
+        scopes += [self._open_of(net.numbers.names_above(name)) for name in net.numbers.densities]
+        scopes += self._block_scopes() + ([self.open] if apart else [])
+        near: dict[str, set[str]] = {name: set() for name in self.open}
+        for scope in scopes:
+            for v in scope:
+                near[v].update(w for w in scope if w != v)
+        order, self.cells = elimination_order(near, net.sizes, list(near))
+        self.cliques = _cliques(near, order)
+        self.parent = _joined(self.cliques)
+
+    def _open_of(self, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if name in self.open)
+
+    def _block_scopes(self) -> list[tuple[str, ...]]:
+        """Names above numbers that hang together and of which some are missing."""
+        found = []
+        for block in self.net.numbers.blocks:
+            if len(block) > 1 and not set(block) <= self.known:
+                above = {p for name in block for p in self.net.numbers.names_above(name)}
+                found.append(self._open_of([v for v in self.net.graph if v in above]))
+        return found
+
+    def posterior(self, places: NDArray[np.intp]) -> Posterior:
+        n = self.rows.n_rows
+        log = np.zeros(n)
+        factors: list[tuple[tuple[str, ...], Floats]] = []
+        for name, table in self.net.tables.items():
+            if self.relevant[name].any():
+                factors.append(self._gathered((*self.net.graph.parents[name], name), table[None]))
+        columns = {name: c for name, c in self.rows.numbers.items() if name in self.net.numbers.densities}
+        plain, blocks = self.net.numbers.terms(columns, self.known)
+        for scope, logs in [*plain, *((b.scope, b.logs) for b in blocks)]:
+            most = logs.max(axis=1)
+            most = np.where(np.isfinite(most), most, 0.0)
+            log += most
+            shape = [self.net.sizes[v] for v in scope]
+            factors.append(self._gathered(scope, np.exp(logs - most[:, None]).reshape(n, *shape)))
+        for name in self.open:
+            known = self.there[name]
+            if known.any():  # thrown together with rows that lack it
+                weights = np.ones((n, self.net.sizes[name]))
+                weights[known] = np.eye(self.net.sizes[name])[self.rows.codes[name][known]]
+                factors.append(((name,), weights))
+        with np.errstate(divide="ignore"):
+            for scope, table in factors:
+                if not scope:
+                    log += np.log(table)
+        cliques = self._calibrated([(s, t) for s, t in factors if s], log)
+        return Posterior(places, log, self.open, cliques, blocks, self.relevant)
+
+    def _gathered(self, variables: Sequence[str], table: Floats) -> tuple[tuple[str, ...], Floats]:
+        """A table (rows or 1, variables) at the codes of the rows, open variables left as axes."""
+        left = self._open_of(variables)
+        n = self.rows.n_rows
+        axes = 1 + len(left)
+        index: list[Any] = [np.arange(n).reshape(-1, *[1] * len(left)) if len(table) == n else 0]
+        for v in variables:
+            if v in left:
+                shape = [1] * axes
+                shape[1 + left.index(v)] = -1
+                index.append(np.arange(self.net.sizes[v]).reshape(shape))
+            else:
+                codes = np.minimum(self.rows.codes[v], self.net.sizes[v] - 1).astype(np.intp)
+                index.append(codes.reshape(-1, *[1] * len(left)))
+        found = table[tuple(index)]
+        return left, np.broadcast_to(found, (n, *(self.net.sizes[v] for v in left)))
+
+    def _calibrated(
+        self, factors: Sequence[tuple[tuple[str, ...], Floats]], log: Floats
+    ) -> list[tuple[tuple[str, ...], Floats]]:
+        """Messages towards the first clique and back; adds the log of what was divided out."""
+        own: list[list[tuple[tuple[str, ...], Floats]]] = [[] for _ in self.cliques]
+        for scope, table in factors:
+            at = next(i for i, clique in enumerate(self.cliques) if set(scope) <= set(clique))
+            own[at].append((scope, table))
+        tables: list[Floats] = [np.empty(0)] * len(self.cliques)
+        for i in reversed(range(len(self.cliques))):
+            clique = self.cliques[i]
+            whole = np.ones((self.rows.n_rows, *(self.net.sizes[v] for v in clique)))
+            for scope, table in own[i]:
+                whole *= _over(scope, table, clique)
+            total = whole.reshape(len(whole), -1).sum(axis=1)
+            with np.errstate(divide="ignore"):
+                log += np.log(total)
+            tables[i] = whole / _as_rows(np.where(total > 0, total, 1.0), whole.ndim)
+            if self.parent[i] >= 0:
+                shared = self._shared(i)
+                own[self.parent[i]].append((shared, _onto(clique, tables[i], shared)))
+        for i, clique in enumerate(self.cliques):
+            up = self.parent[i]
+            if up < 0:
+                continue
+            shared = self._shared(i)
+            before, after = _onto(clique, tables[i], shared), _onto(self.cliques[up], tables[up], shared)
+            ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
+            tables[i] = tables[i] * _over(shared, ratio, clique)
+        return list(zip(self.cliques, tables, strict=True))
+
+    def _shared(self, i: int) -> tuple[str, ...]:
+        return tuple(v for v in self.cliques[i] if v in self.cliques[self.parent[i]])
+
+
+def _as_rows(column: Floats, ndim: int) -> Floats:
+    return column.reshape(-1, *[1] * (ndim - 1))
+
+
+def _over(scope: Sequence[str], table: Floats, clique: Sequence[str]) -> Floats:
+    """A table (rows, scope) with the axes of a clique."""
+    moved = table.transpose([0, *(scope.index(v) + 1 for v in clique if v in scope)])
+    sizes = iter(moved.shape[1:])
+    return moved.reshape([len(table), *(next(sizes) if v in scope else 1 for v in clique)])
+
+
+def _onto(clique: Sequence[str], table: Floats, shared: Sequence[str]) -> Floats:
+    """The sum over all but some variables, in the order of the clique."""
+    gone = tuple(i + 1 for i, v in enumerate(clique) if v not in shared)
+    return table.sum(axis=gone) if gone else table

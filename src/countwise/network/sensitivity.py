@@ -1,0 +1,96 @@
+"""How an answer moves with each number of each table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import OptionError
+from countwise.network.elimination import Elimination
+from countwise.network.factors import Factor
+from countwise.network.net import Net
+
+__all__ = ["sensitivities"]
+
+Floats = NDArray[np.float64]
+
+
+def sensitivities(net: Net, asked: str, code: int, known: Mapping[str, Any]) -> dict[str, Floats]:
+    """The derivative of P(asked = value | known) by each entry of each table.
+
+    The other entries of the row give way in proportion, so that it still sums to 1. Nodes that cannot matter have 0.
+
+    Parameters
+    ----------
+    net : Net
+    asked : str
+        A nominal node.
+    code : int
+        The code of its value.
+    known : mapping of str to value
+    """
+    codes, numbers = net.evidence(known)
+    if asked in codes and np.ndim(codes[asked]) == 0:
+        raise OptionError(f"{asked!r} is known; its probability cannot be asked.")
+    hit = np.zeros(net.sizes()[asked])
+    hit[code] = 1.0
+    relevant = net.graph.ancestors({asked, *codes, *numbers})
+    among = [node for node in net.graph if node in relevant]
+    both = _Weights(net, codes, numbers, among, Factor((asked,), hit))
+    alone = _Weights(net, codes, numbers, among, None)
+    p_known = alone.total()
+    if not p_known > 0:
+        raise OptionError("What is known has probability 0 in this network.")
+    p = both.total() / p_known
+    found = {}
+    for node, table in net.tables.items():
+        if node not in relevant:
+            found[node] = np.zeros_like(table)
+            continue
+        slope = _with_others(table, both.of(node)) - p * _with_others(table, alone.of(node))
+        found[node] = slope / p_known
+    return found
+
+
+class _Weights:
+    """Sums over all rows that agree with what is known, as they depend on the entries of one table."""
+
+    def __init__(
+        self, net: Net, codes: Mapping[str, Any], numbers: Mapping[str, float], among: list[str], extra: Factor | None
+    ) -> None:
+        self.net, self.codes, self.among = net, codes, among
+        self.rest = [factor for factor, _ in net.number_factors(numbers)]
+        sizes = net.sizes()
+        for name, known in codes.items():
+            self.rest.append(Factor((name,), np.eye(sizes[name])[known] if np.ndim(known) == 0 else known))
+        if extra is not None:
+            self.rest.append(extra)
+
+    def _factors(self, but: str | None) -> list[Factor]:
+        tables = [node for node in self.among if node in self.net.tables and node != but]
+        own = [Factor((*self.net.graph.parents[node], node), self.net.tables[node]) for node in tables]
+        return own + self.rest
+
+    def total(self) -> float:
+        """P(known), and what is asked."""
+        return float(Elimination(self._factors(None), []).result.table)
+
+    def of(self, node: str) -> Floats:
+        """What the sum gains for each entry of the node's table."""
+        family = (*self.net.graph.parents[node], node)
+        sizes = self.net.sizes()
+        ones = [Factor((v,), np.ones(sizes[v])) for v in family]
+        return np.asarray(Elimination([*self._factors(node), *ones], family).result.table)
+
+
+def _with_others(table: Floats, gain: Floats) -> Floats:
+    """The gain of an entry when the others of its row give way in proportion."""
+    rest = 1.0 - table
+    size = table.shape[-1]
+    weighed = (table * gain).sum(axis=-1, keepdims=True) - table * gain
+    even = (gain.sum(axis=-1, keepdims=True) - gain) / max(size - 1, 1)  # a certain entry gives way to all alike
+    others = np.where(rest > 1e-12, weighed / np.where(rest > 1e-12, rest, 1.0), even)
+    return gain - others if size > 1 else np.zeros_like(gain)
