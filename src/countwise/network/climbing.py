@@ -103,8 +103,8 @@ class _Climb:
     """A structure that changes, and what each change would gain.
 
     Nodes are numbers. `arc[parent, child]` says where arcs are, `below[a, b]` whether b is a or below it, and
-    `gains[child, parent]` what it gains to remove an arc that there is, or to add one that there is not; minus infinity
-    where that is not allowed.
+    `gains[child, parent]` what it gains to remove an arc that there is, or to add one that there is not: minus
+    infinity where that is not allowed.
     """
 
     def __init__(self, families: Families, parents: Mapping[str, Sequence[str]], constraints: Constraints) -> None:
@@ -167,7 +167,7 @@ class _Climb:
         found = np.full((*self.gains.shape, 2), -np.inf)
         found[..., 0] = np.where(self.arc.T | ~self.below, self.gains, -np.inf)  # no arc from what is below
         parent, child = np.nonzero(self.arc)
-        ways = (self.arc[parent] & self.below[:, child].T).sum(axis=1)  # that lead from one to the other: 1 is the arc
+        ways = (self.arc[parent] & self.below[:, child].T).sum(axis=1)  # from one to the other: 1 is the arc
         turned = self.gains[child, parent] + self.gains[parent, child]
         found[child, parent, 1] = np.where(ways == 1, turned, -np.inf)
         for what, p, c in tabu:

@@ -130,7 +130,7 @@ class Junction:
 
 
 class _Edge(NamedTuple):
-    """Between a clique and the one above it: the axes that they do not share, and what they share laid out in each."""
+    """A clique and the one above it: the axes of each that they do not share, and those shared laid out in each."""
 
     gone: tuple[int, ...]
     gone_above: tuple[int, ...]
