@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from countwise.network.scores import Families
 __all__ = ["hill_climb"]
 
 Move = tuple[str, int, int]  # what is done, and the arc: parent and child
+Step = list[Move]  # one, or two that are made together
 Parents = list[list[int]]
 
 
@@ -29,6 +30,8 @@ def hill_climb(
     seed: int = 0,
 ) -> Found:
     """Arcs are added, removed and turned, whichever raises the score most; a few steps down are allowed.
+
+    Where a node has as many parents as are allowed, one of them may also be exchanged for another.
 
     Parameters
     ----------
@@ -45,21 +48,26 @@ def hill_climb(
     patience : int, default=10
         How many steps may pass without a better score.
     restarts : int, default=0
-        How often the climb begins again from the best structure so far, after some moves by chance.
+        How often the climb begins again: in turn with the required arcs alone and the nodes in an order by chance, so
+        that others of equal moves are taken, and from the best structure so far after many moves by chance.
     seed : int, default=0
         Of the random numbers.
     """
     if restarts < 0:
         raise OptionError(f"restarts must be 0 or more, not {restarts!r}.")
-    parents = {name: constraints.parents(name) for name in names}
+    bare = {name: constraints.parents(name) for name in names}
+    parents = bare
     if start is not None:
-        parents = {name: tuple(dict.fromkeys((*constraints.parents(name), *start.parents[name]))) for name in names}
+        parents = {name: tuple(dict.fromkeys((*bare[name], *start.parents[name]))) for name in names}
     climb = _Climb(families, Graph(parents).parents, constraints)
     best, score = _climbed(climb, tabu, patience)
     rng = np.random.default_rng(seed)
-    for _ in range(restarts):
-        climb.restore(best)
-        _shake(climb, max(4, sum(map(len, best)) // 4), rng)
+    for turn in range(restarts):
+        if turn % 2:
+            climb.restore(best)
+            _shake(climb, max(4, sum(map(len, best)) // 2), rng)
+        else:
+            climb.restore(climb.numbered(bare), rng.permutation(len(names)).tolist())
         found, reached = _climbed(climb, tabu, patience)
         if reached > score + TINY:
             best, score = found, reached
@@ -76,7 +84,7 @@ def _climbed(climb: _Climb, tabu: int, patience: int) -> tuple[Parents, float]:
         if step is None:
             break
         climb.take(step)
-        recent = [*recent, _reverse(step)][-tabu:] if tabu else []
+        recent = [*recent, *map(_reverse, step)][-tabu:] if tabu else []
         if climb.score > best_score + TINY:
             best, best_score, waited = climb.copy(), climb.score, 0
         else:
@@ -89,7 +97,7 @@ def _shake(climb: _Climb, moves: int, rng: np.random.Generator) -> None:
     for _ in range(moves):
         possible = climb.possible()
         if possible:
-            climb.take(possible[int(rng.integers(len(possible)))])
+            climb.take([possible[int(rng.integers(len(possible)))]])
 
 
 def _reverse(move: Move) -> Move:
@@ -111,7 +119,6 @@ class _Climb:
         self.families, self.constraints = families, constraints
         self.names = list(parents)
         n = len(self.names)
-        place = {name: i for i, name in enumerate(self.names)}
         pairs = [(child, parent) for child in range(n) for parent in range(n) if parent != child]
         self.may = np.zeros((n, n), dtype=bool)
         self.held = np.zeros((n, n), dtype=bool)
@@ -119,10 +126,15 @@ class _Climb:
             self.may[child, parent] = constraints.allows(self.names[parent], self.names[child])
             self.held[child, parent] = (self.names[parent], self.names[child]) in constraints.required
         self.tried: list[tuple[str, str, float, bool]] = []
-        self.restore([[place[p] for p in above] for above in parents.values()])
+        self.restore(self.numbered(parents))
 
-    def restore(self, parents: Parents) -> None:
-        """Put a structure in the place of this one."""
+    def numbered(self, parents: Mapping[str, Sequence[str]]) -> Parents:
+        """Parents by their numbers."""
+        place = {name: i for i, name in enumerate(self.names)}
+        return [[place[p] for p in parents[name]] for name in self.names]
+
+    def restore(self, parents: Parents, order: Sequence[int] | None = None) -> None:
+        """Put a structure in the place of this one, with nodes that come first where moves gain the same."""
         n = len(self.names)
         self.parents: Parents = [[] for _ in range(n)]
         self.arc = np.zeros((n, n), dtype=bool)
@@ -132,8 +144,11 @@ class _Climb:
                 self._add(parent, child)
         self.own = [0.0] * n
         self.gains = np.full((n, n), -np.inf)
+        self.exchanges: list[dict[tuple[int, int], float]] = [
+            {} for _ in range(n)
+        ]  # of each child: old and new parent
         self.order: list[int] = []  # as gains were worked out: of equal moves the first is taken
-        self._refresh(list(range(n)))
+        self._refresh(list(range(n) if order is None else order))
 
     def copy(self) -> Parents:
         """The parents of all nodes."""
@@ -145,22 +160,36 @@ class _Climb:
 
     def _refresh(self, changed: list[int]) -> None:
         """What adding or removing each arc into some nodes would gain; all that is new is counted together."""
-        asked: list[tuple[int, int, list[int]]] = []
-        for child in changed:
-            above = self.parents[child]
-            asked.append((child, -1, above))
-            open_ = self.may[child] & ~self.arc[:, child] & (len(above) < self.constraints.max_parents)
-            asked += [(child, p, [*above, p]) for p in np.flatnonzero(open_).tolist()]
-            asked += [(child, p, [q for q in above if q != p]) for p in above if not self.held[child, p]]
+        asked = [(child, *one) for child in changed for one in self._families(child)]
         names = self.names
-        scores = self.families.many([(names[child], [names[p] for p in above]) for child, _, above in asked])
+        scores = self.families.many([(names[child], [names[p] for p in above]) for child, _, _, above in asked])
         self.gains[changed] = -np.inf
-        for (child, parent, _), score in zip(asked, scores, strict=True):
-            if parent < 0:
+        for child in changed:
+            self.exchanges[child] = {}
+        for (child, old, new, _), score in zip(asked, scores, strict=True):
+            if old < 0 and new < 0:
                 self.own[child] = score
+            elif old < 0 or new < 0:
+                self.gains[child, max(old, new)] = score - self.own[child]
             else:
-                self.gains[child, parent] = score - self.own[child]
+                self.exchanges[child][old, new] = score - self.own[child]
         self.order = [child for child in self.order if child not in changed] + changed
+
+    def _families(self, child: int) -> Iterator[tuple[int, int, list[int]]]:
+        """A node with its parents, and with one of them gone, one new, or both: who (-1 for none), and the parents."""
+        above = self.parents[child]
+        free = [p for p in above if not self.held[child, p]]
+        others = np.flatnonzero(self.may[child] & ~self.arc[:, child]).tolist()
+        yield -1, -1, above
+        for p in free:
+            yield p, -1, [q for q in above if q != p]
+        if len(above) < self.constraints.max_parents:
+            for p in others:
+                yield -1, p, [*above, p]
+        elif len(above) == self.constraints.max_parents:
+            for old in free:
+                for p in others:
+                    yield old, p, [*(q for q in above if q != old), p]
 
     def moves(self, tabu: Sequence[Move] = ()) -> NDArray[np.float64]:
         """What adding or removing an arc gains, and what turning it gains: `moves[child, parent]` are two numbers."""
@@ -177,15 +206,29 @@ class _Climb:
                 found[c, p] = -np.inf  # an arc that may not be removed is not turned either
         return found
 
-    def best(self, tabu: Sequence[Move]) -> Move | None:
-        """The move that gains most, of those that make no circle."""
+    def best(self, tabu: Sequence[Move]) -> Step | None:
+        """The step that gains most, of those that make no circle."""
         gains = self.moves(tabu)[self.order].ravel()
         most = np.maximum.accumulate(gains)
         found, gain = -1, -np.inf
         for at in [0, *(np.flatnonzero(gains[1:] > most[:-1]) + 1).tolist()] if len(gains) else []:
             if gains[at] > gain + TINY:
                 found, gain = at, gains[at]
-        return None if found < 0 else self._named(found)
+        exchange = self._best_exchange(tabu, gain)
+        if exchange is not None or found < 0:
+            return exchange
+        return [self._named(found)]
+
+    def _best_exchange(self, tabu: Sequence[Move], least: float) -> Step | None:
+        """The exchange of parents that gains most, if that is more than some gain."""
+        found: Step | None = None
+        for child in self.order:
+            for (old, new), gain in self.exchanges[child].items():
+                if gain > least + TINY and not self.below[child, new]:
+                    step: Step = [("remove", old, child), ("add", new, child)]
+                    if not any(move in tabu for move in step):
+                        found, least = step, gain
+        return found
 
     def possible(self) -> list[Move]:
         """All moves that make no circle."""
@@ -197,20 +240,24 @@ class _Climb:
         what = "turn" if turn else "remove" if self.arc[parent, child] else "add"
         return what, parent, child
 
-    def take(self, move: Move) -> None:
-        """Make a move."""
-        what, parent, child = move
+    def take(self, step: Step) -> None:
+        """Make the moves of a step."""
         before = self.score
-        changed = [child]
-        if what == "add":
-            self._add(parent, child)
-        else:
-            self._remove(parent, child)
+        gains = [float(self.gains[child, parent]) for _, parent, child in step[:-1]]
+        changed: dict[int, None] = {}
+        for what, parent, child in step:
+            changed[child] = None
+            if what != "add":
+                self._remove(parent, child)
             if what == "turn":
                 self._add(child, parent)
-                changed = [child, parent]
-        self._refresh(changed)
-        self.tried.append((self.names[parent], self.names[child], self.score - before, True))
+                changed[parent] = None
+            elif what == "add":
+                self._add(parent, child)
+        self._refresh(list(changed))
+        gains.append(self.score - before - sum(gains))
+        for (_, parent, child), gain in zip(step, gains, strict=True):
+            self.tried.append((self.names[parent], self.names[child], gain, True))
 
     def _add(self, parent: int, child: int) -> None:
         self.parents[child].append(parent)
