@@ -79,6 +79,10 @@ def series_column(series: Any, name: str) -> Column:
     """A narwhals series as a column: an array, or codes where its owner keeps codes or strings."""
     import narwhals.stable.v2 as nw
 
+    native = series.to_native()
+    held = getattr(native, "dtype", None)
+    if isinstance(held, np.dtype) and held.kind in "iufb":  # NumPy's own, as pandas has it: NaN is all that is missing
+        return native_order(np.asarray(native))
     dtype = series.dtype
     if dtype == nw.Categorical or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
         return _categorical_column(series, ordered=dtype == nw.Enum)
@@ -113,12 +117,19 @@ def series_column(series: Any, name: str) -> Column:
     return values
 
 
+def holds_strings(series: Any) -> bool:
+    """Whether a narwhals series is of strings that are not coded yet; asked of its owner, which is quick."""
+    native = series.to_native()
+    return "str" in str(getattr(native, "dtype", getattr(native, "type", ""))).lower()
+
+
 def _categorical_column(series: Any, *, ordered: bool) -> Coded:
     native = series.to_native()
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its kin
         dtype = native.dtype
+        codes = native.array.codes if type(native).__module__.startswith("pandas.") else native.cat.codes
         return Coded(
-            np.asarray(native.cat.codes),
+            np.asarray(codes),
             dtype.categories.tolist(),
             declared=True,
             ordered=bool(dtype.ordered),
