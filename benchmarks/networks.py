@@ -81,8 +81,10 @@ def families(X: Any, score: str = "bic") -> Any:
     from countwise.schema import Schema
 
     opened = frame_of(X)
-    schema = Schema.infer(opened, "nominal")
-    return Families(schema.attributes, schema.encode(opened), score)
+    schema = Schema.kinds(opened, "nominal")
+    coded = schema.coded(opened)
+    schema = schema.learn(coded)
+    return Families(schema.attributes, schema.encode(coded), score)
 
 
 def fit_tables(X: Any) -> dict[str, np.ndarray]:

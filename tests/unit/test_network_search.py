@@ -73,9 +73,10 @@ def test_parts_that_do_not_fit_into_memory_at_once_are_counted_one_after_the_oth
 
 
 def test_too_large_a_table_is_refused():
+    wide = [Nominal(name, tuple(range(70))) for name in "abcd"] + [Nominal("e", tuple(range(700)))]
+    scores = Families(wide, Table({name: np.zeros(1, np.uint16) for name in "abcde"}, 1))
     with pytest.raises(CountwiseError, match="would have 16807000000"):
-        wide = [Nominal(name, tuple(range(70))) for name in "abcd"] + [Nominal("e", tuple(range(700)))]
-        Families(wide, Table({name: np.zeros(1, np.uint16) for name in "abcde"}, 1)).of("a", "bcde")
+        scores.of("a", "bcde")
 
 
 # -- climbing ---------------------------------------------------------------------------
@@ -88,7 +89,9 @@ class Told(Families):
         self.scores = scores
 
     def many(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[float]:
-        return [self.scores.get(child, {}).get("".join(sorted(parents)), -9.0 * len(parents)) for child, parents in asked]
+        return [
+            self.scores.get(child, {}).get("".join(sorted(parents)), -9.0 * len(parents)) for child, parents in asked
+        ]
 
 
 def test_a_node_with_all_parents_it_may_have_exchanges_one():

@@ -50,6 +50,7 @@ __all__ = [
     "edit_distances",
     "encode_columns",
     "factorize_objects",
+    "factorize_strings",
     "find_infinity",
     "float_is_integral",
     "gauss_expand",
@@ -144,6 +145,7 @@ cut_codes = _chosen.cut_codes
 edit_distances = _chosen.edit_distances
 encode_columns = _chosen.encode_columns
 factorize_objects = _chosen.factorize_objects
+factorize_strings = _chosen.factorize_strings
 find_infinity = _chosen.find_infinity
 float_is_integral = _chosen.float_is_integral
 gauss_expand = _chosen.gauss_expand

@@ -81,6 +81,9 @@ from countwise._kernels.reference import (
     factorize_objects as factorize_objects,
 )
 from countwise._kernels.reference import (
+    factorize_strings as factorize_strings,
+)
+from countwise._kernels.reference import (
     find_infinity as find_infinity,
 )
 from countwise._kernels.reference import (

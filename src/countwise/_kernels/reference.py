@@ -51,6 +51,9 @@ from countwise._kernels.reference_columns import (
     factorize_objects as factorize_objects,
 )
 from countwise._kernels.reference_columns import (
+    factorize_strings as factorize_strings,
+)
+from countwise._kernels.reference_columns import (
     find_infinity as find_infinity,
 )
 from countwise._kernels.reference_columns import (
