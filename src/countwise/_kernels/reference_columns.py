@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,7 +147,7 @@ def factorize_strings(
     known: dict[bytes, int] = {}
     rows: list[int] = []
     codes = np.empty(len(places) - 1, dtype=np.int32)
-    for i, (start, stop) in enumerate(zip(places[:-1], places[1:], strict=True)):
+    for i, (start, stop) in enumerate(itertools.pairwise(places)):
         codes[i] = known.setdefault(whole[start:stop], len(known))
         if len(known) > len(rows):
             rows.append(i)

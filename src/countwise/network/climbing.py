@@ -176,7 +176,7 @@ class _Climb:
         self.order = [child for child in self.order if child not in changed] + changed
 
     def _families(self, child: int) -> Iterator[tuple[int, int, list[int]]]:
-        """A node with its parents, and with one of them gone, one new, or both: who (-1 for none), and the parents."""
+        """A node with its parents, and with one gone, one new, or both: which (-1 for none), and the parents."""
         above = self.parents[child]
         free = [p for p in above if not self.held[child, p]]
         others = np.flatnonzero(self.may[child] & ~self.arc[:, child]).tolist()
