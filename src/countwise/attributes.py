@@ -177,6 +177,11 @@ class Nominal(Attribute):
         coded = column if isinstance(column, Coded) else factorized(column, self.name)
         if coded.all_used and tuple(coded.categories) == (*self.values, None):
             return coded.codes  # already laid out as this domain has it
+        narrow = coded.declared and coded.codes.dtype == np.int8 and dtype == np.uint8
+        if narrow and tuple(coded.categories) == self.values:  # as pandas keeps categories
+            codes = coded.codes.view(np.uint8)
+            if not len(codes) or int(codes.max()) < len(self.values):  # nothing is missing, which would be -1
+                return codes
         index = {value: code for code, value in enumerate(self.values)}
         lookup = [self.missing if is_missing(c) else index.get(plain(c), self.unseen) for c in coded.categories]
         table = np.array([self.missing, *lookup, self.missing], dtype=dtype)  # -1 is missing

@@ -157,7 +157,12 @@ class Schema(Mapping[str, Attribute]):
             return a.learn(found.get(a.name, frame.columns[a.name]))
 
         # threads are for columns that must be looked through; the others have nothing to learn
-        heavy = [a for a in self.attributes if isinstance(a, Nominal | Text) and a.grows and a.name not in found]
+        heavy = [
+            a
+            for a in self.attributes
+            if isinstance(a, Nominal | Text) and a.grows and a.name not in found
+            if not getattr(frame.columns[a.name], "declared", False)
+        ]
         wider = _kernels.over_items(heavy, one, threads_for(frame.n_rows))
         learned = dict(zip((a.name for a in heavy), wider, strict=True))
         return Schema(learned[a.name] if a.name in learned else one(a) for a in self.attributes)

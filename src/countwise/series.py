@@ -188,7 +188,12 @@ def _few_strings(whole: Any) -> Coded | None:
     if found is None:
         return None
     codes, rows = found
-    return Coded(codes, [cells[places[row] : places[row + 1]].tobytes().decode() for row in rows])
+    values = [cells[places[row] : places[row + 1]].tobytes().decode() for row in rows]
+    order = sorted(range(len(values)), key=values.__getitem__)
+    rank = np.empty(len(values), dtype=np.min_scalar_type(len(values) + 2))
+    rank[order] = np.arange(len(values))
+    # in the order of a domain that is learned from them, so that they need not be coded once more
+    return Coded(rank[codes], [*(values[i] for i in order), None], all_used=True)
 
 
 def _arrow_codes(native: Any) -> Coded:

@@ -95,8 +95,12 @@ class CategoricalDensity:
     @lazy
     def prob(self) -> NDArray[np.float64]:
         """P(value | class), shape (classes, values + extra)."""
-        padded = np.pad(self.counts.astype(np.float64), ((0, 0), (0, self._extra)))
+        padded = self.counts.astype(np.float64)
+        if self._extra:
+            padded = np.pad(padded, ((0, 0), (0, self._extra)))
         totals = padded.sum(axis=1, keepdims=True) + self.pseudo.sum()
+        if totals.all():
+            return np.asarray((padded + self.pseudo) / totals)
         overall = padded.sum(axis=0) / max(padded.sum(), 1e-300)
         with np.errstate(invalid="ignore", divide="ignore"):
             # a class in which the attribute was never there has no say: it takes the share of all classes

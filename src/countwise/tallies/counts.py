@@ -75,24 +75,28 @@ class Counts:
 
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
-        """Count for many requests, a column at a time."""
+        """Count for many requests: a column at a time, or as families where some have more than two axes."""
+        for blank in blanks:
+            blank._refuse_large()
+        if any(len(blank.axes) > 2 for blank in blanks):
+            return _counted_together(blanks, table)
         return _kernels.over_items(list(blanks), lambda blank: blank._count(table), table.threads)
+
+    def _refuse_large(self) -> None:
+        cells = math.prod(len(a.values) + 1 for a in self.axes)
+        if cells > _MOST_CELLS:
+            names = " by ".join(f"{a.name!r} ({len(a.values)} values)" for a in self.axes)
+            raise TableError(
+                f"A table of counts of {names} would have {cells} cells.",
+                hint="one of them looks like an identifier: leave it out, or join its rare values.",
+            )
 
     def _count(self, table: Table) -> Self:
         sizes = [len(a.values) + 1 for a in self.axes]
-        if float(np.prod(sizes, dtype=np.float64)) > _MOST_CELLS:
-            names = " by ".join(f"{a.name!r} ({len(a.values)} values)" for a in self.axes)
-            raise TableError(
-                f"A table of counts of {names} would have {np.prod(sizes, dtype=np.float64):.0f} cells.",
-                hint="one of them looks like an identifier: leave it out, or join its rare values.",
-            )
         columns = [table[a.name] for a in self.axes]
-        if len(columns) > 2:
-            cells = _kernels.count_families(columns, sizes, [range(len(sizes))], table.weights)[0]
-        else:
-            given = columns[0] if len(columns) == 2 else np.zeros(len(columns[0]), dtype=np.uint8)
-            cells = _kernels.count_codes(columns[-1], given, table.weights, sizes[-1], math.prod(sizes[:-1]))
-        return replace(self, cells=np.ascontiguousarray(cells).reshape(sizes))
+        given = columns[0] if len(columns) == 2 else np.zeros(len(columns[0]), dtype=np.uint8)
+        cells = _kernels.count_codes(columns[-1], given, table.weights, sizes[-1], math.prod(sizes[:-1]))
+        return replace(self, cells=cells.reshape(sizes))
 
     def __add__(self, other: Self) -> Self:
         return self._combine(other, np.add)
@@ -132,3 +136,21 @@ class Counts:
         if cells.shape != tuple(len(a.values) + 1 for a in axes) or cells.dtype.kind not in "if":
             raise ValueError(f"the counts of {axes[-1].name!r} do not fit their domain")
         return cls(axes, cells)
+
+
+def _counted_together(blanks: Sequence[Counts], table: Table) -> list[Any]:
+    """Families of columns, each thread some of them; columns are looked at where they are."""
+    axes = {a.name: a for blank in blanks for a in blank.axes}
+    place = {name: i for i, name in enumerate(axes)}
+    columns, sizes = [table[name] for name in axes], [len(a.values) + 1 for a in axes.values()]
+    threads = _kernels.thread_count() if table.threads is None else 1
+    share = -(-len(blanks) // threads)
+
+    def work(start: int) -> list[Any]:
+        some = blanks[start : start + share]
+        families = [[place[a.name] for a in blank.axes] for blank in some]
+        found = _kernels.count_families(columns, sizes, families, table.weights)
+        return [replace(blank, cells=np.ascontiguousarray(cells)) for blank, cells in zip(some, found, strict=True)]
+
+    parts = _kernels.over_items(range(0, len(blanks), share), work, threads)
+    return [one for part in parts for one in part]

@@ -180,7 +180,9 @@ class Subset:
             return _every_pair(table.astype(np.float64), criterion, least)
         n = criterion.weight(table)
         key = _even(_direction(table, criterion), n > 0)
-        order = np.argsort(key, axis=1, kind="stable")
+        # of values that are alike in that, the order is by what they hold and not by their names
+        spread = _even(table[:, :, -1] if criterion.numbers else n, n > 0)
+        order = np.lexsort((_even(n, n > 0), spread, key), axis=1)
         ordered = np.ascontiguousarray(np.take_along_axis(table, order[:, :, None], axis=1))
         place, gain = _kernels.best_bins(ordered, table.shape[1], criterion.kernel, least)
         rank = np.argsort(order, axis=1, kind="stable")
