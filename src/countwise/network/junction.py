@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from countwise.network.elimination import elimination_order, refuse_wide
 from countwise.network.factors import Factor, product
 
-__all__ = ["Junction"]
+__all__ = ["Junction", "joined_cliques"]
 
 
 class Junction:
@@ -28,8 +28,7 @@ class Junction:
         self.sizes = dict(sizes)
         order, self.cells = elimination_order(near, sizes, list(near))
         refuse_wide(self.cells, "The junction tree")
-        self.cliques = _cliques(near, order)
-        self.parent = _joined(self.cliques)
+        self.cliques, self.parent = joined_cliques(near, order)
 
     @property
     def width(self) -> int:
@@ -94,7 +93,7 @@ class Junction:
 
 
 def _cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> list[tuple[str, ...]]:
-    """The largest sets of variables that are together when one of them is eliminated, the last first."""
+    """The largest sets of variables that are together when one of them is eliminated."""
     left = {node: set(others) for node, others in near.items()}
     found: list[set[str]] = []
     for node in order:
@@ -109,11 +108,23 @@ def _cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> list[tuple[s
     return [tuple(sorted(clique, key=lambda v: place[v])) for clique in reversed(found)]
 
 
-def _joined(cliques: Sequence[tuple[str, ...]]) -> list[int]:
-    """The clique above each: of those before it the one that shares most; -1 for the first of each part."""
-    parent = []
-    for i, clique in enumerate(cliques):
-        shares = [len(set(clique) & set(cliques[j])) for j in range(i)]
-        best = int(np.argmax(shares)) if shares else -1
-        parent.append(best if shares and shares[best] > 0 else -1)
-    return parent
+def joined_cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> tuple[list[tuple[str, ...]], list[int]]:
+    """Cliques in a tree: each behind the one above it, and which that is; -1 for the first of each part.
+
+    The tree is one of those in which neighbors share most in all. Only then do the cliques with a variable hang
+    together by others that have it; the order of elimination alone does not ensure that.
+    """
+    cliques = _cliques(near, order)
+    sets = [set(clique) for clique in cliques]
+    shares, above = [0] * len(cliques), [-1] * len(cliques)
+    waiting = dict.fromkeys(range(len(cliques)))
+    place: dict[int, int] = {}
+    while waiting:
+        i = max(waiting, key=lambda j: shares[j])  # of equals the first
+        del waiting[i]
+        place[i] = len(place)
+        for j in waiting:
+            shared = len(sets[i] & sets[j])
+            if shared > shares[j]:
+                shares[j], above[j] = shared, i
+    return [cliques[i] for i in place], [place[above[i]] if above[i] >= 0 else -1 for i in place]

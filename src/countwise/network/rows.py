@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from countwise.network.elimination import elimination_order, refuse_wide
 from countwise.network.graph import Graph
-from countwise.network.junction import _cliques, _joined
+from countwise.network.junction import joined_cliques
 from countwise.network.numbers import BlockTerm, Numbers
 
 __all__ = ["Posterior", "Rows", "posteriors"]
@@ -197,8 +197,7 @@ class _Batch:
             for v in scope:
                 near[v].update(w for w in scope if w != v)
         order, self.cells = elimination_order(near, net.sizes, list(near))
-        self.cliques = _cliques(near, order)
-        self.parent = _joined(self.cliques)
+        self.cliques, self.parent = joined_cliques(near, order)
 
     def _open_of(self, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in names if name in self.open)
