@@ -155,6 +155,17 @@ def test_the_working_says_what_was_summed_out():
     assert "'temperature' is missing; 'humidity' depends on it" in text
 
 
+def test_two_equal_numbers_are_no_certainty():
+    weather = samples.load("weather")
+    model = NetworkClassifier("tan").fit(weather.frame, "play")
+    assert ("outlook", "humidity") in model.graph_.arcs
+    share = model.predict_proba([{"outlook": "sunny", "humidity": 90}])[0, 1]
+    assert 1e-6 < share < 0.5
+    raw = NetworkClassifier("tan", smoothing=0).fit(weather.frame, "play")  # both sunny days of play had 70
+    assert raw.predict_proba([{"outlook": "sunny", "humidity": 90}])[0, 1] == 0.0
+    assert "mean" in model._shown_table("humidity")
+
+
 def test_terms_add_up_to_the_joint():
     X, y = mixed(gaps=0.0)
     model = NetworkClassifier("tan").fit(X, y)

@@ -12,6 +12,7 @@ import click
 __all__ = ["main"]
 
 _COMMANDS = {
+    "ask": "Ask a network for the probabilities of its nodes.",
     "bin": "Cut the numbers of a table into ranges, with reasons.",
     "demo": "Train on a small table, show a worked answer, write a model file.",
     "explain": "Show the working behind one answer.",
@@ -20,7 +21,7 @@ _COMMANDS = {
     "rank": "Score the attributes of a table by what they tell of the class.",
     "samples": "List the tables that come with Countwise, or write one out.",
     "show": "Show what a model has learned.",
-    "train": "Learn a naive Bayes from a file.",
+    "train": "Learn a model from a file.",
 }
 
 

@@ -15,7 +15,7 @@ import click
 
 from countwise.errors import OptionError, SchemaError, did_you_mean, listed
 
-__all__ = ["echo_json", "pairs", "pieces", "progress_bar", "row_from", "types_from"]
+__all__ = ["echo_json", "network_from", "pairs", "pieces", "progress_bar", "row_from", "types_from"]
 
 
 def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
@@ -34,7 +34,7 @@ def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
     return found
 
 
-def types_from(path: str, declared: Mapping[str, str], target: str) -> dict[str, Any]:
+def types_from(path: str, declared: Mapping[str, str], target: str | None) -> dict[str, Any]:
     """Kinds that the user declares, and domains that the file itself declares."""
     from countwise.attributes import Nominal
     from countwise.sources.readers import attribute_hints
@@ -64,6 +64,21 @@ def row_from(schema: Any, settings: Mapping[str, str]) -> list[dict[str, Any]]:
             raise SchemaError(f"{attribute.name!r} is a block of counts and cannot be typed.")
         row[attribute.name] = None if text in ("", "?") else attribute.parse(text)
     return [row]
+
+
+def network_from(path: str) -> Any:
+    """A network from a model file or a BIF file."""
+    from countwise.models.network import BeliefNetwork
+
+    if path.lower().endswith(".bif"):
+        existing(path)
+        return BeliefNetwork.read_bif(path)
+    from countwise.modelfile import load
+
+    fitted = load(path, plain=True)
+    if not hasattr(fitted, "graph_"):
+        raise OptionError(f"{path} holds no network.", hint="countwise train FILE --model network makes one.")
+    return fitted
 
 
 @contextmanager

@@ -15,22 +15,28 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
 @click.option("--rules", is_flag=True, help="A tree as if-then rules.")
 @click.option("--sql", is_flag=True, help="A tree as an SQL expression.")
-@click.option("--svg", default=None, metavar="FILE", help="A tree as a picture.")
+@click.option("--svg", default=None, metavar="FILE", help="A tree or a network as a picture.")
 @click.option("--depth", default=None, type=click.IntRange(min=0), help="How deep to draw a tree.")
 def command(
     model: str, attribute: str | None, as_json: bool, rules: bool, sql: bool, svg: str | None, depth: int | None
 ) -> None:
-    """Show what MODEL has learned: its tables, or that of one ATTRIBUTE; a tree, or its rules.
+    """Show what MODEL has learned: its tables, or that of one ATTRIBUTE; a tree, or its rules; a network.
 
     \b
     countwise show weather.json
     countwise show weather.json outlook
     countwise show tree.json --rules
+    countwise show net.json --svg net.svg
     """
-    from countwise.cli._common import echo_json
+    from countwise.cli._common import echo_json, network_from
     from countwise.modelfile import load
 
-    fitted = load(model, plain=True)
+    fitted = network_from(model) if model.lower().endswith(".bif") else load(model, plain=True)
+    if hasattr(fitted, "graph_") or model.lower().endswith(".bif"):
+        if rules or sql or depth is not None:
+            raise click.UsageError("--rules, --sql and --depth are for trees.")
+        _show_network(fitted, as_json, svg, attribute)
+        return
     if hasattr(fitted, "tree_") or hasattr(fitted, "rules_"):
         _show_tree(fitted, as_json, rules, sql, svg, depth, attribute)
         return
@@ -111,3 +117,37 @@ def _show_instances(fitted: Any, as_json: bool, attribute: str | None) -> None:
     click.echo(f"{n} neighbor{'s' * (n != 1)} for {fitted.target_.name!r}, of {fitted.n_rows_} rows\n")
     for name, table in tables.items():
         click.echo(f"[{name}]\n{table}\n")
+
+
+def arcs_told(fitted: Any) -> list[str]:
+    """Each node with what it depends on."""
+    graph = fitted.graph_
+    return [f"{name} ← {', '.join(graph.parents[name])}" if graph.parents[name] else name for name in graph]
+
+
+def _show_network(fitted: Any, as_json: bool, svg: str | None, attribute: str | None) -> None:
+    from countwise.cli._common import echo_json, output_file
+
+    net = fitted._net()
+    if svg:
+        from countwise.plots.network import draw_network
+
+        with output_file(svg) as out:
+            out.write(draw_network(fitted))
+        click.echo(f"Written to {svg}", err=svg == "-")
+        return
+    names = [attribute] if attribute else list(net.graph)
+    tables = {name: fitted._shown_table(name) for name in names[:200]}
+    if as_json:
+        arcs = [list(arc) for arc in fitted.graph_.arcs]
+        echo_json({"arcs": arcs, "tables": {name: dict(table) for name, table in tables.items()}})
+        return
+    if not attribute:
+        what = f" for {fitted.target_.name!r}" if hasattr(fitted, "classes_") else ""
+        click.echo(f"A network{what}, from {fitted.n_rows_} rows\n")
+        click.echo("\n".join(arcs_told(fitted)) + "\n")
+    for name, table in tables.items():
+        above = fitted.graph_.parents[name]
+        click.echo(f"[P({name}{' | ' + ', '.join(above) if above else ''})]\n{table}\n")
+    if len(names) > 200:
+        click.echo(f"… and {len(names) - 200} more; name one to see it.")

@@ -12,7 +12,7 @@ __all__ = ["command"]
 
 @click.command("train")
 @click.argument("file")
-@click.option("-y", "--target", required=True, metavar="COLUMN", help="The column to be told.")
+@click.option("-y", "--target", default=None, metavar="COLUMN", help="The column to be told; a net needs none.")
 @click.option(
     "-o",
     "--output",
@@ -39,6 +39,8 @@ __all__ = ["command"]
             "neighbors-regression",
             "pebls",
             "rote",
+            "network",
+            "net",
         ]
     ),
 )
@@ -49,7 +51,7 @@ __all__ = ["command"]
     metavar="NAME=VALUE",
     help="A setting of that model: covariance=own, nominal=onehot; width=leave_one_out; center=median; "
     "criterion=gain_ratio, pruning=pessimistic, max_depth=5; method=one_r; n_neighbors=loo, metric=manhattan, "
-    "nominal=mvdm.",
+    "nominal=mvdm; structure=tan, criterion=k2, order=a;b;c.",
 )
 @click.option(
     "--types",
@@ -83,7 +85,7 @@ __all__ = ["command"]
 @click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
 def command(
     file: str,
-    target: str,
+    target: str | None,
     output: str,
     kind: str,
     options: tuple[str, ...],
@@ -102,10 +104,16 @@ def command(
     countwise train credit.csv -y Status --law auto --missing Income
     countwise train penguins.csv -y species --model discriminant --option covariance=own,nominal=onehot
     countwise train credit.csv -y Status --model tree --option criterion=gain_ratio,pruning=pessimistic
+    countwise train credit.csv -y Status --model network --option structure=tan
+    countwise train credit.csv --model net --option structure=hill_climb
     """
     from countwise.cli._common import existing, pairs, pieces, progress_bar, refuse_same, types_from
     from countwise.modelfile import save
 
+    if target is None and kind != "net":
+        raise click.UsageError("Missing option '-y' / '--target'.")
+    if target is not None and kind == "net":
+        raise click.UsageError("A net tells no column before others; leave -y out, or --model network tells a class.")
     existing(file)
     refuse_same(output, (file,))
     declared = types_from(file, pairs(types, "--types"), target) or None
@@ -135,6 +143,8 @@ def _families() -> dict[str, Any]:
     from countwise.models.discriminant import Discriminant
     from countwise.models.exemplars import Exemplars
     from countwise.models.neighbors import ClassNeighbors, NumberNeighbors
+    from countwise.models.network import BeliefNetwork
+    from countwise.models.network_classifier import NetworkBayes
     from countwise.models.parzen import ParzenBayes
     from countwise.models.prototypes import Prototype
     from countwise.models.rote import Rote
@@ -152,6 +162,8 @@ def _families() -> dict[str, Any]:
         "neighbors-regression": NumberNeighbors,
         "pebls": Exemplars,
         "rote": Rote,
+        "network": NetworkBayes,
+        "net": BeliefNetwork,
     }
 
 
@@ -193,7 +205,8 @@ def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, An
         try:
             found[name] = int(text) if text.lstrip("-").isdecimal() else float(text)
         except ValueError:
-            found[name] = None if text == "none" else text
+            listed_names = text.split(";") if name == "order" else text
+            found[name] = None if text == "none" else listed_names
     return found
 
 
@@ -223,6 +236,8 @@ def _summary(model: Any, output: str) -> str:
         return _tree_summary(model, output)
     if hasattr(model, "metric_") or hasattr(model, "n_different_"):
         return _instance_summary(model, output)
+    if hasattr(model, "graph_"):
+        return _network_summary(model, output)
     counts = model.class_count_
     share = counts / counts.sum()
     classes = ", ".join(f"{c} {n:g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
@@ -267,3 +282,17 @@ def _instance_summary(model: Any, output: str) -> str:
         lines = [f"{head}told by {model.n_neighbors_} neighbor{'s' * (model.n_neighbors_ != 1)}"]
         lines += [f"  {line}" for line in str(model.metric_.parts_).split("\n")[:13]]
     return "\n".join([*lines, f"Written to {output}"])
+
+
+def _network_summary(model: Any, output: str) -> str:
+    from countwise.cli.show import arcs_told
+
+    told = f"; {model.target_.name}" if hasattr(model, "classes_") else ""
+    lines = [
+        f"{model.n_rows_} rows, {len(model.schema_)} attributes{told}: a network of {len(model.graph_.arcs)} arcs"
+    ]
+    if model.found_ is not None and hasattr(model, "criterion"):
+        lines[0] += f", {model.criterion} {model.found_.score:.6g}"
+    if model.em_ is not None:
+        lines.append(f"  gaps filled by EM in {model.n_iter_} steps")
+    return "\n".join([*lines, *(f"  {line}" for line in arcs_told(model)[:40]), f"Written to {output}"])

@@ -176,7 +176,8 @@ class ClassWorking(Explaining):
             text = f"φ({number(y)}; {number(mean)}, {number(sd)})"
             latex = rf"\varphi({number(y)};\,{number(mean)},\,{number(sd)})"
             factors.append(Factor(log, text, latex, None, None, float(line.n[combo])))
-        return Step(name, shown, tuple(factors), "known", "linear Gaussian", given=given)
+        rule = "linear Gaussian" if line.numbers else "Gaussian"
+        return Step(name, shown, tuple(factors), "known", rule, given=given)
 
     def _summed(
         self, table: Table, one: Frame, hidden: dict[str, set[str]], gone: set[str], total: NDArray[np.float64]

@@ -174,8 +174,9 @@ class TreeModel(Fitting):
     def _stopping(self) -> dict[str, Any]:
         return {
             "max_depth": None if self.max_depth is None else int(self.max_depth),
-            "min_split": float(self.min_samples_split),
-            "min_leaf": float(self.min_samples_leaf),
+            # what rounding takes from a sum of broken weights is not held against it
+            "min_split": float(self.min_samples_split) * (1 - 1e-12),
+            "min_leaf": float(self.min_samples_leaf) * (1 - 1e-12),
             "min_gain": float(self.min_gain),
             "missing": self.missing,
             "threshold_cost": bool(self.threshold_cost),

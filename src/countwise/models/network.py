@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal
-from countwise.errors import OptionError, ReadError, TableError, did_you_mean, listed
+from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.frames import Frame
 from countwise.models._network_answers import NetworkAnswers
 from countwise.models._network_extending import Extending
-from countwise.network.bif import read_bif, write_bif
+from countwise.models._network_files import NetworkFiles
 from countwise.network.choosing import given_graph
 from countwise.network.hand import table_of, values_in
 from countwise.network.net import Net
+from countwise.network.telling import elimination_told
 from countwise.outputs import dense, library_of
 from countwise.parts import numbers_and_names
-from countwise.plainfile import write_whole
 from countwise.schema import Schema
+from countwise.working import Account
 
 __all__ = ["BeliefNetwork"]
 
 
-class BeliefNetwork(NetworkAnswers, Extending):
+class BeliefNetwork(NetworkFiles, NetworkAnswers, Extending):
     """A Bayesian belief network; see `BayesNetwork`."""
 
     def __init__(
@@ -335,67 +334,34 @@ class BeliefNetwork(NetworkAnswers, Extending):
         """
         return super().forget(X, None, sample_weight)
 
-    # -- files ---------------------------------------------------------------------------------
-
-    @classmethod
-    def read_bif(cls, path: str | os.PathLike[str], **settings: Any) -> Self:
-        """A network from a file in the interchange format BIF.
+    def explain(self, asked: str | Sequence[str], given: Mapping[str, Any] | None = None) -> Account:
+        """P(asked | given) worked out by variable elimination, as a lecture would: factors, products, sums.
 
         Parameters
         ----------
-        path : str or path
-            The file.
-        **settings
-            Of the network, for a later `fit`.
+        asked : str or sequence of str
+            A node of names, or several.
+        given : mapping of str to value, optional
+            What is known.
 
         Returns
         -------
-        BayesNetwork
+        Account
+            As text, HTML or LaTeX.
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().arc("rain", "wet").node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        >>> print(net.explain("rain", {"wet": "yes"}).sections[-1])
+        What is left: P(rain) · P(wet = yes | rain)
+          rain  P(rain)  P(wet = yes | rain)  product  P(rain | wet = yes)
+          no    0.8      0.1                  0.08     0.333333
+          yes   0.2      0.8                  0.16     0.666667
+          The sum of the products is 0.24 = P(wet = yes); each is divided by it.
         """
-        place = Path(path)
-        try:
-            text = place.read_text(encoding="utf-8")
-        except OSError as error:
-            raise ReadError(f"{place} cannot be read: {error.strerror}.") from None
-        read = read_bif(text, str(place))
-        nodes = {name: list(values) for name, values in read.values.items()}
-        arcs = [(p, c) for c, above in read.parents.items() for p in above]
-        tables = {name: {"table": table.tolist(), "rows": None} for name, table in read.tables.items()}
-        return cls(nodes=nodes, arcs=arcs, tables=tables, **settings)
-
-    def write_bif(self, path: str | os.PathLike[str], name: str = "network") -> None:
-        """Write the network to a BIF file, with every digit; only names can be written.
-
-        Parameters
-        ----------
-        path : str or path
-            Where to.
-        name : str, default="network"
-            What the network is called in it.
-        """
-        self._check_fitted()
-        odd = [node for node in self.graph_ if node not in self.net_.tables]
-        if odd:
-            raise OptionError(f"{odd[0]!r} is a number; BIF holds names.", hint="countwise.save writes all kinds.")
-        values = {node: tuple(map(str, self.net_.attributes[node].values)) for node in self.graph_}  # type: ignore[attr-defined]
-        write_whole(Path(path), write_bif(name, values, self.graph_.parents, self.net_.tables).encode())
-
-    def to_networkx(self) -> Any:
-        """The network as a networkx graph: a node each, with its values and table, and an arc each."""
-        try:
-            import networkx
-        except ImportError:
-            raise OptionError("networkx is not installed.", hint="pip install networkx.") from None
-        self._check_fitted()
-        graph = networkx.DiGraph()
-        for node in self.graph_:
-            a = self.net_.attributes[node]
-            if node in self.net_.tables:
-                graph.add_node(node, values=a.values, table=self.net_.tables[node], parents=self.graph_.parents[node])  # type: ignore[attr-defined]
-            else:
-                graph.add_node(node, kind=a.kind, parents=self.graph_.parents[node])
-        graph.add_edges_from(self.graph_.arcs)
-        return graph
+        return elimination_told(self._net(), asked, self._known(given))
 
 
 def _nominal(name: str, what: Any) -> Nominal:

@@ -120,6 +120,9 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
         free = [a for a in nodes.values() if isinstance(a, Numeric) or (isinstance(a, Nominal) and a.values)]
         names = [a.name for a in free if a.name != target.name]
         self._pairs_told: list[tuple[str, str, float]] = []
+        if self.found_ is not None and self.structure in ("tan", "k_dependence"):  # they were compared just before
+            self._pairs_told = sorted(((a, b, bits) for a, b, bits, _ in self.found_.tried), key=_most_first)
+            return
         if len(names) * (len(names) - 1) // 2 > _MOST_PAIRS:
             return
         parts = self._parts_over(schema, target)
@@ -127,7 +130,7 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
         families = MixedFamilies(free, checked(table, parts), laws, "log_likelihood")
         bits = conditional_information(families, names, target.name)
         pairs = [(names[j], names[i], float(bits[i, j])) for i in range(len(names)) for j in range(i)]
-        self._pairs_told = sorted((p for p in pairs if np.isfinite(p[2])), key=lambda p: (-p[2], p[:2]))
+        self._pairs_told = sorted((p for p in pairs if np.isfinite(p[2])), key=_most_first)
 
     @property
     def conditional_mi_(self) -> Grid:
@@ -218,3 +221,7 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
     def _adopt(self, other: Self) -> None:
         super()._adopt(other)
         self._pairs_told, self._told = other._pairs_told, other._told
+
+
+def _most_first(pair: tuple[str, str, float]) -> tuple[float, str, str]:
+    return -pair[2], *pair[:2]

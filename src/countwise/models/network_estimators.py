@@ -42,7 +42,8 @@ class BayesNetwork(Estimator, BeliefNetwork):
     k : int, default=2
         For "k_dependence": the most parents beside the class.
     smoothing : float, {"laplace", "global", "bdeu", "none"}, MEstimate, Dirichlet or None, default=1
-        Against zero counts: Laplace with that ε, or imagined rows.
+        Against zero counts: Laplace with that ε, or imagined rows. Unless it is 0, a Gaussian in a combination of
+        several parents' values has one imagined row of the spread within all combinations.
     conditionals : mapping of column to law, optional
         Of numbers: "gaussian", "poisson", "kernel", "ranges". By default numbers are Gaussian, counts Poisson.
     ranges : int, str, list of edges or Ranges, default=4

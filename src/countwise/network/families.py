@@ -94,6 +94,13 @@ class FamilyRule:
         return codes
 
     @property
+    def _shares(self) -> bool:
+        """Whether combinations of several parents lend each other a row: many have hardly any of their own."""
+        smoothed = not (self.smoothing is None or (isinstance(self.smoothing, str) and self.smoothing == "none"))
+        smoothed = smoothed and not (isinstance(self.smoothing, int | float) and self.smoothing == 0)
+        return smoothed and len(self.parents) > 0 and len(self.parents) + len(self.numbers) > 1
+
+    @property
     def shows_infinity(self) -> bool:
         """Whether an infinity shows in what is counted."""
         return False
@@ -108,7 +115,7 @@ class FamilyRule:
     def settle(self, tally: Any, *, steady: bool = False) -> Any:
         """The density over combinations of the nominal parents' values; a steady one is for the steps of EM."""
         if self.law is not None:
-            return tally.settle(steady=steady)
+            return tally.settle(steady=steady or self._shares)
         cells = tally.table
         counts = cells.reshape(int(np.prod(cells.shape[:-1], dtype=np.int64)), cells.shape[-1])
         return CategoricalDensity(tally.axes[-1], counts, table_smoothing(self.smoothing, len(counts)))

@@ -82,6 +82,10 @@ class LinearDensity:
         logs = -0.5 * away**2 - np.log(sd) - _HALF_LOG_2PI
         return np.where(np.isnan(logs), 0.0, logs)
 
+    def add_log_prob(self, column: Floats, out: Floats) -> None:
+        """Add log f(y | combination) of a node without numeric parents to out (rows, combinations)."""
+        out += self.log_prob(column, [])
+
 
 def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> LinearDensity:
     """Lines by least squares from the moments of (parents, child) in each combination.
@@ -123,10 +127,10 @@ def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> Li
 
 
 def steady_from(tally: Scatter | Moments, floor: float = 1e-9) -> LinearDensity:
-    """Lines as EM takes them from step to step: likeliest, with one imagined row of all combinations' spread in each.
+    """The likeliest lines, with one imagined row of all combinations' spread in each.
 
-    That changes nothing where there is one combination, and keeps a combination of hardly any rows from jumping
-    between a line of its own and that of all.
+    That changes nothing where there is one combination. A combination of hardly any rows is neither certain of its
+    line, nor does it jump, from step to step of EM, between a line of its own and that of all.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.attributes import Nominal
+from countwise.attributes import Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.network.graph import Graph
 from countwise.network.net import Net
@@ -19,7 +19,7 @@ from countwise.plots.places import HEAD, Layout, Run, layout
 from countwise.plots.style import DARK, PALETTE, QUIET, shortened, svg_text, text_width, wrapped, xml
 from countwise.working.numbers import number, percent
 
-__all__ = ["graph_svg", "network_svg"]
+__all__ = ["draw_network", "graph_svg", "network_svg"]
 
 _SMALL, _BODY, _TOP = 11.0, 13.0, 16.0
 _EDGE = 18.0
@@ -53,6 +53,45 @@ class _Node:
     @property
     def kind(self) -> str:
         return "nominal" if self.bars else "number" if self.lines else "bare"
+
+
+def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: str = "") -> str:
+    """Draw a fitted network as SVG: arcs point down, and nodes show how probable their values are.
+
+    Parameters
+    ----------
+    model : BayesNetwork or NetworkClassifier
+        Fitted, or drawn by hand with all its tables.
+    given : mapping of str to value, optional
+        What is known: it is marked, and the bars of all other nodes follow.
+    title : str, default=""
+        What to write above.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from countwise import NetworkClassifier, samples
+    >>> from countwise.plots import draw_network
+    >>> tennis = samples.load("tennis")
+    >>> picture = draw_network(NetworkClassifier("tan").fit(tennis.frame, "play"), {"outlook": "Sunny"})
+    >>> picture[:4], "given" in picture
+    ('<svg', True)
+    """
+    if not hasattr(model, "query") or not hasattr(model, "marginals"):
+        raise OptionError(f"{type(model).__name__} is not a network.", hint="BayesNetwork and NetworkClassifier are.")
+    net, known = model._net(), model._known(given)
+    numbers = {
+        name: model._moments(name, known) for name in net.densities if name not in known and _is_one(net, name)
+    }
+    return network_svg(net, known, title=title, numbers=numbers)
+
+
+def _is_one(net: Net, name: str) -> bool:
+    """Whether a node is a number, and no text."""
+    return isinstance(net.attributes[name], Numeric)
 
 
 def network_svg(

@@ -179,7 +179,7 @@ class Subset:
         if not criterion.numbers and table.shape[2] > 2 and table.shape[1] <= _TRIED:
             return _every_pair(table.astype(np.float64), criterion, least)
         n = criterion.weight(table)
-        key = np.where(n > 0, _direction(table, criterion), np.inf)
+        key = _even(_direction(table, criterion), n > 0)
         order = np.argsort(key, axis=1, kind="stable")
         ordered = np.ascontiguousarray(np.take_along_axis(table, order[:, :, None], axis=1))
         place, gain = _kernels.best_bins(ordered, table.shape[1], criterion.kernel, least)
@@ -214,6 +214,15 @@ def _direction(table: NDArray[Any], criterion: Criterion) -> Floats:
     spread = np.einsum("nvc,nv,nvd->ncd", apart, n[:, :, 0].astype(np.float64), apart)
     main = np.linalg.eigh(spread)[1][:, :, -1]
     return np.asarray((apart * main[:, None, :]).sum(axis=-1))
+
+
+def _even(key: Floats, there: NDArray[np.bool_]) -> Floats:
+    """Keys that differ by rounding alone made equal, so that values keep their order; what is not there last."""
+    low = np.where(there, key, np.inf).min(axis=1, keepdims=True, initial=np.inf)
+    span = np.where(there, key, -np.inf).max(axis=1, keepdims=True, initial=-np.inf) - low
+    with np.errstate(invalid="ignore"):
+        steps = np.round((key - low) / np.where(span > 0, span, 1.0), 9)
+    return np.where(there, steps, np.inf)
 
 
 def _every_pair(table: Floats, criterion: Criterion, least: float) -> Parted:

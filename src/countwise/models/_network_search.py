@@ -1,0 +1,202 @@
+"""How a network comes to its structure: given, searched, or searched in turn with EM over gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from countwise.attributes import Attribute, Nominal, Numeric
+from countwise.conditionals import Categorical, Gaussian, Poisson, Ranges, default_for, with_defaults
+from countwise.errors import OptionError, TableError, did_you_mean
+from countwise.models._network_base import Networking, has_gaps, is_empty
+from countwise.network.choosing import Search, arcs_of, given_graph
+from countwise.network.completing import completed
+from countwise.network.families import Dirichlet
+from countwise.network.graph import Graph
+from countwise.network.mixed import MixedFamilies, allowed
+from countwise.network.structure import Constraints, Found
+from countwise.parts import checked
+from countwise.schema import Schema
+from countwise.table import Table
+
+__all__ = ["Searching"]
+
+
+class Searching(Networking):
+    """Networks that find their structure, or are given it."""
+
+    def _prepare(self, schema: Schema, target: Nominal, table: Table) -> None:
+        """Choose the structure, and where numbers are cut."""
+        own = self._class_node(target)
+        names = [*([own.name] if own is not None else []), *schema, *self._latent()]
+        arcs = [*(arcs_of(self.structure) or []), *self._hand_arcs()]
+        graph = given_graph(names, arcs)
+        for a in schema.attributes:
+            if is_empty(a) and (graph.parents[a.name] or graph.children(a.name)):
+                raise TableError(f"{a.name!r} has nothing but missing cells: no arc can lead to it or from it.")
+        self.found_, self.cuts_ = None, {}
+        self._laws = self._first_laws(graph, schema)
+        self._cut(schema, target, table)
+        self.graph_ = graph
+        self._check_arcs(graph)
+        if isinstance(self.structure, str) and self.structure != "given":
+            self.found_ = self._search(schema, target, table, arcs)
+            self.graph_ = self.found_.graph
+
+    def _first_laws(self, graph: Graph, schema: Schema) -> dict[str, Any]:
+        """The law of each column that is a number; those that names depend on are held by their ranges."""
+        laws: dict[str, Any] = {}
+        learned = isinstance(self.structure, str) and self.structure != "given"
+        for a in schema.attributes:
+            if isinstance(a, Nominal):
+                continue
+            law = self._law_named(a)
+            if law is None or (not isinstance(self.conditionals, Mapping) and not isinstance(a, Numeric)):
+                law = default_for(a)
+            if isinstance(law, Categorical):
+                law = default_for(a)
+            if learned and isinstance(a, Numeric) and self.criterion in ("bdeu", "k2"):
+                law = law if isinstance(law, Ranges) else self._cutting()
+            # imagined rows for a whole table say nothing of words and counts: they have Laplace's
+            plain = self.smoothing if not (self.smoothing == "bdeu" or isinstance(self.smoothing, Dirichlet)) else 1.0
+            laws[a.name] = with_defaults(law, plain, "ignore")
+        while True:  # a number that is cut may itself depend on a number
+            cut = [
+                parent
+                for parent, child in graph.arcs
+                if parent in laws and not isinstance(laws[parent], Ranges) and not self._may(laws, parent, child)
+            ]
+            if not cut:
+                return laws
+            for name in cut:
+                if isinstance(self.conditionals, Mapping) and name in self.conditionals:
+                    child = next(c for p, c in graph.arcs if p == name and not self._may(laws, p, c))
+                    raise OptionError(
+                        f"{child!r} cannot depend on the number {name!r} by a {laws[name].law} law.",
+                        hint=f"conditionals={{{name!r}: 'ranges'}} cuts it into ranges.",
+                    )
+                laws[name] = self._cutting()
+
+    @staticmethod
+    def _may(laws: Mapping[str, Any], parent: str, child: str) -> bool:
+        kinds = {name: None if isinstance(law, Ranges) else law for name, law in laws.items()}
+        return allowed(kinds.get(parent), kinds.get(child))
+
+    def _check_arcs(self, graph: Graph) -> None:
+        for parent, child in graph.arcs:
+            if not self._may(self._laws, parent, child):
+                raise OptionError(f"{child!r} cannot depend on the number {parent!r}.")
+
+    def _cut(self, schema: Schema, target: Nominal, table: Table) -> None:
+        for name, law in self._laws.items():
+            if isinstance(law, Ranges):
+                cuts = law.how.cut(law.blank(target, schema[name]).fill(table))
+                self.cuts_[name] = tuple(cuts.edges.tolist())
+
+    def _search(self, schema: Schema, target: Nominal, table: Table, arcs: Sequence[tuple[str, str]]) -> Found:
+        """The structure, from rows with or without gaps."""
+        nodes = self._nodes(schema, target)
+        free = [a for a in nodes.values() if isinstance(a, Nominal | Numeric) and not is_empty(a)]
+        names = [a.name for a in free]
+        self.graph_ = given_graph(list(nodes), arcs)
+        parts = self._parts_over(schema, target)
+        derived = checked(table, parts)
+        search = self._how(names, arcs)
+        laws = {name: law for name, law in self._laws.items() if not isinstance(law, Ranges)}
+        gaps = has_gaps(derived, parts)
+
+        def families(rows: Table) -> MixedFamilies:
+            return MixedFamilies(free, rows, laws, self.criterion, float(self.ess), even=gaps)
+
+        def find(rows: Table, start: Graph | None = None) -> tuple[MixedFamilies, Found]:
+            scored = families(rows)
+            return scored, self._with_others(search.find(scored, names, start=start), nodes)
+
+        found = find(derived)[1]
+        if gaps and self.missing == "em":
+            found = self._structural_em(schema, target, derived, found, names, find)
+        return found
+
+    def _with_others(self, found: Found, nodes: Mapping[str, Attribute]) -> Found:
+        """The structure with the nodes that no search can place, as they were given."""
+        others = {name: self.graph_.parents[name] for name in nodes if name not in found.graph}
+        parents = {name: found.graph.parents.get(name, others.get(name, ())) for name in nodes}
+        return replace(found, graph=Graph(parents))
+
+    def _how(self, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> Search:
+        kinds = {name: None if isinstance(law, Ranges) else law for name, law in self._laws.items()}
+        odd = {(p, c) for p in names for c in names if p != c and not allowed(kinds.get(p), kinds.get(c))}
+        required = {*arcs, *self._pairs("required", names)}
+        odd |= {
+            (p, c)
+            for c, law in kinds.items()
+            for p in names
+            if law is not None and not isinstance(law, Gaussian | Poisson) and (p, c) not in required
+        }
+        clash = sorted(required & odd)
+        if clash:
+            raise OptionError(f"The arc {' → '.join(clash[0])} is required, but a name cannot depend on a number.")
+        constraints = Constraints(
+            frozenset(required),
+            frozenset(odd | set(self._pairs("forbidden", names))),
+            self._tiers(names),
+            int(self.max_parents),
+        )
+        return Search(
+            self.structure,
+            constraints,
+            self.order,
+            self.root,
+            self._search_target(),
+            int(self.k),
+            int(self.restarts),
+            seed=0 if self.random_state is None else int(self.random_state),
+            numbers=frozenset(name for name, law in kinds.items() if law is not None),
+        )
+
+    def _search_target(self) -> str | None:
+        return getattr(self, "target", None)
+
+    def _pairs(self, setting: str, names: Sequence[str]) -> list[tuple[str, str]]:
+        pairs = arcs_of(getattr(self, setting)) or []
+        for name in {name for pair in pairs for name in pair}:
+            if name not in names:
+                raise OptionError(f"{setting} names {name!r}, which is no node.", hint=did_you_mean(name, names))
+        return pairs
+
+    def _tiers(self, names: Sequence[str]) -> dict[str, int]:
+        """Tiers as they are given: a mapping of node to number, or lists of nodes, the earliest first."""
+        if self.tiers is None:
+            return {}
+        tiers = self.tiers
+        if not isinstance(tiers, Mapping):
+            tiers = {name: i for i, tier in enumerate(tiers) for name in ([tier] if isinstance(tier, str) else tier)}
+        for name in tiers:
+            if name not in names:
+                raise OptionError(f"tiers names {name!r}, which is no node.", hint=did_you_mean(name, names))
+        return {str(name): int(tier) for name, tier in tiers.items()}
+
+    def _structural_em(
+        self,
+        schema: Schema,
+        target: Nominal,
+        derived: Table,
+        found: Found,
+        names: Sequence[str],
+        find: Callable[..., tuple[MixedFamilies, Found]],
+    ) -> Found:
+        """Parameters by EM, structure from the rows as the network fills them, and again, as long as it helps."""
+        seen: list[Graph] = []
+        for _ in range(20):
+            self.graph_ = found.graph
+            seen.append(found.graph)
+            parts = self._parts_over(schema, target)
+            learned = self._learned_by_em(parts, target, derived)
+            rows = completed(self._net_of(parts, learned.tallies), derived)
+            families, after = find(rows, found.graph.within(names))
+            now = float(sum(families.of(n, found.graph.parents[n]) for n in names))
+            if after.score <= now + 1e-6 or after.graph in seen:
+                return replace(found, score=now)
+            found = after
+        return found

@@ -1,0 +1,114 @@
+"""Networks by the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from countwise import BayesNetwork, _kernels
+
+ASIA = Path(__file__).parents[1] / "unit" / "data" / "asia.bif"
+QUIET = {"COUNTWISE_KERNELS": "reference"} if _kernels.LEVEL == "reference" else {}
+ENVIRONMENT = {**os.environ, **QUIET}
+
+
+def run(*args: str, cwd, check: int | None = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", "from countwise.cli import main; main()", *args],
+        capture_output=True, text=True, cwd=cwd, encoding="utf-8", timeout=120, env=ENVIRONMENT,
+    )  # fmt: skip
+    assert check is None or done.returncode == check, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("networks")
+    for name in ("weather", "tennis"):
+        run("samples", name, "-o", f"{name}.csv", cwd=place)
+    shutil.copy(ASIA, place / "asia.bif")
+    return place
+
+
+def test_a_class_is_told_by_a_network_from_training_to_the_working(folder):
+    told = run(
+        "train", "weather.csv", "-y", "play", "-o", "tan.json", "--model", "network", "--option", "structure=tan",
+        cwd=folder,
+    ).stdout  # fmt: skip
+    assert "a network of" in told
+    assert "windy ← play, outlook" in told
+    answers = list(csv.DictReader(io.StringIO(run("predict", "tan.json", "weather.csv", cwd=folder).stdout)))
+    assert len(answers) == 14
+    working = run("explain", "tan.json", "--set", "outlook=sunny,temperature=66", cwd=folder).stdout
+    assert "P(temperature = 66 | play, outlook = sunny)" in working
+    assert "[P(outlook | play)]" in run("show", "tan.json", cwd=folder).stdout
+
+
+def test_a_net_is_learned_shown_asked_and_drawn(folder):
+    options = ("--option", "structure=ordering,criterion=k2,order=play;outlook;temperature;humidity;wind")
+    told = run("train", "tennis.csv", "--model", "net", "-o", "net.json", *options, cwd=folder).stdout
+    assert "temperature ← play, outlook" in told
+    assert "k2 -63.743" in told
+    asked = run("ask", "net.json", "play", "--given", "outlook=Overcast", cwd=folder).stdout
+    assert asked.startswith("P(play | outlook = Overcast)")
+    run("show", "net.json", "--svg", "net.svg", cwd=folder)
+    assert ET.parse(folder / "net.svg").getroot().tag.endswith("svg")
+    tables = json.loads(run("show", "net.json", "--json", cwd=folder).stdout)
+    assert ["play", "outlook"] in tables["arcs"]
+
+
+def test_a_bif_file_is_asked_in_every_way(folder):
+    exact = BayesNetwork.read_bif(ASIA).query("lung", {"dysp": "yes"})
+    plain = json.loads(run("ask", "asia.bif", "lung", "--given", "dysp=yes", "--json", cwd=folder).stdout)
+    assert plain["probabilities"] == dict(exact)
+    drawn = run(
+        "ask", "asia.bif", "lung", "--given", "dysp=yes", "--method", "gibbs", "-n", "2000", cwd=folder
+    ).stdout
+    assert "±" in drawn
+    assert "independent rows" in drawn
+    explained = run("ask", "asia.bif", "lung", "--given", "dysp=yes", "--explain", cwd=folder).stdout
+    assert "Eliminate asia" in explained
+    assert "0.102759" in explained
+    best = run("ask", "asia.bif", "--given", "dysp=yes", "--most-probable", cwd=folder).stdout
+    assert "bronc = yes" in best
+    every = run("ask", "asia.bif", "--given", "DYSP=Yes", cwd=folder).stdout
+    assert every.count("P(") == 7
+    joint = run("ask", "asia.bif", "lung", "bronc", cwd=folder).stdout
+    assert "yes, yes" in joint
+    run("ask", "asia.bif", "--given", "dysp=yes", "--svg", "asia.svg", cwd=folder)
+    assert "given" in (folder / "asia.svg").read_text(encoding="utf-8")
+    assert "[P(lung | smoke)]" in run("show", "asia.bif", cwd=folder).stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "told"),
+    [
+        (("ask", "none.bif", "lung"), 1, "There is no file"),
+        (("ask", "asia.bif", "lungs"), 1, "did you mean 'lung'"),
+        (("ask", "asia.bif", "lung", "--given", "dysp=yess"), 1, "did you mean 'yes'"),
+        (("ask", "asia.bif", "lung", "--given", "smok=yes"), 1, "did you mean 'smoke'"),
+        (("ask", "asia.bif", "xray", "--given", "either=no,tub=yes"), 1, "probability 0"),
+        (("ask", "asia.bif", "--explain"), 2, "needs a node"),
+        (("train", "weather.csv", "--model", "network"), 2, "Missing option '-y'"),
+        (("train", "weather.csv", "-y", "play", "--model", "net"), 2, "tells no column before others"),
+        (
+            ("train", "weather.csv", "-y", "play", "--model", "network", "--option", "structure=tann"),
+            1,
+            "did you mean",
+        ),
+        (("show", "asia.bif", "--rules"), 2, "are for trees"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(folder, args, code, told):
+    done = run(*args, cwd=folder, check=code)
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
