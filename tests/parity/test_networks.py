@@ -636,7 +636,7 @@ def numbers_below_names(n: int, seed: int = 0) -> pd.DataFrame:
 
 def test_lines_are_those_of_least_squares_within_each_combination():
     rows = numbers_below_names(400)
-    net = BayesNetwork({"y": ["c", "x", "d", "z"], "x": ["c"]}).fit(rows)
+    net = BayesNetwork({"y": ["c", "x", "d", "z"], "x": ["c"]}, smoothing=0).fit(rows)
     line = net.net_.numbers.lines["y"]
     assert line.numbers == ("x", "z")
     cases = list(itertools.product("uvw", "lr"))
@@ -657,10 +657,27 @@ def test_lines_are_those_of_least_squares_within_each_combination():
         mine = (rows.c == c).to_numpy()
         x = rows.x[mine]
         total[mine] += norm.logpdf(x, x.mean(), x.std(ddof=1))
-        total[mine] += math.log((mine.sum() + 1) / (len(rows) + 3))
-    total += np.log((rows.d.map(rows.d.value_counts()) + 1) / (len(rows) + 2))
+        total[mine] += math.log(mine.sum() / len(rows))
+    total += np.log(rows.d.map(rows.d.value_counts()) / len(rows))
     total += norm.logpdf(rows.z, rows.z.mean(), rows.z.std(ddof=1))
     np.testing.assert_allclose(net.score_samples(rows), total, rtol=0, atol=1e-9)
+
+
+def test_smoothed_lines_are_least_squares_with_an_imagined_row_of_the_others_spread():
+    """With smoothing, combinations of several parents lend each other a row: the mean of all squares and products."""
+    rows = numbers_below_names(60)
+    net = BayesNetwork({"y": ["c", "x"]}, smoothing=1).fit(rows[["c", "x", "y"]])
+    line = net.net_.numbers.lines["y"]
+    parts = [rows[rows.c == c] for c in "uvw"]
+    away = [np.column_stack([part.x - part.x.mean(), part.y - part.y.mean()]) for part in parts]
+    shared = sum(a.T @ a for a in away) / len(rows)
+    for i, (part, a) in enumerate(zip(parts, away, strict=True)):
+        squares = a.T @ a + shared
+        slope = squares[0, 1] / squares[0, 0]
+        assert line.slope[i, 0] == pytest.approx(slope, rel=1e-9)
+        assert line.intercept[i] == pytest.approx(part.y.mean() - slope * part.x.mean(), rel=1e-9)
+        variance = (squares[1, 1] - slope * squares[0, 1]) / (len(part) + 1)
+        assert line.sd[i] == pytest.approx(math.sqrt(variance), rel=1e-9)
 
 
 def test_a_missing_number_is_integrated_out():
