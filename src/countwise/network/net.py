@@ -111,21 +111,28 @@ class Net:
         hard = {name: code for name, code in codes.items() if np.ndim(code) == 0}
         named = [name for name in among if name in self.tables]
         found = [Factor((*self.graph.parents[name], name), self.tables[name]) for name in named]
-        found += [factor for factor, _ in self.number_factors(numbers)]
+        found += [factor for factor, _ in self.number_factors(numbers, hard)]
         soft = [Factor((name,), weights) for name, weights in codes.items() if name not in hard]
         return [factor.given(hard) for factor in found] + soft
 
-    def number_factors(self, numbers: Mapping[str, float]) -> list[tuple[Factor, float]]:
-        """How likely numbers are for each combination of the names above them, with the log of the scale."""
+    def number_factors(
+        self, numbers: Mapping[str, float], codes: Mapping[str, Any] | None = None
+    ) -> list[tuple[Factor, float]]:
+        """How likely numbers are for each combination of the names above them, with the log of the scale.
+
+        Names that are known have their value alone: others may be likelier by more than numbers can say.
+        """
+        hard = {name: code for name, code in (codes or {}).items() if np.ndim(code) == 0}
         columns = {name: np.array([value]) for name, value in numbers.items() if name in self.densities}
         if not columns:
             return []
         plain, blocks = self.numbers.terms(columns)
         found = []
         for scope, logs in [*plain, *((block.scope, block.logs) for block in blocks)]:
-            most = float(logs.max())
-            likely = np.exp(logs - most) if np.isfinite(most) else np.zeros_like(logs)
-            found.append((Factor(scope, likely.reshape([self.sizes()[v] for v in scope])), most))
+            part = Factor(scope, logs.reshape([self.sizes()[v] for v in scope])).given(hard)
+            most = float(part.table.max())
+            likely = np.exp(part.table - most) if np.isfinite(most) else np.zeros_like(part.table)
+            found.append((Factor(part.variables, likely), most))
         return found
 
     @lazy
@@ -168,7 +175,7 @@ class Net:
         sizes = self.sizes()
         nominal = [name for name in self.graph if name in self.tables]
         factors = self.factors({}, {}, self.graph)
-        of_numbers = self.number_factors(numbers)
+        of_numbers = self.number_factors(numbers, codes)
         factors += [factor for factor, _ in of_numbers]
         scale = sum(log for _, log in of_numbers)
         for name, code in codes.items():
@@ -193,7 +200,7 @@ class Net:
         tables = dict(self.tables)
         hard: dict[str, int] = {name: int(code) for name, code in codes.items() if np.ndim(code) == 0}
         extra = [Factor((name,), weights / weights.max()) for name, weights in codes.items() if np.ndim(weights)]
-        extra += [factor for factor, _ in self.number_factors(numbers)]
+        extra += [factor for factor, _ in self.number_factors(numbers, codes)]
         for i, factor in enumerate(extra):
             node = f"\0{i}"
             parents[node], tables[node], hard[node] = factor.variables, factor.table[..., None], 0

@@ -62,7 +62,7 @@ class _Weights:
         self, net: Net, codes: Mapping[str, Any], numbers: Mapping[str, float], among: list[str], extra: Factor | None
     ) -> None:
         self.net, self.codes, self.among = net, codes, among
-        self.rest = [factor for factor, _ in net.number_factors(numbers)]
+        self.rest = [factor for factor, _ in net.number_factors(numbers, codes)]
         sizes = net.sizes()
         for name, known in codes.items():
             self.rest.append(Factor((name,), np.eye(sizes[name])[known] if np.ndim(known) == 0 else known))
