@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from countwise import BayesNetwork, NetworkClassifier
+from countwise.errors import OptionError
 
 
 def objects(values):
@@ -90,3 +91,93 @@ def test_the_working_of_a_class_whose_parent_is_missing():
         share = np.exp(logs - logs.max())
         np.testing.assert_allclose(share / share.sum(), model.predict_proba(row)[0], atol=1e-12)
         assert "class" in str(working)
+
+
+# -- evidence ------------------------------------------------------------------------------------------------------
+
+
+def long_evidence(n=130):
+    """So many improbable things are known that their probability is less than the least number above 0."""
+    net = BayesNetwork().node("c", ["u", "v"], [0.3, 0.7])
+    known = {}
+    for i in range(n):
+        net.node(f"a{i}", ["no", "yes"]).arc("c", f"a{i}").table(f"a{i}", [[0.999, 0.001], [0.998, 0.002]])
+        known[f"a{i}"] = "yes" if i % 2 else "no"
+        if i % 2 == 0:
+            net.node(f"b{i}", ["no", "yes"]).arc("c", f"b{i}").table(f"b{i}", [[0.998, 0.002], [0.999, 0.001]])
+            known[f"b{i}"] = "yes"
+    return net, known
+
+
+def test_much_improbable_evidence_is_not_impossible():
+    net, known = long_evidence()
+    yes = sum(1 for name, value in known.items() if value == "yes" and name[0] == "a")
+    also = sum(1 for name in known if name[0] == "b")
+    no = len(known) - yes - also
+    u = math.log(0.3) + yes * math.log(0.001) + also * math.log(0.002) + no * math.log(0.999)
+    v = math.log(0.7) + yes * math.log(0.002) + also * math.log(0.001) + no * math.log(0.998)
+    assert net.log_evidence(known) == pytest.approx(np.logaddexp(u, v), rel=1e-12)
+    assert net.log_evidence(known) < -800
+    wanted = 1 / (1 + math.exp(v - u))
+    assert net.query("c", known)["u"] == pytest.approx(wanted, rel=1e-9)
+    assert net.marginals(known)["c"]["u"] == pytest.approx(wanted, rel=1e-9)
+    assert net.most_probable(known) == {"c": "u" if u > v else "v"}
+    for method in ("likelihood_weighting", "gibbs"):
+        assert net.query("c", known, method=method, n=20_000)["u"] == pytest.approx(wanted, abs=0.02)
+
+
+def test_the_slopes_of_an_answer_from_improbable_evidence():
+    net, known = long_evidence(70)
+    found = net.sensitivity("c", "u", known)
+    wanted = net.query("c", known)["u"]
+    slopes = dict(zip(found["entry"], found["derivative"], strict=True))
+    assert slopes["P(c = u)"] == pytest.approx(wanted * (1 - wanted) / (0.3 * 0.7), rel=1e-9)
+
+
+def test_the_most_probable_row_of_many_nodes_is_found():
+    net = BayesNetwork()
+    for i in range(260):
+        net.node(f"n{i}", list(range(20)), np.eye(20)[7] * 0.01 + 0.0495)
+    assert set(net.most_probable().values()) == {7}
+
+
+@pytest.mark.parametrize("gap", [None, float("nan"), np.float32("nan"), np.datetime64("NaT"), pd.NA, pd.NaT])
+@pytest.mark.parametrize("arcs", [{"c": ["x"]}, {"x": ["c"]}])
+def test_a_gap_in_the_evidence_is_not_known(gap, arcs):
+    rows = far_apart()
+    net = BayesNetwork(arcs).fit({"c": rows["c"], "x": rows["x"]})
+    assert net.query("c", {"x": gap}) == net.query("c")
+    assert net.log_evidence({"x": gap, "c": gap}) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"x": "warm"}, "'x' is a number; 'warm' is none."),
+        ({"x": [1.0]}, "'x' is a number"),
+        ({"x": np.array([1.0, 2.0])}, "'x' is a number"),
+        ({"x": {"a": 1}}, "'x' is a number"),
+        ({"x": float("inf")}, "'x' is inf; a number must be finite."),
+    ],
+)
+def test_evidence_on_a_number_that_is_none_is_told(given, told):
+    rows = far_apart()
+    net = BayesNetwork({"x": ["c"]}).fit({"c": rows["c"], "x": rows["x"]})
+    for ask in (lambda: net.query("c", given), lambda: net.marginals(given), lambda: net.most_probable(given)):
+        with pytest.raises(OptionError, match=told):
+            ask()
+
+
+def test_a_node_that_is_asked_for_twice_is_told():
+    net = BayesNetwork().node("c", ["u", "v"], [0.3, 0.7])
+    with pytest.raises(OptionError, match="'c' is asked for twice"):
+        net.query(["c", "c"])
+
+
+def test_a_number_is_told_from_soft_evidence_in_any_form():
+    rows = far_apart()
+    net = BayesNetwork({"x": ["c"]}).fit({"c": rows["c"], "x": rows["x"]})
+    values = net.net_.attributes["c"].values
+    wanted = net.query("x", {"c": {values[0]: 3, values[1]: 1}})
+    for weights in ([3, 1], np.array([3.0, 1.0])):
+        assert net.query("x", {"c": weights}) == wanted

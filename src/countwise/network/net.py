@@ -87,7 +87,7 @@ class Net:
         for name, value in known.items():
             a = self.attributes[name]
             if not isinstance(a, Nominal):
-                numbers[name] = float(value)
+                numbers[name] = _number(name, value)
             elif isinstance(value, Mapping | np.ndarray | list):
                 codes[name] = self._weights(name, value)
             else:
@@ -157,6 +157,9 @@ class Net:
     ) -> tuple[Floats, Elimination]:
         """The same with its steps."""
         names = self.graph.known(asked)
+        again = [name for i, name in enumerate(names) if name in names[:i]]
+        if again:
+            raise OptionError(f"{again[0]!r} is asked for twice.")
         codes, numbers = self.evidence(known or {})
         twice = [name for name in names if name in codes and np.ndim(codes[name]) == 0]
         if twice or any(name not in self.tables for name in names):
@@ -222,3 +225,13 @@ class Net:
             if isinstance(a, Nominal) and name in best:
                 found[name] = a.values[best[name]]
         return found
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name!r} is a number; {value!r} is none.") from None
+    if np.isinf(found):
+        raise OptionError(f"{name!r} is {value!r}; a number must be finite.")
+    return found
