@@ -19,6 +19,7 @@ class _Orders:
     def __init__(self, families: Families, constraints: Constraints) -> None:
         self.families, self.constraints = families, constraints
         self.known: dict[tuple[str, frozenset[str]], float] = {}
+        self.names = [*families.attributes, *getattr(families, "numbers", ())]
 
     def of(self, child: str, before: Sequence[str]) -> float:
         """The score of a node with the parents that the loop of 004 would give it."""
@@ -27,7 +28,7 @@ class _Orders:
             if not set(self.constraints.parents(child)) <= set(before):
                 self.known[key] = -np.inf
             else:
-                self.known[key] = self._grown(child, [name for name in self.families.attributes if name in key[1]])
+                self.known[key] = self._grown(child, [name for name in self.names if name in key[1]])
         return self.known[key]
 
     def _grown(self, child: str, before: list[str]) -> float:
