@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -181,3 +182,67 @@ def test_a_number_is_told_from_soft_evidence_in_any_form():
     wanted = net.query("x", {"c": {values[0]: 3, values[1]: 1}})
     for weights in ([3, 1], np.array([3.0, 1.0])):
         assert net.query("x", {"c": weights}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "told"), [("c", "d", "given as"), ("c", ["d"], "given as"), (3, None, "3")]
+)
+def test_questions_of_another_kind_are_told(asked, given, told):
+    net = BayesNetwork().node("c", ["u", "v"], [0.3, 0.7]).node("d", ["u", "v"], [0.3, 0.7])
+    with pytest.raises(OptionError, match=told):
+        net.query(asked, given)
+
+
+# -- structure ---------------------------------------------------------------------------------------------------
+
+
+def hanging_together(n=200):
+    rng = np.random.default_rng(0)
+    c = rng.choice(["u", "v"], n)
+    d = np.where(rng.random(n) < 0.8, c, rng.choice(["u", "v"], n))
+    x = rng.normal(size=n) + (c == "u")
+    z = x + rng.normal(size=n)
+    return {"c": c, "d": d, "x": x, "z": z, "w": x - z + rng.normal(size=n)}
+
+
+@pytest.mark.parametrize("structure", ["chow_liu", "tan", "naive"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"forbidden": [("c", "d"), ("d", "c")]},
+        {"required": [("d", "x"), ("d", "z"), ("d", "w")]},
+        {"tiers": [["d"], ["c", "x", "z", "w"]]},
+    ],
+)
+def test_what_a_tree_cannot_keep_is_told_and_not_dropped(structure, how):
+    with pytest.raises(OptionError, match=r"required arc|forbidden arc"):
+        BayesNetwork(structure, target="c", root="c" if structure == "chow_liu" else None, **how).fit(
+            hanging_together()
+        )
+
+
+def test_an_arc_by_hand_that_a_tree_would_drop_is_told():
+    with pytest.raises(OptionError, match="leaves out a required arc: w → z"):
+        BayesNetwork("chow_liu").arc("w", "z").fit(hanging_together())
+
+
+def test_the_search_over_orderings_sees_numbers_too():
+    rows = {name: cells for name, cells in hanging_together().items() if name != "d"}
+    best = max(BayesNetwork("ordering", order=order).fit(rows).found_.score for order in itertools.permutations(rows))
+    assert BayesNetwork("orders", restarts=5).fit(rows).found_.score == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [2.5, "ab", True, 0, -1, []])
+def test_a_latent_node_needs_a_number_of_values_or_a_list(size):
+    with pytest.raises(OptionError, match="latent node 'h' needs"):
+        BayesNetwork({"c": ["h"]}, latent={"h": size}).fit({"c": hanging_together()["c"]})
+
+
+def test_texts_below_a_class_are_drawn_and_not_asked_for():
+    rows = {"t": objects(["buy now", "hello you"] * 30), "a": objects(["u", "v", "v"] * 20)}
+    model = NetworkClassifier("tan", types={"t": "text"}).fit(rows, ["spam", "ham"] * 30)
+    assert all(isinstance(text, str) for text in model.sample(5, random_state=0)["t"])
+    with pytest.raises(OptionError, match="no mean is asked"):
+        model.query("t")
+    with pytest.raises(OptionError, match="'t' is neither a name nor a number"):
+        model.query("class", {"t": "buy now"})

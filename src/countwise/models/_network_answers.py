@@ -40,6 +40,8 @@ class NetworkAnswers(NetworkInsight):
     def _known(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
         """What is known, numbers that are held by their ranges as these."""
         net = self._net()
+        if not (given is None or isinstance(given, Mapping)):
+            raise OptionError(f"What is known is given as {{node: value}}, not {given!r}.")
         net.graph.known(given or {})
         known = {name: value for name, value in (given or {}).items() if not _is_gap(value)}
         for name, value in known.items():

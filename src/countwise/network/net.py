@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.attributes import Attribute, Nominal
+from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.lazy import lazy
 from countwise.network.elimination import Elimination
@@ -87,6 +87,8 @@ class Net:
         for name, value in known.items():
             a = self.attributes[name]
             if not isinstance(a, Nominal):
+                if not isinstance(a, Numeric):
+                    raise OptionError(f"{name!r} is neither a name nor a number; it cannot be given here.")
                 numbers[name] = _number(name, value)
             elif isinstance(value, Mapping | np.ndarray | list):
                 codes[name] = self._weights(name, value)
