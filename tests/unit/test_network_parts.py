@@ -79,6 +79,25 @@ def test_elimination_and_the_junction_tree_agree_with_the_whole_joint(seed):
     assert part[tuple(best[v] for v in rest)] == pytest.approx(part.max(), rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_cliques_hang_together_whatever_is_eliminated_first(seed):
+    """Large leaves are eliminated late: the clique that joins them must still stand between them."""
+    rng = np.random.default_rng(seed)
+    parents = {"a": (), "b": ("a",), "x": ("a", "b"), "y": ("a",), "z": ("b",)}
+    sizes = {v: int(rng.integers(2, 8 if v in "yz" else 4)) for v in parents}
+    factors = [
+        Factor((*above, v), rng.dirichlet(np.ones(sizes[v]), size=[sizes[p] for p in above]))
+        for v, above in parents.items()
+    ]
+    known = {"y": 0, "z": 1}
+    marks = [Factor((v,), np.eye(sizes[v])[code]) for v, code in known.items()]
+    found, log = Junction(Graph(parents).moral(), sizes).marginals([*factors, *marks])
+    for v in (v for v in parents if v not in known):
+        wanted = Elimination([f.given(known) for f in factors], [v]).result.table
+        assert np.exp(log) == pytest.approx(wanted.sum(), rel=1e-12)
+        np.testing.assert_allclose(found[v], wanted / wanted.sum(), rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_nodes_that_are_separated_are_independent_for_all_tables(seed):
     rng = np.random.default_rng(seed)

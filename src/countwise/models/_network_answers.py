@@ -17,6 +17,7 @@ from countwise.network.elimination import refuse_wide
 from countwise.network.net import Net
 from countwise.network.rows import Rows, posteriors
 from countwise.parts import derive
+from countwise.series import is_missing
 from countwise.table import Table
 from countwise.working import Grid
 from countwise.working.numbers import number
@@ -38,15 +39,17 @@ class NetworkAnswers(NetworkInsight):
 
     def _known(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
         """What is known, numbers that are held by their ranges as these."""
-        known = dict(given or {})
         net = self._net()
-        net.graph.known(known)
+        if not (given is None or isinstance(given, Mapping)):
+            raise OptionError(f"What is known is given as {{node: value}}, not {given!r}.")
+        net.graph.known(given or {})
+        known = {name: value for name, value in (given or {}).items() if not _is_gap(value)}
         for name, value in known.items():
             edges = getattr(self, "cuts_", {}).get(name)
             if edges is not None and isinstance(value, int | float | np.number) and not isinstance(value, bool):
                 at = int(np.searchsorted(np.array(edges), float(value), side="left"))
                 known[name] = net.attributes[name].values[at]  # type: ignore[attr-defined]
-        return {name: value for name, value in known.items() if not _is_gap(value)}
+        return known
 
     # -- inference -----------------------------------------------------------------------
 
@@ -138,7 +141,7 @@ class NetworkAnswers(NetworkInsight):
         if scope:
             shape = [net.sizes()[v] for v in scope]
             refuse_wide(int(np.prod(shape)))
-            free = [v for v in scope if v not in known or isinstance(known[v], Mapping)]
+            free = [v for v in scope if v not in known or isinstance(known[v], Mapping | list | np.ndarray)]
             table = net.query(free, known) if free else np.ones(())
             index = tuple(slice(None) if v in free else net.code(v, known[v]) for v in scope)
             whole = np.zeros(shape)
@@ -260,7 +263,7 @@ _FRAMES = ("pandas", "polars", "pyarrow")
 
 
 def _is_gap(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+    return not isinstance(value, Mapping | list | np.ndarray) and is_missing(value)
 
 
 def _told(names: Sequence[str], known: Mapping[str, Any]) -> str:

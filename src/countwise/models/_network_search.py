@@ -116,7 +116,22 @@ class Searching(Networking):
         found = find(derived)[1]
         if gaps and self.missing == "em":
             found = self._structural_em(schema, target, derived, found, names, find)
+        self._check_kept(found.graph, names, arcs)
         return found
+
+    def _check_kept(self, graph: Graph, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> None:
+        """Trees and structures around a class are what they are: what they cannot keep is told, not dropped."""
+        lost = sorted({*arcs, *self._pairs("required", names)} - set(graph.arcs))
+        forbidden, tiers = set(self._pairs("forbidden", names)), self._tiers(names)
+        odd = [
+            (p, c) for p, c in graph.arcs if (p, c) in forbidden or (p in tiers and tiers[p] > tiers.get(c, tiers[p]))
+        ]
+        if lost or odd:
+            arc, what = (lost[0], "leaves out a required") if lost else (odd[0], "has a forbidden")
+            raise OptionError(
+                f"structure={self.structure!r} {what} arc: {' → '.join(arc)}.",
+                hint="'hill_climb', 'ordering', 'orders' and 'annealing' keep to what is required and forbidden.",
+            )
 
     def _with_others(self, found: Found, nodes: Mapping[str, Attribute]) -> Found:
         """The structure with the nodes that no search can place, as they were given."""

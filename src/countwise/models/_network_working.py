@@ -63,8 +63,7 @@ class ClassWorking(Explaining):
     def _hidden(self, table: Table) -> dict[str, set[str]]:
         """Nodes that are there or must be summed out, and whose family has a gap that matters: which gaps."""
         graph, gone = self.net_.graph, self._gone(table)
-        target = self.target_.name  # type: ignore[attr-defined]
-        below = graph.ancestors([n for n in graph if n not in gone and n != target])
+        below = graph.ancestors([n for n in graph if n not in gone])  # the class among them: it may depend on a gap
         open_nodes = {n for n in gone if n in below}
         found = {}
         for name in graph:
@@ -191,7 +190,7 @@ class ClassWorking(Explaining):
         with np.errstate(invalid="ignore"):
             logs = joint[0] - self._common(table) - start - total
         logs = np.where(np.isnan(logs), -np.inf, logs)
-        there = [n for n in self.net_.graph if n in hidden and n not in gone and n != target]
+        there = [n for n in self.net_.graph if n in hidden and n not in gone]
         lost = sorted({v for some in hidden.values() for v in some})
         texts = [probability(float(log)) for log in logs]
         factors = tuple(Factor(float(log), text, text) for log, text in zip(logs, texts, strict=True))
@@ -200,5 +199,5 @@ class ClassWorking(Explaining):
             f"depend{'s' * (len(there) == 1)} on {'it' if len(lost) == 1 else 'them'}, "
             f"so the factors are multiplied and summed over {'its' if len(lost) == 1 else 'their'} values."
         )
-        shown = ", ".join(f"{n} = {shown_cell(one.columns[n])}" for n in there)
+        shown = ", ".join(f"{n} = {shown_cell(one.columns[n])}" for n in there if n != target) or ", ".join(lost)
         return Step(shown, "", factors, "known", "summed over what is missing"), note

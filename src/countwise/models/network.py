@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -251,7 +251,12 @@ class BeliefNetwork(NetworkFiles, NetworkAnswers, Extending):
     def _latent(self) -> dict[str, Nominal]:
         found: dict[str, Nominal] = {}
         for name, size in (self.latent or {}).items():
-            values = tuple(range(int(size))) if isinstance(size, int | np.integer) else tuple(size)
+            whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+            if not whole and (isinstance(size, str | bool) or not isinstance(size, Iterable)):
+                raise OptionError(
+                    f"The latent node {name!r} needs a number of values or a list of them, not {size!r}."
+                )
+            values = tuple(range(int(size))) if whole else tuple(size)
             if len(values) < 1:
                 raise OptionError(f"The latent node {name!r} needs at least one value.")
             found[str(name)] = Nominal(str(name), values, grows=False)

@@ -23,6 +23,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _PLAIN = re.compile(r"[^\s{}()\[\];,|\"/]+")
+_RESERVED = {"network", "variable", "probability", "property", "type", "discrete", "table", "default"}
 _OFF = 1e-6  # by how much the numbers of a row may miss 1
 
 
@@ -320,8 +321,8 @@ def write_bif(
 
 
 def _quoted(text: str) -> str:
-    """A label as it is, or in quotes where it has marks, blanks or could be taken for a comment."""
-    if _PLAIN.fullmatch(text):
+    """A label as it is, or in quotes where it has marks, blanks or could be taken for a comment or a key word."""
+    if _PLAIN.fullmatch(text) and text not in _RESERVED:
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.attributes import Numeric
 from countwise.network.net import Net
 from countwise.network.sampling import forward
 
@@ -43,7 +44,7 @@ def _numbers(net: Net, node: str, combos: NDArray[np.int64], columns: Any, rng: 
         for j, parent in enumerate(line.numbers):
             mean += line.slope[combos, j] * columns[parent]
         return mean + line.sd[combos] * rng.standard_normal(len(combos))
-    found = np.empty(len(combos))
+    found = np.empty(len(combos), dtype=np.float64 if isinstance(net.attributes[node], Numeric) else object)
     for c in np.unique(combos).tolist():
         mine = combos == c
         found[mine] = net.densities[node].draw(c, int(mine.sum()), rng)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from countwise.errors import OptionError
-from countwise.network.factors import Factor, product
+from countwise.network.factors import Factor, scaled_product
 
 __all__ = ["MOST_CELLS", "Elimination", "Step", "elimination_order", "refuse_wide"]
 
@@ -107,24 +107,30 @@ class Elimination:
         whole = int(np.prod([sizes[v] for v in asked if v in sizes], dtype=np.float64))
         refuse_wide(max(cells, whole))
         self.steps: list[Step] = []
+        self.log = 0.0  # of what was divided out of numbers that would else have vanished
         self.result = self._run(list(factors))
 
     def _run(self, factors: list[Factor]) -> Factor:
         for variable in self.order:
             used = [f for f in factors if variable in f.variables]
             factors = [f for f in factors if variable not in f.variables]
-            whole = product(used)
+            whole = self._multiplied(used)
             made = whole.best(variable) if self.largest else whole.without(variable)
             self.steps.append(Step(variable, tuple(used), made))
             factors.append(made)
-        found = product(factors)
+        found = self._multiplied(factors)
         order = tuple(v for v in self.asked if v in found.variables)
         return Factor(order, np.ascontiguousarray(found.over(order)) if order else found.table)
+
+    def _multiplied(self, factors: Sequence[Factor]) -> Factor:
+        found, log = scaled_product(factors)
+        self.log += log
+        return found
 
     def explanation(self) -> dict[str, Any]:
         """The most probable values of what was eliminated, last first; for the largest."""
         known: dict[str, Any] = {}
         for step in reversed(self.steps):
-            table = product(step.used).given(known)
+            table = scaled_product(step.used)[0].given(known)
             known[step.variable] = int(np.argmax(table.over((step.variable,))))
         return known

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Factor", "product"]
+__all__ = ["Factor", "product", "scaled_product"]
 
 Floats = NDArray[np.float64]
+_TINY = 1e-100  # a product of which nothing is larger is scaled up before it vanishes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,12 +90,24 @@ class Factor:
 
 def product(factors: Iterable[Factor]) -> Factor:
     """All factors multiplied, over all their variables in the order in which they are met."""
+    return _multiplied(factors, 0.0)[0]
+
+
+def scaled_product(factors: Iterable[Factor]) -> tuple[Factor, float]:
+    """The same, but for its scale if it is tiny: many small numbers would else vanish; and the log of the scale."""
+    return _multiplied(factors, _TINY)
+
+
+def _multiplied(factors: Iterable[Factor], tiny: float) -> tuple[Factor, float]:
     every = list(factors)
     variables = tuple(dict.fromkeys(v for factor in every for v in factor.variables))
     table: Floats = np.ones(())
+    log = 0.0
     for factor in every:
         table = table * factor.over(variables)
+        if tiny and 0 < (most := float(table.max(initial=0.0))) < tiny:
+            table, log = table / most, log + float(np.log(most))
     if not variables:
-        return Factor((), np.asarray(table, dtype=np.float64))
+        return Factor((), np.asarray(table, dtype=np.float64)), log
     sizes = {v: n for factor in every for v, n in zip(factor.variables, factor.table.shape, strict=True)}
-    return Factor(variables, np.broadcast_to(table, [sizes[v] for v in variables]))
+    return Factor(variables, np.broadcast_to(table, [sizes[v] for v in variables])), log

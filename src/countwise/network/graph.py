@@ -66,7 +66,7 @@ class Graph:
 
     def known(self, nodes: Iterable[str] | str) -> list[str]:
         """Nodes by name; one that there is not is an error."""
-        found = [nodes] if isinstance(nodes, str) else list(nodes)
+        found = [nodes] if isinstance(nodes, str) or not isinstance(nodes, Iterable) else list(nodes)
         for node in found:
             if node not in self.parents:
                 raise OptionError(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from countwise.network.elimination import elimination_order, refuse_wide
 from countwise.network.factors import Factor
 
-__all__ = ["Junction"]
+__all__ = ["Junction", "joined_cliques"]
 
 Floats = NDArray[np.float64]
 
@@ -32,8 +32,7 @@ class Junction:
         self.sizes = dict(sizes)
         order, self.cells = elimination_order(near, sizes, list(near))
         refuse_wide(self.cells, "The junction tree")
-        self.cliques = _cliques(near, order)
-        self.parent = _joined(self.cliques)
+        self.cliques, self.parent = joined_cliques(near, order)
         self._sets = [set(clique) for clique in self.cliques]
         self._shapes = [[self.sizes[v] for v in clique] for clique in self.cliques]
         self._edges = [self._edge(i) for i in range(len(self.cliques))]
@@ -147,7 +146,7 @@ class _View(NamedTuple):
 
 
 def _cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> list[tuple[str, ...]]:
-    """The largest sets of variables that are together when one of them is eliminated, the last first."""
+    """The largest sets of variables that are together when one of them is eliminated."""
     left = {node: set(others) for node, others in near.items()}
     found: list[set[str]] = []
     for node in order:
@@ -162,12 +161,23 @@ def _cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> list[tuple[s
     return [tuple(sorted(clique, key=place.__getitem__)) for clique in reversed(found)]
 
 
-def _joined(cliques: Sequence[tuple[str, ...]]) -> list[int]:
-    """The clique above each: of those before it the one that shares most; -1 for the first of each part."""
+def joined_cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> tuple[list[tuple[str, ...]], list[int]]:
+    """Cliques in a tree: each behind the one above it, and which that is; -1 for the first of each part.
+
+    The tree is one of those in which neighbors share most in all. Only then do the cliques with a variable hang
+    together by others that have it; the order of elimination alone does not ensure that.
+    """
+    cliques = _cliques(near, order)
     sets = [set(clique) for clique in cliques]
-    parent = []
-    for i, clique in enumerate(sets):
-        shares = [len(clique & other) for other in sets[:i]]
-        most = max(shares, default=0)
-        parent.append(shares.index(most) if most > 0 else -1)
-    return parent
+    shares, above = [0] * len(cliques), [-1] * len(cliques)
+    waiting = dict.fromkeys(range(len(cliques)))
+    place: dict[int, int] = {}
+    while waiting:
+        i = max(waiting, key=lambda j: shares[j])  # of equals the first
+        del waiting[i]
+        place[i] = len(place)
+        for j in waiting:
+            shared = len(sets[i] & sets[j])
+            if shared > shares[j]:
+                shares[j], above[j] = shared, i
+    return [cliques[i] for i in place], [place[above[i]] if above[i] >= 0 else -1 for i in place]

@@ -129,10 +129,16 @@ def _gaussian(numbers: Sequence[Numeric], given: Nominal, rows: Table) -> tuple[
     overall = (float(scatter[:, p, p].sum()) + float(n @ (cells.mean[:, p] - center) ** 2)) / total
     left = scatter[:, p, p].copy()
     if p:
-        slopes = np.linalg.pinv(scatter[:, :p, :p], rcond=1e-10, hermitian=True) @ scatter[:, :p, p:]
-        left = np.maximum(left - (scatter[:, p, :p] * slopes[:, :, 0]).sum(axis=1), 0.0)
-    # one imagined row of the whole column's spread: else a combination of few rows would be infinitely likely
-    variance = np.maximum((left + overall) / (n + 1.0), _FLOOR * overall)
+        scale = np.sqrt(np.maximum(np.einsum("cii->ci", scatter[:, :p, :p]), 1e-300))
+        within = scatter[:, :p, :p] / (scale[:, :, None] * scale[:, None, :])
+        across = scatter[:, :p, p] / scale
+        slopes = np.linalg.pinv(within, rcond=1e-10, hermitian=True) @ across[:, :, None]
+        left = np.maximum(left - (across * slopes[:, :, 0]).sum(axis=1), 0.0)
+    # one imagined row in each combination: else one of few rows would be infinitely likely. Its spread is what all
+    # lines together leave, and where they leave next to no row free, that of the whole column
+    free = max(total - float((n > 0).sum()) * (p + 1), 0.0)
+    spread = (float(left.sum()) + overall) / (free + 1.0)
+    variance = np.maximum((left + spread) / (n + 1.0), _FLOOR * overall)
     if not overall > 0:
         return 0.0, len(n) * (p + 2), total
     log = -0.5 * float((n * (np.log(2 * np.pi * variance))).sum()) - 0.5 * float(

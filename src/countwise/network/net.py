@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.attributes import Attribute, Nominal
+from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.lazy import lazy
 from countwise.network.elimination import Elimination
@@ -87,7 +87,9 @@ class Net:
         for name, value in known.items():
             a = self.attributes[name]
             if not isinstance(a, Nominal):
-                numbers[name] = float(value)
+                if not isinstance(a, Numeric):
+                    raise OptionError(f"{name!r} is neither a name nor a number; it cannot be given here.")
+                numbers[name] = _number(name, value)
             elif isinstance(value, Mapping | np.ndarray | list):
                 codes[name] = self._weights(name, value)
             else:
@@ -111,21 +113,28 @@ class Net:
         hard = {name: code for name, code in codes.items() if np.ndim(code) == 0}
         named = [name for name in among if name in self.tables]
         found = [Factor((*self.graph.parents[name], name), self.tables[name]) for name in named]
-        found += [factor for factor, _ in self.number_factors(numbers)]
+        found += [factor for factor, _ in self.number_factors(numbers, hard)]
         soft = [Factor((name,), weights) for name, weights in codes.items() if name not in hard]
         return [factor.given(hard) for factor in found] + soft
 
-    def number_factors(self, numbers: Mapping[str, float]) -> list[tuple[Factor, float]]:
-        """How likely numbers are for each combination of the names above them, with the log of the scale."""
+    def number_factors(
+        self, numbers: Mapping[str, float], codes: Mapping[str, Any] | None = None
+    ) -> list[tuple[Factor, float]]:
+        """How likely numbers are for each combination of the names above them, with the log of the scale.
+
+        Names that are known have their value alone: others may be likelier by more than numbers can say.
+        """
+        hard = {name: code for name, code in (codes or {}).items() if np.ndim(code) == 0}
         columns = {name: np.array([value]) for name, value in numbers.items() if name in self.densities}
         if not columns:
             return []
         plain, blocks = self.numbers.terms(columns)
         found = []
         for scope, logs in [*plain, *((block.scope, block.logs) for block in blocks)]:
-            most = float(logs.max())
-            likely = np.exp(logs - most) if np.isfinite(most) else np.zeros_like(logs)
-            found.append((Factor(scope, likely.reshape([self.sizes()[v] for v in scope])), most))
+            part = Factor(scope, logs.reshape([self.sizes()[v] for v in scope])).given(hard)
+            most = float(part.table.max())
+            likely = np.exp(part.table - most) if np.isfinite(most) else np.zeros_like(part.table)
+            found.append((Factor(part.variables, likely), most))
         return found
 
     @lazy
@@ -150,6 +159,9 @@ class Net:
     ) -> tuple[Floats, Elimination]:
         """The same with its steps."""
         names = self.graph.known(asked)
+        again = [name for i, name in enumerate(names) if name in names[:i]]
+        if again:
+            raise OptionError(f"{again[0]!r} is asked for twice.")
         codes, numbers = self.evidence(known or {})
         twice = [name for name in names if name in codes and np.ndim(codes[name]) == 0]
         if twice or any(name not in self.tables for name in names):
@@ -168,7 +180,7 @@ class Net:
         sizes = self.sizes()
         nominal = [name for name in self.graph if name in self.tables]
         factors = self.factors({}, {}, self.graph)
-        of_numbers = self.number_factors(numbers)
+        of_numbers = self.number_factors(numbers, codes)
         factors += [factor for factor, _ in of_numbers]
         scale = sum(log for _, log in of_numbers)
         for name, code in codes.items():
@@ -193,7 +205,7 @@ class Net:
         tables = dict(self.tables)
         hard: dict[str, int] = {name: int(code) for name, code in codes.items() if np.ndim(code) == 0}
         extra = [Factor((name,), weights / weights.max()) for name, weights in codes.items() if np.ndim(weights)]
-        extra += [factor for factor, _ in self.number_factors(numbers)]
+        extra += [factor for factor, _ in self.number_factors(numbers, codes)]
         for i, factor in enumerate(extra):
             node = f"\0{i}"
             parents[node], tables[node], hard[node] = factor.variables, factor.table[..., None], 0
@@ -215,3 +227,13 @@ class Net:
             if isinstance(a, Nominal) and name in best:
                 found[name] = a.values[best[name]]
         return found
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name!r} is a number; {value!r} is none.") from None
+    if np.isinf(found):
+        raise OptionError(f"{name!r} is {value!r}; a number must be finite.")
+    return found

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.conditionals.gaussian import GaussianDensity
+from countwise.errors import OptionError
 from countwise.network.elimination import refuse_wide
 from countwise.network.graph import Graph
 from countwise.network.linear import LinearDensity, block_log_likelihood, block_moments
@@ -178,6 +179,8 @@ class Numbers:
 def _mean_and_variance(density: Any, c: int) -> tuple[float, float]:
     if hasattr(density, "rate"):
         return float(density.rate[c]), float(density.rate[c])
+    if not hasattr(density, "sets"):
+        raise OptionError("Of texts and of blocks of counts no mean is asked.")
     values, weights = density.sets[c]
     if not len(values):
         return float("nan"), float("nan")

@@ -20,6 +20,7 @@ class _Orders:
         self.families, self.constraints = families, constraints
         self.known: dict[tuple[str, frozenset[str]], float] = {}
         self.seen: set[tuple[str, tuple[str, ...]]] = set()
+        self.names = [*families.attributes, *getattr(families, "numbers", ())]
 
     def of(self, child: str, before: Sequence[str]) -> float:
         """The score of a node with the parents that the loop of 004 would give it."""
@@ -28,7 +29,7 @@ class _Orders:
             if not set(self.constraints.parents(child)) <= set(before):
                 self.known[key] = -np.inf
             else:
-                self.known[key] = self._grown(child, [name for name in self.families.attributes if name in key[1]])
+                self.known[key] = self._grown(child, [name for name in self.names if name in key[1]])
         return self.known[key]
 
     def _grown(self, child: str, before: list[str]) -> float:
@@ -48,7 +49,7 @@ class _Orders:
         key = (child, tuple(sorted(chosen)))
         if key not in self.seen:
             self.seen.add(key)
-            others = [p for p in self.families.attributes if p != child and p not in chosen]
+            others = [p for p in self.names if p != child and p not in chosen]
             self.families.many([(child, (*chosen, p)) for p in others if self.constraints.allows(p, child)])
         return self.families.many([(child, (*chosen, p)) for p in free])
 

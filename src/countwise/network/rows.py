@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from countwise.network.elimination import elimination_order, refuse_wide
 from countwise.network.graph import Graph
-from countwise.network.junction import _cliques, _joined
+from countwise.network.junction import joined_cliques
 from countwise.network.numbers import BlockTerm, Numbers
 
 __all__ = ["Posterior", "Rows", "posteriors"]
@@ -158,7 +158,10 @@ def _grouped(net: _Network, rows: Rows, few: int) -> Iterator[tuple[NDArray[np.i
     there = net.there(rows)
     linked = [name for name in net.numbers.linked if name in there]
     names = [*linked, *net.sizes]
-    if not names or not rows.n_rows:
+    if not rows.n_rows:
+        return
+    if not names:
+        yield np.arange(rows.n_rows), set()
         return
     bits = np.packbits(np.stack([there[name] for name in names], axis=1), axis=1)
     keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
@@ -197,8 +200,7 @@ class _Batch:
             for v in scope:
                 near[v].update(w for w in scope if w != v)
         order, self.cells = elimination_order(near, net.sizes, list(near))
-        self.cliques = _cliques(near, order)
-        self.parent = _joined(self.cliques)
+        self.cliques, self.parent = joined_cliques(near, order)
 
     def _open_of(self, names: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in names if name in self.open)
@@ -225,24 +227,34 @@ class _Batch:
                 factors.append((scope, shares))
         columns = {name: c for name, c in self.rows.numbers.items() if name in self.net.numbers.densities}
         plain, blocks = self.net.numbers.terms(columns, self.known)
+        marks = self._marks()
+        factors += [((name,), weights) for name, weights in marks.items()]
+        logged = []
         for scope, logs in [*plain, *((b.scope, b.logs) for b in blocks)]:
-            most = logs.max(axis=1)
-            most = np.where(np.isfinite(most), most, 0.0)
-            log += most
-            shape = [self.net.sizes[v] for v in scope]
-            factors.append(self._gathered(scope, np.exp(logs - most[:, None]).reshape(n, *shape)))
-        for name in self.open:
-            known = self.there[name]
-            if known.any():  # thrown together with rows that lack it
-                weights = np.ones((n, self.net.sizes[name]))
-                weights[known] = np.eye(self.net.sizes[name])[self.rows.codes[name][known]]
-                factors.append(((name,), weights))
+            left, own = self._gathered(scope, logs.reshape(n, *(self.net.sizes[v] for v in scope)))
+            for name in left:
+                if name in marks:  # a combination that a row does not have may be likelier by far
+                    own = np.where(_over((name,), marks[name], left) > 0, own, -np.inf)
+            logged.append((left, own))
         with np.errstate(divide="ignore"):
             for scope, table in factors:
                 if not scope:
                     log += np.log(table)
-        cliques = self._calibrated([(s, t) for s, t in factors if s], log)
+        for scope, own in logged:
+            if not scope:
+                log += own
+        cliques = self._calibrated([(s, t) for s, t in factors if s], [(s, t) for s, t in logged if s], log)
         return Posterior(places, log, self.open, cliques, blocks, self.relevant)
+
+    def _marks(self) -> dict[str, Floats]:
+        """What is known of open nodes, by rows that were thrown together with others that lack them."""
+        found = {}
+        for name in self.open:
+            known = self.there[name]
+            if known.any():
+                found[name] = np.ones((self.rows.n_rows, self.net.sizes[name]))
+                found[name][known] = np.eye(self.net.sizes[name])[self.rows.codes[name][known]]
+        return found
 
     def _gathered(self, variables: Sequence[str], table: Floats) -> tuple[tuple[str, ...], Floats]:
         """A table (rows or 1, variables) at the codes of the rows, open variables left as axes."""
@@ -262,19 +274,34 @@ class _Batch:
         return left, np.broadcast_to(found, (n, *(self.net.sizes[v] for v in left)))
 
     def _calibrated(
-        self, factors: Sequence[tuple[tuple[str, ...], Floats]], log: Floats
+        self,
+        factors: Sequence[tuple[tuple[str, ...], Floats]],
+        logged: Sequence[tuple[tuple[str, ...], Floats]],
+        log: Floats,
     ) -> list[tuple[tuple[str, ...], Floats]]:
-        """Messages towards the first clique and back; adds the log of what was divided out."""
+        """Messages towards the first clique and back; adds the log of what was divided out.
+
+        What numbers tell comes as logs, which are added before anything is exponentiated.
+        """
         own: list[list[tuple[tuple[str, ...], Floats]]] = [[] for _ in self.cliques]
-        for scope, table in factors:
-            at = next(i for i, clique in enumerate(self.cliques) if set(scope) <= set(clique))
-            own[at].append((scope, table))
+        likely: list[list[tuple[tuple[str, ...], Floats]]] = [[] for _ in self.cliques]
+        for several, places in ((factors, own), (logged, likely)):
+            for scope, table in several:
+                at = next(i for i, clique in enumerate(self.cliques) if set(scope) <= set(clique))
+                places[at].append((scope, table))
         tables: list[Floats] = [np.empty(0)] * len(self.cliques)
         for i in reversed(range(len(self.cliques))):
             clique = self.cliques[i]
             whole = np.ones((self.rows.n_rows, *(self.net.sizes[v] for v in clique)))
             for scope, table in own[i]:
                 whole *= _over(scope, table, clique)
+            if likely[i]:
+                logs = sum((_over(scope, table, clique) for scope, table in likely[i]), np.zeros(whole.shape))
+                logs = np.where(whole > 0, logs, -np.inf)
+                most = logs.reshape(len(logs), -1).max(axis=1)
+                most = np.where(np.isfinite(most), most, 0.0)
+                log += most
+                whole *= np.exp(logs - _as_rows(most, logs.ndim))
             total = whole.reshape(len(whole), -1).sum(axis=1)
             with np.errstate(divide="ignore"):
                 log += np.log(total)

@@ -178,4 +178,6 @@ def _given_others(graph: Graph, tables: Mapping[str, Floats], node: str, state: 
         index: list[Any] = [state[p][:, None] for p in graph.parents[child]]
         index[graph.parents[child].index(node)] = np.arange(rows.shape[1])[None, :]
         rows *= tables[child][(*index, state[child][:, None])]
+        most = rows.max(axis=1, keepdims=True)
+        rows /= np.where(most > 0, most, 1.0)  # many children would else make all of them vanish
     return rows

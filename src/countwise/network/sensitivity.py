@@ -41,17 +41,17 @@ def sensitivities(net: Net, asked: str, code: int, known: Mapping[str, Any]) -> 
     among = [node for node in net.graph if node in relevant]
     both = _Weights(net, codes, numbers, among, Factor((asked,), hit))
     alone = _Weights(net, codes, numbers, among, None)
-    p_known = alone.total()
-    if not p_known > 0:
+    log_known = alone.total()
+    if log_known == -np.inf:
         raise OptionError("What is known has probability 0 in this network.")
-    p = both.total() / p_known
+    p = float(np.exp(both.total() - log_known))
     found = {}
     for node, table in net.tables.items():
         if node not in relevant:
             found[node] = np.zeros_like(table)
             continue
-        slope = _with_others(table, both.of(node)) - p * _with_others(table, alone.of(node))
-        found[node] = slope / p_known
+        gains = both.of(node, log_known), alone.of(node, log_known)
+        found[node] = _with_others(table, gains[0]) - p * _with_others(table, gains[1])
     return found
 
 
@@ -62,7 +62,7 @@ class _Weights:
         self, net: Net, codes: Mapping[str, Any], numbers: Mapping[str, float], among: list[str], extra: Factor | None
     ) -> None:
         self.net, self.codes, self.among = net, codes, among
-        self.rest = [factor for factor, _ in net.number_factors(numbers)]
+        self.rest = [factor for factor, _ in net.number_factors(numbers, codes)]
         sizes = net.sizes()
         for name, known in codes.items():
             self.rest.append(Factor((name,), np.eye(sizes[name])[known] if np.ndim(known) == 0 else known))
@@ -75,15 +75,18 @@ class _Weights:
         return own + self.rest
 
     def total(self) -> float:
-        """P(known), and what is asked."""
-        return float(Elimination(self._factors(None), []).result.table)
+        """Log P(known), and what is asked."""
+        work = Elimination(self._factors(None), [])
+        with np.errstate(divide="ignore"):
+            return float(np.log(work.result.table)) + work.log
 
-    def of(self, node: str) -> Floats:
-        """What the sum gains for each entry of the node's table."""
+    def of(self, node: str, log: float) -> Floats:
+        """What the sum gains for each entry of the node's table, as a share of a number whose log is given."""
         family = (*self.net.graph.parents[node], node)
         sizes = self.net.sizes()
         ones = [Factor((v,), np.ones(sizes[v])) for v in family]
-        return np.asarray(Elimination([*self._factors(node), *ones], family).result.table)
+        work = Elimination([*self._factors(node), *ones], family)
+        return np.asarray(work.result.table) * np.exp(work.log - log)
 
 
 def _with_others(table: Floats, gain: Floats) -> Floats:
