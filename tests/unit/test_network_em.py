@@ -68,9 +68,9 @@ def brute_em(frame, steps, epsilon):
 
 @pytest.mark.parametrize(("seed", "smoothing"), [(0, 0.0), (1, 0.0), (2, 1.0)])
 def test_em_comes_to_where_em_over_the_joint_table_comes(seed, smoothing):
-    frame = drawn(300, seed, 0.2)
+    frame = drawn(160, seed, 0.15)
     net = BayesNetwork(ARCS, smoothing=smoothing, tol=1e-12, max_iter=5000).fit(frame)
-    tables = brute_em(frame, 400, smoothing)
+    tables = brute_em(frame, 120, smoothing)
     for name, table in tables.items():
         np.testing.assert_allclose(net.net_.tables[name], table, atol=2e-7)
 

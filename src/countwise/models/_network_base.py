@@ -153,7 +153,7 @@ class Networking(Tallying):
         return self
 
     def _tally(self, rows: Memory) -> None:
-        first = not hasattr(self, "tallies_")
+        first, start = not hasattr(self, "tallies_"), None
         schema = self._kinds(rows.frame) if first else self.schema_
         frame = schema.coded(rows.frame if first else schema.match(rows.frame))
         schema = schema.learn(frame)
@@ -161,7 +161,7 @@ class Networking(Tallying):
         table = replace(rows, frame=frame).table(schema, target)
         if first:
             table = self._complete_rows(table, schema) if self.missing == "complete" else table
-            self._prepare(schema, target, table)
+            start = self._prepare(schema, target, table)
         elif self.missing == "complete":
             table = self._complete_rows(table, schema)
         parts = self._parts_over(schema, target)
@@ -170,7 +170,7 @@ class Networking(Tallying):
             vars(self).update(self._names(rows.frame))
             self.schema_, self.target_ = schema, target
             self.n_rows_, self.n_left_out_ = 0, 0
-            self.tallies_ = self._first_tallies(parts, target, derived)
+            self.tallies_ = self._first_tallies(parts, target, derived, start)
         else:
             self._refuse_gaps(derived, parts)
             self._join(schema, target, fill_all(blanks(parts, target), derived))
@@ -201,8 +201,8 @@ class Networking(Tallying):
                 hint="fit on all rows at once, or missing='available'.",
             )
 
-    def _prepare(self, schema: Schema, target: Nominal, table: Table) -> None:
-        """Choose the structure, the law of each number, and where numbers are cut."""
+    def _prepare(self, schema: Schema, target: Nominal, table: Table) -> Net | None:
+        """Choose the structure, the law of each number, and where numbers are cut; the network if it is at hand."""
         raise NotImplementedError
 
     def _first_laws(self, graph: Graph, schema: Schema) -> dict[str, Any]:
@@ -242,14 +242,14 @@ class Networking(Tallying):
         how = "ranges" if cut is not None else "latent" if name in self._latent() else "same"
         return Part(nodes[name], rule, () if how == "latent" else (name,), how)
 
-    def _first_tallies(self, parts: list[Part], target: Nominal, derived: Table) -> dict[str, Any]:
+    def _first_tallies(self, parts: list[Part], target: Nominal, derived: Table, start: Net | None) -> dict[str, Any]:
         self.em_ = None
         if self.missing == "em" and has_gaps(derived, parts):
-            self.em_ = self._learned_by_em(parts, target, derived)
+            self.em_ = self._learned_by_em(parts, target, derived, start)
             return self.em_.tallies
         return fill_all(blanks(parts, target), derived)
 
-    def _learned_by_em(self, parts: list[Part], target: Nominal, derived: Table) -> Learned:
+    def _learned_by_em(self, parts: list[Part], target: Nominal, derived: Table, start: Net | None = None) -> Learned:
         tallies = fill_all(blanks(parts, target), derived)
         rest = {name: tally for name, tally in tallies.items() if name not in self.graph_}
 
@@ -257,7 +257,8 @@ class Networking(Tallying):
             return self._net_of(parts, found)
 
         nodes = {name: tally for name, tally in tallies.items() if name in self.graph_}
-        start = self._started(settle(nodes)) if self._latent() else None
+        if start is None and self._latent():
+            start = self._started(settle(nodes))
         learned = em(settle, nodes, derived, start=start, max_iter=int(self.max_iter), tol=float(self.tol))
         return replace(learned, tallies={**rest, **learned.tallies})
 

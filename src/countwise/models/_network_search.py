@@ -15,6 +15,7 @@ from countwise.network.completing import completed
 from countwise.network.families import Dirichlet
 from countwise.network.graph import Graph
 from countwise.network.mixed import MixedFamilies, allowed
+from countwise.network.net import Net
 from countwise.network.structure import Constraints, Found
 from countwise.parts import checked
 from countwise.schema import Schema
@@ -26,8 +27,8 @@ __all__ = ["Searching"]
 class Searching(Networking):
     """Networks that find their structure, or are given it."""
 
-    def _prepare(self, schema: Schema, target: Nominal, table: Table) -> None:
-        """Choose the structure, and where numbers are cut."""
+    def _prepare(self, schema: Schema, target: Nominal, table: Table) -> Net | None:
+        """Choose the structure, and where numbers are cut; the network if EM has come to one on the way."""
         own = self._class_node(target)
         names = [*([own.name] if own is not None else []), *schema, *self._latent()]
         arcs = [*(arcs_of(self.structure) or []), *self._hand_arcs()]
@@ -40,9 +41,11 @@ class Searching(Networking):
         self._cut(schema, target, table)
         self.graph_ = graph
         self._check_arcs(graph)
-        if isinstance(self.structure, str) and self.structure != "given":
-            self.found_ = self._search(schema, target, table, arcs)
-            self.graph_ = self.found_.graph
+        if not isinstance(self.structure, str) or self.structure == "given":
+            return None
+        self.found_, net = self._search(schema, target, table, arcs)
+        self.graph_ = self.found_.graph
+        return net
 
     def _first_laws(self, graph: Graph, schema: Schema) -> dict[str, Any]:
         """The law of each column that is a number; those that names depend on are held by their ranges."""
@@ -94,7 +97,9 @@ class Searching(Networking):
                 cuts = law.how.cut(law.blank(target, schema[name]).fill(table))
                 self.cuts_[name] = tuple(cuts.edges.tolist())
 
-    def _search(self, schema: Schema, target: Nominal, table: Table, arcs: Sequence[tuple[str, str]]) -> Found:
+    def _search(
+        self, schema: Schema, target: Nominal, table: Table, arcs: Sequence[tuple[str, str]]
+    ) -> tuple[Found, Net | None]:
         """The structure, from rows with or without gaps."""
         nodes = self._nodes(schema, target)
         free = [a for a in nodes.values() if isinstance(a, Nominal | Numeric) and not is_empty(a)]
@@ -113,11 +118,11 @@ class Searching(Networking):
             scored = families(rows)
             return scored, self._with_others(search.find(scored, names, start=start), nodes)
 
-        found = find(derived)[1]
+        found, net = find(derived)[1], None
         if gaps and self.missing == "em":
-            found = self._structural_em(schema, target, derived, found, names, find)
+            found, net = self._structural_em(schema, target, derived, found, names, find)
         self._check_kept(found.graph, names, arcs)
-        return found
+        return found, net
 
     def _check_kept(self, graph: Graph, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> None:
         """Trees and structures around a class are what they are: what they cannot keep is told, not dropped."""
@@ -200,7 +205,7 @@ class Searching(Networking):
         found: Found,
         names: Sequence[str],
         find: Callable[..., tuple[MixedFamilies, Found]],
-    ) -> Found:
+    ) -> tuple[Found, Net | None]:
         """Parameters by EM, structure from the rows as the network fills them, and again, as long as it helps."""
         seen: list[Graph] = []
         for _ in range(20):
@@ -208,10 +213,11 @@ class Searching(Networking):
             seen.append(found.graph)
             parts = self._parts_over(schema, target)
             learned = self._learned_by_em(parts, target, derived)
-            rows = completed(self._net_of(parts, learned.tallies), derived)
+            net = self._net_of(parts, learned.tallies)
+            rows = completed(net, derived)
             families, after = find(rows, found.graph.within(names))
             now = float(sum(families.of(n, found.graph.parents[n]) for n in names))
             if after.score <= now + 1e-6 or after.graph in seen:
-                return replace(found, score=now)
+                return replace(found, score=now), net
             found = after
-        return found
+        return found, None

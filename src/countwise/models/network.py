@@ -267,7 +267,7 @@ class BeliefNetwork(NetworkFiles, NetworkAnswers, Extending):
         if self._latent() and self.missing != "em":
             raise OptionError("Latent nodes are learned by EM.", hint="missing='em'.")
 
-    def _prepare(self, schema: Schema, target: Nominal, table: Any) -> None:
+    def _prepare(self, schema: Schema, target: Nominal, table: Any) -> Net | None:
         for name in self._latent():
             if name in schema:
                 raise OptionError(f"The latent node {name!r} is a column of the table.", hint="name it otherwise.")
@@ -278,11 +278,12 @@ class BeliefNetwork(NetworkFiles, NetworkAnswers, Extending):
                 hint=did_you_mean(hidden[0], schema)
                 or f"a node that is never seen is latent: latent={{{hidden[0]!r}: how many values}}.",
             )
-        super()._prepare(schema, target, table)
+        net = super()._prepare(schema, target, table)
         for name in self.tables or {}:
             above = self.graph_.parents[name]
             if list(above) != [p for p, c in self._hand_arcs() if c == name]:
                 raise OptionError(f"{name!r} has a table by hand; other arcs than by hand do not fit it.")
+        return net
 
     def _how(self, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> Any:
         found = super()._how(names, arcs)

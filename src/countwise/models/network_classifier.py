@@ -20,6 +20,7 @@ from countwise.models._network_working import ClassWorking
 from countwise.network.choosing import Search
 from countwise.network.classes import conditional_information
 from countwise.network.mixed import MixedFamilies
+from countwise.network.net import Net
 from countwise.network.rows import Rows, posteriors
 from countwise.outputs import library_of
 from countwise.parts import checked
@@ -99,14 +100,15 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
     def _hand_arcs(self) -> list[tuple[str, str]]:
         return [] if not hasattr(self, "_texts") else [(c, t) for c, t in self._texts]
 
-    def _prepare(self, schema: Schema, target: Nominal, table: Table) -> None:
+    def _prepare(self, schema: Schema, target: Nominal, table: Table) -> Net | None:
         # texts and blocks depend on the class alone: no other structure has a law for them
         self._texts = [(target.name, a.name) for a in schema.attributes if isinstance(a, Text | Block)]
         self._told = target.name
         if isinstance(self.structure, str) and self.structure == "given":
             raise OptionError("structure='given' needs arcs.", hint="structure=[(parent, child), ...], or 'tan'.")
-        super()._prepare(schema, target, table)
+        net = super()._prepare(schema, target, table)
         self._compare(schema, target, table)
+        return net
 
     def _search_target(self) -> str | None:
         return self._told

@@ -13,7 +13,7 @@ from countwise.errors import warn
 from countwise.network.families import FamilyTally
 from countwise.network.net import Net
 from countwise.network.numbers import BlockTerm
-from countwise.network.rows import Posterior, Rows, posteriors
+from countwise.network.rows import Posterior, Rows, batches
 from countwise.table import Table
 from countwise.tallies._cells import Cells
 
@@ -132,6 +132,10 @@ class _Gaps:
         self.rows, self.complete, self.complete_weights = whole.take(gaps), whole.take(complete), weights[complete]
         if not numbers:  # rows alike count together
             self._joined(nominal)
+        self.laid = {
+            which: list(batches(net.graph, net.tables, net.numbers, rows))
+            for which, rows in (("complete", self.complete), ("gaps", self.rows))
+        }
 
     def _joined(self, nominal: Sequence[str]) -> None:
         for which in ("rows", "complete"):
@@ -149,12 +153,13 @@ class _Gaps:
         """Expected tallies of all rows, and the log-likelihood of what is there."""
         expected = _Expected(net, self.base)
         log = 0.0
-        for rows, weights in ((self.complete, self.complete_weights), (self.rows, self.weights)):
-            for found in posteriors(net.graph, net.tables, net.numbers, rows):
+        for which, weights in (("complete", self.complete_weights), ("gaps", self.weights)):
+            for batch in self.laid[which]:
+                found = batch.posterior(net.tables, net.numbers)
                 with np.errstate(invalid="ignore"):
                     log += float((weights[found.rows] * found.log).sum())
-                if rows is self.rows:
-                    expected.add(found, rows.take(found.rows), weights[found.rows])
+                if which == "gaps":
+                    expected.add(found, batch.rows, weights[found.rows])
         return expected.together(), log
 
 

@@ -18,7 +18,7 @@ from countwise.network.graph import Graph
 from countwise.network.junction import joined_cliques
 from countwise.network.numbers import BlockTerm, Numbers
 
-__all__ = ["Posterior", "Rows", "posteriors"]
+__all__ = ["Batch", "Posterior", "Rows", "batches", "posteriors"]
 
 Floats = NDArray[np.float64]
 _FEW = 64  # rows of one pattern below which patterns are thrown together
@@ -88,12 +88,12 @@ class Posterior:
 
 
 class _Network:
-    """A network laid out for rows."""
+    """What of a network does not change with its numbers: who depends on whom, and how many values there are."""
 
-    def __init__(self, graph: Graph, tables: Mapping[str, Floats], numbers: Numbers, asked: Sequence[str]) -> None:
-        self.graph, self.tables, self.numbers, self.asked = graph, tables, numbers, tuple(asked)
-        self.sizes = {name: table.shape[-1] for name, table in tables.items()}
+    def __init__(self, graph: Graph, sizes: Mapping[str, int], numbers: Numbers, asked: Sequence[str]) -> None:
+        self.graph, self.sizes, self.numbers, self.asked = graph, sizes, numbers, tuple(asked)
         self.children = {name: graph.children(name) for name in graph}
+        self.backwards = tuple(reversed(graph.order()))
 
     def there(self, rows: Rows) -> dict[str, NDArray[np.bool_]]:
         """In which rows each node is there; bags of words count as there."""
@@ -107,7 +107,7 @@ class _Network:
     def relevant(self, there: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
         """In which rows each node, or something below it, is there or asked for."""
         found: dict[str, NDArray[np.bool_]] = {}
-        for name in reversed(self.graph.order()):
+        for name in self.backwards:
             own = there[name].copy()
             if name in self.asked:
                 own[:] = True
@@ -141,16 +141,32 @@ def posteriors(
     apart : bool, default=False
         Whether each pattern of gaps is on its own, and all open nodes of it stand in one clique.
     """
-    net = _Network(graph, tables, numbers, asked)
+    for batch in batches(graph, tables, numbers, rows, asked=asked, apart=apart):
+        yield batch.posterior(tables, numbers)
+
+
+def batches(
+    graph: Graph,
+    tables: Mapping[str, Floats],
+    numbers: Numbers,
+    rows: Rows,
+    *,
+    asked: Sequence[str] = (),
+    apart: bool = False,
+) -> Iterator[Batch]:
+    """The same rows laid out, to be asked again and again under other tables of the same shapes."""
+    sizes = {name: table.shape[-1] for name, table in tables.items()}
+    net = _Network(graph, sizes, numbers, asked)
     for group, known in _grouped(net, rows, 1 if apart else _FEW):
-        part = rows.take(group)
-        width = _Batch(net, part, known, apart=apart).cells
-        refuse_wide(width, "A row with gaps")
-        step = max(1, _CELLS // max(width, 1))
+        whole = Batch(net, rows.take(group), group, known, apart=apart)
+        refuse_wide(whole.cells, "A row with gaps")
+        step = max(1, _CELLS // max(whole.cells, 1))
+        if step >= len(group):
+            yield whole
+            continue
         for start in range(0, len(group), step):
-            some = np.arange(start, min(start + step, len(group)))
-            batch = _Batch(net, part.take(some) if len(some) < len(group) else part, known, apart=apart)
-            yield batch.posterior(group[some])
+            some = group[start : start + step]
+            yield Batch(net, rows.take(some), some, known, apart=apart)
 
 
 def _grouped(net: _Network, rows: Rows, few: int) -> Iterator[tuple[NDArray[np.intp], set[str]]]:
@@ -181,11 +197,12 @@ def _grouped(net: _Network, rows: Rows, few: int) -> Iterator[tuple[NDArray[np.i
         yield np.sort(np.concatenate(groups)), {n for n, known in zip(linked, pattern, strict=True) if known}
 
 
-class _Batch:
+class Batch:
     """Rows that are worked on together."""
 
-    def __init__(self, net: _Network, rows: Rows, known: set[str], *, apart: bool) -> None:
-        self.net, self.rows = net, rows
+    def __init__(self, net: _Network, rows: Rows, places: NDArray[np.intp], known: set[str], *, apart: bool) -> None:
+        self.net, self.rows, self.places = net, rows, places
+        self._laid: dict[tuple[str, ...], NDArray[np.intp]] = {}
         self.there = net.there(rows)
         self.relevant = net.relevant(self.there)
         self.open = tuple(
@@ -214,24 +231,25 @@ class _Batch:
                 found.append(self._open_of([v for v in self.net.graph if v in above]))
         return found
 
-    def posterior(self, places: NDArray[np.intp]) -> Posterior:
+    def posterior(self, tables: Mapping[str, Floats], numbers: Numbers) -> Posterior:
+        """What the rows tell under some tables and laws."""
         n = self.rows.n_rows
         log = np.zeros(n)
         factors: list[tuple[tuple[str, ...], Floats]] = []
-        for name, table in self.net.tables.items():
+        for name, table in tables.items():
             if self.relevant[name].any():
-                scope, shares = self._gathered((*self.net.graph.parents[name], name), table[None])
+                scope, shares = self._gathered((*self.net.graph.parents[name], name), table)
                 if name not in self.open and not self.there[name].all():
                     # where it is missing, nothing below it is there: its row sums to 1
                     shares = np.where(_as_rows(self.there[name], shares.ndim), shares, 1.0)
                 factors.append((scope, shares))
-        columns = {name: c for name, c in self.rows.numbers.items() if name in self.net.numbers.densities}
-        plain, blocks = self.net.numbers.terms(columns, self.known)
+        columns = {name: c for name, c in self.rows.numbers.items() if name in numbers.densities}
+        plain, blocks = numbers.terms(columns, self.known)
         marks = self._marks()
         factors += [((name,), weights) for name, weights in marks.items()]
         logged = []
         for scope, logs in [*plain, *((b.scope, b.logs) for b in blocks)]:
-            left, own = self._gathered(scope, logs.reshape(n, *(self.net.sizes[v] for v in scope)))
+            left, own = self._gathered_by_row(scope, logs)
             for name in left:
                 if name in marks:  # a combination that a row does not have may be likelier by far
                     own = np.where(_over((name,), marks[name], left) > 0, own, -np.inf)
@@ -244,7 +262,7 @@ class _Batch:
             if not scope:
                 log += own
         cliques = self._calibrated([(s, t) for s, t in factors if s], [(s, t) for s, t in logged if s], log)
-        return Posterior(places, log, self.open, cliques, blocks, self.relevant)
+        return Posterior(self.places, log, self.open, cliques, blocks, self.relevant)
 
     def _marks(self) -> dict[str, Floats]:
         """What is known of open nodes, by rows that were thrown together with others that lack them."""
@@ -257,21 +275,32 @@ class _Batch:
         return found
 
     def _gathered(self, variables: Sequence[str], table: Floats) -> tuple[tuple[str, ...], Floats]:
-        """A table (rows or 1, variables) at the codes of the rows, open variables left as axes."""
+        """A table at the codes of the rows, open variables left as axes."""
+        left, place = self._places_in(tuple(variables))
+        return left, table.ravel()[place]
+
+    def _gathered_by_row(self, variables: Sequence[str], tables: Floats) -> tuple[tuple[str, ...], Floats]:
+        """The same of a table for each row, flat (rows, cells)."""
+        left, place = self._places_in(tuple(variables))
+        start = np.arange(len(tables)) * tables.shape[1]
+        return left, tables.ravel()[place + _as_rows(start, place.ndim)]
+
+    def _places_in(self, variables: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+        """Where in a flat table over some variables the rows look, (rows, open variables)."""
         left = self._open_of(variables)
-        n = self.rows.n_rows
-        axes = 1 + len(left)
-        index: list[Any] = [np.arange(n).reshape(-1, *[1] * len(left)) if len(table) == n else 0]
-        for v in variables:
-            if v in left:
-                shape = [1] * axes
-                shape[1 + left.index(v)] = -1
-                index.append(np.arange(self.net.sizes[v]).reshape(shape))
-            else:
-                codes = np.minimum(self.rows.codes[v], self.net.sizes[v] - 1).astype(np.intp)
-                index.append(codes.reshape(-1, *[1] * len(left)))
-        found = table[tuple(index)]
-        return left, np.broadcast_to(found, (n, *(self.net.sizes[v] for v in left)))
+        if variables not in self._laid:
+            place = np.zeros((self.rows.n_rows, *[1] * len(left)), dtype=np.intp)
+            for v in variables:
+                size = self.net.sizes[v]
+                if v in left:
+                    shape = [1] * (1 + len(left))
+                    shape[1 + left.index(v)] = -1
+                    code = np.arange(size).reshape(shape)
+                else:
+                    code = _as_rows(np.minimum(self.rows.codes[v], size - 1).astype(np.intp), 1 + len(left))
+                place = place * size + code
+            self._laid[variables] = place
+        return left, self._laid[variables]
 
     def _calibrated(
         self,
