@@ -1,4 +1,4 @@
-"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws discriminants widths line rows trees mixed_trees tree_memory neighbors points edits pebls cold]"""
+"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws discriminants widths line rows trees mixed_trees tree_memory neighbors points edits pebls tables ordering climbing searching marginals cold]"""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from densities import CASES as DENSITIES
 from harness import Report, head
 from naive_bayes import CASES as NAIVE_BAYES
 from neighbors import CASES as NEIGHBORS
+from networks import CASES as NETWORKS
 from selection import CASES as SELECTION
 from trees import CASES as TREES
 
-CASES = {**NAIVE_BAYES, **SELECTION, **DENSITIES, **TREES, **NEIGHBORS}
+CASES = {**NAIVE_BAYES, **SELECTION, **DENSITIES, **TREES, **NEIGHBORS, **NETWORKS}
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or [*CASES, "cold"]

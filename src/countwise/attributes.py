@@ -179,8 +179,10 @@ class Nominal(Attribute):
             return coded.codes  # already laid out as this domain has it
         index = {value: code for code, value in enumerate(self.values)}
         lookup = [self.missing if is_missing(c) else index.get(plain(c), self.unseen) for c in coded.categories]
-        table = np.array([*lookup, self.missing], dtype=dtype)  # code -1 finds the last entry: missing
-        return table[coded.codes]
+        table = np.array([self.missing, *lookup, self.missing], dtype=dtype)  # -1 is missing
+        codes = np.empty(len(coded.codes), dtype=dtype)
+        _kernels.encode_columns([coded.codes], [-1], [table], [self.missing], [codes])
+        return codes
 
     def _codes_of_numbers(self, column: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         kind, low, lookup = number_lookup(self.values)

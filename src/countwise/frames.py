@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise import _kernels
 from countwise.errors import SchemaError, TableError, listed
-from countwise.series import TWO_PARTS, Coded, Column, is_missing, native_order, series_column
+from countwise.series import TWO_PARTS, Coded, Column, holds_strings, is_missing, native_order, series_column
 
 __all__ = [
     "Coded",
@@ -35,6 +36,8 @@ __all__ = [
     "series_of",
     "taken",
 ]
+
+_MANY = 1 << 13  # rows from which on threads save more than they cost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,10 +290,11 @@ def _from_narwhals(X: Any) -> Frame | None:
         )
     if not all_strings:
         names = [f"x{j}" for j in range(len(names))]
-    columns = {
-        name: series_column(frame.get_column(native), name) for name, native in zip(names, frame.columns, strict=True)
-    }
-    return Frame(columns, len(frame), named=all_strings)
+    series = [frame.get_column(native) for native in frame.columns]
+    # hash tables of strings are worth a thread each; other columns are there already
+    threads = None if len(frame) >= _MANY and any(map(holds_strings, series)) else 1
+    columns = _kernels.over_items(range(len(names)), lambda j: series_column(series[j], names[j]), threads)
+    return Frame(dict(zip(names, columns, strict=True)), len(frame), named=all_strings)
 
 
 def refuse_duplicates(names: Sequence[object]) -> None:

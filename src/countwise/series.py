@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise import _kernels
 from countwise.errors import SchemaError, TableError
 
-__all__ = ["TWO_PARTS", "Coded", "Column", "is_missing", "native_order", "series_column"]
+__all__ = ["TWO_PARTS", "Coded", "Column", "holds_strings", "is_missing", "native_order", "series_column"]
 
 TWO_PARTS = "give the real and imaginary parts as two columns."
+_FEW_STRINGS = 1 << 12  # whose hash table stays near the processor
 Column = Any  # NDArray | Coded | CSR matrix: told apart by type where it matters
 
 
@@ -79,6 +81,12 @@ def series_column(series: Any, name: str) -> Column:
     """A narwhals series as a column: an array, or codes where its owner keeps codes or strings."""
     import narwhals.stable.v2 as nw
 
+    native = series.to_native()
+    held = getattr(native, "dtype", None)
+    if (
+        isinstance(held, np.dtype) and held.kind in "iufb"
+    ):  # NumPy's own, as pandas has it: NaN is all that is missing
+        return native_order(np.asarray(native))
     dtype = series.dtype
     if dtype == nw.Categorical or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
         return _categorical_column(series, ordered=dtype == nw.Enum)
@@ -113,12 +121,19 @@ def series_column(series: Any, name: str) -> Column:
     return values
 
 
+def holds_strings(series: Any) -> bool:
+    """Whether a narwhals series is of strings that are not coded yet; asked of its owner, which is quick."""
+    native = series.to_native()
+    return "str" in str(getattr(native, "dtype", getattr(native, "type", ""))).lower()
+
+
 def _categorical_column(series: Any, *, ordered: bool) -> Coded:
     native = series.to_native()
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its kin
         dtype = native.dtype
+        codes = native.array.codes if type(native).__module__.startswith("pandas.") else native.cat.codes
         return Coded(
-            np.asarray(native.cat.codes),
+            np.asarray(codes),
             dtype.categories.tolist(),
             declared=True,
             ordered=bool(dtype.ordered),
@@ -157,6 +172,25 @@ def _polars_codes(native: Any) -> NDArray[Any]:
     return np.asarray(physical.to_numpy())
 
 
+def _few_strings(whole: Any) -> Coded | None:
+    """Strings of an Arrow array as codes, if they are few, and none is missing: then Arrow's own way is slower."""
+    import pyarrow.types
+
+    wide = pyarrow.types.is_large_string(whole.type)
+    if whole.null_count or not (wide or pyarrow.types.is_string(whole.type)):
+        return None
+    _, offsets, letters = whole.buffers()
+    if offsets is None or letters is None:
+        return None
+    places = np.frombuffer(offsets, dtype=np.int64 if wide else np.int32)[whole.offset :][: len(whole) + 1]
+    cells = np.frombuffer(letters, dtype=np.uint8)
+    found = _kernels.factorize_strings(places, cells, _FEW_STRINGS)
+    if found is None:
+        return None
+    codes, rows = found
+    return Coded(codes, [cells[places[row] : places[row + 1]].tobytes().decode() for row in rows])
+
+
 def _arrow_codes(native: Any) -> Coded:
     """Dictionary-encode an Arrow array; a declared dictionary keeps its order."""
     import pyarrow
@@ -165,6 +199,9 @@ def _arrow_codes(native: Any) -> Coded:
     whole = native.combine_chunks() if isinstance(native, pyarrow.ChunkedArray) else native
     declared = pyarrow.types.is_dictionary(whole.type)
     if not declared:
+        found = _few_strings(whole)
+        if found is not None:
+            return found
         whole = whole.dictionary_encode()
     codes = whole.indices
     if codes.null_count:

@@ -90,6 +90,14 @@ struct Right {
     std::int64_t fallback;
 };
 
+// Columns whose values are counted together, and room for the counts: a cell for each combination, the last column's
+// values running fastest. `shared` columns at the beginning are those of the family before.
+struct Family {
+    const std::size_t* columns;
+    std::size_t n, shared;
+    void* cells;
+};
+
 // The moments of one class, and the variance and mean of all classes together.
 struct LeftOut {
     double n, mean, m2, spread, middle;
@@ -263,6 +271,9 @@ struct Kernels {
     // Added to tables of (sizes[i], sizes[j]) for each pair (i, j).
     void (*pair_counts)(const Column* columns, std::size_t n_columns, std::size_t rows, const std::size_t* sizes,
                         const std::size_t* pairs, std::size_t n_pairs, std::int64_t* const* tables);
+    // The cells are float64 if the weights are floats, else int64; weights without data are 1 for all.
+    void (*count_families)(const Column* columns, std::size_t n_columns, std::size_t rows, const std::size_t* sizes,
+                           const Family* families, std::size_t n, Column weights);
     void (*kmeans_1d)(const double* values, const double* weights, std::size_t n, std::size_t k,
                       std::int64_t* starts);
     // Written to doubles that are `stride` bytes apart.

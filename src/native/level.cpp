@@ -37,6 +37,7 @@ const Kernels kernels = {
     cut_codes,
     count_right,
     pair_counts,
+    count_families,
     kmeans_1d,
     gaussian_left_out,
     product_log_sums,

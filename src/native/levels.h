@@ -50,6 +50,8 @@ int64_t best_cut(const Entries& entries, size_t start, size_t stop, size_t n_cla
 void count_right(const Right& rows, const double* const* terms, size_t n_terms, double* sums);
 void pair_counts(const Column* columns, size_t n_columns, size_t rows, const size_t* sizes, const size_t* pairs,
                  size_t n_pairs, int64_t* const* tables);
+void count_families(const Column* columns, size_t n_columns, size_t rows, const size_t* sizes, const Family* families,
+                    size_t n, Column weights);
 void kmeans_1d(const double* values, const double* weights, size_t n, size_t k, int64_t* starts);
 void cut_codes(Column column, size_t rows, const double* edges, size_t n_edges, Type type, void* out);
 void gaussian_left_out(const LeftOut& law, const double* values, size_t n, char* out, ptrdiff_t stride);

@@ -212,6 +212,7 @@ NB_MODULE(_native, m) {
     define_gauss(m);
     define_cuts(m);
     define_pairs(m);
+    define_families(m);
     define_products(m);
     define_scores(m);
     define_scatter(m);

@@ -21,6 +21,7 @@ void define_objects(nb::module_& m);
 void define_gauss(nb::module_& m);
 void define_cuts(nb::module_& m);
 void define_pairs(nb::module_& m);
+void define_families(nb::module_& m);
 void define_products(nb::module_& m);
 void define_scores(nb::module_& m);
 void define_scatter(nb::module_& m);

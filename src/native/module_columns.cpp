@@ -1,5 +1,6 @@
 // Bindings of the kernels that look at many columns at once.
 #include "module.h"
+#include "strings.h"
 
 namespace countwise {
 
@@ -57,10 +58,42 @@ void encode_columns(nb::handle columns, nb::list lows, nb::list lookups, nb::lis
     unlocked([&] { kernels().encode_columns(column.data(), n, rows, tables.data(), to.data()); });
 }
 
+// Whether offsets ascend and stay within the letters.
+template <class Offset>
+bool within(const Offset* offsets, std::size_t n, std::size_t letters) {
+    for (std::size_t i = 1; i < n; ++i)
+        if (offsets[i] < offsets[i - 1]) return false;
+    return offsets[0] >= 0 && static_cast<std::uint64_t>(offsets[n - 1]) <= letters;
+}
+
+nb::object factorize_strings(nb::handle offsets, nb::handle letters, std::size_t limit) {
+    const Array place = column_array(offsets, "offsets"), letter = column_array(letters, "letters");
+    const bool wide = place.type() == Type::i64;
+    if ((!wide && place.type() != Type::i32) || !place.contiguous())
+        refuse_type("offsets must be contiguous int32 or int64");
+    if (letter.type() != Type::u8 || !letter.contiguous()) refuse_type("letters must be contiguous uint8");
+    const std::size_t n = place.size(), most = letter.size();
+    if (n == 0 || !(wide ? within(place.data<const std::int64_t>(), n, most)
+                         : within(place.data<const std::int32_t>(), n, most)))
+        refuse_value("offsets must ascend within the letters, one more of them than strings");
+    const nb::object codes = new_array("empty", nb::int_(n - 1), "int32");
+    const Array to(codes, "codes");
+    std::vector<std::int64_t> first;
+    const bool few = unlocked([&] {
+        return codes_of_strings(place.data<const void>(), wide, n - 1, letter.data<const std::uint8_t>(),
+                                            limit, to.data<std::int32_t>(), first);
+    });
+    if (!few) return nb::none();
+    nb::list rows;
+    for (std::int64_t row : first) rows.append(row);
+    return nb::make_tuple(codes, rows);
+}
+
 }  // namespace
 
 void define_columns(nb::module_& m) {
     using namespace nb::literals;
+    m.def("factorize_strings", &factorize_strings, "offsets"_a, "letters"_a, "limit"_a);
     m.def("find_infinity", &find_infinity, "columns"_a);
     m.def("mark_columns", &mark_columns, "columns"_a, "low"_a, "span"_a);
     m.def("encode_columns", &encode_columns, "columns"_a, "lows"_a, "lookups"_a, "others"_a, "codes"_a);

@@ -41,6 +41,7 @@ __all__ = [
     "class_scatter",
     "count_codes",
     "count_entries",
+    "count_families",
     "count_matrix",
     "count_right",
     "csr_add",
@@ -49,6 +50,7 @@ __all__ = [
     "edit_distances",
     "encode_columns",
     "factorize_objects",
+    "factorize_strings",
     "find_infinity",
     "float_is_integral",
     "gauss_expand",
@@ -134,6 +136,7 @@ class_moments = _chosen.class_moments
 class_scatter = _chosen.class_scatter
 count_codes = _chosen.count_codes
 count_entries = _chosen.count_entries
+count_families = _chosen.count_families
 count_matrix = _chosen.count_matrix
 count_right = _chosen.count_right
 csr_add = _chosen.csr_add
@@ -142,6 +145,7 @@ cut_codes = _chosen.cut_codes
 edit_distances = _chosen.edit_distances
 encode_columns = _chosen.encode_columns
 factorize_objects = _chosen.factorize_objects
+factorize_strings = _chosen.factorize_strings
 find_infinity = _chosen.find_infinity
 float_is_integral = _chosen.float_is_integral
 gauss_expand = _chosen.gauss_expand

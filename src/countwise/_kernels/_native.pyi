@@ -54,6 +54,9 @@ from countwise._kernels.reference import (
     count_entries as count_entries,
 )
 from countwise._kernels.reference import (
+    count_families as count_families,
+)
+from countwise._kernels.reference import (
     count_matrix as count_matrix,
 )
 from countwise._kernels.reference import (
@@ -76,6 +79,9 @@ from countwise._kernels.reference import (
 )
 from countwise._kernels.reference import (
     factorize_objects as factorize_objects,
+)
+from countwise._kernels.reference import (
+    factorize_strings as factorize_strings,
 )
 from countwise._kernels.reference import (
     find_infinity as find_infinity,

@@ -51,6 +51,9 @@ from countwise._kernels.reference_columns import (
     factorize_objects as factorize_objects,
 )
 from countwise._kernels.reference_columns import (
+    factorize_strings as factorize_strings,
+)
+from countwise._kernels.reference_columns import (
     find_infinity as find_infinity,
 )
 from countwise._kernels.reference_columns import (
@@ -76,6 +79,9 @@ from countwise._kernels.reference_cuts import (
 )
 from countwise._kernels.reference_cuts import (
     merge_sets as merge_sets,
+)
+from countwise._kernels.reference_families import (
+    count_families as count_families,
 )
 from countwise._kernels.reference_gauss import (
     gauss_expand as gauss_expand,

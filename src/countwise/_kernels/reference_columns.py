@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,6 +116,44 @@ def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, 
         outside[j] = not inside.all()
         marks[j, found[inside].astype(np.int64) - low] = 1
     return marks, outside
+
+
+def factorize_strings(
+    offsets: Array, letters: NDArray[np.uint8], limit: int
+) -> tuple[NDArray[np.int32], list[int]] | None:
+    """Codes of strings in the order in which they are first met.
+
+    Parameters
+    ----------
+    offsets : int32 or int64 array (strings + 1,), contiguous
+        Where each string begins, and the last one ends, among the letters; ascending.
+    letters : uint8 array, contiguous
+        The bytes of all strings.
+    limit : int
+        The most distinct strings that are of interest.
+
+    Returns
+    -------
+    codes : int32 array (strings,)
+    rows : list of int
+        Where each code is first met. Instead of both None, if there are more than `limit`.
+    """
+    for name, array, kinds in (("offsets", offsets, (np.int32, np.int64)), ("letters", letters, (np.uint8,))):
+        if array.dtype not in kinds or array.ndim != 1 or not array.flags.c_contiguous:
+            raise TypeError(f"{name} must be contiguous {' or '.join(str(np.dtype(kind)) for kind in kinds)}")
+    if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(letters) or np.any(np.diff(offsets) < 0):
+        raise ValueError("offsets must ascend within the letters, one more of them than strings")
+    whole, places = letters.tobytes(), offsets.tolist()
+    known: dict[bytes, int] = {}
+    rows: list[int] = []
+    codes = np.empty(len(places) - 1, dtype=np.int32)
+    for i, (start, stop) in enumerate(itertools.pairwise(places)):
+        codes[i] = known.setdefault(whole[start:stop], len(known))
+        if len(known) > len(rows):
+            rows.append(i)
+        if len(known) > limit:
+            return None
+    return codes, rows
 
 
 def encode_columns(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from countwise.network.scores import Families
 from countwise.network.structure import chow_liu
 
 __all__ = ["augmented_tree", "conditional_information", "k_dependence", "naive"]
+
+_TOGETHER = 4096  # pairs that are counted at a time
 
 
 def conditional_information(families: Families, names: Sequence[str], target: str | None) -> NDArray[np.float64]:
@@ -37,20 +40,41 @@ def conditional_information(families: Families, names: Sequence[str], target: st
         0 on the diagonal.
     """
     found = np.zeros((len(names), len(names)))
-    for i, a in enumerate(names):
-        for j in range(i):
-            found[i, j] = found[j, i] = _information(families, a, names[j], () if target is None else (target,))
+    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
+    bits = _informations(families, [(names[i], names[j]) for i, j in pairs], () if target is None else (target,))
+    for (i, j), one in zip(pairs, bits, strict=True):
+        found[i, j] = found[j, i] = one
     return found
 
 
-def _information(families: Families, a: str, b: str, given: tuple[str, ...]) -> float:
-    if isinstance(families, MixedFamilies) and (a in families.numbers or b in families.numbers):
-        return families.information(a, b, given)
-    counts = families.counts(b, (*given, a))  # (classes, values of a, values of b)
-    counts = counts if given else counts[None]
-    weight = counts.sum(axis=(1, 2))
+def _informations(families: Families, pairs: Sequence[tuple[str, str]], given: tuple[str, ...]) -> list[float]:
+    """What the two of each pair tell of each other; pairs of names are counted together."""
+    numbers = families.numbers if isinstance(families, MixedFamilies) else {}
+    found = [0.0] * len(pairs)
+    names = []
+    for i, (a, b) in enumerate(pairs):
+        if isinstance(families, MixedFamilies) and (a in numbers or b in numbers):
+            found[i] = families.information(a, b, given)
+        else:
+            names.append(i)
+    for start in range(0, len(names), _TOGETHER):
+        part = names[start : start + _TOGETHER]
+        tables = families.tables([(pairs[i][1], (*given, pairs[i][0])) for i in part])
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for place, table in enumerate(tables):
+            alike.setdefault(table.shape, []).append(place)
+        for places in alike.values():
+            for place, one in zip(places, _weighed(np.stack([tables[k] for k in places])), strict=True):
+                found[part[place]] = float(one)
+    return found
+
+
+def _weighed(counts: NDArray[Any]) -> NDArray[np.float64]:
+    """The bits within classes, by the classes' weights; counts (tables, classes if any, values of a, values of b)."""
+    counts = counts.reshape(len(counts), -1, *counts.shape[-2:])
+    weight = counts.sum(axis=(2, 3))
     bits = np.asarray(mutual_information(counts))
-    return float((weight * bits).sum() / max(weight.sum(), 1e-300))
+    return np.asarray((weight * bits).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300))
 
 
 def naive(names: Sequence[str], target: str) -> Graph:
@@ -110,7 +134,7 @@ def k_dependence(
     last : collection of str
         Numbers: no name may depend on them.
     """
-    tells = [_information(families, name, target, ()) for name in names]
+    tells = _informations(families, [(name, target) for name in names], ())
     order = sorted(range(len(names)), key=lambda i: (names[i] in last, -tells[i], i))
     parents: dict[str, tuple[str, ...]] = {target: ()}
     for place, i in enumerate(order):

@@ -42,30 +42,36 @@ def elimination_order(
     gone : iterable of str
         What is to be eliminated.
     """
-    left = {node: set(others) for node, others in near.items()}
-    waiting, order, most = set(gone), [], 1
-    while waiting:
-        best = min(waiting, key=lambda node: (_fill(left, node), _cells(left, sizes, node), node))
-        most = max(most, _cells(left, sizes, best))
+    names = sorted(near)  # so that of equals the first by name has the least number
+    place = {node: i for i, node in enumerate(names)}
+    left = [{place[other] for other in near[node]} for node in names]
+    bits = [sum(1 << one for one in around) for around in left]
+    size = [sizes[node] for node in names]
+
+    def cost(node: int) -> tuple[int, int, int]:
+        around, mask, lacking, cells = left[node], bits[node], 0, size[node]
+        for one in around:
+            lacking += len(around) - 1 - (mask & bits[one]).bit_count()
+            cells *= size[one]
+        return lacking, cells, node  # each connection that is lacking was met from both ends
+
+    costs = {node: cost(node) for node in map(place.__getitem__, gone)}
+    order, most = [], 1
+    while costs:
+        lacking, cells, best = min(costs.values())
+        del costs[best]
+        most = max(most, cells)
+        changed = set(left[best])
         for one in left[best]:
-            left[one] |= left[best] - {one}
-            left[one].discard(best)
-        del left[best]
-        waiting.discard(best)
-        order.append(best)
+            left[one] |= left[best]
+            left[one] -= {best, one}
+            bits[one] = (bits[one] | bits[best]) & ~(1 << best | 1 << one)
+            if lacking:
+                changed |= left[one]
+        for one in changed & costs.keys():
+            costs[one] = cost(one)
+        order.append(names[best])
     return order, most
-
-
-def _fill(near: Mapping[str, set[str]], node: str) -> int:
-    around = near[node]
-    return sum(len(around - near[one]) - 1 for one in around) // 2
-
-
-def _cells(near: Mapping[str, set[str]], sizes: Mapping[str, int], node: str) -> int:
-    cells = sizes[node]
-    for one in near[node]:
-        cells *= sizes[one]
-    return cells
 
 
 def refuse_wide(cells: int, what: str = "The query") -> None:

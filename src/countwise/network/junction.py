@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.network.elimination import elimination_order, refuse_wide
-from countwise.network.factors import Factor, product
+from countwise.network.factors import TINY, Factor
 
 __all__ = ["Junction", "joined_cliques"]
+
+Floats = NDArray[np.float64]
 
 
 class Junction:
@@ -29,11 +33,50 @@ class Junction:
         order, self.cells = elimination_order(near, sizes, list(near))
         refuse_wide(self.cells, "The junction tree")
         self.cliques, self.parent = joined_cliques(near, order)
+        self._sets = [set(clique) for clique in self.cliques]
+        self._shapes = [[self.sizes[v] for v in clique] for clique in self.cliques]
+        self._edges = [self._edge(i) for i in range(len(self.cliques))]
+        self._views: dict[tuple[str, ...], _View] = {}
+        self._smallest = self._where()
+        self._variables = tuple(near)
 
     @property
     def width(self) -> int:
         """The variables of the largest clique, less one."""
         return max(map(len, self.cliques), default=1) - 1
+
+    def _edge(self, i: int) -> _Edge:
+        """How a clique and the one above it speak: cliques have their variables in one order."""
+        up = self.parent[i]
+        if up < 0:
+            return _Edge((), (), [], [])
+        shared = self._sets[i] & self._sets[up]
+        own, above = self.cliques[i], self.cliques[up]
+        return _Edge(
+            tuple(k for k, v in enumerate(own) if v not in shared),
+            tuple(k for k, v in enumerate(above) if v not in shared),
+            [self.sizes[v] if v in shared else 1 for v in own],
+            [self.sizes[v] if v in shared else 1 for v in above],
+        )
+
+    def _where(self) -> dict[str, tuple[int, tuple[int, ...]]]:
+        """Of each variable the smallest clique that has it, and the axes of the others there."""
+        found: dict[str, tuple[int, tuple[int, ...]]] = {}
+        for i in sorted(range(len(self.cliques)), key=lambda i: int(np.prod(self._shapes[i]))):
+            for k, v in enumerate(self.cliques[i]):
+                if v not in found:
+                    found[v] = i, tuple(m for m in range(len(self.cliques[i])) if m != k)
+        return found
+
+    def _view(self, variables: tuple[str, ...]) -> _View:
+        """Which clique a factor belongs to, and how its table is laid out there."""
+        if variables not in self._views:
+            at = next(i for i, clique in enumerate(self._sets) if clique.issuperset(variables))
+            clique = self.cliques[at]
+            axes = tuple(variables.index(v) for v in clique if v in variables)
+            shape = [self.sizes[v] if v in variables else 1 for v in clique]
+            self._views[variables] = _View(at, axes, shape)
+        return self._views[variables]
 
     def marginals(self, factors: Sequence[Factor]) -> tuple[dict[str, NDArray[np.float64]], float]:
         """P(variable | evidence) of every variable, and the log of the probability of the evidence.
@@ -43,53 +86,69 @@ class Junction:
         factors : sequence of Factor
             Whose product is the joint; evidence put in as weights of values.
         """
-        tables, log = self._collected(factors)
+        tables = [np.ones(shape) for shape in self._shapes]
+        scale = 0.0
+        for factor in factors:
+            view = self._view(factor.variables)
+            table = tables[view.clique]
+            table *= factor.table.transpose(view.axes).reshape(view.shape)
+            if 0 < (most := float(table.max())) < TINY:
+                table /= most
+                scale += math.log(most)
+        told, log = self._collected(tables)
         if log == -np.inf:
             return {}, log
-        self._distributed(tables)
+        log += scale
+        self._distributed(tables, told)
         found: dict[str, NDArray[np.float64]] = {}
-        for clique in tables:
-            for v in clique.variables:
-                if v not in found:
-                    share = clique.without(*(w for w in clique.variables if w != v)).table
-                    found[v] = share / share.sum()
+        for v in self._variables:
+            i, others = self._smallest[v]
+            share = np.add.reduce(tables[i], axis=others)
+            found[v] = share / share.sum()
         return found, log
 
-    def _collected(self, factors: Sequence[Factor]) -> tuple[list[Factor], float]:
-        """Every clique with its factors, and messages passed towards the first; the scale of what was divided out."""
-        own: list[list[Factor]] = [[] for _ in self.cliques]
-        for factor in factors:
-            at = next(i for i, clique in enumerate(self.cliques) if set(factor.variables) <= set(clique))
-            own[at].append(factor)
-        tables: list[Factor] = [None] * len(self.cliques)  # type: ignore[list-item]
+    def _collected(self, tables: list[Floats]) -> tuple[list[Floats], float]:
+        """Messages passed towards the first clique, what each has told, and the log of what was divided out."""
+        told: list[Floats] = [tables[0]] * len(tables) if tables else []
         log = 0.0
-        for i in reversed(range(len(self.cliques))):
-            ones = [Factor((v,), np.ones(self.sizes[v])) for v in self.cliques[i]]
-            whole = product([*ones, *own[i]])
-            total = float(whole.table.sum())
+        for i in reversed(range(len(tables))):
+            edge, up = self._edges[i], self.parent[i]
+            message = np.add.reduce(tables[i], axis=edge.gone, keepdims=True) if up >= 0 else tables[i]
+            total = float(np.add.reduce(message, axis=None))
             if not total > 0:
                 return [], -np.inf
-            log += float(np.log(total))
-            tables[i] = Factor(whole.variables, whole.table / total)
-            up = self.parent[i]
+            log += math.log(total)
+            told[i] = message / total
+            tables[i] /= total
             if up >= 0:
-                shared = [v for v in self.cliques[i] if v in self.cliques[up]]
-                own[up].append(tables[i].without(*(v for v in self.cliques[i] if v not in shared)))
-        return tables, log
+                tables[up] *= told[i].reshape(edge.above)
+        return told, log
 
-    def _distributed(self, tables: list[Factor]) -> None:
-        """Messages passed back: every clique learns what the others know."""
-        for i in range(len(self.cliques)):
+    def _distributed(self, tables: list[Floats], told: Sequence[Floats]) -> None:
+        """Messages passed back: every clique learns what the others know, beside what it has told itself."""
+        for i, edge in enumerate(self._edges):
             up = self.parent[i]
             if up < 0:
                 continue
-            shared = tuple(v for v in self.cliques[i] if v in self.cliques[up])
-            before = tables[i].without(*(v for v in self.cliques[i] if v not in shared))
-            after = tables[up].without(*(v for v in self.cliques[up] if v not in shared))
-            old, new = before.over(shared), after.over(shared)
-            ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
-            updated = tables[i] * Factor(shared, ratio)
-            tables[i] = Factor(updated.variables, updated.table / updated.table.sum())
+            new = np.add.reduce(tables[up], axis=edge.gone_above).reshape(edge.own)
+            tables[i] *= np.divide(new, told[i], out=np.zeros(edge.own), where=told[i] > 0)
+
+
+class _Edge(NamedTuple):
+    """A clique and the one above it: the axes of each that they do not share, and those shared laid out in each."""
+
+    gone: tuple[int, ...]
+    gone_above: tuple[int, ...]
+    own: list[int]
+    above: list[int]
+
+
+class _View(NamedTuple):
+    """Where a factor belongs, the order of its axes there, and its shape, of length 1 where it has no axis."""
+
+    clique: int
+    axes: tuple[int, ...]
+    shape: list[int]
 
 
 def _cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> list[tuple[str, ...]]:
@@ -97,15 +156,15 @@ def _cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> list[tuple[s
     left = {node: set(others) for node, others in near.items()}
     found: list[set[str]] = []
     for node in order:
-        clique = {node, *left[node]}
-        for one in left[node]:
-            left[one] |= left[node] - {one}
-            left[one].discard(node)
-        del left[node]
-        if not any(clique <= other for other in found):
+        around = left.pop(node)
+        for one in around:
+            left[one] |= around
+            left[one] -= {one, node}
+        clique = {node, *around}
+        if not any(map(clique.issubset, found)):
             found.append(clique)
     place = {node: i for i, node in enumerate(near)}
-    return [tuple(sorted(clique, key=lambda v: place[v])) for clique in reversed(found)]
+    return [tuple(sorted(clique, key=place.__getitem__)) for clique in reversed(found)]
 
 
 def joined_cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> tuple[list[tuple[str, ...]], list[int]]:

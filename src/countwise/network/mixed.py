@@ -13,7 +13,7 @@ from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals import Gaussian, Poisson
 from countwise.errors import OptionError
 from countwise.network.given import codes_of_parents, joined_parents
-from countwise.network.scores import Families
+from countwise.network.scores import Families, Family
 from countwise.table import Table
 from countwise.tallies import Moments, Scatter
 from countwise.vectors import Vector
@@ -69,17 +69,14 @@ class MixedFamilies(Families):
                 hint="criterion='bic', or cut it: conditionals={...: 'ranges'}.",
             )
 
-    def of(self, child: str, parents: Sequence[str]) -> float:
-        """The score of a child with its parents, in any order."""
-        if child not in self.numbers:
-            return super().of(child, parents)
-        key = (child, tuple(sorted(parents)))
-        if key not in self.known:
-            log, free, n = self.likelihood(child, key[1])
-            log *= self.total / n if self.even and n > 0 else 1.0
-            cost = {"bic": 0.5 * float(np.log(max(self.total, 1.0))), "aic": 1.0}.get(self.score, 0.0)
-            self.known[key] = log - cost * free
-        return self.known[key]
+    def _learn(self, new: Sequence[Family]) -> None:
+        super()._learn([family for family in new if family[0] not in self.numbers])
+        cost = {"bic": 0.5 * float(np.log(max(self.total, 1.0))), "aic": 1.0}.get(self.score, 0.0)
+        for child, parents in new:
+            if child in self.numbers:
+                log, free, n = self.likelihood(child, parents)
+                log *= self.total / n if self.even and n > 0 else 1.0
+                self.known[child, parents] = log - cost * free
 
     def likelihood(self, child: str, parents: Sequence[str]) -> tuple[float, int, float]:
         """The log-likelihood of a number given its parents, how many parameters it takes, and the rows behind it."""

@@ -20,6 +20,7 @@ class _Orders:
         self.families, self.constraints = families, constraints
         self.known: dict[tuple[str, frozenset[str]], float] = {}
         self.names = [*families.attributes, *getattr(families, "numbers", ())]
+        self.seen: set[tuple[str, tuple[str, ...]]] = set()
 
     def of(self, child: str, before: Sequence[str]) -> float:
         """The score of a node with the parents that the loop of 004 would give it."""
@@ -36,12 +37,21 @@ class _Orders:
         best = self.families.of(child, chosen)
         while len(chosen) < self.constraints.max_parents:
             free = [p for p in before if p not in chosen and self.constraints.allows(p, child)]
-            scores = [self.families.of(child, (*chosen, p)) for p in free]
+            scores = self._scores(child, chosen, free)
             if not scores or max(scores) <= best + 1e-9:
                 break
             chosen.append(free[int(np.argmax(scores))])
             best = max(scores)
         return best
+
+    def _scores(self, child: str, chosen: list[str], free: list[str]) -> list[float]:
+        """The scores with one parent more. All that may ever be such are counted at first sight, as most will be."""
+        key = (child, tuple(sorted(chosen)))
+        if key not in self.seen:
+            self.seen.add(key)
+            others = [p for p in self.families.attributes if p != child and p not in chosen]
+            self.families.many([(child, (*chosen, p)) for p in others if self.constraints.allows(p, child)])
+        return self.families.many([(child, (*chosen, p)) for p in free])
 
     def total(self, order: Sequence[str]) -> float:
         return float(sum(self.of(child, order[:i]) for i, child in enumerate(order)))

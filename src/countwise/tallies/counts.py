@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -85,10 +86,13 @@ class Counts:
                 f"A table of counts of {names} would have {np.prod(sizes, dtype=np.float64):.0f} cells.",
                 hint="one of them looks like an identifier: leave it out, or join its rare values.",
             )
-        last = table[self.axes[-1].name]
-        given = _mixed_radix([table[a.name] for a in self.axes[:-1]], sizes[:-1], len(last))
-        cells = _kernels.count_codes(last, given, table.weights, sizes[-1], int(np.prod(sizes[:-1], dtype=np.int64)))
-        return replace(self, cells=cells.reshape(sizes))
+        columns = [table[a.name] for a in self.axes]
+        if len(columns) > 2:
+            cells = _kernels.count_families(columns, sizes, [range(len(sizes))], table.weights)[0]
+        else:
+            given = columns[0] if len(columns) == 2 else np.zeros(len(columns[0]), dtype=np.uint8)
+            cells = _kernels.count_codes(columns[-1], given, table.weights, sizes[-1], math.prod(sizes[:-1]))
+        return replace(self, cells=np.ascontiguousarray(cells).reshape(sizes))
 
     def __add__(self, other: Self) -> Self:
         return self._combine(other, np.add)
@@ -128,18 +132,3 @@ class Counts:
         if cells.shape != tuple(len(a.values) + 1 for a in axes) or cells.dtype.kind not in "if":
             raise ValueError(f"the counts of {axes[-1].name!r} do not fit their domain")
         return cls(axes, cells)
-
-
-def _mixed_radix(columns: Sequence[NDArray[Any]], sizes: Sequence[int], n_rows: int) -> NDArray[Any]:
-    """One code for a combination of codes; a code outside any domain gives one outside all."""
-    if not columns:
-        return np.zeros(n_rows, dtype=np.uint8)
-    if len(columns) == 1:
-        return columns[0]
-    key = np.zeros(n_rows, dtype=np.int64)
-    valid = np.ones(n_rows, dtype=bool)
-    for column, size in zip(columns, sizes, strict=True):
-        key = key * size + column
-        valid &= column < size
-    key[~valid] = np.prod(sizes)
-    return key.astype(np.uint32)
