@@ -282,7 +282,7 @@ def test_scores_of_families_are_those_of_pyagrum_in_nats(seed):
     """pyAgrum's scores are in bits. Two of them are not what their formulas say, and pgmpy agrees with us:
 
     - its AIC takes 1 bit for each free number off a likelihood in bits; the formula takes 1 nat;
-    - its K2 looks log Γ up in a table, good to 1e-6 a term.
+    - its K2 is good to 1e-6 a term, as if log Γ were looked up in a table.
     """
     net, rows = drawn(seed, 500)
     learner = gum.BNLearner(rows, net.bare())
@@ -315,8 +315,8 @@ def predicted(counts: np.ndarray, cell: Fraction) -> float:
 
 @pytest.mark.parametrize("q", [2, 3, 4, 5, 6, 8])
 def test_bdeu_is_the_product_of_predictions_and_pyagrum_rounds_small_priors(q):
-    """pyAgrum's table of log Γ has steps of a hundredth: BDeu of q · 2 cells is right where 1 / 2q is a multiple of
-    it (q = 2, 5), and off by tenths of a nat elsewhere. Exact fractions say that ours is right.
+    """pyAgrum's BDeu of q · 2 cells is right where 1 / 2q is a multiple of a hundredth (q = 2, 5), and off by tenths of
+    a nat elsewhere. Exact fractions say that ours is right.
     """
     values = {"p": [f"p{i}" for i in range(q)], "a": ["x", "y"]}
     rng = np.random.default_rng(q)
@@ -816,7 +816,7 @@ def test_files_are_read_by_pyagrum_and_pgmpy(seed, tmp_path):
     model = BIFReader(str(place)).get_model()
     for v, above in net.parents.items():
         assert list(bn.variable(v).labels()) == net.values[v]
-        single = net.tables[v].astype(np.float32)  # pyAgrum reads numbers in single precision, its own too
+        single = net.tables[v].astype(np.float32)  # pyAgrum reads our numbers in single precision
         np.testing.assert_allclose(of_agrum(bn, v, above), single, rtol=0, atol=1e-12)
         cpd = model.get_cpds(v)
         assert {name: list(cpd.state_names[name]) for name in (v, *above)} == {w: net.values[w] for w in (v, *above)}

@@ -310,6 +310,17 @@ def test_partial_fit_and_merge_equal_fit_and_forget_takes_back(asia, asia_rows):
             np.testing.assert_allclose(other.net_.tables[node], whole.net_.tables[node], rtol=0, atol=0)
 
 
+def test_a_first_piece_with_nothing_but_missing_cells_waits_for_more():
+    frame = pd.DataFrame({"c": [None, None, "p", "q", "p"], "d": ["u", "v", "u", "v", "u"]}, dtype=object)
+    whole = BayesNetwork({"d": ["c"]}, missing="available").fit(frame)
+    parts = BayesNetwork({"d": ["c"]}, missing="available").partial_fit(frame.head(2))
+    with pytest.raises(TableError, match="nothing but missing cells"):
+        parts.query("d")
+    parts.partial_fit(frame.tail(3))
+    for node in ("c", "d"):
+        np.testing.assert_array_equal(parts.net_.tables[node], whole.net_.tables[node])
+
+
 def test_mixed_tallies_merge_and_are_taken_back():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"k": rng.choice(["a", "b", "c"], 300), "x": rng.normal(size=300)})
@@ -462,6 +473,9 @@ def hand():
         (lambda: BayesNetwork().node("a", ["x"]).fit({"a": ["y"]}), "'a' is 'y' in row 0"),
         (lambda: BayesNetwork().arc("a", "h").fit({"a": ["y"]}), "lacks the column 'h'"),
         (lambda: BayesNetwork().fit({"a": []}), "empty|0 sample"),
+        (lambda: BayesNetwork("hill_climb", tiers=3).fit({"a": ["x"]}), "tiers=3 are no tiers"),
+        (lambda: BayesNetwork("hill_climb", tiers={"a": "x"}).fit({"a": ["x"]}), "the tier of 'a'='x' must be"),
+        (lambda: BayesNetwork(random_state="a").fit({"a": ["x"]}), "random_state='a' must be"),
         (lambda: BayesNetwork(max_parents=-1).fit({"a": ["x"]}), "max_parents"),
     ],
 )

@@ -61,6 +61,22 @@ def test_a_number_far_from_its_own_combination_is_improbable_and_not_impossible(
     assert drawn["u"] == pytest.approx(told["u"], abs=0.05)
 
 
+def test_many_numbers_that_speak_for_both_are_weighed():
+    rng = np.random.default_rng(0)
+    c = np.repeat(["near", "far"], 40)
+    rows = {f"x{i}": np.where((c == "far") ^ (i % 2 == 0), 4.0, 0.0) + rng.normal(size=80) for i in range(300)}
+    net = BayesNetwork("naive", target="c").fit({"c": c, **rows})
+    known = {f"x{i}": 0.0 for i in range(300)}
+    logs = np.log(list(net.query("c").values()))
+    for name in known:
+        density = net.net_.densities[name]
+        logs = logs + norm.logpdf(0.0, density.mean, density.sd)
+    wanted = np.exp(logs - np.logaddexp(*logs))
+    for ask in (net.query("c", known), net.marginals(known)["c"]):
+        np.testing.assert_allclose(list(ask.values()), wanted, atol=1e-9)
+    assert net.log_evidence(known) == pytest.approx(np.logaddexp(*logs), rel=1e-12)
+
+
 def test_numbers_that_contradict_each_other_by_far_are_weighed_with_gaps_as_without():
     rows = far_apart()
     frame = pd.DataFrame({"x": rows["x"], "z": -rows["x"], "a": rows["d"], "b": rows["d"]})

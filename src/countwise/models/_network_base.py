@@ -16,7 +16,16 @@ from countwise.conditionals import (
     conditional_from,
 )
 from countwise.cuts import labels
-from countwise.errors import OptionError, TableError, check_number, check_settings, did_you_mean, listed, warn
+from countwise.errors import (
+    OptionError,
+    TableError,
+    TooFewRows,
+    check_number,
+    check_settings,
+    did_you_mean,
+    listed,
+    warn,
+)
 from countwise.frames import Frame
 from countwise.learning import Tallying, blanks
 from countwise.network.choosing import STRUCTURES, arcs_of
@@ -123,6 +132,7 @@ class Networking(Tallying):
         check_number("restarts", self.restarts, 0, whole=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0, above=True)
+        check_number("random_state", self.random_state, 0, none=True, whole=True)
         table_smoothing(self.smoothing, 1)
         self._cutting()
 
@@ -314,6 +324,9 @@ class Networking(Tallying):
         return np.where(totals > 0, counts / np.maximum(totals, 1e-300), table)
 
     def _settle(self) -> None:
+        for a in self.schema_.attributes:
+            if is_empty(a) and (self.graph_.parents[a.name] or self.graph_.children(a.name)):
+                raise TooFewRows(f"{a.name!r} has nothing but missing cells: no arc can lead to it or from it.")
         self.parts_ = self._parts_over(self.schema_, self.target_)
         self.densities_ = self._densities_of(self.parts_, self.tallies_)
         self.net_ = self._net_from(self.densities_, self.tallies_)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from countwise.attributes import Numeric
 from countwise.errors import OptionError
 from countwise.measures import chi_square
 from countwise.network.away import explaining_away
@@ -48,7 +49,8 @@ class NetworkInsight:
         Returns
         -------
         Grid
-            In the order of the search: the arc, its gain (of the score, or in bits), and whether it was taken.
+            In the order of the search: the arc, its gain (of the score, or in bits), whether it was taken then, and
+            whether it is in the network that the search came to.
         """
         net = self._net()
         net.graph.known([parent, child])
@@ -61,6 +63,7 @@ class NetworkInsight:
                 "arc": [f"{p} → {c}" for p, c, _, _ in rows],
                 "gain": [float(g) for _, _, g, _ in rows],
                 "taken": ["yes" if t else "no" for *_, t in rows],
+                "kept": ["yes" if (p, c) in net.graph.arcs else "no" for p, c, *_ in rows],
             }
         )
 
@@ -137,6 +140,8 @@ class NetworkInsight:
             columns.update({f"× {x}": line.slope[:, j].tolist() for j, x in enumerate(line.numbers)})
             return Grid({**columns, "deviation": line.sd.tolist(), "n": line.n.tolist()})
         shown = net.densities[name].rows(range(len(cases)))
+        if not isinstance(net.attributes[name], Numeric):
+            return Grid(shown)
         return Grid({**columns, **{k: v for i, (k, v) in enumerate(shown.items()) if i or not above}})
 
     # -- independence -----------------------------------------------------------------------

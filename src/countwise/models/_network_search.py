@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals import Categorical, Gaussian, Poisson, Ranges, default_for, with_defaults
-from countwise.errors import OptionError, TableError, did_you_mean
+from countwise.errors import OptionError, check_number, did_you_mean
 from countwise.models._network_base import Networking, has_gaps, is_empty
 from countwise.network.choosing import Search, arcs_of, given_graph
 from countwise.network.completing import completed
@@ -33,9 +34,6 @@ class Searching(Networking):
         names = [*([own.name] if own is not None else []), *schema, *self._latent()]
         arcs = [*(arcs_of(self.structure) or []), *self._hand_arcs()]
         graph = given_graph(names, arcs)
-        for a in schema.attributes:
-            if is_empty(a) and (graph.parents[a.name] or graph.children(a.name)):
-                raise TableError(f"{a.name!r} has nothing but missing cells: no arc can lead to it or from it.")
         self.found_, self.cuts_ = None, {}
         self._laws = self._first_laws(graph, schema)
         self._cut(schema, target, table)
@@ -190,11 +188,14 @@ class Searching(Networking):
         if self.tiers is None:
             return {}
         tiers = self.tiers
-        if not isinstance(tiers, Mapping):
+        if isinstance(tiers, Iterable) and not isinstance(tiers, Mapping | str):
             tiers = {name: i for i, tier in enumerate(tiers) for name in ([tier] if isinstance(tier, str) else tier)}
-        for name in tiers:
+        if not isinstance(tiers, Mapping):
+            raise OptionError(f"tiers={tiers!r} are no tiers.", hint="give lists of nodes, the earliest first.")
+        for name, tier in tiers.items():
             if name not in names:
                 raise OptionError(f"tiers names {name!r}, which is no node.", hint=did_you_mean(name, names))
+            check_number(f"the tier of {name!r}", tier, -math.inf, whole=True)
         return {str(name): int(tier) for name, tier in tiers.items()}
 
     def _structural_em(

@@ -104,13 +104,14 @@ class BeliefNetwork(NetworkFiles, NetworkAnswers, Extending):
         self
         """
         self._refuse_fitted()
+        name = str(name)
         if isinstance(values, str):
             raise OptionError(f"The values of {name!r} must be a list, not the word {values!r}.")
         found: Any = values
         if values is not None and not isinstance(values, Attribute):
             found = list(Nominal(name, tuple(values)).values)
         self.nodes = {**(self.nodes or {}), str(name): found}
-        return self if table is None else self.table(name, table)
+        return self if table is None else self.table(str(name), table)
 
     def arc(self, parent: str, child: str) -> Self:
         """Draw an arc by hand: the child depends on the parent.

@@ -108,6 +108,9 @@ def _moved(a: Net, b: Net) -> float:
             continue
         for one, two in ((line.intercept, other.intercept), (line.sd, other.sd)):
             moved = max(moved, float((np.abs(one - two) / np.maximum(other.sd, 1e-300)).max(initial=0.0)))
+        for j, parent in enumerate(line.numbers):  # a slope by what it moves over a deviation of the parent
+            reach = float(b.numbers.lines[parent].sd.max(initial=0.0)) / np.maximum(other.sd, 1e-300)
+            moved = max(moved, float((np.abs(line.slope[:, j] - other.slope[:, j]) * reach).max(initial=0.0)))
     return moved
 
 

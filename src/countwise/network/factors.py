@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Factor", "product", "scaled_product"]
+__all__ = ["TINY", "Factor", "product", "scaled_product"]
 
 Floats = NDArray[np.float64]
-_TINY = 1e-100  # a product of which nothing is larger is scaled up before it vanishes
+TINY = 1e-100  # a product of which nothing is larger is scaled up before it vanishes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +95,7 @@ def product(factors: Iterable[Factor]) -> Factor:
 
 def scaled_product(factors: Iterable[Factor]) -> tuple[Factor, float]:
     """The same, but for its scale if it is tiny: many small numbers would else vanish; and the log of the scale."""
-    return _multiplied(factors, _TINY)
+    return _multiplied(factors, TINY)
 
 
 def _multiplied(factors: Iterable[Factor], tiny: float) -> tuple[Factor, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.network.elimination import elimination_order, refuse_wide
-from countwise.network.factors import Factor
+from countwise.network.factors import TINY, Factor
 
 __all__ = ["Junction", "joined_cliques"]
 
@@ -87,12 +87,18 @@ class Junction:
             Whose product is the joint; evidence put in as weights of values.
         """
         tables = [np.ones(shape) for shape in self._shapes]
+        scale = 0.0
         for factor in factors:
             view = self._view(factor.variables)
-            tables[view.clique] *= factor.table.transpose(view.axes).reshape(view.shape)
+            table = tables[view.clique]
+            table *= factor.table.transpose(view.axes).reshape(view.shape)
+            if 0 < (most := float(table.max())) < TINY:
+                table /= most
+                scale += math.log(most)
         told, log = self._collected(tables)
         if log == -np.inf:
             return {}, log
+        log += scale
         self._distributed(tables, told)
         found: dict[str, NDArray[np.float64]] = {}
         for v in self._variables:

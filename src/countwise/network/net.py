@@ -138,6 +138,12 @@ class Net:
         return found
 
     @lazy
+    def _junction(self) -> Junction:
+        """The junction tree without numbers; it serves every question that names none."""
+        near = self.graph.within([name for name in self.graph if name in self.tables]).moral()
+        return Junction(near, self.sizes())
+
+    @lazy
     def numbers(self) -> Numbers:
         """The nodes that are numbers."""
         return Numbers(self.graph, self.sizes(), self.densities)
@@ -186,11 +192,14 @@ class Net:
         for name, code in codes.items():
             weights = np.eye(sizes[name])[code] if np.ndim(code) == 0 else code
             factors.append(Factor((name,), weights))
-        near: dict[str, set[str]] = {name: set() for name in nominal}
-        for factor in factors:
-            for name in factor.variables:
-                near[name].update(other for other in factor.variables if other != name)
-        found, log = Junction(near, sizes).marginals(factors)
+        tree = self._junction
+        if of_numbers:  # which may bring names together that no table does
+            near: dict[str, set[str]] = {name: set() for name in nominal}
+            for factor in factors:
+                for name in factor.variables:
+                    near[name].update(other for other in factor.variables if other != name)
+            tree = Junction(near, sizes)
+        found, log = tree.marginals(factors)
         if log == -np.inf:
             raise OptionError("What is known has probability 0 in this network.")
         return {name: found[name] for name in nominal}, log + scale
