@@ -28,8 +28,12 @@ Text text_at(const std::uint8_t* letters, std::size_t length) {
         std::memcpy(&text.first, letters, 8);
         std::memcpy(&text.last, letters + length - 8, 8);
     } else if (length >= 4) {
-        std::memcpy(&text.first, letters, 4);
-        std::memcpy(&text.last, letters + length - 4, 4);
+        // by way of numbers of that width: four bytes written into eight, and eight read at once, would have to wait
+        std::uint32_t first, last;
+        std::memcpy(&first, letters, 4);
+        std::memcpy(&last, letters + length - 4, 4);
+        text.first = first;
+        text.last = last;
     } else if (length > 0) {
         text.first = letters[0] | std::uint64_t{letters[length / 2]} << 8 | std::uint64_t{letters[length - 1]} << 16;
     }
@@ -67,7 +71,7 @@ public:
 
 private:
     std::vector<Text> known_;
-    std::vector<std::int32_t> slots_ = std::vector<std::int32_t>(64, -1);
+    std::vector<std::int32_t> slots_ = std::vector<std::int32_t>(256, -1);
 
     void grow() {
         slots_.assign(4 * slots_.size(), -1);

@@ -315,8 +315,8 @@ def predicted(counts: np.ndarray, cell: Fraction) -> float:
 
 @pytest.mark.parametrize("q", [2, 3, 4, 5, 6, 8])
 def test_bdeu_is_the_product_of_predictions_and_pyagrum_rounds_small_priors(q):
-    """pyAgrum's BDeu of q · 2 cells is right where 1 / 2q is a multiple of a hundredth (q = 2, 5), and off by tenths of
-    a nat elsewhere. Exact fractions say that ours is right.
+    """pyAgrum's BDeu of q · 2 cells is right where 1 / 2q is a multiple of a hundredth (q = 2, 5), and off by tenths
+    of a nat elsewhere. Exact fractions say that ours is right.
     """
     values = {"p": [f"p{i}" for i in range(q)], "a": ["x", "y"]}
     rng = np.random.default_rng(q)

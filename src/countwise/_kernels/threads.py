@@ -7,6 +7,7 @@ so that what is computed from them is equal to the last bit for any number of th
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from typing import TYPE_CHECKING, TypeVar
@@ -74,6 +75,8 @@ def over_items(
     count = min(thread_count() if threads is None else threads, len(waiting))
     if count <= 1 or getattr(_here, "working", False):
         return _inline(waiting, work, done)
+    if done is None:
+        return _shared(waiting, work, count)
     # Imported late: it brings logging with it, which costs more than all kernels' import.
     from concurrent.futures import ThreadPoolExecutor
 
@@ -138,6 +141,38 @@ def _inline(
         results.append(work(item))
         if done is not None:
             done(number)
+    return results
+
+
+def _shared(items: Sequence[Item], work: Callable[[Item], Result], threads: int) -> list[Result]:
+    """The same, by threads of which each takes the next item when it is free; the calling thread is one of them."""
+    results: list[Result] = [None] * len(items)  # type: ignore[list-item]
+    errors: dict[int, BaseException] = {}
+    turn = itertools.count()
+
+    def pull() -> None:
+        while not errors and (i := next(turn)) < len(items):
+            try:
+                results[i] = work(items[i])
+            except BaseException as error:  # Ctrl-C too: the others must stop, and it is raised below
+                errors[i] = error
+
+    def helper() -> None:
+        _enter()
+        pull()
+
+    helpers = [threading.Thread(target=helper, name="countwise") for _ in range(threads - 1)]
+    for one in helpers:
+        one.start()
+    _here.working = True
+    try:
+        pull()
+    finally:
+        _here.working = False
+        for one in helpers:
+            one.join()
+    if errors:
+        raise errors[min(errors)]
     return results
 
 
