@@ -194,11 +194,14 @@ def ours_classes(kind: str) -> list[Any]:
 
 
 def agrum_classes(kind: str) -> list[Any]:
+    from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
     from pyagrum.skbn import BNClassifier
 
     X, y = told(frame(kind))
     X = X.astype(str)  # it takes words, and numbers
-    model = BNClassifier(learningMethod="TAN", prior="Smoothing", priorWeight=1)
+    model = BNClassifier(
+        type_processor=DiscreteTypeProcessor(), learningMethod="TAN", prior="Smoothing", priorWeight=1
+    )
     model.fit(X, y)
     found: list[Any] = []
     seconds = timed(lambda: found.append(model.predict(X)))

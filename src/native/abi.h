@@ -232,7 +232,7 @@ struct Kernels {
     bool (*is_integral)(Column column, std::size_t rows);
     // False if no cell is there; the extremes as uint64 for u64 columns, as int64 otherwise.
     bool (*integer_range)(Column column, std::size_t rows, std::int64_t* low, std::int64_t* high);
-    void (*integer_marks)(Column column, std::size_t rows, std::int64_t low, std::uint8_t* marks);
+    void (*integer_marks)(Column column, std::size_t rows, std::int64_t low, std::size_t span, std::uint8_t* marks);
     std::size_t (*integer_values)(Column column, std::size_t rows, std::int64_t* values);
     bool (*find_infinity)(const Column* columns, std::size_t n_columns, std::size_t rows, std::size_t* column,
                           std::size_t* row);

@@ -72,13 +72,15 @@ bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high) {
     return found;
 }
 
-void integer_marks(Column column, size_t rows, int64_t low, std::uint8_t* marks) {
+void integer_marks(Column column, size_t rows, int64_t low, size_t span, std::uint8_t* marks) {
     Part part;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);
         read_part(column, start, n, part);
         for (size_t i = 0; i < n; ++i)
             if (!part.gaps || !part.missing[i]) marks[part.value[i] - low] = 1;
+        // where all numbers of the range are met, which few rows show if they are few, no row can add any
+        if (span <= part_rows && std::memchr(marks, 0, span) == nullptr) return;
     }
 }
 

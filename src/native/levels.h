@@ -28,7 +28,7 @@ int csr_class_sums(const Csr& matrix, Column codes, const double* weights, size_
 int csr_add(const Csr& matrix, const double* table, size_t classes, double* out);
 bool is_integral(Column column, size_t rows);
 bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high);
-void integer_marks(Column column, size_t rows, int64_t low, std::uint8_t* marks);
+void integer_marks(Column column, size_t rows, int64_t low, size_t span, std::uint8_t* marks);
 size_t integer_values(Column column, size_t rows, int64_t* values);
 bool find_infinity(const Column* columns, size_t n_columns, size_t rows, size_t* column, size_t* row);
 void mark_columns(const Column* columns, size_t n_columns, size_t rows, int64_t low, size_t span,

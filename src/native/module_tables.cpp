@@ -86,7 +86,7 @@ std::vector<std::int64_t> distinct_values(const Array& array, std::int64_t low, 
     std::vector<std::int64_t> values;
     if (span <= std::max<std::uint64_t>(std::uint64_t{1} << 20, 4 * array.size())) {
         std::vector<std::uint8_t> marks(span + 1);
-        kernels().integer_marks(array.column(), array.size(), low, marks.data());
+        kernels().integer_marks(array.column(), array.size(), low, marks.size(), marks.data());
         for (std::uint64_t i = 0; i <= span; ++i)
             if (marks[i]) values.push_back(low + static_cast<std::int64_t>(i));
     } else {
