@@ -221,6 +221,30 @@ def test_every_way_to_a_structure_gives_a_network(asia_rows):
     assert scores["hill_climb"] >= scores["chow_liu"] - 1e-6
 
 
+def test_why_an_arc_is_there_or_is_not_is_told(asia_rows):
+    net = BayesNetwork("hill_climb").fit(asia_rows.head(5000))
+    arcs = set(net.graph_.arcs)
+    tried = {(p, c): (gain, taken) for p, c, gain, taken in net.found_.tried}
+    assert set(tried) >= {(p, c) for p in ORDER for c in ORDER if p != c and (p, c) in arcs}
+    assert {arc for arc, (_, taken) in tried.items() if taken} == arcs
+    for (parent, child), (gain, taken) in tried.items():
+        above = list(net.graph_.parents[child])
+        other = [p for p in above if p != parent] if taken else [*above, parent]
+        if len(other) > 3:
+            continue
+        moved = BayesNetwork({**net.graph_.parents, child: other}, smoothing=0) if taken else None
+        if moved is not None:  # what an arc adds is what the score loses without it
+            likely = moved.fit(asia_rows.head(5000)).score(asia_rows.head(5000))
+            whole = BayesNetwork(net.graph_, smoothing=0).fit(asia_rows.head(5000)).score(asia_rows.head(5000))
+            free = 2 ** len(above) - 2 ** len(other)
+            assert gain == pytest.approx(whole - likely - 0.5 * math.log(5000) * free, abs=1e-6)
+    one, other = next(iter(arcs))
+    told = net.why(one, other)
+    assert "it pays" in told["because"]
+    assert set(told["because"]) <= {"it pays", "it does not pay", "the other way is taken", "it would close a circle",
+                                    "others paid more"}  # fmt: skip
+
+
 def test_arcs_drawn_by_hand_required_and_forbidden_ones_are_kept(asia_rows):
     rows = asia_rows.head(1000)
     net = BayesNetwork("hill_climb", forbidden=[("smoke", "bronc"), ("bronc", "smoke")]).arc("asia", "dysp").fit(rows)

@@ -99,12 +99,8 @@ def test_a_node_with_all_parents_it_may_have_exchanges_one():
     told = Told({"d": scores})
     found = hill_climb(told, "abcd", Constraints(max_parents=2), tabu=0, patience=1)
     assert set(found.graph.parents["d"]) == {"b", "c"}
-    assert found.tried[:4] == [
-        ("a", "d", 3.0, True),
-        ("b", "d", 0.5, True),
-        ("a", "d", -1.5, True),
-        ("c", "d", 4.0, True),
-    ]
+    into = [arc for arc in found.tried if arc[1] == "d"]
+    assert into == [("a", "d", -2.5, False), ("b", "d", 4.0, True), ("c", "d", 4.0, True)]
     held = Constraints(max_parents=2, required=frozenset({("a", "d")}))
     assert set(hill_climb(told, "abcd", held).graph.parents["d"]) == {"a", "b"}
 
@@ -117,7 +113,6 @@ def test_restarts_are_never_worse_and_come_to_the_same_again(score):
     again = hill_climb(scores, NAMES, Constraints(max_parents=2), restarts=6, seed=3)
     assert longer.score >= plain.score
     assert (again.graph, again.score, again.tried) == (longer.graph, longer.score, longer.tried)
-    assert longer.tried[: len(plain.tried)] == plain.tried
     assert longer.score == pytest.approx(sum(scores.of(v, longer.graph.parents[v]) for v in NAMES), rel=1e-13)
     with pytest.raises(CountwiseError, match="restarts"):
         hill_climb(scores, NAMES, Constraints(), restarts=-1)

@@ -12,6 +12,7 @@ from countwise.attributes import Numeric
 from countwise.errors import OptionError
 from countwise.measures import chi_square
 from countwise.network.away import explaining_away
+from countwise.network.graph import Graph
 from countwise.network.linear import LinearDensity
 from countwise.network.net import Net
 from countwise.network.sensitivity import sensitivities
@@ -49,8 +50,8 @@ class NetworkInsight:
         Returns
         -------
         Grid
-            In the order of the search: the arc, its gain (of the score, or in bits), whether it was taken then, and
-            whether it is in the network that the search came to.
+            The arc, either way; what it gains of the score (for trees and around a class: the bits that the two
+            tell of each other), each time that it was weighed; whether it was taken, and why.
         """
         net = self._net()
         net.graph.known([parent, child])
@@ -63,7 +64,7 @@ class NetworkInsight:
                 "arc": [f"{p} → {c}" for p, c, _, _ in rows],
                 "gain": [float(g) for _, _, g, _ in rows],
                 "taken": ["yes" if t else "no" for *_, t in rows],
-                "kept": ["yes" if (p, c) in net.graph.arcs else "no" for p, c, *_ in rows],
+                "because": [_because(net.graph, *row) for row in rows],
             }
         )
 
@@ -197,3 +198,14 @@ class NetworkInsight:
                 "in the graph": ["independent" if apart else "dependent"],
             }
         )
+
+
+def _because(graph: Graph, parent: str, child: str, gain: float, taken: bool) -> str:
+    """Why an arc was taken, or was not."""
+    if taken:
+        return "it pays" if gain > 0 else "it is required"
+    if not gain > 0:
+        return "it does not pay"
+    if child in graph.ancestors([parent]):
+        return "the other way is taken" if child in graph.parents[parent] else "it would close a circle"
+    return "others paid more"

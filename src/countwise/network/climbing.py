@@ -72,7 +72,8 @@ def hill_climb(
         if reached > score + TINY:
             best, score = found, reached
     named = {name: tuple(names[p] for p in best[i]) for i, name in enumerate(names)}
-    return Found(Graph(named), score, climb.tried)
+    climb.restore(best)
+    return Found(Graph(named), score, climb.weighed())
 
 
 def _climbed(climb: _Climb, tabu: int, patience: int) -> tuple[Parents, float]:
@@ -125,7 +126,6 @@ class _Climb:
         for child, parent in pairs:
             self.may[child, parent] = constraints.allows(self.names[parent], self.names[child])
             self.held[child, parent] = (self.names[parent], self.names[child]) in constraints.required
-        self.tried: list[tuple[str, str, float, bool]] = []
         self.restore(self.numbered(parents))
 
     def numbered(self, parents: Mapping[str, Sequence[str]]) -> Parents:
@@ -242,8 +242,6 @@ class _Climb:
 
     def take(self, step: Step) -> None:
         """Make the moves of a step."""
-        before = self.score
-        gains = [float(self.gains[child, parent]) for _, parent, child in step[:-1]]
         changed: dict[int, None] = {}
         for what, parent, child in step:
             changed[child] = None
@@ -255,9 +253,28 @@ class _Climb:
             elif what == "add":
                 self._add(parent, child)
         self._refresh(list(changed))
-        gains.append(self.score - before - sum(gains))
-        for (_, parent, child), gain in zip(step, gains, strict=True):
-            self.tried.append((self.names[parent], self.names[child], gain, True))
+
+    def weighed(self) -> list[tuple[str, str, float, bool]]:
+        """Every arc that may be: what it adds to the score of this structure, or would add, and whether it is there.
+
+        In a node that has as many parents as it may, an arc would add what its best exchange for another does.
+        """
+        found = []
+        for child, name in enumerate(self.names):
+            instead: dict[int, float] = {}
+            for (_, new), gain in self.exchanges[child].items():
+                instead[new] = max(gain, instead.get(new, -np.inf))
+            for parent in np.flatnonzero(self.may[child] | self.arc[:, child]).tolist():
+                there = bool(self.arc[parent, child])
+                gain = -self.gains[child, parent] if there else self.gains[child, parent]
+                if there and self.held[child, parent]:
+                    rest = [self.names[p] for p in self.parents[child] if p != parent]
+                    gain = self.own[child] - self.families.of(name, rest)
+                elif not there and not np.isfinite(gain):
+                    gain = instead.get(parent, -np.inf)
+                if np.isfinite(gain):
+                    found.append((self.names[parent], name, float(gain), there))
+        return found
 
     def _add(self, parent: int, child: int) -> None:
         self.parents[child].append(parent)
