@@ -70,6 +70,11 @@ class Frame:
         """The same frame less one column."""
         return Frame({k: v for k, v in self.columns.items() if k != name}, self.n_rows, self.named, self.partial)
 
+    def taken(self, rows: NDArray[Any]) -> Frame:
+        """Some rows, by number or by a mask."""
+        count = int(rows.sum()) if rows.dtype == bool else len(rows)
+        return Frame({k: taken(v, rows) for k, v in self.columns.items()}, count, self.named, self.partial)
+
     def slice(self, start: int, stop: int) -> Frame:
         """Rows start to stop, without copying dense columns."""
         if start <= 0 and stop >= self.n_rows:

@@ -26,8 +26,10 @@ from countwise.errors import CountwiseError, TableError, TooFewRows, listed, war
 from countwise.fitting import Fitting
 from countwise.frames import Frame
 from countwise.parts import Part, checked
+from countwise.relating import gathered
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
+from countwise.sources.relation import Relation, is_relation
 from countwise.tallies import Counts, Progress, Rows, Scatter, Values, fill_all, tally_from
 from countwise.vectors import Vector
 
@@ -192,6 +194,8 @@ class Tallying(Fitting):
         return merged
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, patient: bool = False) -> Self:
+        if is_relation(X):
+            return self._learn_relation(Relation.open(X, y, sample_weight), patient=patient)
         left_out, n_rows, name = 0, 0, ""
         for rows in open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()):
             left_out, n_rows, name = left_out + rows.left_out, n_rows + rows.frame.n_rows, rows.name
@@ -203,6 +207,28 @@ class Tallying(Fitting):
         self._note_left_out(left_out, n_rows + left_out, name)
         self._note_identifiers()
         self._note_many_classes()
+        self._settle_or_wait(patient=patient)
+        return self
+
+    def _learn_relation(self, relation: Relation, *, patient: bool) -> Self:
+        """Learn from what an engine holds: it answers the tallies."""
+        if relation.target is None and self._needs_target():
+            raise TableError("This estimator requires y to be passed, but the target y is None.")
+        first = not hasattr(self, "tallies_")
+        empty = relation.empty()
+        schema = self._kinds(empty) if first else self.schema_
+        target = Nominal(str(relation.target), grows=True) if first else self.target_
+        found = gathered(relation, schema, target, lambda s, t: self._parts(s, t.name), blanks, type(self).__name__)
+        if first:
+            vars(self).update(self._names(empty))
+            self._label_type, self._known_target = found.label_type, True
+            self.schema_, self.target_, self.tallies_ = found.schema, found.target, found.tallies
+            self.n_rows_, self.n_left_out_ = 0, 0
+        else:
+            self._join(found.schema, found.target, found.tallies)
+        self.n_rows_ += found.n_rows
+        self.n_left_out_ += found.left_out
+        self._note_left_out(found.left_out, found.n_rows + found.left_out, str(relation.target))
         self._settle_or_wait(patient=patient)
         return self
 

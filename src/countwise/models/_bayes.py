@@ -14,10 +14,14 @@ from countwise.conditionals._base import exact
 from countwise.conditionals.categorical import written
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.models._base import TallyClassifier
+from countwise.models._scoring import terms_of
 from countwise.outputs import dense
 from countwise.parts import Part
+from countwise.sources.answers import answered
+from countwise.sql import scoring_query
 from countwise.table import Table, threads_for
 from countwise.tallies import Values
+from countwise.terms import Scoring
 from countwise.working import Factor, Grid, Step
 
 __all__ = ["Bayes"]
@@ -135,6 +139,53 @@ class Bayes(TallyClassifier):
 
     def _add_term(self, part: Part, table: Table, out: NDArray[np.float64]) -> None:
         self.densities_[part.key].add_log_prob(table[part.key], out)
+
+    # -- answers elsewhere ----------------------------------------------------------------
+
+    def scoring(self) -> Scoring:
+        """The terms of an answer as plain data, for an engine or a query."""
+        self._check_fitted()
+        terms = [term for part in self.parts_ for term in terms_of(part, self.densities_[part.key])]
+        return Scoring(self.target_.name, tuple(self.classes_.tolist()), self.log_prior_, tuple(terms))
+
+    def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
+        """The table with columns for the class, its probabilities and what spoke for it, computed where it lies.
+
+        Parameters
+        ----------
+        X : relation or frame
+            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
+        proba : bool, default=True
+            Whether a column P(class) is appended for each class.
+        reasons : int, default=0
+            How many columns that spoke most for the answer against the next best class are named.
+
+        Returns
+        -------
+        the same kind of frame
+            Lazy ones stay lazy.
+        """
+        return answered(X, self.scoring(), proba=proba, reasons=reasons)
+
+    def to_sql(self, table: str, dialect: str = "duckdb", *, form: str = "join", proba: bool = True) -> str:
+        """A query that scores the rows of a table without Python.
+
+        Parameters
+        ----------
+        table : str
+            The table.
+        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
+            Whose SQL.
+        form : {"join", "case"}, default="join"
+            Whether names of many values are looked up in small tables, or all by CASE.
+        proba : bool, default=True
+            Whether the probabilities are given beside the class.
+
+        Returns
+        -------
+        str
+        """
+        return scoring_query(self.scoring(), table, dialect, form=form, proba=proba)
 
     def table(self, name: str) -> Grid:
         """The parameters of one attribute as a readable table.

@@ -1,0 +1,190 @@
+"""A fitted model as a scoring query that needs no Python.
+
+Names are looked up by joins with small tables (or by CASE where they are few), numbers enter by arithmetic. Values
+and names of columns are quoted: they are data, whatever they hold.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import Any
+
+from countwise.errors import OptionError, did_you_mean, listed
+from countwise.terms import Cut, Lookup, Normal, Presence, Rate, Scoring
+
+__all__ = ["DIALECTS", "identifier", "literal", "scoring_query"]
+
+DIALECTS = ("duckdb", "postgres", "spark", "sqlite")
+_LEAST, _MOST = "(-1.7976931348623157e308)", "1.7976931348623157e308"  # between which NaN is nowhere
+_FEW = 12  # values for which a CASE is as good as a join
+
+
+def identifier(name: str, dialect: str) -> str:
+    """The name of a column or table, quoted.
+
+    Examples
+    --------
+    >>> from countwise.sql import identifier
+    >>> print(identifier('a "b" c', "duckdb"), identifier("a `b` c", "spark"))
+    "a ""b"" c" `a ``b`` c`
+    """
+    mark = "`" if dialect == "spark" else '"'
+    if "\0" in name:
+        raise OptionError(f"{name!r} cannot be the name of a column in SQL.")
+    return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
+
+
+def literal(value: Any, dialect: str) -> str:
+    """A value as SQL writes it: a text in quotes, a number in brackets where it is negative.
+
+    Examples
+    --------
+    >>> from countwise.sql import literal
+    >>> literal("O'Brien", "duckdb"), literal(-2.5, "duckdb"), literal(True, "sqlite")
+    ("'O''Brien'", '(-2.5e0)', '1')
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(int(value)) if dialect == "sqlite" else ("TRUE" if value else "FALSE")
+    if isinstance(value, int):
+        return str(value) if value >= 0 else f"({value})"
+    if isinstance(value, float):
+        return _number(value)
+    text = value.isoformat() if isinstance(value, datetime.date) else str(value)
+    if "\0" in text:
+        raise OptionError(f"{value!r} cannot be written as SQL.")
+    if dialect == "spark":
+        text = text.replace("\\", "\\\\")  # Spark reads escapes in its texts
+        return "'" + text.replace("'", "\\'") + "'"
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _number(x: float) -> str:
+    """A double; never a decimal, and never a minus that could meet another."""
+    if math.isnan(x):
+        return "NULL"
+    x = max(min(x, 1e300), -1e300)  # log 0 beside any finite number
+    text = repr(float(x))
+    text = text if "e" in text else f"{text}e0"
+    return f"({text})" if x < 0 else text
+
+
+def scoring_query(
+    scoring: Scoring, table: str, dialect: str = "duckdb", *, form: str = "join", proba: bool = True
+) -> str:
+    """The query: all columns of a table, and the class and its probabilities.
+
+    Parameters
+    ----------
+    scoring : Scoring
+        What is added up.
+    table : str
+        The table; a name with dots is one of a schema.
+    dialect : {"duckdb", "postgres", "spark", "sqlite"}
+    form : {"join", "case"}
+        Whether names of many values are looked up in small tables, or all by CASE.
+    proba : bool
+        Whether the probabilities are given too.
+    """
+    if dialect not in DIALECTS:
+        raise OptionError(
+            f"dialect={dialect!r} is unknown.", hint=did_you_mean(dialect, DIALECTS) or f"give {listed(DIALECTS)}."
+        )
+    if form not in ("join", "case"):
+        raise OptionError(f"form={form!r} is unknown.", hint="give 'join' or 'case'.")
+    return _Query(scoring, table, dialect, form, proba).text()
+
+
+class _Query:
+    def __init__(self, scoring: Scoring, table: str, dialect: str, form: str, proba: bool) -> None:
+        self.scoring, self.dialect, self.form, self.proba = scoring, dialect, form, proba
+        self.table = ".".join(self._id(part) for part in table.split("."))
+        self.k = len(scoring.classes)
+        self.lookups = [t for t in scoring.terms if isinstance(t, Lookup) and not self._is_few(t)]
+
+    def _id(self, name: str) -> str:
+        return identifier(name, self.dialect)
+
+    def _is_few(self, term: Lookup) -> bool:
+        return self.form == "case" or len(term.values) <= _FEW
+
+    def _lit(self, value: Any) -> str:
+        return literal(value, self.dialect)
+
+    def text(self) -> str:
+        tables = [self._lookup_table(i, term) for i, term in enumerate(self.lookups)]
+        joint = ",\n    ".join(f"{self._joint(c)} AS cw_l{c}" for c in range(self.k))
+        joins = "".join(
+            f"\n  LEFT JOIN cw_t{i} ON cw_r.{self._id(t.column)} = cw_t{i}.v" for i, t in enumerate(self.lookups)
+        )
+        scores = f"cw_s AS (\n  SELECT cw_r.*,\n    {joint}\n  FROM {self.table} AS cw_r{joins}\n)"
+        logs = [f"cw_l{c}" for c in range(self.k)]
+        most = logs[0] if self.k == 1 else f"{'MAX' if self.dialect == 'sqlite' else 'GREATEST'}({', '.join(logs)})"
+        top = f"cw_m AS (\n  SELECT *, {most} AS cw_top FROM cw_s\n)"
+        total = " + ".join(f"EXP({log} - cw_top)" for log in logs)
+        summed = f"cw_z AS (\n  SELECT *, {total} AS cw_total FROM cw_m\n)"
+        given = [self._class() + f" AS {self._id(f'predicted {self.scoring.target}')}"]
+        if self.proba:
+            given += [
+                f"EXP(cw_l{c} - cw_top) / cw_total AS {self._id(f'P({self.scoring.classes[c]})')}"
+                for c in range(self.k)
+            ]
+        columns = ", ".join(given)
+        return f"WITH {', '.join([*tables, scores, top, summed])}\nSELECT *, {columns}\nFROM cw_z"
+
+    def _class(self) -> str:
+        classes = self.scoring.classes
+        if self.k == 1:
+            return self._lit(classes[0])
+        whens = " ".join(f"WHEN cw_l{c} = cw_top THEN {self._lit(v)}" for c, v in enumerate(classes[:-1]))
+        return f"CASE {whens} ELSE {self._lit(classes[-1])} END"
+
+    def _lookup_table(self, i: int, term: Lookup) -> str:
+        rows = ", ".join(
+            f"({', '.join([self._lit(v), *(_number(float(x)) for x in logs)])})"
+            for v, logs in zip(term.values, term.logs, strict=True)
+        )
+        names = ", ".join(["v", *(f"l{c}" for c in range(self.k))])
+        if self.dialect == "sqlite":
+            return f"cw_t{i}({names}) AS (VALUES {rows})"
+        return f"cw_t{i} AS (SELECT * FROM (VALUES {rows}) AS cw_v{i}({names}))"
+
+    def _joint(self, c: int) -> str:
+        parts = [_number(float(self.scoring.prior[c])), *(self._term(term, c) for term in self.scoring.terms)]
+        return "\n      + ".join(parts)
+
+    def _term(self, term: Any, c: int) -> str:
+        x = f"cw_r.{self._id(term.column)}"
+        if isinstance(term, Lookup):
+            if not self._is_few(term):
+                return f"COALESCE(cw_t{self.lookups.index(term)}.l{c}, 0e0)"
+            whens = [
+                f"WHEN {x} = {self._lit(v)} THEN {_number(float(term.logs[i, c]))}" for i, v in enumerate(term.values)
+            ]
+            return f"CASE {' '.join(whens)} ELSE 0e0 END" if whens else "0e0"
+        kinds = {"sqlite": "REAL", "postgres": "DOUBLE PRECISION"}
+        number = f"CAST({x} AS {kinds.get(self.dialect, 'DOUBLE')})"
+        if isinstance(term, Presence):
+            there, gone = _number(float(term.there[c])), _number(float(term.missing[c]))
+            is_there = f"{number} BETWEEN {_LEAST} AND {_MOST}" if term.number else f"{x} IS NOT NULL"
+            return f"CASE WHEN {is_there} THEN {there} ELSE {gone} END"
+        if isinstance(term, Cut):
+            return self._cut(term, number, c)
+        finite = f"{number} BETWEEN {_LEAST} AND {_MOST}"
+        if isinstance(term, Normal):
+            mean, scale, norm = (float(a[c]) for a in (term.mean, term.inverse_sd, term.log_norm))
+            away = f"({number} - {_number(mean)}) * {_number(scale)}"
+            return f"CASE WHEN {finite} THEN {_number(norm)} - 0.5e0 * ({away}) * ({away}) ELSE 0e0 END"
+        assert isinstance(term, Rate)  # noqa: S101 - no other terms are made
+        rate = f"{number} * {_number(float(term.log_rate[c]))} - {_number(float(term.rate[c]))}"
+        return f"CASE WHEN {finite} THEN {rate} ELSE 0e0 END"
+
+    def _cut(self, term: Cut, number: str, c: int) -> str:
+        whens = [
+            f"WHEN {number} <= {_number(float(e))} THEN {_number(float(term.logs[i, c]))}"
+            for i, e in enumerate(term.edges)
+        ]
+        last = f"WHEN {number} <= {_MOST} THEN {_number(float(term.logs[len(term.edges), c]))}"
+        return f"CASE {' '.join([*whens, last])} ELSE 0e0 END"
