@@ -76,6 +76,8 @@ def scoring_query(
 ) -> str:
     """The query: all columns of a table, and the class and its probabilities.
 
+    In dialects that cannot leave columns out (Postgres, SQLite) the sums on the way, named cw_…, are among them.
+
     Parameters
     ----------
     scoring : Scoring
@@ -132,7 +134,9 @@ class _Query:
                 for c in range(self.k)
             ]
         columns = ", ".join(given)
-        return f"WITH {', '.join([*tables, scores, top, summed])}\nSELECT *, {columns}\nFROM cw_z"
+        helpers = ", ".join([*logs, "cw_top", "cw_total"])
+        every = {"duckdb": f"* EXCLUDE ({helpers})", "spark": f"* EXCEPT ({helpers})"}.get(self.dialect, "*")
+        return f"WITH {', '.join([*tables, scores, top, summed])}\nSELECT {every}, {columns}\nFROM cw_z"
 
     def _class(self) -> str:
         classes = self.scoring.classes
