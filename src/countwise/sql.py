@@ -6,69 +6,15 @@ and names of columns are quoted: they are data, whatever they hold.
 
 from __future__ import annotations
 
-import datetime
-import math
 from typing import Any
 
-from countwise.errors import OptionError, did_you_mean, listed
+from countwise.errors import OptionError
+from countwise.quoting import DIALECTS, LEAST, MOST, Dialect, number
 from countwise.terms import Cut, Lookup, Normal, Presence, Rate, Scoring
 
-__all__ = ["DIALECTS", "identifier", "literal", "scoring_query"]
+__all__ = ["DIALECTS", "scoring_query"]
 
-DIALECTS = ("duckdb", "postgres", "spark", "sqlite")
-_LEAST, _MOST = "(-1.7976931348623157e308)", "1.7976931348623157e308"  # between which NaN is nowhere
 _FEW = 12  # values for which a CASE is as good as a join
-
-
-def identifier(name: str, dialect: str) -> str:
-    """The name of a column or table, quoted.
-
-    Examples
-    --------
-    >>> from countwise.sql import identifier
-    >>> print(identifier('a "b" c', "duckdb"), identifier("a `b` c", "spark"))
-    "a ""b"" c" `a ``b`` c`
-    """
-    mark = "`" if dialect == "spark" else '"'
-    if "\0" in name:
-        raise OptionError(f"{name!r} cannot be the name of a column in SQL.")
-    return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
-
-
-def literal(value: Any, dialect: str) -> str:
-    """A value as SQL writes it: a text in quotes, a number in brackets where it is negative.
-
-    Examples
-    --------
-    >>> from countwise.sql import literal
-    >>> literal("O'Brien", "duckdb"), literal(-2.5, "duckdb"), literal(True, "sqlite")
-    ("'O''Brien'", '(-2.5e0)', '1')
-    """
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return str(int(value)) if dialect == "sqlite" else ("TRUE" if value else "FALSE")
-    if isinstance(value, int):
-        return str(value) if value >= 0 else f"({value})"
-    if isinstance(value, float):
-        return _number(value)
-    text = value.isoformat() if isinstance(value, datetime.date) else str(value)
-    if "\0" in text:
-        raise OptionError(f"{value!r} cannot be written as SQL.")
-    if dialect == "spark":
-        text = text.replace("\\", "\\\\")  # Spark reads escapes in its texts
-        return "'" + text.replace("'", "\\'") + "'"
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _number(x: float) -> str:
-    """A double; never a decimal, and never a minus that could meet another."""
-    if math.isnan(x):
-        return "NULL"
-    x = max(min(x, 1e300), -1e300)  # log 0 beside any finite number
-    text = repr(float(x))
-    text = text if "e" in text else f"{text}e0"
-    return f"({text})" if x < 0 else text
 
 
 def scoring_query(
@@ -90,30 +36,26 @@ def scoring_query(
     proba : bool
         Whether the probabilities are given too.
     """
-    if dialect not in DIALECTS:
-        raise OptionError(
-            f"dialect={dialect!r} is unknown.", hint=did_you_mean(dialect, DIALECTS) or f"give {listed(DIALECTS)}."
-        )
     if form not in ("join", "case"):
         raise OptionError(f"form={form!r} is unknown.", hint="give 'join' or 'case'.")
-    return _Query(scoring, table, dialect, form, proba).text()
+    return _Query(scoring, table, Dialect(dialect), form, proba).text()
 
 
 class _Query:
-    def __init__(self, scoring: Scoring, table: str, dialect: str, form: str, proba: bool) -> None:
+    def __init__(self, scoring: Scoring, table: str, dialect: Dialect, form: str, proba: bool) -> None:
         self.scoring, self.dialect, self.form, self.proba = scoring, dialect, form, proba
         self.table = ".".join(self._id(part) for part in table.split("."))
         self.k = len(scoring.classes)
         self.lookups = [t for t in scoring.terms if isinstance(t, Lookup) and not self._is_few(t)]
 
     def _id(self, name: str) -> str:
-        return identifier(name, self.dialect)
+        return self.dialect.identifier(name)
 
     def _is_few(self, term: Lookup) -> bool:
         return self.form == "case" or len(term.values) <= _FEW
 
     def _lit(self, value: Any) -> str:
-        return literal(value, self.dialect)
+        return self.dialect.literal(value)
 
     def text(self) -> str:
         tables = [self._lookup_table(i, term) for i, term in enumerate(self.lookups)]
@@ -123,7 +65,9 @@ class _Query:
         )
         scores = f"cw_s AS (\n  SELECT cw_r.*,\n    {joint}\n  FROM {self.table} AS cw_r{joins}\n)"
         logs = [f"cw_l{c}" for c in range(self.k)]
-        most = logs[0] if self.k == 1 else f"{'MAX' if self.dialect == 'sqlite' else 'GREATEST'}({', '.join(logs)})"
+        most = (
+            logs[0] if self.k == 1 else f"{'MAX' if self.dialect.name == 'sqlite' else 'GREATEST'}({', '.join(logs)})"
+        )
         top = f"cw_m AS (\n  SELECT *, {most} AS cw_top FROM cw_s\n)"
         total = " + ".join(f"EXP({log} - cw_top)" for log in logs)
         summed = f"cw_z AS (\n  SELECT *, {total} AS cw_total FROM cw_m\n)"
@@ -135,7 +79,7 @@ class _Query:
             ]
         columns = ", ".join(given)
         helpers = ", ".join([*logs, "cw_top", "cw_total"])
-        every = {"duckdb": f"* EXCLUDE ({helpers})", "spark": f"* EXCEPT ({helpers})"}.get(self.dialect, "*")
+        every = {"duckdb": f"* EXCLUDE ({helpers})", "spark": f"* EXCEPT ({helpers})"}.get(self.dialect.name, "*")
         return f"WITH {', '.join([*tables, scores, top, summed])}\nSELECT {every}, {columns}\nFROM cw_z"
 
     def _class(self) -> str:
@@ -147,16 +91,16 @@ class _Query:
 
     def _lookup_table(self, i: int, term: Lookup) -> str:
         rows = ", ".join(
-            f"({', '.join([self._lit(v), *(_number(float(x)) for x in logs)])})"
+            f"({', '.join([self._lit(v), *(number(float(x)) for x in logs)])})"
             for v, logs in zip(term.values, term.logs, strict=True)
         )
         names = ", ".join(["v", *(f"l{c}" for c in range(self.k))])
-        if self.dialect == "sqlite":
+        if self.dialect.name == "sqlite":
             return f"cw_t{i}({names}) AS (VALUES {rows})"
         return f"cw_t{i} AS (SELECT * FROM (VALUES {rows}) AS cw_v{i}({names}))"
 
     def _joint(self, c: int) -> str:
-        parts = [_number(float(self.scoring.prior[c])), *(self._term(term, c) for term in self.scoring.terms)]
+        parts = [number(float(self.scoring.prior[c])), *(self._term(term, c) for term in self.scoring.terms)]
         return "\n      + ".join(parts)
 
     def _term(self, term: Any, c: int) -> str:
@@ -165,30 +109,29 @@ class _Query:
             if not self._is_few(term):
                 return f"COALESCE(cw_t{self.lookups.index(term)}.l{c}, 0e0)"
             whens = [
-                f"WHEN {x} = {self._lit(v)} THEN {_number(float(term.logs[i, c]))}" for i, v in enumerate(term.values)
+                f"WHEN {x} = {self._lit(v)} THEN {number(float(term.logs[i, c]))}" for i, v in enumerate(term.values)
             ]
             return f"CASE {' '.join(whens)} ELSE 0e0 END" if whens else "0e0"
-        kinds = {"sqlite": "REAL", "postgres": "DOUBLE PRECISION"}
-        number = f"CAST({x} AS {kinds.get(self.dialect, 'DOUBLE')})"
+        cell = self.dialect.double(x)
         if isinstance(term, Presence):
-            there, gone = _number(float(term.there[c])), _number(float(term.missing[c]))
-            is_there = f"{number} BETWEEN {_LEAST} AND {_MOST}" if term.number else f"{x} IS NOT NULL"
+            there, gone = number(float(term.there[c])), number(float(term.missing[c]))
+            is_there = f"{cell} BETWEEN {LEAST} AND {MOST}" if term.number else f"{x} IS NOT NULL"
             return f"CASE WHEN {is_there} THEN {there} ELSE {gone} END"
         if isinstance(term, Cut):
-            return self._cut(term, number, c)
-        finite = f"{number} BETWEEN {_LEAST} AND {_MOST}"
+            return self._cut(term, cell, c)
+        finite = f"{cell} BETWEEN {LEAST} AND {MOST}"
         if isinstance(term, Normal):
             mean, scale, norm = (float(a[c]) for a in (term.mean, term.inverse_sd, term.log_norm))
-            away = f"({number} - {_number(mean)}) * {_number(scale)}"
-            return f"CASE WHEN {finite} THEN {_number(norm)} - 0.5e0 * ({away}) * ({away}) ELSE 0e0 END"
+            away = f"({cell} - {number(mean)}) * {number(scale)}"
+            return f"CASE WHEN {finite} THEN {number(norm)} - 0.5e0 * ({away}) * ({away}) ELSE 0e0 END"
         assert isinstance(term, Rate)  # noqa: S101 - no other terms are made
-        rate = f"{number} * {_number(float(term.log_rate[c]))} - {_number(float(term.rate[c]))}"
+        rate = f"{cell} * {number(float(term.log_rate[c]))} - {number(float(term.rate[c]))}"
         return f"CASE WHEN {finite} THEN {rate} ELSE 0e0 END"
 
-    def _cut(self, term: Cut, number: str, c: int) -> str:
+    def _cut(self, term: Cut, cell: str, c: int) -> str:
         whens = [
-            f"WHEN {number} <= {_number(float(e))} THEN {_number(float(term.logs[i, c]))}"
+            f"WHEN {cell} <= {number(float(e))} THEN {number(float(term.logs[i, c]))}"
             for i, e in enumerate(term.edges)
         ]
-        last = f"WHEN {number} <= {_MOST} THEN {_number(float(term.logs[len(term.edges), c]))}"
+        last = f"WHEN {cell} <= {MOST} THEN {number(float(term.logs[len(term.edges), c]))}"
         return f"CASE {' '.join([*whens, last])} ELSE 0e0 END"

@@ -14,7 +14,7 @@ from countwise.models._tree_working import Telling
 from countwise.trees.criteria import Criterion
 from countwise.trees.drawing import drawn
 from countwise.trees.rules import RuleSet, rules_of
-from countwise.trees.sql import case_of
+from countwise.trees.sql import case_of, selected
 from countwise.working import Account, Grid
 from countwise.working.numbers import number
 
@@ -183,16 +183,22 @@ class TreeAnswers(TreeModel):
         self._check_fitted()
         return rules_of(self)
 
-    def to_sql(self, *, proba: bool = False, missing: bool = True) -> str:
-        """The tree as an SQL expression over its columns.
+    def to_sql(
+        self, table: str | None = None, dialect: str = "duckdb", *, proba: bool = False, missing: bool = True
+    ) -> str:
+        """The tree as an SQL expression over its columns, or as a query that scores a table.
 
         Parameters
         ----------
+        table : str, optional
+            The table; without one, only the expression is given.
+        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
+            Whose SQL.
         proba : bool, default=False
             One expression a class, P(class | row), instead of the class itself.
         missing : bool, default=True
-            Whether columns may be NULL (NaN that is not NULL is a number to most databases). If rows that lack a
-            value go down all branches, that takes longer expressions; without it, one CASE in another.
+            Whether columns may be NULL or NaN. If rows that lack a value go down all branches, that takes longer
+            expressions; without it, one CASE in another.
 
         Returns
         -------
@@ -211,4 +217,7 @@ class TreeAnswers(TreeModel):
         END
         """
         self._check_fitted()
-        return case_of(self, proba=proba, missing=missing)
+        found = case_of(self, proba=proba, missing=missing, dialect=dialect)
+        if table is None:
+            return found
+        return selected(found, table, dialect, None if proba else f"predicted {self.target_.name}")

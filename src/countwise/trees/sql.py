@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from countwise.attributes import Numeric
 from countwise.errors import OptionError
+from countwise.quoting import LEAST, MOST, Dialect
 from countwise.trees.conditions import Condition, condition_of
 from countwise.trees.features import Feature
 from countwise.trees.paths import shares_of
 
-__all__ = ["case_of", "literal", "where"]
+__all__ = ["case_of", "selected", "where"]
 
 _DEEPEST = 40  # lines further down are not moved further to the right
 _MOST_FACTORS = 1_000_000  # some 100 MB of SQL
 
 
-def case_of(model: Any, *, proba: bool, missing: bool) -> str:
+def case_of(model: Any, *, proba: bool, missing: bool, dialect: str = "duckdb") -> str:
     """The expression; see `to_sql` of the trees."""
+    d = Dialect(dialect)
     words = [f.name for f in model._features if f.word is not None]
     if words and any(model._features[j].word is not None for j in model._used):
         raise OptionError("A tree that asks for words of a text cannot be written as SQL.")
@@ -29,27 +30,27 @@ def case_of(model: Any, *, proba: bool, missing: bool) -> str:
     if whole:
         _check_size(model, 1 if model._numbers else len(classes) * (1 if proba else len(classes)))
     if proba:
-        every = [_expression(model, model._probabilities[:, c].tolist(), whole) for c in range(len(classes))]
-        return ",\n".join(f"{text} AS {_quoted(f'P({c})')}" for text, c in zip(every, classes, strict=True))
+        every = [_expression(d, model, model._probabilities[:, c].tolist(), whole) for c in range(len(classes))]
+        return ",\n".join(f"{text} AS {d.identifier(f'P({c})')}" for text, c in zip(every, classes, strict=True))
     if model._numbers:
-        return _expression(model, model._means.tolist(), whole)
+        return _expression(d, model, model._means.tolist(), whole)
     if not whole:
-        return _nested(model, [classes[i] for i in model._best])
+        return _nested(d, model, [classes[i] for i in model._best])
     shares = [
-        f"ROUND({_expression(model, model._probabilities[:, c].tolist(), whole)}, 12)" for c in range(len(classes))
+        f"ROUND({_expression(d, model, model._probabilities[:, c].tolist(), whole)}, 12)" for c in range(len(classes))
     ]
     lines = [
-        f"  WHEN {' AND '.join(f'{shares[c]} >= {other}' for other in shares[c + 1 :])} THEN {literal(classes[c])}"
+        f"  WHEN {' AND '.join(f'{shares[c]} >= {other}' for other in shares[c + 1 :])} THEN {d.literal(classes[c])}"
         for c in range(len(classes) - 1)
     ]
-    return "\n".join(["CASE", *lines, f"  ELSE {literal(classes[-1])}", "END"]) if lines else literal(classes[0])
+    return "\n".join(["CASE", *lines, f"  ELSE {d.literal(classes[-1])}", "END"]) if lines else d.literal(classes[0])
 
 
-def _expression(model: Any, answers: list[Any], whole: bool) -> str:
-    return _summed(model, answers) if whole else _nested(model, answers)
+def _expression(d: Dialect, model: Any, answers: list[Any], whole: bool) -> str:
+    return _summed(d, model, answers) if whole else _nested(d, model, answers)
 
 
-def _nested(model: Any, answers: list[Any]) -> str:
+def _nested(d: Dialect, model: Any, answers: list[Any]) -> str:
     """A CASE for each node, one in another."""
     tree, features = model.tree_, model._features
     sizes = tree.sizes
@@ -62,7 +63,7 @@ def _nested(model: Any, answers: list[Any]) -> str:
             lines.append(f"{pad}END")
             continue
         if tree.attribute[k] < 0:
-            lines.append(f"{pad}{before}{literal(answers[k])}")
+            lines.append(f"{pad}{before}{d.literal(answers[k])}")
             continue
         lines.append(f"{pad}{before}CASE")
         feature = features[tree.attribute[k]]
@@ -73,12 +74,12 @@ def _nested(model: Any, answers: list[Any]) -> str:
         if lost >= 0:
             waiting.append(("node", first + lost, depth + 1, "ELSE "))
         for b in reversed(branches):
-            test = where(condition_of(tree, features, first + b), feature)
+            test = where(condition_of(tree, features, first + b), feature, d)
             waiting.append(("node", first + b, depth + 1, f"WHEN {test} THEN "))
     return "\n".join(lines)
 
 
-def _summed(model: Any, answers: list[Any]) -> str:
+def _summed(d: Dialect, model: Any, answers: list[Any]) -> str:
     """Of each leaf its answer times the share of the row that comes to it."""
     tree, features = model.tree_, model._features
     shares = shares_of(tree, model._node_weights)
@@ -86,9 +87,9 @@ def _summed(model: Any, answers: list[Any]) -> str:
     for leaf in tree.leaves.tolist():
         if answers[leaf] == 0 or (leaf and model._node_weights[leaf] <= 0 and not _reachable(tree, leaf)):
             continue
-        factors = [_share(tree, features, shares, k) for k in tree.path(leaf)[1:]]
-        terms.append(" * ".join([*factors, literal(float(answers[leaf]))]))
-    return "(" + "\n + ".join(terms or [literal(0.0)]) + ")"
+        factors = [_share(d, tree, features, shares, k) for k in tree.path(leaf)[1:]]
+        terms.append(" * ".join([*factors, d.literal(float(answers[leaf]))]))
+    return "(" + "\n + ".join(terms or [d.literal(0.0)]) + ")"
 
 
 def _check_size(model: Any, times: int) -> None:
@@ -108,64 +109,59 @@ def _reachable(tree: Any, leaf: int) -> bool:
     return bool(tree.parent[leaf] >= 0)
 
 
-def _share(tree: Any, features: Any, shares: Any, k: int) -> str:
+def _share(d: Dialect, tree: Any, features: Any, shares: Any, k: int) -> str:
     """Which share of a row goes down to a node from its parent."""
     parent = int(tree.parent[k])
     feature = features[tree.attribute[parent]]
     condition = condition_of(tree, features, k)
     lost = int(tree.missing[parent])
-    known = _known(tree, parent, feature)
+    known = _known(d, tree, parent, feature)
     inside = "1e0" if not condition.missing else "0e0"
-    gap = literal(float(shares[k])) if lost < 0 else "1e0" if int(tree.children[parent]) + lost == k else "0e0"
+    gap = d.literal(float(shares[k])) if lost < 0 else "1e0" if int(tree.children[parent]) + lost == k else "0e0"
     if condition.missing:
         return f"(CASE WHEN {known} THEN 0e0 ELSE {gap} END)"
-    return f"(CASE WHEN {where(condition, feature)} THEN {inside} WHEN {known} THEN 0e0 ELSE {gap} END)"
+    return f"(CASE WHEN {where(condition, feature, d)} THEN {inside} WHEN {known} THEN 0e0 ELSE {gap} END)"
 
 
-def _known(tree: Any, k: int, feature: Feature) -> str:
+def _known(d: Dialect, tree: Any, k: int, feature: Feature) -> str:
     """Whether a node can place a value: it is there, and has a branch."""
-    column = _quoted(feature.column)
+    column = d.identifier(feature.column)
     groups = tree.groups_of(k)
     if not len(groups):
-        return f"{column} IS NOT NULL"
+        return f"{column} BETWEEN {LEAST} AND {MOST}"  # NaN is not there
     values = feature.attribute.values  # type: ignore[union-attr]
     lost = int(tree.missing[k])
-    placed = [literal(v) for v, b in zip(values, groups, strict=False) if b >= 0 and (b != lost or lost < 0)]
+    placed = [d.literal(v) for v, b in zip(values, groups, strict=False) if b >= 0 and (b != lost or lost < 0)]
     return f"{column} IN ({', '.join(placed)})"
 
 
-def where(condition: Condition, feature: Feature) -> str:
+def where(condition: Condition, feature: Feature, d: Dialect) -> str:
     """A condition as SQL."""
-    column = _quoted(feature.column)
+    column = d.identifier(feature.column)
+    is_number = isinstance(feature.attribute, Numeric)
     if condition.missing:
-        return f"{column} IS NULL"
+        gap = f"{column} IS NULL"
+        return f"({gap} OR NOT {column} BETWEEN {LEAST} AND {MOST})" if is_number else gap
     if condition.values is not None:
-        values = [literal(v) for v in condition.values]
+        values = [d.literal(v) for v in condition.values]
         return f"{column} = {values[0]}" if len(values) == 1 else f"{column} IN ({', '.join(values)})"
     if condition.but is not None:
         but = set(condition.but)
         rest = [v for v in feature.attribute.values if v not in but]  # type: ignore[union-attr]
-        return f"{column} IN ({', '.join(literal(v) for v in rest)})"
+        return f"{column} IN ({', '.join(d.literal(v) for v in rest)})"
     tests = []
     if condition.low is not None:
-        tests.append(f"{column} > {literal(condition.low)}")
+        tests.append(f"{column} > {d.literal(condition.low)}")
     if condition.high is not None:
-        tests.append(f"{column} <= {literal(condition.high)}")
+        tests.append(f"{column} <= {d.literal(condition.high)}")
+    elif is_number:
+        tests.append(f"{column} <= {MOST}")  # to most databases NaN is larger than all numbers
     return " AND ".join(tests) or f"{column} IS NOT NULL"
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(value: Any) -> str:
-    """A value as SQL: a float always as one, in brackets if it is negative."""
-    if isinstance(value, bool | np.bool_):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int | np.integer):
-        return str(int(value)) if value >= 0 else f"({int(value)})"
-    if isinstance(value, float | np.floating):
-        text = repr(float(value))
-        text = text if "e" in text else f"{text}e0"
-        return f"({text})" if value < 0 else text
-    return "'" + str(value).replace("'", "''") + "'"
+def selected(expression: str, table: str, dialect: str, name: str | None) -> str:
+    """A query: all columns of a table, and an expression under a name."""
+    d = Dialect(dialect)
+    source = ".".join(d.identifier(part) for part in table.split("."))
+    given = expression if name is None else f"{expression} AS {d.identifier(name)}"
+    return f"SELECT *,\n{given}\nFROM {source}"
