@@ -16,12 +16,16 @@ _COMMANDS = {
     "bin": "Cut the numbers of a table into ranges, with reasons.",
     "demo": "Train on a small table, show a worked answer, write a model file.",
     "explain": "Show the working behind one answer.",
+    "forget": "Take rows back from a model.",
     "look": "Say what a table holds: kinds, gaps, classes.",
+    "merge": "Join models that were trained apart.",
     "predict": "Classify the rows of a file.",
     "rank": "Score the attributes of a table by what they tell of the class.",
     "samples": "List the tables that come with Countwise, or write one out.",
     "show": "Show what a model has learned.",
+    "sql": "Write a model as a scoring query.",
     "train": "Learn a model from a file.",
+    "update": "Add rows to a model.",
 }
 
 

@@ -1,0 +1,23 @@
+"""countwise forget: a model without some of its rows."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("forget")
+@click.argument("model")
+@click.argument("file")
+@click.option("-o", "--output", default=None, metavar="MODEL", help="Where to write; by default in its place.")
+@click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
+def command(model: str, file: str, output: str | None, weights: str | None) -> None:
+    """Take the rows of FILE back from MODEL, as if they had never been there, and say what moved most.
+
+    \b
+    countwise forget credit.json withdrawn.csv
+    """
+    from countwise.cli._changing import changed
+
+    changed(model, file, output, weights, forget=True)

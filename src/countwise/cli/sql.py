@@ -1,0 +1,54 @@
+"""countwise sql: a model as a scoring query that needs no Python."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("sql")
+@click.argument("model")
+@click.option("--table", required=True, metavar="TABLE", help="The table to score.")
+@click.option(
+    "--dialect",
+    default="duckdb",
+    show_default=True,
+    type=click.Choice(["duckdb", "postgres", "spark", "sqlite"]),
+    help="Whose SQL.",
+)
+@click.option(
+    "--form",
+    default="join",
+    show_default=True,
+    type=click.Choice(["join", "case"]),
+    help="Names of many values by joins with small tables, or all by CASE.",
+)
+@click.option(
+    "--proba/--no-proba", default=True, show_default=True, help="Give the probabilities of the classes too."
+)
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write the query.")
+def command(model: str, table: str, dialect: str, form: str, proba: bool, output: str) -> None:
+    """Write a query that scores TABLE as MODEL does: a naive Bayes or a tree.
+
+    \b
+    countwise sql credit.json --table applicants > score.sql
+    countwise sql tree.json --table applicants --dialect postgres
+    """
+    from inspect import signature
+
+    from countwise.cli._common import output_file
+    from countwise.errors import OptionError
+    from countwise.modelfile import load
+
+    fitted = load(model, plain=True)
+    if not hasattr(fitted, "to_sql"):
+        raise OptionError(f"{model} holds a model that cannot be written as SQL.")
+    settings = {"proba": proba and hasattr(fitted, "classes_")}
+    if "form" in signature(fitted.to_sql).parameters:
+        settings["form"] = form  # type: ignore[assignment]
+    query = fitted.to_sql(table, dialect, **settings)
+    with output_file(output, (model,)) as out:
+        out.write(query + ";\n")
+    if output != "-":
+        click.echo(f"Written to {output}")

@@ -1,0 +1,23 @@
+"""countwise update: a model with more rows."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("update")
+@click.argument("model")
+@click.argument("file")
+@click.option("-o", "--output", default=None, metavar="MODEL", help="Where to write; by default in its place.")
+@click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
+def command(model: str, file: str, output: str | None, weights: str | None) -> None:
+    """Add the rows of FILE to MODEL, and say what moved most.
+
+    \b
+    countwise update credit.json new.parquet
+    """
+    from countwise.cli._changing import changed
+
+    changed(model, file, output, weights, forget=False)

@@ -1,0 +1,121 @@
+"""Models that are updated, merged, made to forget, and written as SQL by the command line."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import countwise
+from countwise import _kernels
+
+QUIET = {"COUNTWISE_KERNELS": "reference"} if _kernels.LEVEL == "reference" else {}
+ENVIRONMENT = {**os.environ, **QUIET}
+
+
+def run(*args: str, cwd, check: int | None = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", "from countwise.cli import main; main()", *args],
+        capture_output=True, text=True, cwd=cwd, encoding="utf-8", timeout=120, env=ENVIRONMENT,
+    )  # fmt: skip
+    assert check is None or done.returncode == check, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("changing")
+    run("samples", "credit", "-o", "credit.csv", cwd=place)
+    with (place / "credit.csv").open(encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    for name, part in (("first", rows[1:3001]), ("second", rows[3001:])):
+        with (place / f"{name}.csv").open("w", encoding="utf-8", newline="") as out:
+            csv.writer(out).writerows([rows[0], *part])
+    for name in ("credit", "first", "second"):
+        run("train", f"{name}.csv", "-y", "Status", "-o", f"{name}.json", cwd=place)
+    return place
+
+
+def same(one, other):
+    return np.allclose(one.class_prior_, other.class_prior_) and all(
+        np.allclose(one.tallies_[k].table, t.table) for k, t in other.tallies_.items() if hasattr(t, "axes")
+    )
+
+
+def test_updated_and_merged_models_are_those_of_all_rows(folder):
+    whole = countwise.load(folder / "credit.json")
+    told = run("update", "first.json", "second.csv", "-o", "updated.json", cwd=folder).stdout
+    assert "3000 rows, now" in told
+    assert "What moved most:" in told
+    assert "→" in told
+    assert same(countwise.load(folder / "updated.json"), whole)
+    told = run("merge", "first.json", "second.json", "-o", "merged.json", cwd=folder).stdout
+    assert "of 2 models" in told
+    assert same(countwise.load(folder / "merged.json"), whole)
+    run("forget", "credit.json", "second.csv", "-o", "less.json", cwd=folder)
+    assert same(countwise.load(folder / "less.json"), countwise.load(folder / "first.json"))
+
+
+@pytest.mark.parametrize("form", ["join", "case"])
+def test_a_query_scores_as_the_model_does(folder, form):
+    query = run("sql", "credit.json", "--table", "credit", "--form", form, cwd=folder).stdout
+    connection = duckdb.connect()
+    connection.register("credit", pd.read_csv(folder / "credit.csv"))
+    found = connection.sql(query).df()
+    model = countwise.load(folder / "credit.json")
+    want = model.predict_proba(countwise.read(folder / "credit.csv"))
+    for j, c in enumerate(model.classes_):
+        np.testing.assert_allclose(found[f"P({c})"].to_numpy(), want[:, j], atol=1e-9)
+    assert not [name for name in found.columns if name.startswith("cw_")]
+
+
+def test_a_tree_is_written_for_sqlite(folder):
+    run(
+        "train",
+        "credit.csv",
+        "-y",
+        "Status",
+        "-o",
+        "tree.json",
+        "--model",
+        "tree",
+        "--option",
+        "max_depth=3",
+        cwd=folder,
+    )
+    run("sql", "tree.json", "--table", "credit", "--dialect", "sqlite", "--no-proba", "-o", "tree.sql", cwd=folder)
+    query = (folder / "tree.sql").read_text(encoding="utf-8").rstrip().removesuffix(";")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        pd.read_csv(folder / "credit.csv").to_sql("credit", connection, index=False)
+        cursor = connection.execute(query)
+        names = [column[0] for column in cursor.description]
+        answers = [row[names.index("predicted Status")] for row in cursor.fetchall()]
+    assert "does not learn by counting" in run("update", "tree.json", "second.csv", cwd=folder, check=1).stderr
+    model = countwise.load(folder / "tree.json")
+    assert answers == model.predict(countwise.read(folder / "credit.csv")).tolist()
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "told"),
+    [
+        (("merge", "first.json", "-o", "x.json"), 2, "At least two"),
+        (("merge", "first.json", "first.json", "-o", "first.json"), 1, "is read by this command"),
+        (("update", "none.json", "second.csv"), 1, "none.json"),
+        (("update", "first.json", "none.csv"), 1, "There is no file"),
+        (("sql", "first.json"), 2, "Missing option '--table'"),
+        (("sql", "first.json", "--table", "t", "--dialect", "oracle"), 2, "oracle"),
+        (("forget", "first.json", "credit.csv"), 1, "had not been counted"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(folder, args, code, told):
+    done = run(*args, cwd=folder, check=code)
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
