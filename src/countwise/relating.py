@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Nominal, Numeric
+from countwise.cells import cell_of
 from countwise.errors import RowsRefused, TableError
+from countwise.frames import is_missing, taken
 from countwise.parts import Part, checked
 from countwise.schema import Schema
 from countwise.sources.memory import memory
@@ -72,10 +74,11 @@ def gathered(
     """
     names = [a.name for a in schema.attributes if isinstance(a, Nominal)]
     numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
-    look = relation.look(numbers, names)
-    _refuse_identifiers(look, schema)
-    if look.rows == 0:
+    rows, left_out = _rows_of(relation)
+    if rows == 0:
         raise TableError("The relation is empty: at least one row with a target is needed.")
+    look = relation.look(numbers, names)
+    _refuse_identifiers(look, schema, rows)
     classes, weights = relation.groups([str(relation.target)])
     told = memory(_with_a_column(classes), relation.target, weights)
     target = target.learn(told.target)
@@ -100,21 +103,30 @@ def gathered(
             continue
         if not isinstance(blank, Counts | Values):
             raise RowsRefused(
-                f"{what} needs the rows of {key!r}; the relation has {look.rows:,}.",
+                f"{what} needs the rows of {key!r}; the relation has {rows:,}.",
                 hint="fetch them into memory, or give the column another law.",
             )
         tallies[key] = _counted(relation, look, schema, target, part, blank, frames, (classes, weights))
-    return Gathered(schema, target, {key: tallies[key] for key in blanks}, look.rows, look.left_out, told.label_type)
+    return Gathered(schema, target, {key: tallies[key] for key in blanks}, rows, left_out, told.label_type)
 
 
-def _refuse_identifiers(look: Look, schema: Schema) -> None:
+def _rows_of(relation: Relation) -> tuple[int, int]:
+    """How many rows have a target, and how many have none."""
+    target = str(relation.target)
+    frame, counts = replace(relation, weights=None).groups([target], known=False)
+    column = frame.columns[target]
+    gone = np.array([is_missing(cell_of(taken(column, np.array([i])))) for i in range(frame.n_rows)], dtype=bool)
+    return int(counts[~gone].sum()), int(counts[gone].sum())
+
+
+def _refuse_identifiers(look: Look, schema: Schema, rows: int) -> None:
     """A column with a value of its own in nearly every row would bring the whole column here."""
     for name, n in look.distinct.items():
         a = schema[name]
         assert isinstance(a, Nominal)  # noqa: S101 - asked of names alone
-        if n > MOST_GROUPS or (a.grows and n > 10_000 and n > 0.5 * look.rows):
+        if n > MOST_GROUPS or (a.grows and n > 10_000 and n > 0.5 * rows):
             raise TableError(
-                f"{name!r} looks like an identifier: {n:,} different values in {look.rows:,} rows.",
+                f"{name!r} looks like an identifier: {n:,} different values in {rows:,} rows.",
                 hint="leave the column out.",
             )
 

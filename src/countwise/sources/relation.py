@@ -22,6 +22,7 @@ __all__ = ["Look", "Relation", "is_relation"]
 
 _HOMES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals", "sqlframe")
 MOST_GROUPS = 1 << 20  # that are fetched from an engine
+_FIRST = 10_000  # rows that are looked at first
 
 
 def is_relation(X: Any) -> bool:
@@ -38,22 +39,16 @@ def is_relation(X: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one query says of a relation.
+    """What the first rows say of a relation.
 
     Parameters
     ----------
-    rows : int
-        That have a target.
-    left_out : int
-        That have none.
     means : dict of str to float
-        Of numbers; 0 where there are none.
+        Of numbers in the first rows; 0 where there are none.
     distinct : dict of str to int
-        How many values names have.
+        How many values names have, at least.
     """
 
-    rows: int
-    left_out: int
     means: dict[str, float]
     distinct: dict[str, int]
 
@@ -115,35 +110,28 @@ class Relation:
     # -- questions ---------------------------------------------------------------------
 
     def look(self, numbers: Sequence[str], names: Sequence[str]) -> Look:
-        """How many rows and values there are, and where numbers lie: one query."""
+        """Where numbers lie, from the first rows, and how many values names have: of all rows where they may be many.
+
+        A pilot mean need not be exact: what is summed are differences from it.
+        """
         import narwhals.stable.v2 as nw
 
-        one = nw.lit(1.0)
-        known = _there(self.target) if self.target else nw.lit(True)
-        fresh = {"cw_n": one, "cw_known": nw.when(known).then(1.0).otherwise(0.0)}
+        few = self._numbered(numbers).head(_FIRST)
+        fresh = {"cw_n": nw.lit(1.0)}
         for j, name in enumerate(numbers):
             x = nw.col(name).cast(nw.Float64)
             fresh[f"cw_x{j}"] = nw.when(x.is_finite()).then(x)
-            fresh[f"cw_i{j}"] = nw.when(x.abs() == float("inf")).then(1.0).otherwise(0.0)
-        plan = self._numbered(numbers).with_columns(**fresh)
-        asked = [nw.col("cw_n").sum(), nw.col("cw_known").sum()]
-        asked += [nw.col(f"cw_x{j}").mean() for j in range(len(numbers))]
-        asked += [nw.col(f"cw_i{j}").sum() for j in range(len(numbers))]
+        asked = [nw.col("cw_n").sum(), *(nw.col(f"cw_x{j}").mean() for j in range(len(numbers)))]
         asked += [nw.col(name).n_unique().alias(f"cw_u{j}") for j, name in enumerate(names)]
-        (row,) = _rows(plan.select(*asked))
-        for j, name in enumerate(numbers):
-            if _number(row[f"cw_i{j}"]) > 0:
-                raise TableError(
-                    f"Input X contains infinity: {name!r} is infinite in {_number(row[f'cw_i{j}']):.0f} rows.",
-                    hint="replace infinities by numbers or by missing cells.",
-                )
-        rows, all_rows = int(_number(row["cw_known"])), int(_number(row["cw_n"]))
-        return Look(
-            rows,
-            all_rows - rows,
-            {name: _number(row[f"cw_x{j}"]) for j, name in enumerate(numbers)},
-            {name: int(_number(row[f"cw_u{j}"])) for j, name in enumerate(names)},
-        )
+        (row,) = _rows(few.with_columns(**fresh).select(*asked))
+        means = {name: _number(row[f"cw_x{j}"]) for j, name in enumerate(numbers)}
+        first = int(_number(row["cw_n"]))
+        distinct = {name: int(_number(row[f"cw_u{j}"])) for j, name in enumerate(names)}
+        many = [name for name, n in distinct.items() if first == _FIRST and n > _FIRST // 4]
+        if many:
+            (row,) = _rows(self.frame.select(*(nw.col(n).n_unique().alias(f"cw_u{j}") for j, n in enumerate(many))))
+            distinct |= {name: int(_number(row[f"cw_u{j}"])) for j, name in enumerate(many)}
+        return Look(means, distinct)
 
     def _numbered(self, numbers: Sequence[str]) -> Any:
         """The relation with dates and booleans among the numbers as numbers."""
@@ -162,23 +150,32 @@ class Relation:
         """The rows that have a target."""
         return self.frame.filter(_there(self.target)) if self.target else self.frame
 
-    def groups(self, keys: Sequence[str]) -> tuple[Frame, NDArray[Any]]:
-        """Every combination of values of some columns that is there, and how many rows (or what weight) it has."""
+    def groups(self, keys: Sequence[str], *, known: bool = True) -> tuple[Frame, NDArray[Any]]:
+        """Every combination of values of some columns that is there, and how many rows (or what weight) it has.
+
+        Parameters
+        ----------
+        keys : sequence of str
+            The columns.
+        known : bool, default=True
+            Whether only rows with a target count.
+        """
         import narwhals.stable.v2 as nw
 
         keys = list(dict.fromkeys(keys))
-        plan = self._known().select(*keys, *([self.weights] if self.weights else []))
-        finite = {
-            k: nw.when(nw.col(k).is_finite()).then(nw.col(k)) for k in keys if self.dtypes[k].is_float()
-        }  # NaN is missing
-        plan = plan.with_columns(cw_w=self._weight(), **finite).group_by(*keys).agg(nw.col("cw_w").sum())
-        found = _collected(plan)
-        weights = np.asarray(found.columns["cw_w"], dtype=np.float64)
-        frame = found.without("cw_w")
-        order = [frame.columns[k] for k in keys]
+        plan = self._known() if known else self.frame
+        plan = plan.select(*keys, *([self.weights] if self.weights else []))
+        fresh = {k: nw.when(nw.col(k).is_finite()).then(nw.col(k)) for k in keys if self.dtypes[k].is_float()}
+        if self.weights:
+            fresh["cw_w"] = self._weight()
+        plan = plan.with_columns(**fresh) if fresh else plan  # NaN is missing
+        count = nw.col("cw_w").sum() if self.weights else nw.len().alias("cw_w")
+        found = _collected(plan.group_by(*keys).agg(count).head(MOST_GROUPS + 1))
+        weights = np.nan_to_num(np.asarray(found.columns["cw_w"], dtype=np.float64))
         kept = weights > 0
         weights = weights.astype(np.int64) if (weights == np.floor(weights)).all() else weights
-        return Frame(dict(zip(keys, order, strict=True)), frame.n_rows, named=True).taken(kept), weights[kept]
+        frame = Frame({k: found.columns[k] for k in keys}, found.n_rows, named=True)
+        return frame.taken(kept), weights[kept]
 
     def _weight(self) -> Any:
         import narwhals.stable.v2 as nw
@@ -234,18 +231,42 @@ class Relation:
         for j, name in enumerate(numbers):
             x = nw.col(name).cast(nw.Float64)
             fresh[f"cw_d{j}"] = nw.when(x.is_finite()).then(x - shifts[name])
+        if self.weights:
+            fresh["cw_w"] = self._weight()
         plan = self._numbered(numbers)
         plan = plan.filter(_there(self.target)) if self.target else plan
-        plan = plan.with_columns(cw_w=self._weight(), **fresh)
+        plan = plan.with_columns(**fresh)
         d = [nw.col(f"cw_d{j}") for j in range(len(numbers))]
-        w = nw.col("cw_w")
-        more = {f"cw_c{j}": nw.when(~x.is_null()).then(w).otherwise(0.0) for j, x in enumerate(d)}
-        more |= {f"cw_s{j}": w * x for j, x in enumerate(d)}
-        more |= {f"cw_q{j}": w * x * x for j, x in enumerate(d)}
+        if self.weights:
+            w = nw.col("cw_w")
+            more = {f"cw_c{j}": nw.when(~x.is_null()).then(w).otherwise(0.0) for j, x in enumerate(d)}
+            more |= {f"cw_s{j}": w * x for j, x in enumerate(d)}
+            more |= {f"cw_q{j}": w * x * x for j, x in enumerate(d)}
+        else:
+            more = {f"cw_q{j}": x * x for j, x in enumerate(d)}
+        more |= {
+            f"cw_i{j}": nw.when(nw.col(name).cast(nw.Float64).abs() == float("inf")).then(1.0)
+            for j, name in enumerate(numbers)
+        }
         plan = plan.with_columns(**more)
         keys = [self.target] if self.target else []
         asked = [nw.col(name).sum() for name in more]
-        return _collected(plan.group_by(*keys).agg(*asked) if keys else plan.select(*asked))
+        if not self.weights:
+            asked += [nw.col(f"cw_d{j}").count().alias(f"cw_c{j}") for j in range(len(numbers))]
+            asked += [nw.col(f"cw_d{j}").sum().alias(f"cw_s{j}") for j in range(len(numbers))]
+        found = _collected(plan.group_by(*keys).agg(*asked) if keys else plan.select(*asked))
+        for j, name in enumerate(numbers):
+            infinite = float(np.nansum(np.asarray(found.columns[f"cw_i{j}"], dtype=np.float64)))
+            if infinite:
+                raise _infinite(name, infinite)
+        return found
+
+
+def _infinite(name: str, rows: float) -> TableError:
+    return TableError(
+        f"Input X contains infinity: {name!r} is infinite in {rows:.0f} row{'s' * (rows != 1)}.",
+        hint="replace infinities by numbers or by missing cells.",
+    )
 
 
 def _there(name: str | None) -> Any:
