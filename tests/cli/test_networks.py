@@ -112,3 +112,11 @@ def test_what_is_wrong_is_told_in_one_line(folder, args, code, told):
     done = run(*args, cwd=folder, check=code)
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_package_runs_as_a_module(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "countwise", "ask", "asia.bif", "lung"],
+        capture_output=True, text=True, cwd=folder, encoding="utf-8", timeout=120, env=ENVIRONMENT,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["P(lung)", "yes  0.055", "no   0.945"], done.stderr

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import norm
 
 from countwise import BayesNetwork, NetworkClassifier
-from countwise.errors import OptionError
+from countwise.errors import OptionError, ReadError
 
 
 def objects(values):
@@ -262,3 +262,39 @@ def test_texts_below_a_class_are_drawn_and_not_asked_for():
         model.query("t")
     with pytest.raises(OptionError, match="'t' is neither a name nor a number"):
         model.query("class", {"t": "buy now"})
+
+
+# -- what is no setting ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [["yes"], {"u": "much"}, {"u": None}, [[1], [2, 3]]])
+def test_weights_that_are_no_numbers_are_told(weights):
+    net = BayesNetwork().node("a", ["u", "v"], [0.4, 0.6])
+    with pytest.raises(OptionError, match="Soft evidence on 'a' needs a weight"):
+        net.log_evidence({"a": weights})
+
+
+def test_settings_of_the_wrong_kind_are_told():
+    rows = {"a": ["x", "y"] * 5, "b": ["u", "v"] * 5}
+    with pytest.raises(OptionError, match="The values of 'a' must be a list, not 3"):
+        BayesNetwork().node("a", 3)
+    with pytest.raises(OptionError, match="how many values each node has"):
+        BayesNetwork({"a": ["kind"]}, latent=["kind"]).fit(rows)
+    for setting in ("required", "forbidden"):
+        with pytest.raises(OptionError, match=f"{setting}='a' are no arcs"):
+            BayesNetwork("hill_climb", **{setting: "a"}).fit(rows)
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path):
+    (tmp_path / "a.bif").write_bytes(b"network \xff\xfe {}")
+    with pytest.raises(ReadError, match="no text in UTF-8"):
+        BayesNetwork.read_bif(tmp_path / "a.bif")
+
+
+def test_an_entry_that_cannot_matter_has_no_rounding_for_a_derivative():
+    net = BayesNetwork().node("a", ["u", "v", "w"], [0.63, 0.27, 0.1]).arc("a", "b").arc("a", "c").arc("b", "c")
+    net = net.node("b", [0, 1], [[0.836124, 0.163876], [0.7, 0.3], [0.6, 0.4]])
+    net = net.node("c", [0, 1], [[[0.15, 0.85], [0.49, 0.51]], [[0.3, 0.7], [0.6, 0.4]], [[0.2, 0.8], [0.1, 0.9]]])
+    told = str(net.sensitivity("c", 0, {"a": "u"}))
+    assert "P(c = 0 | a = u, b = 0)" in told
+    assert "e-1" not in told

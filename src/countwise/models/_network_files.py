@@ -44,6 +44,8 @@ class NetworkFiles:
             text = place.read_text(encoding="utf-8")
         except OSError as error:
             raise ReadError(f"{place} cannot be read: {error.strerror}.") from None
+        except UnicodeDecodeError:
+            raise ReadError(f"{place} is no text in UTF-8, so no BIF file.") from None
         read = read_bif(text, str(place))
         nodes = {name: list(values) for name, values in read.values.items()}
         arcs = [(p, c) for c, above in read.parents.items() for p in above]

@@ -177,7 +177,12 @@ class Searching(Networking):
         return getattr(self, "target", None)
 
     def _pairs(self, setting: str, names: Sequence[str]) -> list[tuple[str, str]]:
-        pairs = arcs_of(getattr(self, setting)) or []
+        given = getattr(self, setting)
+        if isinstance(given, str):
+            raise OptionError(
+                f"{setting}={given!r} are no arcs.", hint="arcs are pairs (parent, child), or {child: [parents]}."
+            )
+        pairs = arcs_of(given) or []
         for name in {name for pair in pairs for name in pair}:
             if name not in names:
                 raise OptionError(f"{setting} names {name!r}, which is no node.", hint=did_you_mean(name, names))

@@ -107,6 +107,8 @@ class BeliefNetwork(NetworkFiles, NetworkAnswers, Extending):
         name = str(name)
         if isinstance(values, str):
             raise OptionError(f"The values of {name!r} must be a list, not the word {values!r}.")
+        if values is not None and not isinstance(values, Attribute | Iterable):
+            raise OptionError(f"The values of {name!r} must be a list, not {values!r}.")
         found: Any = values
         if values is not None and not isinstance(values, Attribute):
             found = list(Nominal(name, tuple(values)).values)
@@ -251,6 +253,8 @@ class BeliefNetwork(NetworkFiles, NetworkAnswers, Extending):
 
     def _latent(self) -> dict[str, Nominal]:
         found: dict[str, Nominal] = {}
+        if self.latent is not None and not isinstance(self.latent, Mapping):
+            raise OptionError(f"latent={self.latent!r} must say how many values each node has: {{'kind': 2}}.")
         for name, size in (self.latent or {}).items():
             whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
             if not whole and (isinstance(size, str | bool) or not isinstance(size, Iterable)):

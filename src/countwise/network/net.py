@@ -98,12 +98,14 @@ class Net:
 
     def _weights(self, name: str, value: Any) -> Floats:
         size = self.sizes()[name]
-        if isinstance(value, Mapping):
-            weights = np.zeros(size)
-            for one, weight in value.items():
-                weights[self.code(name, one)] = float(weight)
-        else:
-            weights = np.asarray(value, dtype=np.float64)
+        given = {self.code(name, one): w for one, w in value.items()} if isinstance(value, Mapping) else value
+        try:
+            if isinstance(given, Mapping):
+                weights = np.array([float(given.get(code, 0.0)) for code in range(size)])
+            else:
+                weights = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):  # words, or rows of unlike lengths
+            weights = np.zeros(0)
         if weights.shape != (size,) or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
             raise OptionError(f"Soft evidence on {name!r} needs a weight of 0 or more for each of {size} values.")
         return weights

@@ -51,7 +51,9 @@ def sensitivities(net: Net, asked: str, code: int, known: Mapping[str, Any]) -> 
             found[node] = np.zeros_like(table)
             continue
         gains = both.of(node, log_known), alone.of(node, log_known)
-        found[node] = _with_others(table, gains[0]) - p * _with_others(table, gains[1])
+        parts = _with_others(table, gains[0]), p * _with_others(table, gains[1])
+        size = max(float(np.abs(gain).max(initial=0.0)) for gain in (gains[0], p * gains[1]))
+        found[node] = np.where(np.abs(parts[0] - parts[1]) > 1e-14 * size, parts[0] - parts[1], 0.0)  # not rounding
     return found
 
 
