@@ -26,7 +26,7 @@ def objects(values):
 def test_a_network_of_numbers_alone_has_a_likelihood():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=50), rng.normal(3, 2, size=50)
-    net = BayesNetwork().fit({"x": x, "y": y})
+    net = BayesNetwork({}).fit({"x": x, "y": y})
     wanted = norm.logpdf(x, x.mean(), x.std(ddof=1)) + norm.logpdf(y, y.mean(), y.std(ddof=1))
     np.testing.assert_allclose(net.score_samples({"x": x, "y": y}), wanted, atol=1e-12)
     alone = net.score_samples({"x": [x[0], np.nan], "y": [np.nan, np.nan]})
@@ -298,3 +298,33 @@ def test_an_entry_that_cannot_matter_has_no_rounding_for_a_derivative():
     told = str(net.sensitivity("c", 0, {"a": "u"}))
     assert "P(c = 0 | a = u, b = 0)" in told
     assert "e-1" not in told
+
+
+def test_a_network_without_arcs_is_told_to_be_one():
+    with pytest.warns(match="every node stands alone"):
+        BayesNetwork().fit({"a": ["x", "y"], "b": ["u", "v"]})
+
+
+def test_impossible_evidence_has_the_log_probability_of_nothing():
+    net = BayesNetwork().node("a", ["x", "y"], [1.0, 0.0])
+    assert net.log_evidence({"a": "y"}) == -np.inf
+    assert net.log_evidence({"a": "x"}) == 0.0
+
+
+def test_numbers_that_speak_against_each_other_by_thousands_of_nats_are_weighed():
+    x = np.array([0, 0, 0, 0, 0, 0, 0.125, 0.0])
+    y = np.array([np.nan, 0, 0, 0.125, 0, 0, 0, -0.75])
+    frame = {
+        "a": np.array(["u", "u", None, "u", "v", None, "u", "u"], dtype=object),
+        "b": np.array(["u", "v", "u", "v", "u", "u", "v", "u"], dtype=object),
+        "c": np.array(["u", None, "u", "v", "u", "u", "u", "u"], dtype=object),
+        "x": x,
+        "y": y,
+    }
+    told = np.array(["maybe", "no", "maybe", "maybe", "yes", "maybe", "no", "yes"], dtype=object)
+    model = NetworkClassifier("tan", missing="available").fit(frame, told)
+    together = model.predict_joint_log_proba(frame)
+    for i in range(8):
+        alone = model.predict_joint_log_proba({name: column[i : i + 1] for name, column in frame.items()})
+        np.testing.assert_allclose(together[i], alone[0], rtol=1e-12)
+        assert np.isfinite(alone).all()

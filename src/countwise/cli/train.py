@@ -294,5 +294,5 @@ def _network_summary(model: Any, output: str) -> str:
     if model.found_ is not None and hasattr(model, "criterion"):
         lines[0] += f", {model.criterion} {model.found_.score:.6g}"
     if model.em_ is not None:
-        lines.append(f"  gaps filled by EM in {model.n_iter_} step{'s' if model.n_iter_ != 1 else ''}")
+        lines.append("  gaps filled by EM")
     return "\n".join([*lines, *(f"  {line}" for line in arcs_told(model)[:40]), f"Written to {output}"])

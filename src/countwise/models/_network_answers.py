@@ -188,8 +188,8 @@ class NetworkAnswers(NetworkInsight):
         return self._net().most_probable(self._known(given))
 
     def log_evidence(self, given: Mapping[str, Any]) -> float:
-        """Log P(given); of numbers, log of their density."""
-        return self._net().marginals(self._known(given))[1]
+        """Log P(given), minus infinity if it cannot be; of numbers, log of their density."""
+        return self._net().weighed(self._known(given))[1]
 
     # -- rows -----------------------------------------------------------------------------------
 

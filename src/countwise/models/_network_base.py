@@ -259,7 +259,16 @@ class Networking(Tallying):
             return self.em_.tallies
         return fill_all(blanks(parts, target), derived)
 
-    def _learned_by_em(self, parts: list[Part], target: Nominal, derived: Table, start: Net | None = None) -> Learned:
+    def _learned_by_em(
+        self,
+        parts: list[Part],
+        target: Nominal,
+        derived: Table,
+        start: Net | None = None,
+        *,
+        rough: bool = False,
+    ) -> Learned:
+        """Expected counts by EM; rough ones, for a structure that may not last."""
         tallies = fill_all(blanks(parts, target), derived)
         rest = {name: tally for name, tally in tallies.items() if name not in self.graph_}
 
@@ -269,7 +278,10 @@ class Networking(Tallying):
         nodes = {name: tally for name, tally in tallies.items() if name in self.graph_}
         if start is None and self._latent():
             start = self._started(settle(nodes))
-        learned = em(settle, nodes, derived, start=start, max_iter=int(self.max_iter), tol=float(self.tol))
+        steps, tol = int(self.max_iter), float(self.tol)
+        if rough:
+            steps, tol = min(steps, 25), max(tol, 1e-4)
+        learned = em(settle, nodes, derived, start=start, max_iter=steps, tol=tol, quiet=rough)
         return replace(learned, tallies={**rest, **learned.tallies})
 
     def _started(self, net: Net) -> Net:

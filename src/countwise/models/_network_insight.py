@@ -22,6 +22,8 @@ from countwise.working import Account, Grid
 
 __all__ = ["NetworkInsight"]
 
+TREES = ("chow_liu", "tan", "k_dependence")  # arcs are taken by what they tell, whether or not they pay
+
 
 class NetworkInsight:
     """Tables, reasons and independence of a network that is fitted or drawn."""
@@ -64,7 +66,7 @@ class NetworkInsight:
                 "arc": [f"{p} → {c}" for p, c, _, _ in rows],
                 "gain": [float(g) for _, _, g, _ in rows],
                 "taken": ["yes" if t else "no" for *_, t in rows],
-                "because": [_because(net.graph, *row) for row in rows],
+                "because": [_because(net.graph, *row, tree=self.structure in TREES) for row in rows],  # type: ignore[attr-defined]
             }
         )
 
@@ -200,8 +202,10 @@ class NetworkInsight:
         )
 
 
-def _because(graph: Graph, parent: str, child: str, gain: float, taken: bool) -> str:
+def _because(graph: Graph, parent: str, child: str, gain: float, taken: bool, *, tree: bool) -> str:
     """Why an arc was taken, or was not."""
+    if tree:
+        return "of those that may join it, it tells most" if taken else "others tell more"
     if taken:
         return "it pays" if gain > 0 else "it is required"
     if not gain > 0:

@@ -10,6 +10,7 @@ from typing import Any
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals import Categorical, Gaussian, Poisson, Ranges, default_for, with_defaults
 from countwise.errors import OptionError, check_number, did_you_mean
+from countwise.learning import blanks
 from countwise.models._network_base import Networking, has_gaps, is_empty
 from countwise.network.choosing import Search, arcs_of, given_graph
 from countwise.network.completing import completed
@@ -18,9 +19,10 @@ from countwise.network.graph import Graph
 from countwise.network.mixed import MixedFamilies, allowed
 from countwise.network.net import Net
 from countwise.network.structure import Constraints, Found
-from countwise.parts import checked
+from countwise.parts import Part, checked
 from countwise.schema import Schema
 from countwise.table import Table
+from countwise.tallies import fill_all
 
 __all__ = ["Searching"]
 
@@ -203,6 +205,16 @@ class Searching(Networking):
             check_number(f"the tier of {name!r}", tier, -math.inf, whole=True)
         return {str(name): int(tier) for name, tier in tiers.items()}
 
+    def _carried(self, net: Net, parts: list[Part], target: Nominal, derived: Table) -> Net:
+        """A network of another structure that keeps the laws of the families that are the same."""
+        fresh = self._net_of(parts, fill_all(blanks(parts, target), derived))
+        same = [node for node in fresh.graph if fresh.graph.parents[node] == net.graph.parents.get(node)]
+        return replace(
+            fresh,
+            tables={node: net.tables[node] if node in same else table for node, table in fresh.tables.items()},
+            densities={node: net.densities[node] if node in same else law for node, law in fresh.densities.items()},
+        )
+
     def _structural_em(
         self,
         schema: Schema,
@@ -214,12 +226,13 @@ class Searching(Networking):
     ) -> tuple[Found, Net | None]:
         """Parameters by EM, structure from the rows as the network fills them, and again, as long as it helps."""
         seen: list[Graph] = []
+        net: Net | None = None
         for _ in range(20):
             self.graph_ = found.graph
             seen.append(found.graph)
             parts = self._parts_over(schema, target)
-            learned = self._learned_by_em(parts, target, derived)
-            net = self._net_of(parts, learned.tallies)
+            start = None if net is None else self._carried(net, parts, target, derived)
+            net = self._net_of(parts, self._learned_by_em(parts, target, derived, start, rough=True).tallies)
             rows = completed(net, derived)
             families, after = find(rows, found.graph.within(names))
             now = float(sum(families.of(n, found.graph.parents[n]) for n in names))

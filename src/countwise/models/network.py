@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal
-from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
 from countwise.frames import Frame
 from countwise.models._network_answers import NetworkAnswers
 from countwise.models._network_extending import Extending
@@ -314,7 +314,15 @@ class BeliefNetwork(NetworkFiles, NetworkAnswers, Extending):
         -------
         self
         """
-        return super().fit(X, None, sample_weight)
+        super().fit(X, None, sample_weight)
+        if (
+            isinstance(self.structure, str)
+            and self.structure == "given"
+            and not (self.arcs or self.nodes)
+            and len(self.schema_) > 1
+        ):
+            warn("No arcs were given: every node stands alone. Hint: structure='hill_climb' looks for arcs.")
+        return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; the structure stays as it is.

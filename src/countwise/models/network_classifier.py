@@ -191,8 +191,7 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
         numbers = {n: c.take(gaps) if hasattr(c := table[n], "words") else c[gaps] for n in net.densities}
         rows = Rows(codes, numbers, len(gaps))
         for found in posteriors(net.graph, net.tables, net.numbers, rows, asked=[name]):
-            with np.errstate(divide="ignore"):
-                out[gaps[found.rows]] = np.log(found.of([name])) + found.log[:, None]
+            out[gaps[found.rows]] = found.log_of([name]) + found.log[:, None]
 
     def _add_term(self, part: Any, table: Table, out: NDArray[np.float64]) -> None:
         self.terms_.add(table, out, whole=True, only=part.key)

@@ -49,6 +49,7 @@ def em(
     start: Net | None = None,
     max_iter: int = 500,
     tol: float = 1e-8,
+    quiet: bool = False,
 ) -> Learned:
     """Expected counts at which another step would not move the parameters.
 
@@ -68,12 +69,15 @@ def em(
     max_iter : int
         The most steps.
     tol : float
-        A step that moves no parameter by more is the last.
+        A step that moves no parameter by more is the last; so is the third in a row that gains less than a hundredth
+        of that share of the likelihood, which parameters that the rows hardly tell apart may drift past for long.
+    quiet : bool
+        Whether nothing is said if the steps do not suffice.
     """
     net = settle(tallies) if start is None else start
     work = _Gaps(net, tallies, table)
     logs: list[float] = []
-    moved = np.inf
+    moved, still = np.inf, 0
     found = dict(tallies)
     for _ in range(max_iter):
         found, log = work.step(net)
@@ -84,13 +88,16 @@ def em(
         after = settle(found)
         moved = _moved(net, after)
         net = after
-        if moved <= tol:
+        flat = len(logs) > 1 and abs(logs[-1] - logs[-2]) <= 0.01 * tol * abs(logs[-1])
+        still = still + 1 if flat and 0.01 * tol > 1e-12 else 0  # below that, rounding alone would end it
+        if moved <= tol or still >= 3:
             break
     else:
-        warn(
-            f"EM still moved by {moved:.1g} after {max_iter} steps. Hint: a larger max_iter, or a larger tol, "
-            "stops this."
-        )
+        if not quiet:
+            warn(
+                f"EM still moved by {moved:.1g} after {max_iter} steps. Hint: a larger max_iter goes on, a larger "
+                "tol is content with less, and missing='available' does without EM."
+            )
     return Learned(found, logs, moved)
 
 
@@ -285,7 +292,8 @@ def _expected_cells(block: BlockTerm, places: list[int], own: NDArray[np.int64],
     np.add.at(total, own, np.einsum("rc,rcp->cp", at, after))
     mean = total / np.maximum(n, 1e-300)[:, None]
     away = after - mean[own][None]
-    spread = np.einsum("rc,rcp,rcq->cpq", at, away, away)
+    by_case = away.swapaxes(0, 1)  # (combinations, rows, numbers)
+    spread = (by_case * at.T[:, :, None]).swapaxes(1, 2) @ by_case
     spread += weight[:, None, None] * block.left[:, places][:, :, places]
     scatter = np.zeros((size, len(places), len(places)))
     np.add.at(scatter, own, spread)

@@ -58,7 +58,8 @@ def table_of(of: Nominal, parents: Sequence[Nominal], table: Any) -> NDArray[np.
         if found.shape != shape:
             raise OptionError(
                 f"The table of {of.name!r} has the shape {found.shape}; it must be {shape}.",
-                hint=f"an axis for each of {listed([a.name for a in (*parents, of)])}.",
+                hint=f"an axis for each of {listed([a.name for a in (*parents, of)])}"
+                + ("." if parents else "; arcs are drawn before tables."),
             )
     return _sound(of.name, found)
 

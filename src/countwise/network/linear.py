@@ -236,8 +236,10 @@ def block_log_likelihood(
     away = values[:, None, :] - mean[None, :, there]
     _, size = np.linalg.slogdet(known / (scale[:, :, None] * scale[:, None, :]) + 0.0)
     size = size + 2 * np.log(scale).sum(axis=1)
-    log = -0.5 * (np.einsum("rci,cij,rcj->rc", away, inverse, away) + size) - len(there) * _HALF_LOG_2PI
+    by_case = away.swapaxes(0, 1)  # (cases, rows, there)
+    squares = ((by_case @ inverse) * by_case).sum(axis=2).T
+    log = -0.5 * (squares + size) - len(there) * _HALF_LOG_2PI
     gain = covariance[:, :, there] @ inverse  # (cases, numbers, there)
-    after = after + np.einsum("cni,rci->rcn", gain, away)
+    after = after + (by_case @ gain.swapaxes(1, 2)).swapaxes(0, 1)
     left = covariance - gain @ covariance[:, there, :]
     return log, after, left

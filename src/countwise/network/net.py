@@ -183,7 +183,14 @@ class Net:
         return work.result.table / total, work
 
     def marginals(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
-        """P(node | known) of every nominal node, and log P(known)."""
+        """P(node | known) of every nominal node, and log P(known); what cannot be known is an error."""
+        found, log = self.weighed(known)
+        if log == -np.inf:
+            raise OptionError("What is known has probability 0 in this network.")
+        return found, log
+
+    def weighed(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
+        """The same; of what cannot be known no marginals, and minus infinity."""
         codes, numbers = self.evidence(known or {})
         sizes = self.sizes()
         nominal = [name for name in self.graph if name in self.tables]
@@ -202,9 +209,7 @@ class Net:
                     near[name].update(other for other in factor.variables if other != name)
             tree = Junction(near, sizes)
         found, log = tree.marginals(factors)
-        if log == -np.inf:
-            raise OptionError("What is known has probability 0 in this network.")
-        return {name: found[name] for name in nominal}, log + scale
+        return {name: found[name] for name in nominal if name in found}, log + scale
 
     def sampled(self, asked: str, known: Mapping[str, Any], method: str, n: int, seed: int) -> Estimate:
         """P(asked | known) from rows that are drawn.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from countwise.network.elimination import elimination_order, refuse_wide
 from countwise.network.graph import Graph
 from countwise.network.junction import joined_cliques
+from countwise.network.messages import as_rows, calibrated, calibrated_logs, log_sum, over
 from countwise.network.numbers import BlockTerm, Numbers
 
 __all__ = ["Batch", "Posterior", "Rows", "batches", "posteriors"]
@@ -63,6 +64,8 @@ class Posterior:
         The nodes that are missing in some of them and matter.
     cliques : list of (variables, ndarray)
         P(variables | what is there), the first axis the row.
+    logs : bool
+        Whether the cliques hold the logs of these.
     blocks : list of BlockTerm
         Numbers of which some are missing.
     relevant : dict of str to ndarray of bool
@@ -73,16 +76,29 @@ class Posterior:
     log: Floats
     open: tuple[str, ...]
     cliques: list[tuple[tuple[str, ...], Floats]]
+    logs: bool
     blocks: list[BlockTerm]
     relevant: Mapping[str, NDArray[np.bool_]]
 
     def of(self, names: Sequence[str]) -> Floats:
         """P(names | what is there) of open nodes that stand in one clique, the first axis the row."""
+        found = self._of(names)
+        return np.exp(found) if self.logs else found
+
+    def log_of(self, names: Sequence[str]) -> Floats:
+        """The logs of these."""
+        found = self._of(names)
+        if self.logs:
+            return found
+        with np.errstate(divide="ignore"):
+            return np.log(found)
+
+    def _of(self, names: Sequence[str]) -> Floats:
         for variables, table in self.cliques:
             if set(names) <= set(variables):
                 gone = tuple(i + 1 for i, v in enumerate(variables) if v not in names)
                 left = [v for v in variables if v in names]
-                summed = table.sum(axis=gone) if gone else table
+                summed = log_sum(table, gone) if self.logs else table.sum(axis=gone)
                 return summed.transpose([0, *(left.index(v) + 1 for v in names)])
         raise KeyError(names)
 
@@ -238,11 +254,11 @@ class Batch:
         factors: list[tuple[tuple[str, ...], Floats]] = []
         for name, table in tables.items():
             if self.relevant[name].any():
-                scope, shares = self._gathered((*self.net.graph.parents[name], name), table)
+                scope, found = self._gathered((*self.net.graph.parents[name], name), table)
                 if name not in self.open and not self.there[name].all():
                     # where it is missing, nothing below it is there: its row sums to 1
-                    shares = np.where(_as_rows(self.there[name], shares.ndim), shares, 1.0)
-                factors.append((scope, shares))
+                    found = np.where(as_rows(self.there[name], found.ndim), found, 1.0)
+                factors.append((scope, found))
         columns = {name: c for name, c in self.rows.numbers.items() if name in numbers.densities}
         plain, blocks = numbers.terms(columns, self.known)
         marks = self._marks()
@@ -252,7 +268,7 @@ class Batch:
             left, own = self._gathered_by_row(scope, logs)
             for name in left:
                 if name in marks:  # a combination that a row does not have may be likelier by far
-                    own = np.where(_over((name,), marks[name], left) > 0, own, -np.inf)
+                    own = np.where(over((name,), marks[name], left) > 0, own, -np.inf)
             logged.append((left, own))
         with np.errstate(divide="ignore"):
             for scope, table in factors:
@@ -261,8 +277,13 @@ class Batch:
         for scope, own in logged:
             if not scope:
                 log += own
-        cliques = self._calibrated([(s, t) for s, t in factors if s], [(s, t) for s, t in logged if s], log)
-        return Posterior(self.places, log, self.open, cliques, blocks, self.relevant)
+        named, told = [(s, t) for s, t in factors if s], [(s, t) for s, t in logged if s]
+        if told:
+            shares = calibrated_logs(self.cliques, self.parent, self.net.sizes, named, told, log)
+        else:
+            shares = calibrated(self.cliques, self.parent, self.net.sizes, named, log)
+        cliques = list(zip(self.cliques, shares, strict=True))
+        return Posterior(self.places, log, self.open, cliques, bool(told), blocks, self.relevant)
 
     def _marks(self) -> dict[str, Floats]:
         """What is known of open nodes, by rows that were thrown together with others that lack them."""
@@ -283,7 +304,7 @@ class Batch:
         """The same of a table for each row, flat (rows, cells)."""
         left, place = self._places_in(tuple(variables))
         start = np.arange(len(tables)) * tables.shape[1]
-        return left, tables.ravel()[place + _as_rows(start, place.ndim)]
+        return left, tables.ravel()[place + as_rows(start, place.ndim)]
 
     def _places_in(self, variables: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
         """Where in a flat table over some variables the rows look, (rows, open variables)."""
@@ -297,73 +318,7 @@ class Batch:
                     shape[1 + left.index(v)] = -1
                     code = np.arange(size).reshape(shape)
                 else:
-                    code = _as_rows(np.minimum(self.rows.codes[v], size - 1).astype(np.intp), 1 + len(left))
+                    code = as_rows(np.minimum(self.rows.codes[v], size - 1).astype(np.intp), 1 + len(left))
                 place = place * size + code
             self._laid[variables] = place
         return left, self._laid[variables]
-
-    def _calibrated(
-        self,
-        factors: Sequence[tuple[tuple[str, ...], Floats]],
-        logged: Sequence[tuple[tuple[str, ...], Floats]],
-        log: Floats,
-    ) -> list[tuple[tuple[str, ...], Floats]]:
-        """Messages towards the first clique and back; adds the log of what was divided out.
-
-        What numbers tell comes as logs, which are added before anything is exponentiated.
-        """
-        own: list[list[tuple[tuple[str, ...], Floats]]] = [[] for _ in self.cliques]
-        likely: list[list[tuple[tuple[str, ...], Floats]]] = [[] for _ in self.cliques]
-        for several, places in ((factors, own), (logged, likely)):
-            for scope, table in several:
-                at = next(i for i, clique in enumerate(self.cliques) if set(scope) <= set(clique))
-                places[at].append((scope, table))
-        tables: list[Floats] = [np.empty(0)] * len(self.cliques)
-        for i in reversed(range(len(self.cliques))):
-            clique = self.cliques[i]
-            whole = np.ones((self.rows.n_rows, *(self.net.sizes[v] for v in clique)))
-            for scope, table in own[i]:
-                whole *= _over(scope, table, clique)
-            if likely[i]:
-                logs = sum((_over(scope, table, clique) for scope, table in likely[i]), np.zeros(whole.shape))
-                logs = np.where(whole > 0, logs, -np.inf)
-                most = logs.reshape(len(logs), -1).max(axis=1)
-                most = np.where(np.isfinite(most), most, 0.0)
-                log += most
-                whole *= np.exp(logs - _as_rows(most, logs.ndim))
-            total = whole.reshape(len(whole), -1).sum(axis=1)
-            with np.errstate(divide="ignore"):
-                log += np.log(total)
-            tables[i] = whole / _as_rows(np.where(total > 0, total, 1.0), whole.ndim)
-            if self.parent[i] >= 0:
-                shared = self._shared(i)
-                own[self.parent[i]].append((shared, _onto(clique, tables[i], shared)))
-        for i, clique in enumerate(self.cliques):
-            up = self.parent[i]
-            if up < 0:
-                continue
-            shared = self._shared(i)
-            before, after = _onto(clique, tables[i], shared), _onto(self.cliques[up], tables[up], shared)
-            ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
-            tables[i] = tables[i] * _over(shared, ratio, clique)
-        return list(zip(self.cliques, tables, strict=True))
-
-    def _shared(self, i: int) -> tuple[str, ...]:
-        return tuple(v for v in self.cliques[i] if v in self.cliques[self.parent[i]])
-
-
-def _as_rows(column: NDArray[Any], ndim: int) -> NDArray[Any]:
-    return column.reshape(-1, *[1] * (ndim - 1))
-
-
-def _over(scope: Sequence[str], table: Floats, clique: Sequence[str]) -> Floats:
-    """A table (rows, scope) with the axes of a clique."""
-    moved = table.transpose([0, *(scope.index(v) + 1 for v in clique if v in scope)])
-    sizes = iter(moved.shape[1:])
-    return moved.reshape([len(table), *(next(sizes) if v in scope else 1 for v in clique)])
-
-
-def _onto(clique: Sequence[str], table: Floats, shared: Sequence[str]) -> Floats:
-    """The sum over all but some variables, in the order of the clique."""
-    gone = tuple(i + 1 for i, v in enumerate(clique) if v not in shared)
-    return table.sum(axis=gone) if gone else table
