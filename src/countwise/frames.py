@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.errors import SchemaError, TableError, listed
+from countwise.errors import RowsRefused, SchemaError, TableError, listed
 from countwise.series import TWO_PARTS, Coded, Column, holds_strings, is_missing, native_order, series_column
 
 __all__ = [
@@ -138,12 +138,25 @@ def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
         return _from_mapping(X)
     if isinstance(X, str | bytes):
         raise TableError("A table was expected, not a string.", hint="read a file with countwise.read(path).")
+    if _is_lazy(X):
+        raise RowsRefused(
+            f"The table is one that an engine holds ({type(X).__module__.partition('.')[0].strip('_')}), not rows.",
+            hint="collect it into memory first; predict_frame answers where it lies.",
+        )
     if isinstance(X, Iterable) and not hasattr(X, "__dataframe__") and not hasattr(X, "__array__"):
         return _from_rows(list(X), names)
     framed = _from_narwhals(X)
     if framed is not None:
         return framed
     return _from_array(np.asarray(X), names)
+
+
+def _is_lazy(X: Any) -> bool:
+    """Whether a table is one that an engine holds, without importing any."""
+    home = type(X).__module__.partition(".")[0]
+    if home == "polars":
+        return type(X).__name__ == "LazyFrame"
+    return home in ("duckdb", "_duckdb", "dask", "pyspark", "ibis") and hasattr(X, "columns")
 
 
 def series_of(y: Any) -> tuple[Column, str | None]:

@@ -24,7 +24,7 @@ from countwise.sources.relation import MOST_GROUPS, Look, Relation
 from countwise.tallies import Counts, Moments, Scatter, Values
 from countwise.tallies._cells import Cells
 
-__all__ = ["Gathered", "gathered"]
+__all__ = ["Gathered", "gathered", "rows_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ def gathered(
     """
     names = [a.name for a in schema.attributes if isinstance(a, Nominal)]
     numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
-    rows, left_out = _rows_of(relation)
+    rows, left_out = rows_of(relation)
     if rows == 0:
         raise TableError("The relation is empty: at least one row with a target is needed.")
     look = relation.look(numbers, names)
@@ -110,9 +110,11 @@ def gathered(
     return Gathered(schema, target, {key: tallies[key] for key in blanks}, rows, left_out, told.label_type)
 
 
-def _rows_of(relation: Relation) -> tuple[int, int]:
+def rows_of(relation: Relation) -> tuple[int, int]:
     """How many rows have a target, and how many have none."""
-    target = str(relation.target)
+    if relation.target is None:
+        return relation.size(), 0
+    target = relation.target
     frame, counts = replace(relation, weights=None).groups([target], known=False)
     column = frame.columns[target]
     gone = np.array([is_missing(cell_of(taken(column, np.array([i])))) for i in range(frame.n_rows)], dtype=bool)

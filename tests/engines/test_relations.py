@@ -6,7 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from countwise import DiscriminantClassifier, NaiveBayesClassifier, ParzenClassifier, Ranges
+from countwise import (
+    BayesNetwork,
+    Discretizer,
+    DiscriminantClassifier,
+    NaiveBayesClassifier,
+    NeighborsClassifier,
+    NetworkClassifier,
+    ParzenClassifier,
+    Ranges,
+    scores,
+)
 from countwise.errors import CountwiseError, RowsRefused, SchemaError, TableError
 
 pytestmark = [
@@ -107,6 +117,38 @@ def test_discriminants_learn_from_moments_that_the_engine_sums(engine, tmp_path)
         np.testing.assert_allclose(ours.predict_proba(frame), memory.predict_proba(frame), atol=1e-9)
 
 
+def test_networks_of_names_learn_in_the_engine(engine, tmp_path):
+    rng = np.random.default_rng(5)
+    a = rng.integers(0, 2, 500)
+    frame = pd.DataFrame({"a": a, "b": (a + (rng.random(500) < 0.1)) % 2, "c": rng.integers(0, 3, 500), "y": a ^ 1})
+    frame["y"] = np.where(rng.random(500) < 0.2, 1 - frame["y"], frame["y"])
+    frame = frame.astype(str)
+    relation = engine.of(frame, tmp_path)
+    for structure in ("naive", "tan", [("y", "a"), ("a", "b")]):
+        ours = NetworkClassifier(structure).fit(relation, "y")
+        memory = NetworkClassifier(structure).fit(frame, "y")
+        assert ours.graph_ == memory.graph_
+        np.testing.assert_array_equal(ours.predict_proba(frame), memory.predict_proba(frame))
+    for structure in ("chow_liu", {"b": ["a"], "y": ["a", "c"]}):
+        net, other = BayesNetwork(structure).fit(relation), BayesNetwork(structure).fit(frame)
+        assert net.graph_ == other.graph_
+        for node, table in other.net_.tables.items():
+            np.testing.assert_array_equal(net.net_.tables[node], table)
+    with pytest.raises(RowsRefused, match="EM needs"):
+        BayesNetwork({"b": ["a"]}).fit(engine.of(frame.assign(a=frame["a"].where(frame["a"] == "1")), tmp_path))
+
+
+def test_cuts_and_scores_are_those_of_memory(engine, tmp_path):
+    frame = odd_table()[["select", "whole", "zero", "y"]]
+    frame["whole"] = frame["whole"].astype(float) + (frame["y"] == "p")
+    relation = engine.of(frame, tmp_path)
+    ours, memory = (Discretizer(columns=["whole"]).fit(table, "y").cuts_["whole"] for table in (relation, frame))
+    np.testing.assert_array_equal(ours.edges, memory.edges)
+    one, other = scores(relation, "y"), scores(frame, "y")
+    for measure in ("values", "missing", "information_gain", "gain_ratio", "chi_square", "gini_gain"):
+        assert list(one[measure]) == pytest.approx(list(other[measure]), rel=1e-12)
+
+
 def test_pieces_of_a_relation_and_weights(engine, tmp_path):
     frame = odd_table(300).assign(w=np.random.default_rng(0).integers(0, 3, 300))
     memory = NaiveBayesClassifier(**SETTINGS).fit(frame.drop(columns="w"), "y", sample_weight=frame["w"].to_numpy())
@@ -135,6 +177,8 @@ def test_one_row_and_dates_as_names(engine, tmp_path):
         (lambda r: NaiveBayesClassifier().fit(r, np.zeros(3)), TableError, "must be one of its columns"),
         (lambda r: NaiveBayesClassifier().fit(r), TableError, "requires y to be passed"),
         (lambda r: ParzenClassifier().fit(r, "y"), RowsRefused, "needs the rows"),
+        (lambda r: NeighborsClassifier().fit(r, "y"), RowsRefused, "the relation has 3"),
+        (lambda r: NaiveBayesClassifier().fit(r, "y").predict(r), RowsRefused, "predict_frame"),
         (
             lambda r: NaiveBayesClassifier({"t": "multinomial"}, types={"t": "text"}).fit(r, "y"),
             RowsRefused,

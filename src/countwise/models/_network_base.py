@@ -38,6 +38,7 @@ from countwise.network.structure import Found
 from countwise.parts import Part, checked
 from countwise.schema import Schema
 from countwise.sources import Memory, open_whole
+from countwise.sources.relation import is_relation
 from countwise.table import Table
 from countwise.tallies import Counts, fill_all, tally_from
 
@@ -152,7 +153,7 @@ class Networking(Tallying):
         return self.missing == "em" or (isinstance(self.structure, str) and self.structure != "given")
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, patient: bool = False) -> Self:
-        if hasattr(self, "tallies_") or not self._needs_rows():
+        if is_relation(X) or hasattr(self, "tallies_") or not self._needs_rows():
             return super()._learn(X, y, sample_weight, patient=patient)
         rows = open_whole(self._let_in(X), y, sample_weight, needs_target=self._needs_target())
         self._learn_piece(rows)

@@ -12,7 +12,7 @@ from countwise.attributes import Nominal
 from countwise.errors import OptionError, TableError, listed
 from countwise.frames import Frame, frame_of
 from countwise.learning import blanks
-from countwise.models._network_search import Searching
+from countwise.models._network_relations import Relating
 from countwise.network.graph import Graph
 from countwise.parts import checked
 from countwise.schema import Schema
@@ -22,7 +22,7 @@ from countwise.tallies import fill_all
 __all__ = ["Extending"]
 
 
-class Extending(Searching):
+class Extending(Relating):
     """Networks that grow after they were fitted."""
 
     def add_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -25,6 +25,7 @@ from countwise.network.rows import Rows, posteriors
 from countwise.outputs import library_of
 from countwise.parts import checked
 from countwise.schema import Schema
+from countwise.sources.relation import Relation
 from countwise.table import Table
 from countwise.working import Grid
 
@@ -38,6 +39,7 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
 
     _smooths = True
     terms_: Terms
+    _pairs_told: list[tuple[str, str, float]]
 
     def __init__(
         self,
@@ -110,6 +112,13 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
         self._compare(schema, target, table)
         return net
 
+    def _learn_relation(self, relation: Relation, *, patient: bool) -> Self:
+        self._texts, self._told, self._pairs_told = [], str(relation.target), []
+        super()._learn_relation(relation, patient=patient)
+        if self.found_ is not None and self.structure in ("tan", "k_dependence"):
+            self._pairs_told = sorted(((a, b, bits) for a, b, bits, _ in self.found_.tried), key=_most_first)
+        return self
+
     def _search_target(self) -> str | None:
         return self._told
 
@@ -121,7 +130,7 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
         nodes = self._nodes(schema, target)
         free = [a for a in nodes.values() if isinstance(a, Numeric) or (isinstance(a, Nominal) and a.values)]
         names = [a.name for a in free if a.name != target.name]
-        self._pairs_told: list[tuple[str, str, float]] = []
+        self._pairs_told = []
         if self.found_ is not None and self.structure in ("tan", "k_dependence"):  # they were compared just before
             self._pairs_told = sorted(((a, b, bits) for a, b, bits, _ in self.found_.tried), key=_most_first)
             return

@@ -11,6 +11,7 @@ from typing import Any
 
 from countwise.sources.chunks import in_pieces, is_chunked, weighted
 from countwise.sources.memory import Memory
+from countwise.sources.relation import is_relation, refused
 from countwise.sources.whole import joined_pieces
 
 __all__ = ["Memory", "open_rows", "open_whole"]
@@ -38,6 +39,8 @@ def open_rows(
     ------
     Memory
     """
+    if is_relation(X):
+        raise refused(X)
     if is_chunked(X):
         yield from in_pieces(X, y, sample_weight, needs_target, numbers=numbers)
     else:
@@ -60,6 +63,8 @@ def open_whole(
     -------
     Memory
     """
+    if is_relation(X):
+        raise refused(X)
     if not is_chunked(X):
         return weighted(X, y, sample_weight, needs_target, numbers=numbers)
     return joined_pieces(list(in_pieces(X, y, sample_weight, needs_target, numbers=numbers)))

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import CountwiseError, ReadError, SchemaError, TableError, did_you_mean, listed
+from countwise.errors import CountwiseError, ReadError, RowsRefused, SchemaError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, frame_of, is_missing
 
-__all__ = ["Look", "Relation", "is_relation"]
+__all__ = ["Look", "Relation", "is_relation", "refused"]
 
 _HOMES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals", "sqlframe")
 MOST_GROUPS = 1 << 20  # that are fetched from an engine
@@ -146,6 +146,13 @@ class Relation:
                 fresh[name] = nw.when(nw.col(name)).then(1.0).when(~nw.col(name)).then(0.0)
         return self.frame.with_columns(**fresh) if fresh else self.frame
 
+    def size(self) -> int:
+        """How many rows there are."""
+        import narwhals.stable.v2 as nw
+
+        (row,) = _rows(self.frame.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum()))
+        return int(_number(row["cw_n"]))
+
     def _known(self) -> Any:
         """The rows that have a target."""
         return self.frame.filter(_there(self.target)) if self.target else self.frame
@@ -266,6 +273,14 @@ def _infinite(name: str, rows: float) -> TableError:
     return TableError(
         f"Input X contains infinity: {name!r} is infinite in {rows:.0f} row{'s' * (rows != 1)}.",
         hint="replace infinities by numbers or by missing cells.",
+    )
+
+
+def refused(X: Any) -> RowsRefused:
+    """What is said by a model that must see rows."""
+    return RowsRefused(
+        f"This needs the rows themselves; the relation has {Relation.open(X, None).size():,}.",
+        hint="collect it into memory first, or take a sample of it; what learns by counting can learn where it lies.",
     )
 
 
