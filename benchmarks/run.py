@@ -1,4 +1,4 @@
-"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws discriminants widths line rows trees mixed_trees tree_memory neighbors points edits pebls tables ordering climbing searching marginals cold]"""
+"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws discriminants widths line rows trees mixed_trees tree_memory neighbors points edits pebls tables ordering climbing searching marginals classes engine growth cluster cold]"""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sklearn
 import cold_start
 from countwise import __version__, _kernels
 from densities import CASES as DENSITIES
+from engines import CASES as ENGINES
 from harness import Report, head
 from naive_bayes import CASES as NAIVE_BAYES
 from neighbors import CASES as NEIGHBORS
@@ -18,7 +19,7 @@ from networks import CASES as NETWORKS
 from selection import CASES as SELECTION
 from trees import CASES as TREES
 
-CASES = {**NAIVE_BAYES, **SELECTION, **DENSITIES, **TREES, **NEIGHBORS, **NETWORKS}
+CASES = {**NAIVE_BAYES, **SELECTION, **DENSITIES, **TREES, **NEIGHBORS, **NETWORKS, **ENGINES}
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or [*CASES, "cold"]

@@ -1,0 +1,229 @@
+"""Learning and scoring where the data lies: DuckDB, chunks and Spark, against SQL by hand, pandas and MLlib.
+
+Each competitor runs in a process of its own, which also tells how much memory it took at most.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness import Report, Row, timed
+
+NAMES, NUMBERS, CLASSES = 10, 10, 3
+FOLDER = Path(tempfile.gettempdir()) / "countwise-bench"
+
+
+def table_of(rows: int) -> str:
+    """A Parquet file of ten columns of numbers, ten of names and a class; made once."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / f"{rows}.parquet"
+    if path.exists():
+        return str(path)
+    rng = np.random.default_rng(0)
+    writer = None
+    for start in range(0, rows, 500_000):
+        n = min(500_000, rows - start)
+        y = rng.integers(0, CLASSES, n)
+        columns: dict[str, Any] = {f"x{j}": rng.normal(y * 0.3 * (j % 3), 1, n) for j in range(NUMBERS)}
+        for j in range(NAMES):
+            codes = pa.array(((y + rng.integers(0, 4, n)) % 6).astype(np.int8))
+            values = pa.array([f"v{t}" for t in range(6)])
+            columns[f"k{j}"] = pa.DictionaryArray.from_arrays(codes, values).cast(pa.string())
+        columns["y"] = pa.array(np.array(["a", "b", "c"])[y])
+        piece = pa.table(columns)
+        if writer is None:
+            writer = pq.ParquetWriter(path.with_suffix(".part"), piece.schema)
+        writer.write_table(piece)
+    if writer is not None:
+        writer.close()
+    path.with_suffix(".part").rename(path)
+    return str(path)
+
+
+def connection() -> Any:
+    import duckdb
+
+    found = duckdb.connect(config={"memory_limit": "300MB"})
+    found.execute("SET threads = 2")
+    return found
+
+
+def peak() -> float:
+    """Megabytes that this process held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+# -- one competitor a process -------------------------------------------------------------
+
+
+def ours_duckdb(path: str, repeats: int) -> list[float]:
+    from countwise import NaiveBayesClassifier
+
+    relation = connection().read_parquet(path)
+    return [min(timed(lambda: NaiveBayesClassifier().fit(relation, "y")) for _ in range(repeats)), peak()]
+
+
+def ours_chunks(path: str, repeats: int) -> list[float]:
+    from countwise import NaiveBayesClassifier
+
+    return [min(timed(lambda: NaiveBayesClassifier().fit(path, "y")) for _ in range(repeats)), peak()]
+
+
+def by_hand(path: str, repeats: int) -> list[float]:
+    held = connection()
+
+    def work() -> None:
+        for j in range(NAMES):
+            held.execute(f"SELECT y, k{j}, count(*) FROM read_parquet('{path}') GROUP BY ALL").fetchall()
+        moments = ", ".join(f"count(x{j}), avg(x{j}), var_samp(x{j})" for j in range(NUMBERS))
+        held.execute(f"SELECT y, {moments} FROM read_parquet('{path}') GROUP BY y").fetchall()
+
+    return [min(timed(work) for _ in range(repeats)), peak()]
+
+
+def pandas_sklearn(path: str, repeats: int) -> list[float]:
+    import pandas as pd
+    from sklearn.naive_bayes import CategoricalNB, GaussianNB
+    from sklearn.preprocessing import OrdinalEncoder
+
+    def work() -> None:
+        frame = pd.read_parquet(path)
+        names = [f"k{j}" for j in range(NAMES)]
+        GaussianNB().fit(frame[[f"x{j}" for j in range(NUMBERS)]], frame["y"])
+        CategoricalNB().fit(OrdinalEncoder().fit_transform(frame[names]), frame["y"])
+
+    return [min(timed(work) for _ in range(repeats)), peak()]
+
+
+def model_of(path: str) -> Any:
+    from countwise import NaiveBayesClassifier
+
+    return NaiveBayesClassifier().fit(connection().read_parquet(path), "y")
+
+
+def ours_scoring(path: str, repeats: int) -> list[float]:
+    held = connection()
+    held.execute(f"CREATE VIEW rows AS SELECT * FROM read_parquet('{path}')")
+    query = model_of(path).to_sql("rows")
+    out = FOLDER / "scored.parquet"
+    work = f'COPY (SELECT "predicted y", "P(a)", "P(b)", "P(c)" FROM ({query})) TO \'{out}\''
+    return [min(timed(lambda: held.execute(work)) for _ in range(repeats)), peak()]
+
+
+def pandas_scoring(path: str, repeats: int) -> list[float]:
+    import pandas as pd
+
+    model = model_of(path)
+    out = FOLDER / "scored_pandas.parquet"
+
+    def work() -> None:
+        shares = model.predict_proba(pd.read_parquet(path))
+        pd.DataFrame(shares, columns=[f"P({c})" for c in model.classes_]).to_parquet(out)
+
+    return [min(timed(work) for _ in range(repeats)), peak()]
+
+
+def spark_session() -> Any:
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2").config("spark.driver.memory", "4g").getOrCreate()
+    )  # fmt: skip
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def ours_spark(path: str, repeats: int) -> list[float]:
+    from countwise import NaiveBayesClassifier
+
+    relation = spark_session().read.parquet(path).select("y", *(f"k{j}" for j in range(NAMES)))
+    return [min(timed(lambda: NaiveBayesClassifier().fit(relation, "y")) for _ in range(repeats)), peak()]
+
+
+def mllib(path: str, repeats: int) -> list[float]:
+    """MLlib's naive Bayes of the same names: indexed, one-hot, multinomial."""
+    from pyspark.ml import Pipeline
+    from pyspark.ml.classification import NaiveBayes
+    from pyspark.ml.feature import OneHotEncoder, StringIndexer, VectorAssembler
+
+    relation = spark_session().read.parquet(path).select("y", *(f"k{j}" for j in range(NAMES)))
+    names = [f"k{j}" for j in range(NAMES)]
+    stages = [
+        StringIndexer(inputCols=[*names, "y"], outputCols=[*(f"i{n}" for n in names), "label"]),
+        OneHotEncoder(inputCols=[f"i{n}" for n in names], outputCols=[f"o{n}" for n in names], dropLast=False),
+        VectorAssembler(inputCols=[f"o{n}" for n in names], outputCol="features"),
+        NaiveBayes(modelType="multinomial"),
+    ]
+    return [min(timed(lambda: Pipeline(stages=stages).fit(relation)) for _ in range(repeats)), peak()]
+
+
+WORK = {
+    f.__name__: f
+    for f in (
+        ours_duckdb, ours_chunks, by_hand, pandas_sklearn, ours_scoring, pandas_scoring, ours_spark, mllib, table_of
+    )
+}  # fmt: skip
+
+
+def alone(name: str, *settings: Any) -> Any:
+    """What a competitor takes, in a process of its own."""
+    run = subprocess.run(
+        [sys.executable, __file__, name, json.dumps(settings)], capture_output=True, text=True, check=True,
+        cwd=Path(__file__).parent,
+    )  # fmt: skip
+    return json.loads(run.stdout.strip().split("\n")[-1])
+
+
+def has(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+# -- cases ------------------------------------------------------------------------------
+
+
+def engine(report: Report, rows: int = 5_000_000) -> None:
+    path = alone("table_of", rows)
+    ours, hand, peer = alone("ours_duckdb", path, 3), alone("by_hand", path, 3), alone("pandas_sklearn", path, 1)
+    size = f"{rows // 1_000_000}M x 20"
+    report.add(Row(f"fit {size} Parquet by DuckDB", ours[0], hand[0], "SQL by hand", 1 / 1.3, f"{ours[1]:.0f} MB"))
+    report.add(Row(f"fit {size} Parquet by DuckDB", ours[0], peer[0], "pandas and scikit-learn", 3))
+    scored, loaded = alone("ours_scoring", path, 2), alone("pandas_scoring", path, 1)
+    report.add(Row(f"score {size} by SQL", scored[0], loaded[0], "pandas and predict_proba", 3))
+
+
+def growth(report: Report) -> None:
+    """Seconds and megabytes as rows grow."""
+    print("rows        DuckDB s   MB   chunks s   MB")
+    for rows in (1_000_000, 5_000_000, 20_000_000):
+        path = alone("table_of", rows)
+        one, other = alone("ours_duckdb", path, 1), alone("ours_chunks", path, 1)
+        print(f"{rows:>10}  {one[0]:8.2f} {one[1]:5.0f}  {other[0]:8.2f} {other[1]:5.0f}")
+
+
+def cluster(report: Report, rows: int = 5_000_000) -> None:
+    if has("pyspark"):
+        path = alone("table_of", rows)
+        report.add(
+            Row("fit 5M x 10 names by Spark", alone("ours_spark", path, 2)[0], alone("mllib", path, 2)[0], "MLlib", 1)
+        )
+
+
+CASES = {"engine": engine, "growth": growth, "cluster": cluster}
+
+if __name__ == "__main__":
+    started = time.perf_counter()
+    print(json.dumps(WORK[sys.argv[1]](*json.loads(sys.argv[2]))))
