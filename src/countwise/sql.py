@@ -14,7 +14,8 @@ from countwise.terms import Cut, Lookup, Normal, Presence, Rate, Scoring
 
 __all__ = ["DIALECTS", "scoring_query"]
 
-_FEW = 12  # values for which a CASE is as good as a join
+_FEW = 2  # values for which a CASE is as good as a join
+_NEAR = 100.0  # deviations within which a square may be multiplied out
 
 
 def scoring_query(
@@ -46,6 +47,7 @@ class _Query:
         self.scoring, self.dialect, self.form, self.proba = scoring, dialect, form, proba
         self.table = ".".join(self._id(part) for part in table.split("."))
         self.k = len(scoring.classes)
+        self.normals = [t for t in scoring.terms if isinstance(t, Normal)]
         self.lookups = [t for t in scoring.terms if isinstance(t, Lookup) and not self._is_few(t)]
 
     def _id(self, name: str) -> str:
@@ -63,24 +65,27 @@ class _Query:
         joins = "".join(
             f"\n  LEFT JOIN cw_t{i} ON cw_r.{self._id(t.column)} = cw_t{i}.v" for i, t in enumerate(self.lookups)
         )
-        scores = f"cw_s AS (\n  SELECT cw_r.*,\n    {joint}\n  FROM {self.table} AS cw_r{joins}\n)"
+        cells = "".join(f",\n    {self._cell(t)} AS cw_x{i}" for i, t in enumerate(self.normals))
+        source = f"cw_d AS (\n  SELECT *{cells}\n  FROM {self.table}\n)"
+        scores = f"cw_s AS (\n  SELECT cw_r.*,\n    {joint}\n  FROM cw_d AS cw_r{joins}\n)"
         logs = [f"cw_l{c}" for c in range(self.k)]
         most = (
             logs[0] if self.k == 1 else f"{'MAX' if self.dialect.name == 'sqlite' else 'GREATEST'}({', '.join(logs)})"
         )
         top = f"cw_m AS (\n  SELECT *, {most} AS cw_top FROM cw_s\n)"
-        total = " + ".join(f"EXP({log} - cw_top)" for log in logs)
-        summed = f"cw_z AS (\n  SELECT *, {total} AS cw_total FROM cw_m\n)"
+        shares = [f"cw_e{c}" for c in range(self.k)] if self.proba else []
+        powers = "".join(f", EXP({log} - cw_top) AS {e}" for log, e in zip(logs, shares, strict=False))
+        summed = f"cw_z AS (\n  SELECT *{powers} FROM cw_m\n)"
         given = [self._class() + f" AS {self._id(f'predicted {self.scoring.target}')}"]
         if self.proba:
             given += [
-                f"EXP(cw_l{c} - cw_top) / cw_total AS {self._id(f'P({self.scoring.classes[c]})')}"
+                f"cw_e{c} / ({' + '.join(shares)}) AS {self._id(f'P({self.scoring.classes[c]})')}"
                 for c in range(self.k)
             ]
         columns = ", ".join(given)
-        helpers = ", ".join([*logs, "cw_top", "cw_total"])
+        helpers = ", ".join([*(f"cw_x{i}" for i in range(len(self.normals))), *logs, "cw_top", *shares])
         every = {"duckdb": f"* EXCLUDE ({helpers})", "spark": f"* EXCEPT ({helpers})"}.get(self.dialect.name, "*")
-        return f"WITH {', '.join([*tables, scores, top, summed])}\nSELECT {every}, {columns}\nFROM cw_z"
+        return f"WITH {', '.join([*tables, source, scores, top, summed])}\nSELECT {every}, {columns}\nFROM cw_z"
 
     def _class(self) -> str:
         classes = self.scoring.classes
@@ -121,12 +126,27 @@ class _Query:
             return self._cut(term, cell, c)
         finite = f"{cell} BETWEEN {LEAST} AND {MOST}"
         if isinstance(term, Normal):
-            mean, scale, norm = (float(a[c]) for a in (term.mean, term.inverse_sd, term.log_norm))
-            away = f"({cell} - {number(mean)}) * {number(scale)}"
-            return f"CASE WHEN {finite} THEN {number(norm)} - 0.5e0 * ({away}) * ({away}) ELSE 0e0 END"
+            return self._normal(term, c)
         assert isinstance(term, Rate)  # noqa: S101 - no other terms are made
         rate = f"{cell} * {number(float(term.log_rate[c]))} - {number(float(term.rate[c]))}"
         return f"CASE WHEN {finite} THEN {rate} ELSE 0e0 END"
+
+    def _cell(self, term: Normal) -> str:
+        """A number less the middle of the classes' means, once for all classes; NULL where it is none."""
+        cell = self.dialect.double(self._id(term.column))
+        return f"CASE WHEN {cell} BETWEEN {LEAST} AND {MOST} THEN {cell} - {number(_middle(term))} END"
+
+    def _normal(self, term: Normal, c: int) -> str:
+        """A square in the difference from the middle; written out where that would lose digits."""
+        d = f"cw_r.cw_x{self.normals.index(term)}"
+        mean, scale, norm = float(term.mean[c]) - _middle(term), float(term.inverse_sd[c]), float(term.log_norm[c])
+        if abs(mean) * scale < _NEAR:
+            square, line = -0.5 * scale * scale, scale * scale * mean
+            text = f"{number(norm - 0.5 * (scale * mean) ** 2)} + {d} * ({number(line)} + {number(square)} * {d})"
+        else:
+            away = f"({d} - {number(mean)}) * {number(scale)}"
+            text = f"{number(norm)} - 0.5e0 * ({away}) * ({away})"
+        return f"COALESCE({text}, 0e0)"
 
     def _cut(self, term: Cut, cell: str, c: int) -> str:
         whens = [
@@ -135,3 +155,7 @@ class _Query:
         ]
         last = f"WHEN {cell} <= {MOST} THEN {number(float(term.logs[len(term.edges), c]))}"
         return f"CASE {' '.join([*whens, last])} ELSE 0e0 END"
+
+
+def _middle(term: Normal) -> float:
+    return float(term.mean.mean())
