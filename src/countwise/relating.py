@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from countwise.attributes import Nominal, Numeric
 from countwise.cells import cell_of
-from countwise.errors import RowsRefused, TableError
+from countwise.errors import RowsRefused, TableError, did_you_mean, listed
 from countwise.frames import is_missing, taken
 from countwise.parts import Part, checked
 from countwise.schema import Schema
@@ -72,6 +72,16 @@ def gathered(
     what : str
         What asks, for errors.
     """
+    if relation.target is None:
+        raise TableError("A relation is learned from by a target.", hint="name the column of the class: y='...'.")
+    if relation.target != target.name:
+        raise TableError(f"The model tells {target.name!r}, not {relation.target!r}.")
+    lost = [name for name in schema if name not in relation.dtypes]
+    if lost:
+        raise TableError(
+            f"The relation lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
+            hint=did_you_mean(lost[0], relation.dtypes) or f"it has {listed(relation.dtypes)}.",
+        )
     names = [a.name for a in schema.attributes if isinstance(a, Nominal)]
     numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
     rows, left_out = rows_of(relation)
@@ -91,8 +101,9 @@ def gathered(
     tallies: dict[str, Any] = {}
     by_key = {part.key: part for part in parts}
     moments = [key for key, blank in blanks.items() if isinstance(blank, Moments)]
+    columns = [by_key[key].columns[0] for key in moments]
+    relation.refuse_infinity([name for name in schema if name not in columns])
     if moments:
-        columns = [by_key[key].columns[0] for key in moments]
         tallies.update(_moments(relation, look, target, [blanks[key] for key in moments], columns))
     for key, blank in blanks.items():
         if key in tallies:
@@ -158,11 +169,6 @@ def _counted(
         frame, weights = frames[wanted[0]]
     else:
         frame, weights = relation.groups([target.name, *wanted])
-    if frame.n_rows > MOST_GROUPS:
-        raise RowsRefused(
-            f"{part.key!r} has {frame.n_rows:,} different values; at most {MOST_GROUPS:,} are fetched.",
-            hint="give the column a law of moments: 'gaussian' or 'poisson'.",
-        )
     own = Schema(schema[name] for name in wanted)
     return blank.fill(_encoded(frame, weights, own, target, [part]))
 

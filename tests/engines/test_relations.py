@@ -209,6 +209,42 @@ def test_an_infinity_and_an_identifier_are_told_by_name(engine, tmp_path):
         NaiveBayesClassifier().fit(engine.of(many, tmp_path), "y")
 
 
+def test_an_infinity_shows_whatever_the_law_is(engine, tmp_path):
+    frame = pd.DataFrame({"x": [1.0, np.inf, 2.0, 0.5], "y": ["p", "q", "p", "q"]})
+    for model in (
+        NaiveBayesClassifier({"x": "kernel"}),
+        DiscriminantClassifier(),
+        NaiveBayesClassifier({"x": [1.0]}),
+    ):
+        with pytest.raises(TableError, match="'x' is infinite in 1 row"):
+            model.fit(engine.of(frame, tmp_path), "y")
+
+
+def test_a_class_that_is_not_a_number_is_missing(engine, tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "k": ["a", "b", "a", "b"], "y": [0.0, 1.0, np.nan, 1.0]})
+    ours, memory = NaiveBayesClassifier().fit(engine.of(frame, tmp_path), "y"), NaiveBayesClassifier().fit(frame, "y")
+    assert (ours.n_rows_, ours.n_left_out_) == (memory.n_rows_, memory.n_left_out_) == (3, 1)
+    np.testing.assert_allclose(ours.predict_proba(frame), memory.predict_proba(frame), atol=1e-12)
+
+
+def test_columns_that_a_second_relation_lacks_are_told(engine, tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "k": ["a", "b", "a"], "y": ["p", "q", "p"]})
+    model = NaiveBayesClassifier().fit(engine.of(frame, tmp_path), "y")
+    with pytest.raises(TableError, match="lacks the column 'k'"):
+        model.partial_fit(engine.of(frame[["x", "y"]], tmp_path), "y")
+
+
+def test_structures_beyond_the_naive_are_not_answered_by_lookups(tmp_path):
+    frame = pd.DataFrame({"a": list("uvuvuv"), "b": list("uvvuvu"), "y": list("ppqqpq")})
+    naive = NetworkClassifier("naive").fit(frame, "y")
+    found = naive.predict_frame(frame)
+    np.testing.assert_allclose(found[["P(p)", "P(q)"]].to_numpy(), naive.predict_proba(frame), atol=1e-12)
+    tan = NetworkClassifier("tan").fit(frame, "y")
+    for work in (lambda: tan.predict_frame(frame), lambda: tan.to_sql("t")):
+        with pytest.raises(CountwiseError, match="no lookup of one column"):
+            work()
+
+
 def test_lists_in_cells_are_refused_by_name():
     polars = pytest.importorskip("polars")
     frame = polars.LazyFrame({"tags": [["a"], ["b", "c"]], "y": ["p", "q"]})

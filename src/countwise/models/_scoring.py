@@ -31,6 +31,8 @@ def terms_of(part: Part, density: Any) -> list[Any]:
         if part.how == "positive":
             return [Cut(name, np.zeros(1), logs[:2])]
         assert isinstance(chosen.of, Nominal)  # noqa: S101 - the law of names
+        if chosen.unseen == "share":
+            raise OptionError("unseen='share' is not written for engines.", hint="unseen='ignore'.")
         return [Lookup(name, chosen.of.values, logs[: len(chosen.of.values)])]
     if isinstance(chosen, GaussianDensity):
         return [] if chosen.constant else [Normal(name, chosen.mean, chosen.inverse_sd, chosen.log_norm)]

@@ -27,6 +27,7 @@ from countwise.parts import checked
 from countwise.schema import Schema
 from countwise.sources.relation import Relation
 from countwise.table import Table
+from countwise.terms import Scoring
 from countwise.working import Grid
 
 __all__ = ["NetworkBayes"]
@@ -204,6 +205,17 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
 
     def _add_term(self, part: Any, table: Table, out: NDArray[np.float64]) -> None:
         self.terms_.add(table, out, whole=True, only=part.key)
+
+    def scoring(self) -> Scoring:
+        """The terms of an answer as plain data: of a naive structure, where each depends on the class alone."""
+        self._check_fitted()
+        odd = [f"{p} → {c}" for p, c in self.graph_.arcs if p != self._told]
+        if odd:
+            raise OptionError(
+                f"The arc {odd[0]} makes terms that no lookup of one column gives.",
+                hint="structure='naive' can be answered in an engine; collect the rows for others.",
+            )
+        return super().scoring()
 
     def _rows_of(self, X: Any) -> Table:
         table = super()._rows_of(X)

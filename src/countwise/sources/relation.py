@@ -153,9 +153,31 @@ class Relation:
         (row,) = _rows(self.frame.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum()))
         return int(_number(row["cw_n"]))
 
-    def _known(self) -> Any:
-        """The rows that have a target."""
-        return self.frame.filter(_there(self.target)) if self.target else self.frame
+    def _known(self, plan: Any = None) -> Any:
+        """The rows that have a target; NaN is none."""
+        import narwhals.stable.v2 as nw
+
+        plan = self.frame if plan is None else plan
+        if self.target is None:
+            return plan
+        target = nw.col(self.target)
+        return plan.filter(target.is_finite() if self.dtypes[self.target].is_float() else ~target.is_null())
+
+    def refuse_infinity(self, names: Sequence[str]) -> None:
+        """An infinity is an error and no missing cell; asked of columns whose sums do not show it."""
+        import narwhals.stable.v2 as nw
+
+        names = [name for name in names if self.dtypes[name].is_float()]
+        if not names:
+            return
+        infinite = {
+            f"cw_i{j}": nw.when(nw.col(name).cast(nw.Float64).abs() == float("inf")).then(1.0).otherwise(0.0)
+            for j, name in enumerate(names)
+        }
+        (row,) = _rows(self._known().with_columns(**infinite).select(*(nw.col(i).sum() for i in infinite)))
+        for j, name in enumerate(names):
+            if _number(row[f"cw_i{j}"]) > 0:
+                raise _infinite(name, _number(row[f"cw_i{j}"]))
 
     def groups(self, keys: Sequence[str], *, known: bool = True) -> tuple[Frame, NDArray[Any]]:
         """Every combination of values of some columns that is there, and how many rows (or what weight) it has.
@@ -178,6 +200,11 @@ class Relation:
         plan = plan.with_columns(**fresh) if fresh else plan  # NaN is missing
         count = nw.col("cw_w").sum() if self.weights else nw.len().alias("cw_w")
         found = _collected(plan.group_by(*keys).agg(count).head(MOST_GROUPS + 1))
+        if found.n_rows > MOST_GROUPS:
+            raise RowsRefused(
+                f"{listed(keys)} have more than {MOST_GROUPS:,} different values together; no more are fetched.",
+                hint="leave a column out, join its rare values, or give a number a law of moments: 'gaussian'.",
+            )
         weights = np.nan_to_num(np.asarray(found.columns["cw_w"], dtype=np.float64))
         kept = weights > 0
         weights = weights.astype(np.int64) if (weights == np.floor(weights)).all() else weights
@@ -205,8 +232,7 @@ class Relation:
         """
         import narwhals.stable.v2 as nw
 
-        plan = self._numbered([name for name, value in numbers if value is None])
-        plan = plan.filter(_there(self.target)) if self.target else plan
+        plan = self._known(self._numbered([name for name, value in numbers if value is None]))
         fresh: dict[str, Any] = {"cw_w": self._weight()}
         for j, (name, value) in enumerate(numbers):
             if value is None:
@@ -240,8 +266,7 @@ class Relation:
             fresh[f"cw_d{j}"] = nw.when(x.is_finite()).then(x - shifts[name])
         if self.weights:
             fresh["cw_w"] = self._weight()
-        plan = self._numbered(numbers)
-        plan = plan.filter(_there(self.target)) if self.target else plan
+        plan = self._known(self._numbered(numbers))
         plan = plan.with_columns(**fresh)
         d = [nw.col(f"cw_d{j}") for j in range(len(numbers))]
         if self.weights:
@@ -282,13 +307,6 @@ def refused(X: Any) -> RowsRefused:
         f"This needs the rows themselves; the relation has {Relation.open(X, None).size():,}.",
         hint="collect it into memory first, or take a sample of it; what learns by counting can learn where it lies.",
     )
-
-
-def _there(name: str | None) -> Any:
-    """Whether a cell is there; NaN is not."""
-    import narwhals.stable.v2 as nw
-
-    return ~nw.col(str(name)).is_null()
 
 
 def _empty(dtype: Any) -> Column:
