@@ -22,9 +22,9 @@ from countwise import progress
 from countwise.attributes import Nominal
 from countwise.bags import Text
 from countwise.conditionals import plain
-from countwise.errors import CountwiseError, TableError, TooFewRows, listed, warn
-from countwise.fitting import Fitting
+from countwise.errors import CountwiseError, TableError, TooFewRows
 from countwise.frames import Frame
+from countwise.noting import Noting
 from countwise.parts import Part, checked
 from countwise.relating import gathered
 from countwise.schema import Schema
@@ -36,7 +36,7 @@ from countwise.vectors import Vector
 __all__ = ["Tallying", "blanks"]
 
 
-class Tallying(Fitting):
+class Tallying(Noting):
     """A learner whose learned state is its tallies."""
 
     schema_: Schema
@@ -368,30 +368,6 @@ class Tallying(Fitting):
 
     def _progress(self) -> Progress | None:
         return progress.current()
-
-    # -- notes -----------------------------------------------------------------
-
-    def _note_identifiers(self) -> None:
-        looks = [
-            a.name
-            for a in self.schema_.attributes
-            if isinstance(a, Nominal) and a.grows and not a.fixed
-            if self.n_rows_ >= 100 and len(a.values) > 0.9 * self.n_rows_
-        ]
-        if looks:
-            warn(
-                f"{listed(looks)} look{'s' * (len(looks) == 1)} like an identifier: "
-                "nearly every row has its own value. Hint: leave the column out, or declare it as text."
-            )
-
-    def _note_many_classes(self) -> None:
-        values = self.target_.values
-        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-        if numbers and self.n_rows_ >= 100 and len(values) > max(20, 0.1 * self.n_rows_):
-            warn(
-                f"The target {self.target_.name!r} has {len(values)} different numbers in {self.n_rows_} rows, "
-                "and each is taken for a class. Hint: cut a number into ranges first, or use what takes numbers."
-            )
 
     def _settings(self) -> Any:
         """What must be the same in two models that are to be merged, in a form that can be compared."""

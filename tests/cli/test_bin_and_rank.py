@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countwise import Discretizer, _kernels, samples, scores
+from countwise import Discretizer, samples, scores
 
-# where there are no compiled kernels, the one note about it is not what these tests are about
-QUIET = {"COUNTWISE_KERNELS": "reference"} if _kernels.LEVEL == "reference" else {}
-ENVIRONMENT = {**os.environ, **QUIET}
+from .running import ENVIRONMENT, run
 
 COUNTED = ("equal_width", "equal_frequency", "kmeans")
 METHODS = ["naive", "equal_width", "equal_frequency", "kmeans", "class_contiguous", "min_n", "mdl"]
@@ -30,15 +27,6 @@ WEATHER = """@relation weather
 @attribute play {yes, no}
 @data
 """
-
-
-def run(*args: str, cwd: Path | None = None, check: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", "from countwise.cli import main; main()", *args],
-        capture_output=True, text=True, cwd=cwd, encoding="utf-8", timeout=120, env=ENVIRONMENT,
-    )  # fmt: skip
-    assert done.returncode == check, (done.returncode, done.stdout, done.stderr)
-    return done
 
 
 @pytest.fixture(scope="module")

@@ -5,27 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import subprocess
 import sys
 from fractions import Fraction
 
 import pytest
 
-from countwise import _kernels, samples
+from countwise import samples
 
-# where there are no compiled kernels, the one note about it is not what these tests are about
-QUIET = {"COUNTWISE_KERNELS": "reference"} if _kernels.LEVEL == "reference" else {}
-ENVIRONMENT = {**os.environ, **QUIET}
-
-
-def run(*args: str, cwd=None, check: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", "from countwise.cli import main; main()", *args],
-        capture_output=True, text=True, cwd=cwd, encoding="utf-8", timeout=120, env=ENVIRONMENT,
-    )  # fmt: skip
-    assert done.returncode == check, (done.returncode, done.stdout, done.stderr)
-    return done
+from .running import run
 
 
 @pytest.fixture(scope="module")

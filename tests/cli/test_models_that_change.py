@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import csv
-import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 
 import duckdb
@@ -15,19 +12,8 @@ import pandas as pd
 import pytest
 
 import countwise
-from countwise import _kernels
 
-QUIET = {"COUNTWISE_KERNELS": "reference"} if _kernels.LEVEL == "reference" else {}
-ENVIRONMENT = {**os.environ, **QUIET}
-
-
-def run(*args: str, cwd, check: int | None = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", "from countwise.cli import main; main()", *args],
-        capture_output=True, text=True, cwd=cwd, encoding="utf-8", timeout=120, env=ENVIRONMENT,
-    )  # fmt: skip
-    assert check is None or done.returncode == check, (done.returncode, done.stdout, done.stderr)
-    return done
+from .running import run
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -14,20 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from countwise import BayesNetwork, _kernels
+from countwise import BayesNetwork
+
+from .running import ENVIRONMENT, run
 
 ASIA = Path(__file__).parents[1] / "unit" / "data" / "asia.bif"
-QUIET = {"COUNTWISE_KERNELS": "reference"} if _kernels.LEVEL == "reference" else {}
-ENVIRONMENT = {**os.environ, **QUIET}
-
-
-def run(*args: str, cwd, check: int | None = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", "from countwise.cli import main; main()", *args],
-        capture_output=True, text=True, cwd=cwd, encoding="utf-8", timeout=120, env=ENVIRONMENT,
-    )  # fmt: skip
-    assert check is None or done.returncode == check, (done.returncode, done.stdout, done.stderr)
-    return done
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals import Categorical, Gaussian, Poisson, Ranges, default_for, with_defaults
 from countwise.errors import OptionError, check_number, did_you_mean
 from countwise.learning import blanks
-from countwise.models._network_base import Networking, has_gaps, is_empty
+from countwise.models._network_base import has_gaps, is_empty
+from countwise.models._network_keeping import Keeping
 from countwise.network.choosing import Search, arcs_of, given_graph
 from countwise.network.completing import completed
 from countwise.network.families import Dirichlet
@@ -27,7 +28,7 @@ from countwise.tallies import fill_all
 __all__ = ["Searching"]
 
 
-class Searching(Networking):
+class Searching(Keeping):
     """Networks that find their structure, or are given it."""
 
     def _prepare(self, schema: Schema, target: Nominal, table: Table) -> Net | None:
