@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,9 +24,15 @@ TYPES = {"nominal": "nominal", "number": "numeric", "count": "count", "text": "t
 
 # Explaining a failure takes hypothesis longer than finding it; the minimal example is enough.
 _PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
-few = settings(deadline=None, max_examples=8, phases=_PHASES)
-some = settings(deadline=None, max_examples=25, phases=_PHASES)
-many = settings(deadline=None, max_examples=100, phases=_PHASES)
+# `COUNTWISE_LAWS=20 make test ARGS=tests/laws` looks twenty times as long.
+TIMES = int(os.environ.get("COUNTWISE_LAWS", "1"))
+
+
+def examples(count: int) -> settings:
+    return settings(deadline=None, max_examples=count * TIMES, phases=_PHASES)
+
+
+few, some, many = examples(8), examples(25), examples(100)
 
 # Eighths are exact in binary: a column is either constant to the last bit or spreads by at least 1/8.
 eighths = st.integers(-80, 80).map(lambda k: k / 8)

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import countwise
 from countwise import Metric, NeighborsClassifier, NeighborsRegressor, Ordinal
 
-from .strategies import few
+from .strategies import examples
 
 NAN = float("nan")
 NAMES = ("u", "v", "w", "ü")
@@ -27,7 +27,7 @@ WORDS = ("send", "us", "review", "password", "über")
 TYPES = {"grade": Ordinal("grade", ORDER), "mail": "text"}
 RULES = {"person": "levenshtein"}
 POWERS = (1, 2, 3, np.inf)
-several = settings(few, max_examples=10)
+several = examples(10)
 every_power = pytest.mark.parametrize("p", POWERS)
 every_missing = pytest.mark.parametrize("missing", ["maximal", "ignore"])
 every_kind = pytest.mark.parametrize("kind", [NeighborsClassifier, NeighborsRegressor])
@@ -339,7 +339,7 @@ def test_numbers_of_single_precision_are_those_of_double(kind: Any, rows: Rows, 
 
 
 @every_kind
-@settings(few, max_examples=4)
+@examples(4)
 @given(rows=tables(min_rows=4), asked=tables())
 def test_frames_of_every_kind_give_the_same(kind: Any, rows: Rows, asked: Rows):
     pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
@@ -370,7 +370,7 @@ def test_frames_of_every_kind_give_the_same(kind: Any, rows: Rows, asked: Rows):
         np.testing.assert_array_equal(answers(model, make(asked.frame)), answers(model, asked.frame))
 
 
-@settings(few, max_examples=4)
+@examples(4)
 @given(rows=tables())
 def test_an_array_gives_what_its_columns_give(rows: Rows):
     array = np.stack([rows.frame["x"], rows.frame["z"]], axis=1)

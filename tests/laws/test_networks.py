@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import countwise
@@ -23,7 +23,7 @@ from .strategies import (
     assert_logs_agree,
     assert_posteriors_agree,
     column,
-    few,
+    examples,
     joint_of,
     posterior_of,
     rows_of,
@@ -47,7 +47,7 @@ TYPES = {**dict.fromkeys(NAMES, "nominal"), "x": "numeric", "y": "numeric", "k":
 ARCS = {"b": ["a"], "c": ["b", "a"], "d": ["c"], "x": ["a"], "k": ["b"]}
 LINES = {**ARCS, "y": ["x", "d"]}
 seeds = st.integers(0, 2**32 - 1)
-several = settings(few, max_examples=14)
+several = examples(14)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -107,6 +107,10 @@ def all_seen(rows: Rows) -> bool:
     return all(any(v is not None for v in rows.frame[name]) for name in NAMES)
 
 
+def rows_seen(law: Law, **limits: int) -> st.SearchStrategy[Rows]:
+    return rows_of(law, **limits).filter(all_seen)
+
+
 # -- tallies -----------------------------------------------------------------------------------------------------
 
 
@@ -114,7 +118,7 @@ def all_seen(rows: Rows) -> bool:
 @given(st.data())
 @pytest.mark.parametrize("smoothing", [0, 1, "bdeu"])
 def test_learning_in_any_split_is_learning_at_once(smoothing, data):
-    rows = data.draw(rows_of(KINDS, min_rows=4, max_rows=20))
+    rows = data.draw(rows_seen(KINDS, min_rows=4, max_rows=20))
     pieces = data.draw(splits(len(rows)))
     assume(all_seen(rows.take(pieces[0])))
     whole = network(smoothing=smoothing).fit(rows.frame, sample_weight=rows.weights)
@@ -128,7 +132,7 @@ def test_learning_in_any_split_is_learning_at_once(smoothing, data):
 @several
 @given(st.data())
 def test_merging_two_networks_is_learning_from_both_tables(data):
-    rows = data.draw(rows_of(KINDS, min_rows=4, max_rows=20))
+    rows = data.draw(rows_seen(KINDS, min_rows=4, max_rows=20))
     cut = data.draw(st.integers(1, len(rows) - 1))
     one, two = rows.take(np.arange(cut)), rows.take(np.arange(cut, len(rows)))
     assume(all_seen(one) and all_seen(two))
@@ -169,7 +173,7 @@ def test_lines_between_numbers_are_learned_in_pieces_forgotten_and_weighed(seed,
 @several
 @given(st.data())
 def test_forgetting_rows_is_never_having_seen_them(data):
-    rows = data.draw(rows_of(of_names(), min_rows=4, max_rows=20))
+    rows = data.draw(rows_seen(of_names(), min_rows=4, max_rows=20))
     cut = data.draw(st.integers(1, len(rows) - 1))
     kept, gone = rows.take(np.arange(cut)), rows.take(np.arange(cut, len(rows)))
     assume(all_seen(kept))
@@ -183,7 +187,7 @@ def test_forgetting_rows_is_never_having_seen_them(data):
 @given(st.data())
 @pytest.mark.parametrize("missing", ["available", "em"])
 def test_a_weight_of_n_is_n_copies_of_the_row(missing, data):
-    rows = data.draw(rows_of(KINDS, min_rows=4))
+    rows = data.draw(rows_seen(KINDS, min_rows=4))
     copies = rows.take(np.repeat(np.arange(len(rows)), rows.weights))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "EM still moved", category=DataWarning)  # of few rows it creeps
@@ -197,7 +201,7 @@ def test_a_weight_of_n_is_n_copies_of_the_row(missing, data):
 @several
 @given(st.data())
 def test_the_order_of_the_rows_changes_nothing(data):
-    rows = data.draw(rows_of(KINDS, min_rows=4))
+    rows = data.draw(rows_seen(KINDS, min_rows=4))
     order = data.draw(st.permutations(range(len(rows))))
     assert_same_network(network().fit(rows.take(order).frame), network().fit(rows.frame), rows.frame)
 
@@ -213,7 +217,7 @@ def renamed(frame: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 @given(st.data())
 @pytest.mark.parametrize("missing", ["available", "em"])
 def test_other_names_for_the_values_change_nothing(missing, data):
-    rows = data.draw(rows_of(of_names(), min_rows=4))
+    rows = data.draw(rows_seen(of_names(), min_rows=4))
     types = dict.fromkeys(NAMES, "nominal")
     arcs = {name: above for name, above in ARCS.items() if name in NAMES}
     with warnings.catch_warnings():
@@ -384,7 +388,7 @@ def test_rows_drawn_with_one_seed_are_the_same_and_possible(net, seed):
 @several
 @given(st.data())
 def test_no_step_of_em_lowers_the_likelihood(data):
-    rows = data.draw(rows_of(of_names(), min_rows=6))
+    rows = data.draw(rows_seen(of_names(), min_rows=6))
     arcs = {name: above for name, above in ARCS.items() if name in NAMES}
     how = {"types": dict.fromkeys(NAMES, "nominal"), "smoothing": 0, "missing": "em", "tol": 1e-6, "max_iter": 80}
     with warnings.catch_warnings():
@@ -410,7 +414,7 @@ def test_em_without_gaps_is_counting(data):
 @given(data=st.data())
 @pytest.mark.parametrize("missing", ["available", "em"])
 def test_a_saved_network_answers_to_the_last_bit(missing, data, tmp_path_factory):
-    rows = data.draw(rows_of(KINDS, min_rows=4))
+    rows = data.draw(rows_seen(KINDS, min_rows=4))
     place = tmp_path_factory.mktemp("net") / "net.json"
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "EM still moved", category=DataWarning)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from countwise import Ordinal, TreeClassifier, TreeRegressor, _kernels
 from countwise._kernels import reference
 
-from .strategies import few
+from .strategies import examples, few
 
 NAN = float("nan")
 NAMES = ("u", "v", "w", "ü")
@@ -27,7 +27,7 @@ CRITERIA = ("gain", "gain_ratio", "gini", "sd", "variance")
 MISSING = ("fractions", "branch", "majority")
 NOMINAL = ("multiway", "one_vs_rest", "subset")
 HOW = [{}, {"thresholds": "binned", "max_bins": 3}]
-several = settings(few, max_examples=14)
+several = examples(14)
 every_criterion = pytest.mark.parametrize("criterion", CRITERIA)
 
 
