@@ -10,7 +10,7 @@ it; `countwise.models.estimators` gives each of them scikit-learn's face.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
@@ -24,19 +24,18 @@ from countwise.bags import Text
 from countwise.conditionals import plain
 from countwise.errors import CountwiseError, TableError, TooFewRows
 from countwise.frames import Frame
-from countwise.noting import Noting
-from countwise.parts import Part, checked
-from countwise.relating import gathered
+from countwise.learning_relations import FromRelations
+from countwise.parts import Part, blanks, checked
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
 from countwise.sources.relation import Relation, is_relation
-from countwise.tallies import Counts, Progress, Rows, Scatter, Values, fill_all, tally_from
+from countwise.tallies import Progress, Rows, Scatter, Values, fill_all, tally_from
 from countwise.vectors import Vector
 
-__all__ = ["Tallying", "blanks"]
+__all__ = ["Tallying"]
 
 
-class Tallying(Noting):
+class Tallying(FromRelations):
     """A learner whose learned state is its tallies."""
 
     schema_: Schema
@@ -121,16 +120,22 @@ class Tallying(Noting):
         """
         self._check_fitted(answers=False)
         with self._whole_or_nothing():
-            for rows in open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()):
-                try:
-                    self._take_back(rows)
-                except CountwiseError as error:
-                    raise rows.counted_as_given(error) from None
+            if is_relation(X):
+                self._take_back_relation(Relation.open(X, y, sample_weight))
+            else:
+                self._take_back_rows(open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()))
             if not self.tallies_[self.target_.name].table.sum() > 0:
                 raise TableError("Every row would be forgotten: nothing would be left to have learned from.")
             self._drop_what_is_gone()
             self._settle_or_wait(patient=False)
         return self
+
+    def _take_back_rows(self, pieces: Iterable[Memory]) -> None:
+        for rows in pieces:
+            try:
+                self._take_back(rows)
+            except CountwiseError as error:
+                raise rows.counted_as_given(error) from None
 
     def _take_back(self, rows: Memory) -> None:
         target = Nominal(self.target_.name, self.target_.values, grows=False)
@@ -210,28 +215,6 @@ class Tallying(Noting):
         self._settle_or_wait(patient=patient)
         return self
 
-    def _learn_relation(self, relation: Relation, *, patient: bool) -> Self:
-        """Learn from what an engine holds: it answers the tallies."""
-        if relation.target is None and self._needs_target():
-            raise TableError("This estimator requires y to be passed, but the target y is None.")
-        first = not hasattr(self, "tallies_")
-        empty = relation.empty()
-        schema = self._kinds(empty) if first else self.schema_
-        target = Nominal(str(relation.target), grows=True) if first else self.target_
-        found = gathered(relation, schema, target, lambda s, t: self._parts(s, t.name), blanks, type(self).__name__)
-        if first:
-            vars(self).update(self._names(empty))
-            self._label_type, self._known_target = found.label_type, True
-            self.schema_, self.target_, self.tallies_ = found.schema, found.target, found.tallies
-            self.n_rows_, self.n_left_out_ = 0, 0
-        else:
-            self._join(found.schema, found.target, found.tallies)
-        self.n_rows_ += found.n_rows
-        self.n_left_out_ += found.left_out
-        self._note_left_out(found.left_out, found.n_rows + found.left_out, str(relation.target))
-        self._settle_or_wait(patient=patient)
-        return self
-
     def _settle_or_wait(self, *, patient: bool) -> None:
         """Derive the parameters; where rows come in pieces, too few are no error before an answer is asked for."""
         self._waiting: TooFewRows | None = None
@@ -295,17 +278,23 @@ class Tallying(Noting):
         return type(a) is Nominal and bool(a.grows) and not a.values
 
     def _learn_target(self, rows: Memory, first: bool) -> Nominal:
-        target = Nominal(rows.name, grows=True) if first else self.target_
-        if first and getattr(self, "_expected", None):
-            expected = tuple(sorted(self._expected))
-            target = Nominal(rows.name, expected, grows=True, fixed=expected)
+        target = self._first_target(rows.name) if first else self._same_kind_of_target(rows.known)
         if first:
             self._label_type, self._known_target = rows.label_type, rows.known
-        elif rows.known != getattr(self, "_known_target", True):
+        return target.learn(rows.target)
+
+    def _first_target(self, name: str) -> Nominal:
+        if not getattr(self, "_expected", None):
+            return Nominal(name, grows=True)
+        expected = tuple(sorted(self._expected))
+        return Nominal(name, expected, grows=True, fixed=expected)
+
+    def _same_kind_of_target(self, known: bool) -> Nominal:
+        if known != getattr(self, "_known_target", True):
             raise TableError(
                 "Some rows came with a class and some without.", hint="give y for all pieces, or for none."
             )
-        return target.learn(rows.target)
+        return self.target_
 
     def _join(self, schema: Schema, target: Nominal, tallies: Mapping[str, Any]) -> None:
         for name, tally in self.tallies_.items():
@@ -377,8 +366,3 @@ class Tallying(Noting):
         if answers and getattr(self, "_waiting", None) is not None:
             raise self._waiting  # type: ignore[misc]
         super()._check_fitted(answers=answers)
-
-
-def blanks(parts: list[Part], target: Nominal) -> dict[str, Any]:
-    """The requests of a model: the counts of the classes, and the tally of each part."""
-    return {target.name: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}

@@ -15,9 +15,10 @@ from countwise.conditionals import Bernoulli, Categorical, Multinomial
 from countwise.errors import TableError
 from countwise.schema import Schema
 from countwise.table import Table
+from countwise.tallies import Counts
 from countwise.vectors import Vector, cells_of, numbers_of_codes
 
-__all__ = ["Part", "checked", "derive", "numbers_and_names", "parts_of", "presence", "whole_row"]
+__all__ = ["Part", "blanks", "checked", "derive", "numbers_and_names", "parts_of", "presence", "whole_row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +181,8 @@ def _block(columns: Mapping[str, Any], n_rows: int) -> Bag:
     indptr = np.zeros(n_rows + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
     return Bag(indptr, words.astype(np.int32), dense[rows, words], len(columns))
+
+
+def blanks(parts: list[Part], target: Nominal) -> dict[str, Any]:
+    """The requests of a model: the counts of the classes, and the tally of each part."""
+    return {target.name: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}

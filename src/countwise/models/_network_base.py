@@ -27,7 +27,7 @@ from countwise.errors import (
     warn,
 )
 from countwise.frames import Frame
-from countwise.learning import Tallying, blanks
+from countwise.learning import Tallying
 from countwise.network.choosing import STRUCTURES, arcs_of
 from countwise.network.em import Learned, em
 from countwise.network.families import FamilyRule, table_smoothing
@@ -35,7 +35,7 @@ from countwise.network.graph import Graph
 from countwise.network.net import Net
 from countwise.network.scores import SCORES
 from countwise.network.structure import Found
-from countwise.parts import Part, checked
+from countwise.parts import Part, blanks, checked
 from countwise.schema import Schema
 from countwise.sources import Memory, open_whole
 from countwise.sources.relation import is_relation

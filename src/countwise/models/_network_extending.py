@@ -11,10 +11,9 @@ import numpy as np
 from countwise.attributes import Nominal
 from countwise.errors import OptionError, TableError, listed
 from countwise.frames import Frame, frame_of
-from countwise.learning import blanks
 from countwise.models._network_relations import Relating
 from countwise.network.graph import Graph
-from countwise.parts import checked
+from countwise.parts import blanks, checked
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
 from countwise.tallies import fill_all

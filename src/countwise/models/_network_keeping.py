@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from countwise.errors import TableError
-from countwise.learning import blanks
 from countwise.models._network_base import Networking
 from countwise.network.em import Learned
 from countwise.network.families import FamilyTally
 from countwise.network.graph import Graph
 from countwise.network.structure import Found
+from countwise.parts import blanks
 from countwise.sources import Memory
 from countwise.tallies import tally_from
 

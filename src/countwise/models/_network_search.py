@@ -10,7 +10,6 @@ from typing import Any
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals import Categorical, Gaussian, Poisson, Ranges, default_for, with_defaults
 from countwise.errors import OptionError, check_number, did_you_mean
-from countwise.learning import blanks
 from countwise.models._network_base import has_gaps, is_empty
 from countwise.models._network_keeping import Keeping
 from countwise.network.choosing import Search, arcs_of, given_graph
@@ -20,7 +19,7 @@ from countwise.network.graph import Graph
 from countwise.network.mixed import MixedFamilies, allowed
 from countwise.network.net import Net
 from countwise.network.structure import Constraints, Found
-from countwise.parts import Part, checked
+from countwise.parts import Part, blanks, checked
 from countwise.schema import Schema
 from countwise.table import Table
 from countwise.tallies import fill_all

@@ -81,21 +81,31 @@ class MixedFamilies(Families):
     def likelihood(self, child: str, parents: Sequence[str]) -> tuple[float, int, float]:
         """The log-likelihood of a number given its parents, how many parameters it takes, and the rows behind it."""
         names = [self.attributes[p] for p in parents if p in self.attributes]
-        numbers = [self.numbers[p] for p in parents if p in self.numbers]
+        numbers = [*(self.numbers[p] for p in parents if p in self.numbers), self.numbers[child]]
+        self.counted += 1
+        if isinstance(self.laws[child], Poisson):
+            return self._poisson(child, joined_parents(names), self.rows(names, numbers))
+        if not isinstance(self.laws[child], Gaussian):
+            return 0.0, 0, 1.0  # other laws have the parents that they are given, whatever their score
+        return _gaussian(self.scatter(names, numbers))
+
+    def rows(self, names: Sequence[Nominal], numbers: Sequence[Numeric]) -> Table:
+        """The rows in which all are there: the numbers, and the combination of the names."""
         given = joined_parents(names)
         codes = codes_of_parents(names, self.table)
         there: NDArray[np.bool_] = codes < len(given.values)
-        columns = {n.name: np.asarray(self.table[n.name], dtype=np.float64) for n in (*numbers, self.numbers[child])}
+        columns = {n.name: np.asarray(self.table[n.name], dtype=np.float64) for n in numbers}
         for column in columns.values():
             there &= ~np.isnan(column)
         rows = Table({**columns, given.name: codes}, self.table.n_rows, self.table.weights)
-        rows = rows if there.all() else rows.take(there)
-        self.counted += 1
-        if isinstance(self.laws[child], Poisson):
-            return self._poisson(child, given, rows)
-        if not isinstance(self.laws[child], Gaussian):
-            return 0.0, 0, 1.0  # other laws have the parents that they are given, whatever their score
-        return _gaussian([*numbers, self.numbers[child]], given, rows)
+        return rows if there.all() else rows.take(there)
+
+    def scatter(self, names: Sequence[Nominal], numbers: Sequence[Numeric]) -> Scatter:
+        """The moments of numbers in each combination of the names, of rows in which all are there."""
+        of = Vector("(numbers)", tuple(numbers))
+        rows = self.rows(names, numbers)
+        laid = rows.with_column(of.name, [rows[n.name] for n in numbers])  # type: ignore[arg-type]
+        return Scatter(joined_parents(names), of).fill(laid)
 
     def information(self, a: str, b: str, given: tuple[str, ...]) -> float:
         """What one of two tells of the other, in bits; minus infinity where neither may depend on the other."""
@@ -115,12 +125,9 @@ class MixedFamilies(Families):
         return float(logs.sum()) - constant, len(n), float(n.sum())
 
 
-def _gaussian(numbers: Sequence[Numeric], given: Nominal, rows: Table) -> tuple[float, int, float]:
+def _gaussian(tally: Scatter) -> tuple[float, int, float]:
     """Of the last number, by a line on the others in each combination."""
-    of = Vector("(numbers)", tuple(numbers))
-    laid = rows.with_column(of.name, [rows[n.name] for n in numbers])  # type: ignore[arg-type]
-    cells = Scatter(given, of).fill(laid).complete
-    p = len(numbers) - 1
+    cells, p = tally.complete, len(tally.of.names) - 1
     n, scatter = cells.n, cells.scattered()
     total = float(n.sum())
     if not total > 0:

@@ -18,7 +18,7 @@ from countwise.schema import Schema
 from countwise.table import Table
 from countwise.tallies import Progress, fill_all
 
-__all__ = ["Memory", "memory", "weights_of"]
+__all__ = ["Memory", "free_name", "memory", "weights_of"]
 
 Derive = Callable[[Table], Table]
 
@@ -101,13 +101,13 @@ def memory(
             )
         target, name, frame = frame.columns[y], y, frame.without(y)
     elif y is None:
-        target, name = np.zeros(frame.n_rows, dtype=np.uint8), _free_name("class", frame)
+        target, name = np.zeros(frame.n_rows, dtype=np.uint8), free_name("class", frame)
     else:
         target, own_name = _target(y)
         name = (
             own_name
             if own_name and own_name not in frame.columns
-            else _free_name("target" if numbers else "class", frame)
+            else free_name("target" if numbers else "class", frame)
         )
     _check_shape(frame, target, whole)
     if numbers:
@@ -137,7 +137,8 @@ def _of_objects(target: Column) -> bool:
     return isinstance(target, np.ndarray) and target.dtype.kind in "OUSM"
 
 
-def _free_name(name: str, frame: Frame) -> str:
+def free_name(name: str, frame: Frame) -> str:
+    """A name that no column has."""
     while name in frame.columns:
         name += "_"
     return name

@@ -9,16 +9,17 @@ of differences from a pilot mean.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import CountwiseError, ReadError, RowsRefused, SchemaError, TableError, did_you_mean, listed
-from countwise.frames import Coded, Column, Frame, frame_of, is_missing
+from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
+from countwise.frames import Coded, Column, Frame, is_missing
+from countwise.sources.asking import answered, collected, floats, number_of, rows_of_answer, whole
 
-__all__ = ["Look", "Relation", "is_relation", "refused"]
+__all__ = ["MOST_GROUPS", "Classes", "Look", "Relation", "is_relation", "refused"]
 
 _HOMES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals", "sqlframe")
 MOST_GROUPS = 1 << 20  # that are fetched from an engine
@@ -43,14 +44,41 @@ class Look:
 
     Parameters
     ----------
-    means : dict of str to float
-        Of numbers in the first rows; 0 where there are none.
+    means, spreads : dict of str to float
+        Mean and deviation of numbers in the first rows; 0 where there are none.
     distinct : dict of str to int
         How many values names have, at least.
+    ids : dict of str to int
+        The names that have a value of their own in most of the rows looked at: how many rows those were.
+    varied : frozenset of str
+        The numbers that hardly repeat in the first rows.
     """
 
     means: dict[str, float]
+    spreads: dict[str, float]
     distinct: dict[str, int]
+    ids: dict[str, int]
+    varied: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The values of the target, and the rows that have one.
+
+    Parameters
+    ----------
+    frame : Frame
+        A row for each value; without a target a single row and no column.
+    weights : ndarray
+        What each value weighs.
+    rows, left_out : int
+        Rows that count, and rows without a target.
+    """
+
+    frame: Frame
+    weights: NDArray[Any]
+    rows: int
+    left_out: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +107,7 @@ class Relation:
 
         frame = nw.from_native(X)
         frame = frame.lazy() if isinstance(frame, nw.DataFrame) else frame
-        dtypes = _answered(lambda: dict(frame.collect_schema()))
+        dtypes = answered(lambda: dict(frame.collect_schema()))
         for what, name in (("target", target), ("weights", weights)):
             if name is None:
                 continue
@@ -96,6 +124,8 @@ class Relation:
                     f"{name!r} holds a {dtype} in each cell; a cell is a single value.",
                     hint="spread it over several columns, or leave it out.",
                 )
+        if weights is not None and not dtypes[weights].is_numeric():
+            raise TableError(f"The weights {weights!r} are {dtypes[weights]}, which are no numbers.")
         return cls(frame, target, weights, dtypes)
 
     @property
@@ -103,65 +133,150 @@ class Relation:
         """The attributes."""
         return [name for name in self.dtypes if name not in (self.target, self.weights)]
 
+    @property
+    def given(self) -> list[str]:
+        """What numbers are told apart by: the target, if there is one."""
+        return [] if self.target is None else [self.target]
+
     def empty(self) -> Frame:
         """No rows, but columns of the right kinds."""
         return Frame({name: _empty(self.dtypes[name]) for name in self.columns}, 0, named=True)
 
-    # -- questions ---------------------------------------------------------------------
+    # -- other relations -----------------------------------------------------------------
 
-    def look(self, numbers: Sequence[str], names: Sequence[str]) -> Look:
-        """Where numbers lie, from the first rows, and how many values names have: of all rows where they may be many.
-
-        A pilot mean need not be exact: what is summed are differences from it.
-        """
+    def cut(self, cuts: Mapping[str, Sequence[float]]) -> Relation:
+        """The same with numbers as the ranges (lo, hi] that they lie in: 0, 1, ...; missing stays missing."""
         import narwhals.stable.v2 as nw
 
-        few = self._numbered(numbers).head(_FIRST)
-        fresh = {"cw_n": nw.lit(1.0)}
-        for j, name in enumerate(numbers):
+        fresh, dtypes = {}, dict(self.dtypes)
+        for name, edges in cuts.items():
             x = nw.col(name).cast(nw.Float64)
-            fresh[f"cw_x{j}"] = nw.when(x.is_finite()).then(x)
-        asked = [nw.col("cw_n").sum(), *(nw.col(f"cw_x{j}").mean() for j in range(len(numbers)))]
-        asked += [nw.col(name).n_unique().alias(f"cw_u{j}") for j, name in enumerate(names)]
-        (row,) = _rows(few.with_columns(**fresh).select(*asked))
-        means = {name: _number(row[f"cw_x{j}"]) for j, name in enumerate(numbers)}
-        first = int(_number(row["cw_n"]))
-        distinct = {name: int(_number(row[f"cw_u{j}"])) for j, name in enumerate(names)}
-        many = [name for name, n in distinct.items() if first == _FIRST and n > _FIRST // 4]
-        if many:
-            (row,) = _rows(self.frame.select(*(nw.col(n).n_unique().alias(f"cw_u{j}") for j, n in enumerate(many))))
-            distinct |= {name: int(_number(row[f"cw_u{j}"])) for j, name in enumerate(many)}
-        return Look(means, distinct)
+            above = [nw.when(x > float(edge)).then(1.0).otherwise(0.0) for edge in edges]
+            fresh[name] = nw.when(x.is_finite()).then(_added(above) if above else nw.lit(0.0))
+            dtypes[name] = nw.Float64()
+        plan = self.numbered(list(cuts))
+        return replace(self, frame=plan.with_columns(**fresh) if fresh else plan, dtypes=dtypes)
 
-    def _numbered(self, numbers: Sequence[str]) -> Any:
+    def complete(self, names: Sequence[str]) -> Relation:
+        """The rows in which cells of some columns are all there."""
+        plan = self.frame
+        for name in names:
+            plan = plan.filter(self.there(name))
+        return replace(self, frame=plan)
+
+    def only(self, cells: Mapping[str, Any]) -> Relation:
+        """The rows in which columns have the values given."""
+        import narwhals.stable.v2 as nw
+
+        plan = self.frame
+        for name, value in cells.items():
+            plan = plan.filter(nw.col(name) == value)
+        return replace(self, frame=plan)
+
+    # -- expressions ---------------------------------------------------------------------
+
+    def there(self, name: str) -> Any:
+        """Whether a cell is there; NaN is missing."""
+        import narwhals.stable.v2 as nw
+
+        return nw.col(name).is_finite() if self.dtypes[name].is_float() else ~nw.col(name).is_null()
+
+    def numbered(self, numbers: Sequence[str], plan: Any = None) -> Any:
         """The relation with dates and booleans among the numbers as numbers."""
         import narwhals.stable.v2 as nw
 
-        fresh = {}
+        plan, fresh = self.frame if plan is None else plan, {}
         for name in numbers:
             dtype = self.dtypes[name]
             if dtype.is_temporal():
                 fresh[name] = nw.col(name).cast(nw.Datetime("us")).dt.timestamp("us").cast(nw.Float64) / 1e6
             elif dtype == nw.Boolean:
                 fresh[name] = nw.when(nw.col(name)).then(1.0).when(~nw.col(name)).then(0.0)
-        return self.frame.with_columns(**fresh) if fresh else self.frame
+        return plan.with_columns(**fresh) if fresh else plan
+
+    def known(self, plan: Any = None) -> Any:
+        """The rows that count: those with a target and a weight."""
+        import narwhals.stable.v2 as nw
+
+        plan = self.frame if plan is None else plan
+        plan = plan if self.target is None else plan.filter(self.there(self.target))
+        return plan if self.weights is None else plan.filter(nw.col(self.weights) > 0)
+
+    def weight(self) -> Any:
+        """The weight of a row."""
+        import narwhals.stable.v2 as nw
+
+        return nw.col(self.weights).cast(nw.Float64) if self.weights else nw.lit(1.0)
+
+    # -- questions -----------------------------------------------------------------------
 
     def size(self) -> int:
         """How many rows there are."""
         import narwhals.stable.v2 as nw
 
-        (row,) = _rows(self.frame.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum()))
-        return int(_number(row["cw_n"]))
+        (row,) = rows_of_answer(self.frame.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum()))
+        return int(number_of(row["cw_n"]))
 
-    def _known(self, plan: Any = None) -> Any:
-        """The rows that have a target; NaN is none."""
+    def classes(self) -> Classes:
+        """The values of the target, what they weigh, and how many rows have one; weights are checked."""
         import narwhals.stable.v2 as nw
 
-        plan = self.frame if plan is None else plan
-        if self.target is None:
-            return plan
-        target = nw.col(self.target)
-        return plan.filter(target.is_finite() if self.dtypes[self.target].is_float() else ~target.is_null())
+        w = self.weight()
+        fine = (w >= 0) & w.is_finite()
+        plan = self.frame.with_columns(
+            cw_n=nw.when(w > 0).then(1.0).otherwise(0.0),
+            cw_w=nw.when(fine).then(w).otherwise(0.0),
+            cw_b=nw.when(fine).then(0.0).otherwise(1.0),
+        )
+        sums = [nw.col(name).sum() for name in ("cw_n", "cw_w", "cw_b")]
+        keys = self.given
+        if keys and self.dtypes[keys[0]].is_float():  # NaN is missing; an infinity is told where classes are read
+            x = nw.col(keys[0])
+            plan = plan.with_columns(nw.when(x.is_finite() | (x.abs() == float("inf"))).then(x).alias(keys[0]))
+        found = collected(plan.group_by(*keys).agg(*sums).head(MOST_GROUPS) if keys else plan.select(*sums))
+        n, weights, bad = (floats(found.columns[name]) for name in ("cw_n", "cw_w", "cw_b"))
+        if bad.sum() > 0:
+            raise TableError(
+                f"The weights {self.weights!r} are negative, missing or infinite in {bad.sum():.0f} "
+                f"row{'s' * (bad.sum() != 1)}.",
+                hint="give 0 to leave a row out.",
+            )
+        gone = _gone(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
+        kept = ~gone & (weights > 0)
+        frame = Frame({name: found.columns[name] for name in keys}, found.n_rows, named=True).taken(kept)
+        return Classes(frame, whole(weights[kept]), int(n[kept].sum()), int(n[gone].sum()))
+
+    def look(self, numbers: Sequence[str], names: Sequence[str]) -> Look:
+        """Where numbers lie, and how many values names have, from the first rows.
+
+        A pilot mean need not be exact: what is summed are differences from it. Names that hardly repeat are looked at
+        in more rows: a group-by of an identifier would bring the table here.
+        """
+        import narwhals.stable.v2 as nw
+
+        asked = [nw.col(name).cast(nw.Float64) for name in numbers] + [nw.col(name) for name in names]
+        few = (
+            collected(self.known(self.numbered(numbers)).select(*asked).head(_FIRST))
+            if asked
+            else Frame({}, 0, named=True)
+        )
+        means, spreads, varied = {}, {}, []
+        for name in numbers:
+            x = floats(few.columns[name])
+            x = x[np.isfinite(x)]
+            means[name], spreads[name] = (float(x.mean()), float(x.std())) if len(x) else (0.0, 0.0)
+            varied += [name] * (len(np.unique(x)) > few.n_rows // 4)
+        distinct = {name: _distinct(few.columns[name]) for name in names}
+        many = [name for name, n in distinct.items() if few.n_rows == _FIRST and n > _FIRST // 4]
+        ids = {}
+        if many:
+            first = self.known().select(*many).head(2 * MOST_GROUPS)
+            count = [nw.col(name).n_unique().alias(f"cw_u{j}") for j, name in enumerate(many)]
+            (row,) = rows_of_answer(first.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum(), *count))
+            distinct |= {name: int(number_of(row[f"cw_u{j}"])) for j, name in enumerate(many)}
+            seen = int(number_of(row["cw_n"]))
+            ids = {name: seen for name in many if distinct[name] > 0.5 * seen}
+        return Look(means, spreads, distinct, ids, frozenset(varied))
 
     def refuse_infinity(self, names: Sequence[str]) -> None:
         """An infinity is an error and no missing cell; asked of columns whose sums do not show it."""
@@ -174,127 +289,89 @@ class Relation:
             f"cw_i{j}": nw.when(nw.col(name).cast(nw.Float64).abs() == float("inf")).then(1.0).otherwise(0.0)
             for j, name in enumerate(names)
         }
-        (row,) = _rows(self._known().with_columns(**infinite).select(*(nw.col(i).sum() for i in infinite)))
+        (row,) = rows_of_answer(self.known().with_columns(**infinite).select(*(nw.col(i).sum() for i in infinite)))
         for j, name in enumerate(names):
-            if _number(row[f"cw_i{j}"]) > 0:
-                raise _infinite(name, _number(row[f"cw_i{j}"]))
+            if number_of(row[f"cw_i{j}"]) > 0:
+                raise infinite_in(name, number_of(row[f"cw_i{j}"]))
 
-    def groups(self, keys: Sequence[str], *, known: bool = True) -> tuple[Frame, NDArray[Any]]:
+    def groups(self, keys: Sequence[str]) -> tuple[Frame, NDArray[Any]]:
         """Every combination of values of some columns that is there, and how many rows (or what weight) it has.
 
         Parameters
         ----------
         keys : sequence of str
             The columns.
-        known : bool, default=True
-            Whether only rows with a target count.
         """
         import narwhals.stable.v2 as nw
 
         keys = list(dict.fromkeys(keys))
-        plan = self._known() if known else self.frame
-        plan = plan.select(*keys, *([self.weights] if self.weights else []))
+        plan = self.known().select(*keys, *([self.weights] if self.weights not in (None, *keys) else []))
         fresh = {k: nw.when(nw.col(k).is_finite()).then(nw.col(k)) for k in keys if self.dtypes[k].is_float()}
         if self.weights:
-            fresh["cw_w"] = self._weight()
+            fresh["cw_w"] = self.weight()
         plan = plan.with_columns(**fresh) if fresh else plan  # NaN is missing
         count = nw.col("cw_w").sum() if self.weights else nw.len().alias("cw_w")
-        found = _collected(plan.group_by(*keys).agg(count).head(MOST_GROUPS + 1))
+        found = collected(plan.group_by(*keys).agg(count).head(MOST_GROUPS + 1))
         if found.n_rows > MOST_GROUPS:
-            raise RowsRefused(
-                f"{listed(keys)} have more than {MOST_GROUPS:,} different values together; no more are fetched.",
-                hint="leave a column out, join its rare values, or give a number a law of moments: 'gaussian'.",
-            )
-        weights = np.nan_to_num(np.asarray(found.columns["cw_w"], dtype=np.float64))
-        kept = weights > 0
-        weights = weights.astype(np.int64) if (weights == np.floor(weights)).all() else weights
-        frame = Frame({k: found.columns[k] for k in keys}, found.n_rows, named=True)
-        return frame.taken(kept), weights[kept]
-
-    def _weight(self) -> Any:
-        import narwhals.stable.v2 as nw
-
-        return nw.col(self.weights).cast(nw.Float64) if self.weights else nw.lit(1.0)
-
-    def products(
-        self, numbers: Sequence[tuple[str, Any]], shifts: Mapping[str, float], flags: Sequence[str]
-    ) -> Frame:
-        """By target and by which columns are there: the weight of the rows, sums of numbers and of their products.
-
-        Parameters
-        ----------
-        numbers : sequence of (column, value)
-            A column of numbers and None, or one of names and a value: 1 where it is that value, else 0.
-        shifts : mapping of str to float
-            What is taken from numbers first.
-        flags : sequence of str
-            The columns whose gaps are told apart.
-        """
-        import narwhals.stable.v2 as nw
-
-        plan = self._known(self._numbered([name for name, value in numbers if value is None]))
-        fresh: dict[str, Any] = {"cw_w": self._weight()}
-        for j, (name, value) in enumerate(numbers):
-            if value is None:
-                x = nw.col(name).cast(nw.Float64)
-                fresh[f"cw_d{j}"] = nw.when(x.is_finite()).then(x - shifts[name]).otherwise(0.0)
-            else:
-                fresh[f"cw_d{j}"] = nw.when(nw.col(name) == value).then(1.0).otherwise(0.0)
-        for i, name in enumerate(flags):
-            x = nw.col(name)
-            there = x.cast(nw.Float64).is_finite() if self._is_number(name) else ~x.is_null()
-            fresh[f"cw_f{i}"] = nw.when(there).then(1).otherwise(0)
-        plan = plan.with_columns(**fresh)
-        w, d = nw.col("cw_w"), [nw.col(f"cw_d{j}") for j in range(len(numbers))]
-        more = {f"cw_s{j}": w * x for j, x in enumerate(d)}
-        more |= {f"cw_q{j}_{k}": w * d[j] * d[k] for j in range(len(d)) for k in range(j + 1)}
-        keys = [str(self.target), *(f"cw_f{i}" for i in range(len(flags)))]
-        return _collected(
-            plan.with_columns(**more).group_by(*keys).agg(*(nw.col(name).sum() for name in ("cw_w", *more)))
+            raise too_many(keys)
+        return Frame({k: found.columns[k] for k in keys}, found.n_rows, named=True), whole(
+            floats(found.columns["cw_w"])
         )
 
-    def _is_number(self, name: str) -> bool:
-        return bool(self.dtypes[name].is_numeric() or self.dtypes[name].is_temporal())
 
-    def sums(self, numbers: Sequence[str], shifts: Mapping[str, float]) -> Frame:
-        """By target: how many cells, the sum of differences from a shift, and of their squares (or products)."""
-        import narwhals.stable.v2 as nw
-
-        fresh: dict[str, Any] = {}
-        for j, name in enumerate(numbers):
-            x = nw.col(name).cast(nw.Float64)
-            fresh[f"cw_d{j}"] = nw.when(x.is_finite()).then(x - shifts[name])
-        if self.weights:
-            fresh["cw_w"] = self._weight()
-        plan = self._known(self._numbered(numbers))
-        plan = plan.with_columns(**fresh)
-        d = [nw.col(f"cw_d{j}") for j in range(len(numbers))]
-        if self.weights:
-            w = nw.col("cw_w")
-            more = {f"cw_c{j}": nw.when(~x.is_null()).then(w).otherwise(0.0) for j, x in enumerate(d)}
-            more |= {f"cw_s{j}": w * x for j, x in enumerate(d)}
-            more |= {f"cw_q{j}": w * x * x for j, x in enumerate(d)}
-        else:
-            more = {f"cw_q{j}": x * x for j, x in enumerate(d)}
-        more |= {
-            f"cw_i{j}": nw.when(nw.col(name).cast(nw.Float64).abs() == float("inf")).then(1.0)
-            for j, name in enumerate(numbers)
-        }
-        plan = plan.with_columns(**more)
-        keys = [self.target] if self.target else []
-        asked = [nw.col(name).sum() for name in more]
-        if not self.weights:
-            asked += [nw.col(f"cw_d{j}").count().alias(f"cw_c{j}") for j in range(len(numbers))]
-            asked += [nw.col(f"cw_d{j}").sum().alias(f"cw_s{j}") for j in range(len(numbers))]
-        found = _collected(plan.group_by(*keys).agg(*asked) if keys else plan.select(*asked))
-        for j, name in enumerate(numbers):
-            infinite = float(np.nansum(np.asarray(found.columns[f"cw_i{j}"], dtype=np.float64)))
-            if infinite:
-                raise _infinite(name, infinite)
-        return found
+def cells_at(frame: Frame, row: int) -> dict[str, Any]:
+    """The cells of a row, None where one is missing."""
+    return {name: None if _gone(column)[row] else _cell(column, row) for name, column in frame.columns.items()}
 
 
-def _infinite(name: str, rows: float) -> TableError:
+def _cell(column: Column, row: int) -> Any:
+    if isinstance(column, Coded):
+        return column.categories[int(column.codes[row])]
+    return column[row].item() if isinstance(column[row], np.generic) else column[row]
+
+
+def too_many(keys: Sequence[str]) -> RowsRefused:
+    """More groups than are fetched."""
+    return RowsRefused(
+        f"{listed(keys)} have more than {MOST_GROUPS:,} different values together; no more are fetched.",
+        hint="leave a column out, join its rare values, or give a number a law of moments: 'gaussian'.",
+    )
+
+
+def _added(terms: Sequence[Any]) -> Any:
+    """A sum of many, no deeper than it must be: engines walk expressions by recursion."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return _added(terms[:half]) + _added(terms[half:])
+
+
+def _gone(column: Column) -> NDArray[np.bool_]:
+    """Which cells are missing."""
+    if isinstance(column, Coded):
+        lost = np.array([*(is_missing(value) for value in column.categories), True])
+        return np.asarray(lost[np.asarray(column.codes, dtype=np.int64)])
+    if column.dtype.kind == "O":
+        return np.array([is_missing(value) for value in column], dtype=bool)
+    return (
+        np.isnan(column)
+        if column.dtype.kind == "f"
+        else np.isnat(column)
+        if column.dtype.kind == "M"
+        else (np.zeros(len(column), dtype=bool))
+    )
+
+
+def _distinct(column: Column) -> int:
+    """How many values a column has."""
+    if isinstance(column, Coded):
+        return len(np.unique(column.codes))
+    if column.dtype.kind == "O":
+        return len({None if is_missing(v) else v for v in column})
+    return len(np.unique(column))
+
+
+def infinite_in(name: str, rows: float) -> TableError:
     return TableError(
         f"Input X contains infinity: {name!r} is infinite in {rows:.0f} row{'s' * (rows != 1)}.",
         hint="replace infinities by numbers or by missing cells.",
@@ -324,29 +401,3 @@ def _empty(dtype: Any) -> Column:
     if dtype.is_numeric():
         return np.empty(0, dtype=np.float64)
     return np.empty(0, dtype=object)
-
-
-def _answered(ask: Any) -> Any:
-    """What an engine answers; what it says when it fails, in one line."""
-    try:
-        return ask()
-    except (CountwiseError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        first = str(error).strip().split("\n")[0][:300]
-        raise ReadError(f"The engine failed: {type(error).__name__}: {first}") from error
-
-
-def _collected(plan: Any) -> Frame:
-    """The answer to a plan, in memory."""
-    return _answered(lambda: frame_of(plan.collect().to_native()))
-
-
-def _rows(plan: Any) -> list[dict[str, Any]]:
-    """The answer to a plan, row by row."""
-    return _answered(lambda: list(plan.collect().iter_rows(named=True)))
-
-
-def _number(value: Any) -> float:
-    """A scalar of any engine as a number: None, NaN, NA, Decimal and NumPy's come by one gate."""
-    return 0.0 if is_missing(value) else float(value)
