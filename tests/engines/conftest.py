@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import warnings
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+_NUMBERS = itertools.count()
 ENGINES = ("duckdb", "polars", "dask", "ibis", "spark")
 
 
@@ -27,7 +29,7 @@ class Engine:
 
     def of(self, frame: Any, folder: Any) -> Any:
         """A pandas frame as a relation of this engine, by way of a Parquet file."""
-        path = folder / f"{self.name}.parquet"
+        path = folder / f"{self.name} {next(_NUMBERS)}.parquet"
         frame.to_parquet(path)
         return self._open(str(path))
 

@@ -16,6 +16,7 @@ from countwise.outputs import chosen, container_of, library_of, names_in, rebuil
 from countwise.selection.contingency import Contingency, Filtering
 from countwise.selection.filters import ADJUSTED, SCORES, scored
 from countwise.selection.spread import SPREADS, spread_scores
+from countwise.sources.relation import Relation, is_relation
 from countwise.working import Grid
 
 __all__ = ["FilterSelector", "Selector"]
@@ -69,6 +70,8 @@ class Choosing:
         -------
         table of the same kind
         """
+        if is_relation(X):
+            return self._picked(X)
         frame = self._fitted_frame(X)
         if frame.n_rows == 0:
             raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
@@ -83,6 +86,21 @@ class Choosing:
         names = [str(n) for n in self.get_feature_names_out()]
         columns = dict(zip(names, (frame.columns[frame.names[p]] for p in places), strict=True))
         return rebuilt(X, frame, columns, asked)
+
+    def _picked(self, X: Any) -> Any:
+        """The chosen columns of what an engine holds, which nothing is fetched of."""
+        import narwhals.stable.v2 as nw
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        have, wanted = Relation.open(X, None).columns, [str(name) for name in self.get_feature_names_out()]
+        lost = [name for name in wanted if name not in have]
+        if lost:
+            raise TableError(
+                f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
+                hint=did_you_mean(lost[0], have) or f"it has {listed(have)}.",
+            )
+        return nw.from_native(X).select(*wanted).to_native()
 
     def _asked(self) -> str:
         from sklearn import get_config
@@ -230,7 +248,7 @@ class FilterSelector(Selector):
         self
         """
         self._check_options()
-        if isinstance(sample_weight, str):
+        if isinstance(sample_weight, str) and not is_relation(X):
             raise TableError("Weights are given as numbers here, not by the name of a column.")
         if self.measure in SPREADS:
             found = spread_scores(X, y, sample_weight, self.numeric, self.types)
@@ -240,8 +258,12 @@ class FilterSelector(Selector):
             contingencies = filters.fit(X, y, sample_weight).contingencies_
             found = scored(contingencies, self.adjust if self.measure in ADJUSTED else None)
             values = _per_column(contingencies, np.array(found[self.measure], dtype=np.float64), is_sparse(X))
-        frame = frame_of(X)
-        self._remember(X, frame.without(y) if isinstance(y, str) else frame)
+        if is_relation(X):
+            frame = Relation.open(X, y, sample_weight).empty()
+        else:
+            frame = frame_of(X)
+            frame = frame.without(y) if isinstance(y, str) else frame
+        self._remember(X, frame)
         self.table_, self.scores_ = Grid(found), values
         self.support_ = self._kept()
         return self

@@ -44,8 +44,8 @@ class Look:
 
     Parameters
     ----------
-    means, spreads : dict of str to float
-        Mean and deviation of numbers in the first rows; 0 where there are none.
+    means, middles, spreads : dict of str to float
+        Mean, median and deviation of numbers in the first rows; 0 where there are none.
     distinct : dict of str to int
         How many values names have, at least.
     ids : dict of str to int
@@ -55,6 +55,7 @@ class Look:
     """
 
     means: dict[str, float]
+    middles: dict[str, float]
     spreads: dict[str, float]
     distinct: dict[str, int]
     ids: dict[str, int]
@@ -238,7 +239,7 @@ class Relation:
         if bad.sum() > 0:
             raise TableError(
                 f"The weights {self.weights!r} are negative, missing or infinite in {bad.sum():.0f} "
-                f"row{'s' * (bad.sum() != 1)}.",
+                f"row{'s' * bool(bad.sum() != 1)}.",
                 hint="give 0 to leave a row out.",
             )
         gone = _gone(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
@@ -260,11 +261,13 @@ class Relation:
             if asked
             else Frame({}, 0, named=True)
         )
-        means, spreads, varied = {}, {}, []
+        means, middles, spreads, varied = {}, {}, {}, []
         for name in numbers:
             x = floats(few.columns[name])
             x = x[np.isfinite(x)]
-            means[name], spreads[name] = (float(x.mean()), float(x.std())) if len(x) else (0.0, 0.0)
+            if not len(x):
+                x = np.zeros(1)
+            means[name], middles[name], spreads[name] = float(x.mean()), float(np.median(x)), _spread(x)
             varied += [name] * (len(np.unique(x)) > few.n_rows // 4)
         distinct = {name: _distinct(few.columns[name]) for name in names}
         many = [name for name, n in distinct.items() if few.n_rows == _FIRST and n > _FIRST // 4]
@@ -276,7 +279,7 @@ class Relation:
             distinct |= {name: int(number_of(row[f"cw_u{j}"])) for j, name in enumerate(many)}
             seen = int(number_of(row["cw_n"]))
             ids = {name: seen for name in many if distinct[name] > 0.5 * seen}
-        return Look(means, spreads, distinct, ids, frozenset(varied))
+        return Look(means, middles, spreads, distinct, ids, frozenset(varied))
 
     def refuse_infinity(self, names: Sequence[str]) -> None:
         """An infinity is an error and no missing cell; asked of columns whose sums do not show it."""
@@ -360,6 +363,12 @@ def _gone(column: Column) -> NDArray[np.bool_]:
         if column.dtype.kind == "M"
         else (np.zeros(len(column), dtype=bool))
     )
+
+
+def _spread(x: NDArray[np.float64]) -> float:
+    """The deviation, as the quartiles have it where tails are long."""
+    low, high = np.quantile(x, [0.25, 0.75])
+    return min(float(x.std()), float(high - low) / 1.35) or float(x.std())
 
 
 def _distinct(column: Column) -> int:

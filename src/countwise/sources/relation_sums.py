@@ -284,7 +284,8 @@ def _pooled(
     """Neighboring values at their mean; None if the groups are still too many."""
     import narwhals.stable.v2 as nw
 
-    middle, scale = look.means[name], max(look.spreads[name], abs(look.means[name]) * 1e-12, 1e-300)
+    middle = look.middles[name]
+    scale = max(look.spreads[name], abs(middle) * 1e-12, 1e-300)
     x = nw.col(name).cast(nw.Float64)
     plan = relation.known().with_columns(cw_w=relation.weight(), cw_d=nw.when(x.is_finite()).then(x - middle))
     d = nw.col("cw_d")
