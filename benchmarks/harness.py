@@ -35,6 +35,7 @@ class Row:
 @dataclass
 class Report:
     rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
@@ -44,6 +45,11 @@ class Report:
             f"{target:<9} {row.verdict:<7} {row.against}{'; ' + row.note if row.note else ''}",
             flush=True,
         )
+
+    def note(self, text: str) -> None:
+        """A table, or a sentence, that is no comparison."""
+        self.notes.append(text)
+        print(text, flush=True)
 
 
 def head() -> None:
