@@ -15,8 +15,8 @@ from countwise.errors import CountwiseError, OptionError, check_number, check_se
 from countwise.fitting import Fitting
 from countwise.frames import Frame
 from countwise.models._tree_passes import FilePasses, is_file
-from countwise.models._tree_relations import grown_in_engine
 from countwise.models._tree_pruning import needs_no_rows, pruned, pruned_by_itself
+from countwise.models._tree_relations import grown_in_engine
 from countwise.outputs import dense
 from countwise.schema import Schema
 from countwise.sources import Memory, open_whole

@@ -16,6 +16,7 @@ from countwise.relating import _refuse_identifiers
 from countwise.schema import Schema
 from countwise.sources.memory import Memory, memory
 from countwise.sources.relation import Relation
+from countwise.sources.relation_cuts import cut
 from countwise.sources.relation_levels import Extent, Ready
 from countwise.trees.features import Feature, features_of
 from countwise.trees.growth import Settings
@@ -98,6 +99,7 @@ def _learned(
     for name in names:
         frame, _ = relation.groups([name])
         attribute = schema[name].learn(frame.columns[name])
+        assert isinstance(attribute, Nominal)  # noqa: S101 - a domain of names
         codes = attribute.encode(frame.columns[name], strict=True)
         found[name] = attribute
         extents[name] = Extent(np.nan, np.nan, bool((codes == len(attribute.values)).any()))
@@ -118,7 +120,12 @@ def _told(model: Any, ready: Ready) -> tuple[Any, Telling, NDArray[np.float64] |
     codes = classes.encode(rows.target, strict=True)
     counts = np.bincount(codes, weights=rows.weights, minlength=len(classes.values)).astype(np.float64)
     factors = model._factors(counts, classes)
-    return classes, Telling(classes, factors), counts if factors is None else counts * factors, rows.label_type
+    return (
+        classes,
+        Telling(classes, factors),
+        counts if factors is None else counts * factors,
+        rows.label_type,
+    )
 
 
 def _classes(relation: Relation) -> Memory:
@@ -155,7 +162,7 @@ class _Asked:
             way = self.splitting.way_of(feature) if n_values > 1 else None
             return None if way is None else TableColumn(j, none, n_values, way, gaps=extent.gaps)
         factors = None if self.telling.factors is None else self._factors_of
-        edges, self.distinct[feature.column] = self.ready.cut(feature.column, extent, self.model.max_bins, factors)
+        edges, self.distinct[feature.column] = cut(self.ready, feature.column, extent, self.model.max_bins, factors)
         return TableColumn(j, none, len(edges) + 1, Threshold(), edges, extent.gaps)
 
     def _factors_of(self, classes: Any) -> NDArray[np.float64]:

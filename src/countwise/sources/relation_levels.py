@@ -1,4 +1,4 @@
-"""Relations that are asked again and again: the rows that count, numbers as doubles, and where numbers are cut.
+"""Relations that are asked again and again: the rows that count, and numbers as doubles.
 
 A tree asks for its tables level by level; what a row must pass to come to a node is told to the engine in whens.
 Whens are nested in the form of a balanced tree, so that even a thousand choices are some ten deep.
@@ -13,15 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._kernels.reference_bins import edges_between
 from countwise.errors import RowsRefused, TableError
 from countwise.frames import Frame
 from countwise.sources.relation import MOST_GROUPS, Relation, _collected, _infinite, _number, _rows
 
-__all__ = ["Extent", "Ready", "Sizes", "code_of", "numbers_in", "switched"]
+__all__ = ["Extent", "Ready", "Sizes", "code_of", "fetched", "numbers_in", "switched"]
 
 Floats = NDArray[np.float64]
-_CELLS = 1 << 16  # into which the range of a number is parted to find its edges
 
 
 class Sizes(NamedTuple):
@@ -77,6 +75,11 @@ class Ready:
         if relation.target is not None:
             plan = plan.filter(~nw.col(relation.target).is_null())
         return plan if relation.weights is None else plan.filter(nw.col("cw_w") > 0)
+
+    @property
+    def slow_whens(self) -> bool:
+        """Whether the engine takes long to plan many whens."""
+        return bool(self.relation.frame.implementation.is_dask())
 
     def _taken(self, names: Sequence[str]) -> Any:
         """Some columns, dates and booleans among the numbers as numbers."""
@@ -182,115 +185,6 @@ class Ready:
         weight = nw.len().alias("cw_w") if self.relation.weights is None else nw.col("cw_w").sum()
         return fetched(plan.group_by(*keys).agg(weight, *more), keys)
 
-    # -- edges -------------------------------------------------------------------------
-
-    def cut(self, name: str, extent: Extent, n_bins: int, factors: Any = None) -> tuple[Floats, int | None]:
-        """The edges of bins that hold about equally many rows, exactly those of `bin_columns` in memory.
-
-        The range is parted into cells, and those in which an edge must lie are parted again, until
-        the values on both sides of each edge are known.
-
-        Parameters
-        ----------
-        name : str
-            A column of numbers.
-        extent : Extent
-            Where they lie.
-        n_bins : int
-            How many bins.
-        factors : callable, optional
-            Gives, of a column of targets, what each row's weight is multiplied by.
-
-        Returns
-        -------
-        edges : ndarray
-        distinct : int or None
-            How many values there are, if it is known.
-        """
-        if not extent.low < extent.high:
-            return np.empty(0), 1
-        whole = _Pieces(np.array([extent.low]), np.array([extent.high]), np.ones(1))
-        pieces = self._parted(name, whole, whole, factors)
-        while True:
-            last = _at_edges(pieces, n_bins)
-            vague = np.unique(last[pieces.low[last] < pieces.high[last]])
-            if not len(vague):
-                break
-            pieces = self._parted(name, pieces, pieces.take(vague), factors)
-        last = last[last < len(pieces.low) - 1]
-        known = bool((pieces.low == pieces.high).all())
-        return edges_between(pieces.high[last], pieces.low[last + 1]), len(pieces.low) if known else None
-
-    def _parted(self, name: str, pieces: _Pieces, some: _Pieces, factors: Any) -> _Pieces:
-        """The pieces with some of them parted into smaller ones."""
-        import narwhals.stable.v2 as nw
-
-        x = nw.col(name)
-        plan = self.rows([name]).filter(~x.is_null())
-        if len(pieces.low) > 1:
-            inside = [(x >= float(a)) & (x <= float(b)) for a, b in zip(some.low, some.high, strict=True)]
-            plan = plan.filter(switched(x, some.low, inside))
-        plan = plan.with_columns(cw_c=switched(x, some.low, _cells(x, some)))
-        keys = ["cw_c"] if factors is None else ["cw_c", str(self.relation.target)]
-        found = self.weighed(plan, keys, x.min().alias("cw_l"), x.max().alias("cw_h"))
-        cell, weight, low, high = (numbers_in(found, part) for part in ("cw_c", "cw_w", "cw_l", "cw_h"))
-        if factors is not None:
-            weight = weight * factors(found.columns[str(self.relation.target)])
-        _, first, place = np.unique(cell, return_index=True, return_inverse=True)
-        fresh = _Pieces(low[first].copy(), high[first].copy(), np.bincount(place, weights=weight))
-        np.minimum.at(fresh.low, place, low)
-        np.maximum.at(fresh.high, place, high)
-        return pieces.without(some).joined(fresh)
-
-
-class _Pieces(NamedTuple):
-    """Ranges in ascending order, each from the least to the greatest value in it, and the weight of its rows."""
-
-    low: Floats
-    high: Floats
-    weight: Floats
-
-    def take(self, which: NDArray[np.int64]) -> _Pieces:
-        return _Pieces(self.low[which], self.high[which], self.weight[which])
-
-    def without(self, some: _Pieces) -> _Pieces:
-        return self.take(np.flatnonzero(~np.isin(self.low, some.low)))
-
-    def joined(self, other: _Pieces) -> _Pieces:
-        both = _Pieces(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
-        return both.take(np.argsort(both.low, kind="stable"))
-
-
-def _at_edges(pieces: _Pieces, n_bins: int) -> NDArray[np.int64]:
-    """The pieces above which an edge lies: all, if there are few; see `edges_of` of the kernels."""
-    if len(pieces.low) <= n_bins:
-        return np.arange(len(pieces.low))
-    below = np.cumsum(pieces.weight)
-    targets = below[-1] * np.arange(1, n_bins) / n_bins * (1 - 1e-12)
-    return np.minimum(np.unique(np.searchsorted(below, targets)), len(below) - 1)
-
-
-def _cells(x: Any, some: _Pieces) -> list[Any]:
-    """In which cell of its piece a number lies: whatever the rounding, of two numbers the larger is never before.
-
-    The ends of a piece never share a cell, so that each piece is parted.
-    """
-    import narwhals.stable.v2 as nw
-
-    most = max(_CELLS // len(some.low), 4)
-    found = []
-    for i, (low, high) in enumerate(zip(some.low.tolist(), some.high.tolist(), strict=True)):
-        with np.errstate(over="ignore"):
-            small = 0.25 if not np.isfinite(np.float64(high) - low) else 1.0  # the whole range of doubles is no double
-            scale = np.float64(most - 2) / (np.float64(high) * small - low * small)
-        if np.isfinite(scale):
-            away = x - low if small == 1.0 else x * small - low * small
-            cell = (away * float(scale)).floor()
-        else:  # numbers next to 0: each side of the upper end
-            cell = nw.when(x < high).then(0.0).otherwise(1.0)
-        found.append(cell + float(i * most))
-    return found
-
 
 # -- expressions and answers ---------------------------------------------------------------
 
@@ -310,9 +204,15 @@ def switched(x: Any, starts: Sequence[float], cases: Sequence[Any]) -> Any:
     return nw.when(x < (start.item() if isinstance(start, np.generic) else start)).then(lower).otherwise(upper)
 
 
-def code_of(x: Any, edges: Floats) -> Any:
-    """How many edges lie below a number, which is not null."""
+def code_of(x: Any, edges: Floats, *, flat: bool = False) -> Any:
+    """How many edges lie below a number, which is not null: asked for as in a search, or flat, one by one.
+
+    Where whens are slow to plan (Dask takes seconds for 255 of them), flat is faster; else it is slower.
+    """
     import narwhals.stable.v2 as nw
+
+    if flat and len(edges):
+        return nw.sum_horizontal(*((x > float(edge)).cast(nw.Int64) for edge in edges))
 
     def among(low: int, high: int) -> Any:
         if low == high:
@@ -337,6 +237,8 @@ def fetched(plan: Any, keys: Sequence[str]) -> Frame:
 def numbers_in(frame: Frame, name: str) -> Floats:
     """A column of an answer as numbers; what is not there is NaN."""
     column: Any = frame.columns[name]
-    return np.array([np.nan if v is None else v for v in column], np.float64) if column.dtype == object else (
-        np.asarray(column, dtype=np.float64)
+    return (
+        np.array([np.nan if v is None else v for v in column], np.float64)
+        if column.dtype == object
+        else (np.asarray(column, dtype=np.float64))
     )

@@ -127,8 +127,8 @@ class _InEngine(Growth):
         if not self.telling.numbers:
             found = self.ready.weighed(plan, [target.name])
             cells = np.zeros((1, len(target.values)))
-            np.add.at(cells[0], self._classes(found), self._weights(found))
-            return cells, None
+            np.add.at(cells[0], self._classes(found), numbers_in(found, "cw_w"))
+            return self._weighed(cells), None
         (row,) = _rows(_sums(plan, self.ready, self.telling.pilot, target.name))
         n, total, squares = (float(row[name]) for name in ("cw_w", "cw_s", "cw_q"))
         mean = total / n
@@ -147,20 +147,26 @@ class _InEngine(Growth):
                 f"{MOST_NODES:,} at most.",
                 hint=f"max_depth={self.depth}, a larger min_samples_leaf or min_gain; or collect the rows.",
             )
-        ways = Ways(
-            self.tree(), self.features, self.gaps, nodes, self.settings.missing == "fractions", self.telling.numbers
-        )
+        fractions = self.settings.missing == "fractions"
+        ways = Ways(self.tree(), self.features, self.gaps, nodes, fractions, self.telling.numbers)
         tables = {}
         for column in self.columns:
             assert isinstance(column, TableColumn)  # noqa: S101 - given so
-            tables[column.place] = self._table(column, ways, centers)
+            tables[column.place] = self._weighed(self._table(column, ways, centers))
         level: PassLevel = self._level(PassLevel, cells, centers, tables)
         return level
 
+    def _weighed(self, table: Floats) -> NDArray[Any]:
+        """A table times the weights of classes; of whole numbers if it can be."""
+        if self.telling.factors is not None:
+            table = table * self.telling.factors
+        whole = not self.criterion.numbers and table.ndim > 2 and _kernels.float_is_integral(table.reshape(-1))
+        return table.astype(np.int64) if whole else table
+
     # -- tables ------------------------------------------------------------------------
 
-    def _table(self, column: TableColumn, ways: Ways, centers: Floats | None) -> NDArray[Any]:
-        """The table of a column at the nodes of a level: (nodes, cells, classes or 3)."""
+    def _table(self, column: TableColumn, ways: Ways, centers: Floats | None) -> Floats:
+        """The table of a column at some nodes: (nodes, cells, classes or 3)."""
         target, nodes = self.telling.target, ways.nodes
         last = 3 if self.telling.numbers else len(target.values)
         table = np.zeros((len(nodes), column.n_cells, last))
@@ -171,8 +177,7 @@ class _InEngine(Growth):
             self._add_whole(table, some, column, ways, plan, centers)
         for start in range(0, len(ways.shared), _AT_ONCE):
             self._add_parted(table, ways.shared[start : start + _AT_ONCE], column, ways, plan, centers)
-        whole = self.criterion.numbers or not _kernels.float_is_integral(table.reshape(-1))
-        return table if whole else table.astype(np.int64)
+        return table
 
     def _add_whole(
         self, table: Floats, some: NDArray[np.int64], column: TableColumn, ways: Ways, plan: Any, centers: Any
@@ -231,7 +236,7 @@ class _InEngine(Growth):
             for i, word in enumerate(words):
                 np.add.at(table[..., i], (place, cells), np.nan_to_num(numbers_in(found, word)))
         else:
-            np.add.at(table, (place, cells, self._classes(found)), self._weights(found, words[0]))
+            np.add.at(table, (place, cells, self._classes(found)), np.nan_to_num(numbers_in(found, words[0])))
 
     def _celled(self, column: TableColumn, plan: Any, n_nodes: int) -> tuple[Any, str, Callable[[Frame], Any]]:
         """A plan with the cells of a column: their name in it, and how answers are read as codes."""
@@ -253,17 +258,13 @@ class _InEngine(Growth):
         if many is not None and (many <= column.n_values or many * n_nodes * classes <= _BY_VALUE):
             return plan, name, cut
         x = nw.col(name)
-        code = code_of(x, edges)
+        code = code_of(x, edges, flat=self.ready.slow_whens)
         code = nw.when(x.is_null()).then(column.n_values).otherwise(code) if column.gaps else code
         return plan.with_columns(cw_c=code), "cw_c", lambda found: numbers_in(found, "cw_c").astype(np.int64)
 
     def _classes(self, found: Frame) -> NDArray[Any]:
         codes: NDArray[Any] = self.telling.target.encode(found.columns[self.telling.target.name], strict=True)
         return codes
-
-    def _weights(self, found: Frame, name: str = "cw_w") -> Floats:
-        weights = np.nan_to_num(numbers_in(found, name))
-        return weights if self.telling.factors is None else weights * self.telling.factors[self._classes(found)]
 
 
 def _sums(plan: Any, ready: Ready, shift: Any, target: str, keys: Sequence[str] = ()) -> Any:

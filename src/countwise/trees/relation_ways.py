@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.attributes import Nominal
-from countwise.sources.relation_levels import switched
 from countwise.trees.features import Feature
 from countwise.trees.paths import shares_of
 from countwise.trees.tree import Tree
@@ -58,16 +57,12 @@ class Ways:
         self.shares = shares_of(tree, tree.weights(numbers)) if self.leaky else np.empty(0)
 
     def located(self, plan: Any) -> Any:
-        """The plan with the node of each row, `cw_at`."""
-        import narwhals.stable.v2 as nw
+        """The plan with the node of each row, `cw_at`: one when in another, as the tree is.
 
-        plan = plan.with_columns(cw_at=nw.lit(0))
-        at = nw.col("cw_at")
-        for depth in range(self.depth):
-            level = [k for k in self.inner if self.tree.depths[k] == depth]
-            moved = switched(at, level, [self._moved(k) for k in level])
-            plan = plan.with_columns(cw_at=nw.when(at < 0).then(at).otherwise(moved) if depth else moved)
-        return plan
+        A column for each level would be shorter, but engines that move filters towards the rows write it out again
+        wherever it is named.
+        """
+        return plan.with_columns(cw_at=self._at(0))
 
     def shared_out(self, plan: Any, nodes: NDArray[np.int64]) -> Any:
         """The plan with what of each row's weight comes to some nodes, `cw_p` and the node's number."""
@@ -79,20 +74,28 @@ class Ways:
             plan = plan.with_columns(**{f"cw_p{k}": self._share(k) for k in sorted(passed) if depths[k] == depth})
         return plan
 
-    def _moved(self, k: int) -> Any:
-        """Where a row goes from a node."""
+    def _at(self, k: int) -> Any:
+        """Which of the nodes a row comes to that is at a node."""
         import narwhals.stable.v2 as nw
 
+        if k not in self.passed or self.tree.depths[k] == self.depth:
+            return nw.lit(k if k in self.passed else NOWHERE)
         first, lost = int(self.tree.children[k]), int(self.tree.missing[k])
-        x, limits, placed = self._column(k), self.tree.limits_of(k), self._placed(k)
+        x, limits = self._column(k), self.tree.limits_of(k)
         if len(limits):
-            inside = nw.when(x <= float(limits[0])).then(self._to(first)).otherwise(self._to(first + 1))
+            low, high = self._at(first), self._at(first + 1)
+            if lost == 0:  # a comparison with what is missing does not hold
+                inside = nw.when(x > float(limits[0])).then(high).otherwise(low)
+            else:
+                inside = nw.when(x <= float(limits[0])).then(low).otherwise(high)
         else:
-            inside = _chosen(x, [(values, self._to(first + b)) for b, values in self._branches(k).items()])
-        if placed is None:
+            branches = sorted(self._branches(k).items(), key=lambda branch: branch[0] == lost)
+            inside = _chosen(x, [(values, self._at(first + b)) for b, values in branches])
+        placed = self._placed(k)
+        own = lost >= (2 if len(limits) else len(self._branches(k)))  # missing cells have a branch of their own
+        if placed is None or (lost >= 0 and not own):
             return inside
-        gap = PARTED if k in self.leaky else self._to(first + lost) if lost >= 0 else NOWHERE
-        return nw.when(placed).then(inside).otherwise(gap)
+        return nw.when(placed).then(inside).otherwise(self._at(first + lost) if own else nw.lit(PARTED))
 
     def _share(self, k: int) -> Any:
         """What comes to a node of what its parent has."""
@@ -107,10 +110,6 @@ class Ways:
             inside = x.is_in(self._branches(parent)[branch])
         taken, placed = nw.when(inside).then(above).otherwise(0.0), self._placed(parent)
         return taken if placed is None else nw.when(placed).then(taken).otherwise(above * float(self.shares[k]))
-
-    def _to(self, k: int) -> int:
-        """A node, if any of those that are asked for lies on its way."""
-        return k if k in self.passed else NOWHERE
 
     def _column(self, k: int) -> Any:
         import narwhals.stable.v2 as nw
@@ -139,12 +138,12 @@ class Ways:
         return ~x.is_null() if self.gaps[place] else None
 
 
-def _chosen(x: Any, cases: Sequence[tuple[list[Any], int]]) -> Any:
-    """The case among whose values x is, which is among those of one."""
+def _chosen(x: Any, cases: Sequence[tuple[list[Any], Any]]) -> Any:
+    """The case among whose values x is; the last one, if it is among those of none."""
     import narwhals.stable.v2 as nw
 
     if len(cases) == 1:
-        return nw.lit(cases[0][1])
+        return cases[0][1]
     middle = len(cases) // 2
     lower = [value for values, _ in cases[:middle] for value in values]
     return nw.when(x.is_in(lower)).then(_chosen(x, cases[:middle])).otherwise(_chosen(x, cases[middle:]))
