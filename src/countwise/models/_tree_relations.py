@@ -16,7 +16,7 @@ from countwise.relating import _refuse_identifiers
 from countwise.schema import Schema
 from countwise.sources.memory import Memory, memory
 from countwise.sources.relation import Relation
-from countwise.sources.relation_cuts import cut
+from countwise.sources.relation_cuts import Bins, cut
 from countwise.sources.relation_levels import Extent, Ready
 from countwise.trees.features import Feature, features_of
 from countwise.trees.growth import Settings
@@ -145,14 +145,14 @@ class _Asked:
         self.features: list[Feature] = features_of(schema)
         self.splitting = model._splitting()
         self.many = np.array([self.splitting.has_many(f, weight) for f in self.features], dtype=bool)
-        self.distinct: dict[str, int | None] = {}
+        self.bins: dict[str, Bins] = {}
 
     def grow(self) -> Tree:
         """The tree."""
         columns = [c for j, f in enumerate(self.features) if (c := self._column(j, f)) is not None]
         settings = Settings(**self.model._stopping(), many=self.many)
         return grow_in_engine(
-            self.ready, self.features, columns, self.distinct, self.telling, self.model._criterion(), settings
+            self.ready, self.features, columns, self.bins, self.telling, self.model._criterion(), settings
         )
 
     def _column(self, j: int, feature: Feature) -> TableColumn | None:
@@ -162,8 +162,9 @@ class _Asked:
             way = self.splitting.way_of(feature) if n_values > 1 else None
             return None if way is None else TableColumn(j, none, n_values, way, gaps=extent.gaps)
         factors = None if self.telling.factors is None else self._factors_of
-        edges, self.distinct[feature.column] = cut(self.ready, feature.column, extent, self.model.max_bins, factors)
-        return TableColumn(j, none, len(edges) + 1, Threshold(), edges, extent.gaps)
+        bins = cut(self.ready, feature.column, extent, int(self.model.max_bins), factors)
+        self.bins[feature.column] = bins
+        return TableColumn(j, none, len(bins.edges) + 1, Threshold(), bins.edges, extent.gaps)
 
     def _factors_of(self, classes: Any) -> NDArray[np.float64]:
         """What the weights of rows are multiplied by."""

@@ -6,7 +6,7 @@ branch, or, in fractions, down all of them: of such rows, and of them alone, the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,8 @@ from countwise.attributes import Nominal
 from countwise.errors import RowsRefused
 from countwise.frames import Frame
 from countwise.sources.relation import MOST_GROUPS, _rows
-from countwise.sources.relation_levels import Ready, code_of, fetched, numbers_in, switched
+from countwise.sources.relation_cuts import Bins, Decode
+from countwise.sources.relation_levels import Ready, fetched, numbers_in, switched
 from countwise.trees.criteria import Criterion
 from countwise.trees.features import Feature
 from countwise.trees.growth import Below, Growth, Settings
@@ -33,7 +34,6 @@ __all__ = ["Telling", "grow_in_engine"]
 Floats = NDArray[np.float64]
 MOST_NODES = 1 << 10  # of a level, that an engine is asked about
 _AT_ONCE = 64  # nodes at which the weights of parted rows are summed in one query
-_BY_VALUE = 1 << 17  # combinations of node, value and class that are fetched to be put into bins here
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ def grow_in_engine(
     ready: Ready,
     features: Sequence[Feature],
     columns: Sequence[TableColumn],
-    distinct: dict[str, int | None],
+    bins: dict[str, Bins],
     telling: Telling,
     criterion: Criterion,
     settings: Settings,
@@ -80,8 +80,8 @@ def grow_in_engine(
         All attributes.
     columns : list of TableColumn
         Those that may be asked; their codes are not looked at.
-    distinct : dict of str to int or None
-        How many values each column of numbers has, if it is known.
+    bins : dict of str to Bins
+        Of each column of numbers.
     telling : Telling
         What is told.
     criterion, settings
@@ -91,7 +91,7 @@ def grow_in_engine(
     -------
     Tree
     """
-    return _InEngine(ready, features, columns, distinct, telling, criterion, settings).grown()
+    return _InEngine(ready, features, columns, bins, telling, criterion, settings).grown()
 
 
 class _InEngine(Growth):
@@ -102,13 +102,13 @@ class _InEngine(Growth):
         ready: Ready,
         features: Sequence[Feature],
         columns: Sequence[TableColumn],
-        distinct: dict[str, int | None],
+        bins: dict[str, Bins],
         telling: Telling,
         criterion: Criterion,
         settings: Settings,
     ) -> None:
         super().__init__(columns, len(features), criterion, settings)
-        self.ready, self.features, self.distinct, self.telling = ready, features, distinct, telling
+        self.ready, self.features, self.bins, self.telling = ready, features, bins, telling
         self.gaps = {c.place: c.gaps for c in columns}
         self.scale = telling.scale
 
@@ -191,13 +191,13 @@ class _InEngine(Growth):
             plan = plan.filter((at >= int(nodes[0])) & (at <= int(nodes[-1])))
         elif len(ways.tree) > 1:
             plan = plan.filter(at >= 0)
-        plan, cell, decode = self._celled(column, plan, len(some))
+        plan, cell_keys, decode = self._celled(column, plan, len(some))
         if self.telling.numbers:
             shift = switched(at, nodes.tolist(), [nw.lit(float(c)) for c in centers[some]])
-            grouped = _sums(plan, self.ready, shift, self.telling.target.name, ["cw_at", cell])
-            found = fetched(grouped, ["cw_at", cell])
+            keys = ["cw_at", *cell_keys]
+            found = fetched(_sums(plan, self.ready, shift, self.telling.target.name, keys), keys)
         else:
-            found = self.ready.weighed(plan, ["cw_at", cell, self.telling.target.name])
+            found = self.ready.weighed(plan, ["cw_at", *cell_keys, self.telling.target.name])
         place = np.searchsorted(ways.nodes, numbers_in(found, "cw_at").astype(np.int64))
         self._add(table, place, decode(found), found, "cw_w", "cw_s", "cw_q")
 
@@ -211,9 +211,9 @@ class _InEngine(Growth):
         if self.ready.relation.weights is None:
             plan = plan.with_columns(cw_w=nw.lit(1.0))
         plan = ways.shared_out(plan, ways.nodes[some])
-        plan, cell, decode = self._celled(column, plan, len(some))
+        plan, cell_keys, decode = self._celled(column, plan, len(some))
         names = {"cw_w": {i: f"cw_p{k}" for i, k in zip(some.tolist(), ways.nodes[some].tolist(), strict=True)}}
-        keys = [cell]
+        keys = list(cell_keys)
         if self.telling.numbers:
             y = nw.col(self.telling.target.name)
             for word, before in (("cw_s", "cw_w"), ("cw_q", "cw_s")):
@@ -238,29 +238,14 @@ class _InEngine(Growth):
         else:
             np.add.at(table, (place, cells, self._classes(found)), np.nan_to_num(numbers_in(found, words[0])))
 
-    def _celled(self, column: TableColumn, plan: Any, n_nodes: int) -> tuple[Any, str, Callable[[Frame], Any]]:
-        """A plan with the cells of a column: their name in it, and how answers are read as codes."""
-        import narwhals.stable.v2 as nw
-
+    def _celled(self, column: TableColumn, plan: Any, n_nodes: int) -> tuple[Any, list[str], Decode]:
+        """A plan with columns that tell the cells of a column apart, and how they are read as codes."""
         feature = self.features[column.place]
-        attribute, name, edges = feature.attribute, feature.column, column.edges
+        attribute, name = feature.attribute, feature.column
         if isinstance(attribute, Nominal):
-            return plan, name, lambda found: attribute.encode(found.columns[name]).astype(np.int64)
-        assert edges is not None  # noqa: S101 - numbers are in bins
-
-        def cut(found: Frame) -> NDArray[Any]:
-            codes = np.empty(found.n_rows, dtype=np.uint16)
-            _kernels.cut_codes(numbers_in(found, name), edges, codes)
-            return codes.astype(np.int64)
-
-        many = self.distinct.get(name)
-        classes = 1 if self.telling.numbers else len(self.telling.target.values)
-        if many is not None and (many <= column.n_values or many * n_nodes * classes <= _BY_VALUE):
-            return plan, name, cut
-        x = nw.col(name)
-        code = code_of(x, edges, flat=self.ready.slow_whens)
-        code = nw.when(x.is_null()).then(column.n_values).otherwise(code) if column.gaps else code
-        return plan.with_columns(cw_c=code), "cw_c", lambda found: numbers_in(found, "cw_c").astype(np.int64)
+            return plan, [name], lambda found: attribute.encode(found.columns[name]).astype(np.int64)
+        times = n_nodes * (1 if self.telling.numbers else len(self.telling.target.values))
+        return self.bins[name].keyed(plan, times, gaps=column.gaps, flat=self.ready.slow_whens)
 
     def _classes(self, found: Frame) -> NDArray[Any]:
         codes: NDArray[Any] = self.telling.target.encode(found.columns[self.telling.target.name], strict=True)
