@@ -16,9 +16,11 @@ from countwise.fitting import Fitting
 from countwise.frames import Frame
 from countwise.models._tree_passes import FilePasses, is_file
 from countwise.models._tree_pruning import needs_no_rows, pruned, pruned_by_itself
+from countwise.models._tree_relations import grown_in_engine
 from countwise.outputs import dense
 from countwise.schema import Schema
 from countwise.sources import Memory, open_whole
+from countwise.sources.relation import is_relation
 from countwise.table import Table
 from countwise.trees.criteria import OF_CLASSES, OF_NUMBERS, Criterion
 from countwise.trees.features import Feature, columns_of, features_of
@@ -63,6 +65,7 @@ class TreeModel(Fitting):
     _node_weights: NDArray[np.float64]
     _label_type: np.dtype[Any] | None
     _numbers: bool
+    _learns_in_engines = True
 
     # -- learning --------------------------------------------------------------
 
@@ -83,6 +86,8 @@ class TreeModel(Fitting):
         self
         """
         self._check_settings()
+        if is_relation(X) and self._learns_in_engines:
+            return self._adopted(*grown_in_engine(self, X, y, sample_weight))
         if self.thresholds == "binned" and is_file(X) and needs_no_rows(self):
             return self._adopted(*self._grown_in_passes(X, y, sample_weight))
         rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)

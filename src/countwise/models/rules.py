@@ -76,6 +76,7 @@ class RuleList(TreeModel):
 
     # what a list of rules has no say in
     numeric, ranges, thresholds, max_bins = "binary", "mdl", "exact", 255
+    _learns_in_engines = False
     missing, unseen, min_samples_split, min_gain, threshold_cost = "fractions", "ignore", 2, 0.0, False
 
     def _check_settings(self) -> None:
