@@ -282,7 +282,7 @@ def test_an_engine_that_fails_midway_leaves_the_model_as_it_was(lazy, monkeypatc
     frame = odd_table().drop(columns=["t", "w"])
     model = TreeClassifier(thresholds="binned", max_depth=1).fit(lazy(frame), "y")
     before, asked = dict(vars(model)), []
-    collected = relation_levels._collected
+    collected = relation_levels.collected
 
     def failing(plan):
         asked.append(plan)
@@ -290,7 +290,7 @@ def test_an_engine_that_fails_midway_leaves_the_model_as_it_was(lazy, monkeypatc
             plan = plan.select("no such column")
         return collected(plan)
 
-    monkeypatch.setattr(relation_levels, "_collected", failing)
+    monkeypatch.setattr(relation_levels, "collected", failing)
     with pytest.raises(CountwiseError, match="no such column"):
         model.set_params(max_depth=3).fit(lazy(frame), "y")
     assert {**vars(model), "max_depth": 1} == before

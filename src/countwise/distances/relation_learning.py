@@ -15,8 +15,9 @@ from countwise.distances.local import Local
 from countwise.errors import RowsRefused, TableError
 from countwise.frames import Frame
 from countwise.schema import Schema
+from countwise.sources.asking import number_of, rows_of_answer
 from countwise.sources.memory import memory
-from countwise.sources.relation import Relation, _number, _rows
+from countwise.sources.relation import Relation
 from countwise.sources.relation_levels import Extent, Ready, Sizes, numbers_in
 from countwise.table import Table
 from countwise.tallies import Counts, Values
@@ -127,10 +128,10 @@ class _Engine:
         sums = {f"cw_n{j}": nw.when(~x.is_null()).then(w).otherwise(0.0) for j, x in d.items()}
         sums |= {f"cw_s{j}": w * x for j, x in d.items()} | {f"cw_q{j}": w * x * x for j, x in d.items()}
         plan = plan.with_columns(**away).with_columns(**sums)
-        (row,) = _rows(plan.select(*(nw.col(name).sum() for name in sums)))
+        (row,) = rows_of_answer(plan.select(*(nw.col(name).sum() for name in sums)))
         found = {}
         for j, name in enumerate(means):
-            n, s, q = (_number(row[f"cw_{part}{j}"]) for part in "nsq")
+            n, s, q = (number_of(row[f"cw_{part}{j}"]) for part in "nsq")
             found[name] = (n, means[name] + s / n * units[name], max(q - s * s / n, 0.0)) if n else (0.0, 0.0, 0.0)
         return found
 

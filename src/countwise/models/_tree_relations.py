@@ -12,7 +12,7 @@ from countwise.bags import Text
 from countwise.errors import RowsRefused, TableError
 from countwise.frames import Frame
 from countwise.models._tree_pruning import needs_no_rows, pruned_by_itself
-from countwise.relating import _refuse_identifiers
+from countwise.relating import refuse_identifiers
 from countwise.schema import Schema
 from countwise.sources.memory import Memory, memory
 from countwise.sources.relation import Relation
@@ -94,7 +94,7 @@ def _learned(
     """The schema with the domains of names, and which of them have gaps."""
     names = [a.name for a in schema.attributes if isinstance(a, Nominal)]
     if names:
-        _refuse_identifiers(relation.look([], names), schema, rows)
+        refuse_identifiers(relation.look([], names), schema, rows)
     found: dict[str, Any] = {}
     for name in names:
         frame, _ = relation.groups([name])

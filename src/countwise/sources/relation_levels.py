@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from countwise.errors import RowsRefused, TableError
 from countwise.frames import Frame
-from countwise.sources.relation import MOST_GROUPS, Relation, _collected, _infinite, _number, _rows
+from countwise.sources.asking import collected, number_of, rows_of_answer
+from countwise.sources.relation import MOST_GROUPS, Relation, infinite_in
 
 __all__ = ["Extent", "Ready", "Sizes", "code_of", "fetched", "numbers_in", "switched"]
 
@@ -83,7 +84,7 @@ class Ready:
 
     def _taken(self, names: Sequence[str]) -> Any:
         """Some columns, dates and booleans among the numbers as numbers."""
-        return self.relation._numbered([n for n in names if n in self.numbers]).select(*names)
+        return self.relation.numbered([n for n in names if n in self.numbers]).select(*names)
 
     def _clean(self, name: str) -> Any:
         """A column without what is no number, if it could hold such."""
@@ -124,11 +125,11 @@ class Ready:
             counts = counts & (nw.col("cw_w") > 0)
             fresh["cw_c"] = nw.when(counts).then(1.0).otherwise(0.0)
             fresh["cw_t"] = nw.when(counts).then(nw.col("cw_w")).otherwise(0.0)
-        (row,) = _rows(plan.with_columns(**fresh).select(*(nw.col(name).sum() for name in fresh)))
-        n = {name: int(_number(value)) for name, value in row.items()}
+        (row,) = rows_of_answer(plan.with_columns(**fresh).select(*(nw.col(name).sum() for name in fresh)))
+        n = {name: int(number_of(value)) for name, value in row.items()}
         self._refuse(n)
         known_rows = n.get("cw_k", n["cw_n"])
-        weight = _number(row["cw_t"]) if relation.weights is not None else float(known_rows)
+        weight = number_of(row["cw_t"]) if relation.weights is not None else float(known_rows)
         return Sizes(n["cw_n"], known_rows, n.get("cw_c", known_rows), weight)
 
     def _refuse(self, n: dict[str, int]) -> None:
@@ -168,14 +169,14 @@ class Ready:
             fresh[f"cw_k{j}"] = nw.when(nw.col(name).is_null()).then(0.0).otherwise(1.0)
             asked += [nw.col(name).min().alias(f"cw_l{j}"), nw.col(name).max().alias(f"cw_h{j}")]
             asked += [nw.col(f"cw_k{j}").sum(), nw.col(f"cw_i{j}").sum()]
-        (row,) = _rows(plan.with_columns(**fresh).select(*asked))
+        (row,) = rows_of_answer(plan.with_columns(**fresh).select(*asked))
         found = {}
         for j, name in enumerate(names):
-            if _number(row[f"cw_i{j}"]):
-                raise _infinite(name, _number(row[f"cw_i{j}"]))
-            n = _number(row[f"cw_k{j}"])
-            ends = [float(_number(row[f"cw_{end}{j}"])) if n else np.nan for end in "lh"]
-            found[name] = Extent(ends[0], ends[1], n < _number(row["cw_n"]))
+            if number_of(row[f"cw_i{j}"]):
+                raise infinite_in(name, number_of(row[f"cw_i{j}"]))
+            n = number_of(row[f"cw_k{j}"])
+            ends = [float(number_of(row[f"cw_{end}{j}"])) if n else np.nan for end in "lh"]
+            found[name] = Extent(ends[0], ends[1], n < number_of(row["cw_n"]))
         return found
 
     def weighed(self, plan: Any, keys: Sequence[str], *more: Any) -> Frame:
@@ -225,7 +226,7 @@ def code_of(x: Any, edges: Floats, *, flat: bool = False) -> Any:
 
 def fetched(plan: Any, keys: Sequence[str]) -> Frame:
     """The answer to a group-by, unless it is too long."""
-    found = _collected(plan.head(MOST_GROUPS + 1))
+    found = collected(plan.head(MOST_GROUPS + 1))
     if found.n_rows > MOST_GROUPS:
         raise RowsRefused(
             f"There are more than {MOST_GROUPS:,} combinations of {len(keys)} columns; no more are fetched.",

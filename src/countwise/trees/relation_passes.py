@@ -17,7 +17,8 @@ from countwise import _kernels
 from countwise.attributes import Nominal
 from countwise.errors import RowsRefused
 from countwise.frames import Frame
-from countwise.sources.relation import MOST_GROUPS, _rows
+from countwise.sources.asking import rows_of_answer
+from countwise.sources.relation import MOST_GROUPS
 from countwise.sources.relation_cuts import Bins, Decode
 from countwise.sources.relation_levels import Ready, fetched, numbers_in, switched
 from countwise.trees.criteria import Criterion
@@ -129,7 +130,7 @@ class _InEngine(Growth):
             cells = np.zeros((1, len(target.values)))
             np.add.at(cells[0], self._classes(found), numbers_in(found, "cw_w"))
             return self._weighed(cells), None
-        (row,) = _rows(_sums(plan, self.ready, self.telling.pilot, target.name))
+        (row,) = rows_of_answer(_sums(plan, self.ready, self.telling.pilot, target.name))
         n, total, squares = (float(row[name]) for name in ("cw_w", "cw_s", "cw_q"))
         mean = total / n
         cells = np.array([[n, 0.0, max(squares - total * mean, 0.0)]])
