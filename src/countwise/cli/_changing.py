@@ -12,25 +12,25 @@ __all__ = ["changed"]
 _MOST = 6
 
 
-def changed(model: str, file: str, output: str | None, weights: str | None, *, forget: bool) -> None:
+def changed(model: str, files: tuple[str, ...], output: str | None, weights: str | None, *, forget: bool) -> None:
     """Add rows to a model file, or take them back."""
-    from countwise.cli._common import existing, pieces, progress_bar, refuse_same
+    from countwise.cli._common import pieces, progress_bar, refuse_same, tables, title
     from countwise.errors import OptionError
     from countwise.modelfile import load, save
 
-    existing(file)
+    found = tables(files)
     output = model if output is None else output
-    refuse_same(output, (file,))
+    refuse_same(output, found)
     fitted = load(model, plain=True)
     if not hasattr(fitted, "tallies_"):
         raise OptionError(f"{model} does not learn by counting.", hint="train it anew on all rows.")
     target = fitted.target_.name if getattr(fitted, "_known_target", True) and hasattr(fitted, "classes_") else None
     before, rows = parameters(fitted), fitted.n_rows_
-    with progress_bar(f"Reading {file}"):
+    with progress_bar(f"Reading {title(found)}"):
         if forget:
-            fitted.forget(pieces(file, target, ()), target, sample_weight=weights)
+            fitted.forget(pieces(found, target, ()), target, sample_weight=weights)
         else:
-            fitted.partial_fit(pieces(file, target, ()), target, sample_weight=weights)
+            fitted.partial_fit(pieces(found, target, ()), target, sample_weight=weights)
     save(fitted, output)
     click.echo(f"{rows} rows, now {fitted.n_rows_}. {'What moved most:' if moved(before, fitted) else ''}".rstrip())
     for line in moved(before, fitted):

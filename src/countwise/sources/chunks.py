@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from countwise.errors import TableError
 from countwise.sources.memory import Memory, memory
+from countwise.sources.paths import is_paths
 
 __all__ = ["in_pieces", "is_chunked"]
 
 
 def is_chunked(X: Any) -> bool:
-    """Whether a table comes in pieces: a path, several paths, or an iterator."""
-    if isinstance(X, str | Path):
-        return True
-    if isinstance(X, list | tuple) and X and all(isinstance(part, Path) for part in X):
-        return True
-    return isinstance(X, Iterator)
+    """Whether a table comes in pieces: a path, a pattern, several of them, or an iterator."""
+    return is_paths(X) or isinstance(X, Iterator)
 
 
 def in_pieces(

@@ -8,9 +8,11 @@ of differences from a pilot mean.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -327,12 +329,28 @@ def _empty(dtype: Any) -> Column:
 
 
 def _answered(ask: Any) -> Any:
-    """What an engine answers; what it says when it fails, in one line."""
+    """What an engine answers; what it says when it fails, in one line.
+
+    Ctrl-C during a query reaches us in the words of the engine: DuckDB calls it a failure once it has cancelled the
+    query, Spark fails to fetch what it has cancelled, and Polars raises it twice.
+    """
     try:
         return ask()
-    except (CountwiseError, KeyboardInterrupt):
+    except KeyboardInterrupt:
+        with suppress(KeyboardInterrupt):  # what is still pending comes here, and not while a model is put right
+            time.sleep(0)
+        raise
+    except CountwiseError:
         raise
     except Exception as error:
+        cancelled, met = ("Query interrupted", "Interrupted!"), cast("BaseException | None", error)
+        while met is not None:
+            if isinstance(met, KeyboardInterrupt) or str(met) in (
+                "Query interrupted",
+                "INTERRUPT Error: Interrupted!",
+            ):
+                raise KeyboardInterrupt from error
+            met = met.__context__
         first = str(error).strip().split("\n")[0][:300]
         raise ReadError(f"The engine failed: {type(error).__name__}: {first}") from error
 
