@@ -14,7 +14,7 @@ import click
 
 from countwise.cli._common import left, pieces, progress_bar, title
 from countwise.cli._memory import guarded, refuse_too_large, rows_in_a_piece, size_told
-from countwise.errors import OptionError, ReadError, RowsRefused
+from countwise.errors import CountwiseError, OptionError, ReadError, RowsRefused, TableError
 
 __all__ = ["LARGE", "learned"]
 
@@ -41,10 +41,8 @@ def learned(
             return _by_duckdb(model, files, target, drop, weights, memory)
         except (RowsRefused, ReadError) as error:
             if engine == "duckdb":
-                raise _with_more_memory(error) from None
-            click.echo(
-                f"Note: DuckDB cannot do this ({error.args[0].splitlines()[0]}); it is done in memory.", err=True
-            )
+                raise _in_our_words(error) from None
+            click.echo(f"Note: DuckDB does not do this, memory does. {error.message}", err=True)
     return _by_pieces(model, files, target, drop, weights, memory)
 
 
@@ -95,13 +93,15 @@ def _by_duckdb(
     unfit = _unfit(files)
     if unfit is not None:
         raise unfit
-    with _relation(files, target, drop, memory) as relation:
+    with _relation(files, target, drop, weights, memory) as relation:
         model.fit(relation, target, sample_weight=weights)
     return f"Learned in DuckDB{'' if memory is None else f', with {size_told(memory - _ROOM)} for its queries'}."
 
 
 @contextmanager
-def _relation(files: list[Path], target: str | None, drop: tuple[str, ...], memory: int | None) -> Iterator[Any]:
+def _relation(
+    files: list[Path], target: str | None, drop: tuple[str, ...], weights: str | None, memory: int | None
+) -> Iterator[Any]:
     """The files as a DuckDB relation whose columns have the types that the readers give them."""
     try:
         import duckdb
@@ -120,13 +120,33 @@ def _relation(files: list[Path], target: str | None, drop: tuple[str, ...], memo
         try:
             # by name: else the types of the first file would be forced upon the others
             rows = connection.read_parquet([str(f) for f in files], union_by_name=True, hive_partitioning=False)
-            yield rows.project(cells)
+            rows = rows.project(cells)
+            if weights in families:
+                rows = _weighing(rows, weights, target, families)
+            yield rows
         finally:
             connection.close()
 
 
-def _with_more_memory(error: Exception) -> Exception:
-    """A refusal for want of memory says what to do about it."""
-    if isinstance(error, ReadError) and "OutOfMemory" in str(error):
+def _weighing(rows: Any, weights: str, target: str | None, families: dict[str, str]) -> Any:
+    """The rows that have a weight, or no target: those are told as left out. Bad weights are an error, as in memory."""
+    from countwise.sources.relation import _answered
+
+    w, y = ('"' + name.replace('"', '""') + '"' for name in (weights, target or weights))
+    ((bad,),) = _answered(rows.filter(f"{w} is null or not isfinite({w}::double) or {w} < 0").count("*").fetchall)
+    if bad:
+        raise TableError(
+            f"The weights {weights!r} are missing, negative or infinite in {bad:,} row{'s' * (bad != 1)}.",
+            hint="give 0 to leave a row out.",
+        )
+    nan = f" or isnan({y})" if families.get(target or "") == "number" else ""
+    return rows.filter(f"{w} <> 0 or {y} is null{nan}")
+
+
+def _in_our_words(error: CountwiseError) -> CountwiseError:
+    """A refusal with what the command line can do about it."""
+    if isinstance(error, RowsRefused):
+        return RowsRefused(error.message, hint="--engine memory learns from the rows.")
+    if "OutOfMemory" in str(error):
         return ReadError("DuckDB had too little memory.", hint="give more by --memory, or use --engine memory.")
     return error

@@ -8,11 +8,12 @@ of differences from a pilot mean.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -334,6 +335,7 @@ def _answered(ask: Any) -> Any:
     Ctrl-C during a query reaches us in the words of the engine: DuckDB calls it a failure once it has cancelled the
     query, Spark fails to fetch what it has cancelled, and Polars raises it twice.
     """
+    handled = sys.exc_info()[1]  # what the caller is dealing with is no news
     try:
         return ask()
     except KeyboardInterrupt:
@@ -343,12 +345,10 @@ def _answered(ask: Any) -> Any:
     except CountwiseError:
         raise
     except Exception as error:
-        cancelled, met = ("Query interrupted", "Interrupted!"), cast("BaseException | None", error)
-        while met is not None:
-            if isinstance(met, KeyboardInterrupt) or str(met) in (
-                "Query interrupted",
-                "INTERRUPT Error: Interrupted!",
-            ):
+        met: BaseException | None = error
+        while met is not None and met is not handled:
+            words = str(met).removeprefix("INTERRUPT Error: ")
+            if isinstance(met, KeyboardInterrupt) or words in ("Query interrupted", "Interrupted!"):
                 raise KeyboardInterrupt from error
             met = met.__context__
         first = str(error).strip().split("\n")[0][:300]
