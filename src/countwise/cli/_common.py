@@ -50,12 +50,18 @@ def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
 
 
 def types_from(files: Sequence[Path], declared: Mapping[str, str], target: str | None) -> dict[str, Any]:
-    """Kinds that the user declares, and domains that the files themselves declare."""
+    """Kinds that the user declares, and domains that ARFF files declare.
+
+    The values of a categorical column of Parquet are only those of that file: a domain fixed to them could not be
+    merged with another's, nor grow.
+    """
     from countwise.attributes import Nominal
+    from countwise.sources.paths import format_of
     from countwise.sources.readers import attribute_hints
 
     types: dict[str, Any] = {}
-    for name, (kind, values) in attribute_hints(files).items():
+    hints = attribute_hints(files) if format_of(files[0]) == "arff" else {}
+    for name, (kind, values) in hints.items():
         if name != target and kind == "nominal" and values:
             types[name] = Nominal(name, tuple(values))
         elif name != target and kind == "text":

@@ -75,9 +75,9 @@ def _by_pieces(
     model: Any, files: list[Path], target: str | None, drop: tuple[str, ...], weights: str | None, memory: int | None
 ) -> str:
     from countwise.learning import Tallying
-    from countwise.sources.readers import column_count
+    from countwise.sources.readers import column_names
 
-    columns = column_count(files)
+    columns = len(column_names(files))
     whole = not isinstance(model, Tallying) or (hasattr(model, "_needs_rows") and model._needs_rows())
     if whole and memory is not None:
         refuse_too_large(type(model).__name__, files, columns, memory)
@@ -129,7 +129,7 @@ def _relation(
 
 
 def _weighing(rows: Any, weights: str, target: str | None, families: dict[str, str]) -> Any:
-    """The rows that have a weight, or no target: those are told as left out. Bad weights are an error, as in memory."""
+    """The rows that have a weight, or no target (told as left out); bad weights are an error, as in memory."""
     from countwise.sources.relation import _answered
 
     w, y = ('"' + name.replace('"', '""') + '"' for name in (weights, target or weights))

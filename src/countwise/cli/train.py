@@ -264,7 +264,7 @@ def _summary(model: Any, output: str) -> str:
         return _network_summary(model, output)
     counts = model.class_count_
     share = counts / counts.sum()
-    classes = ", ".join(f"{c} {n:g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
+    classes = ", ".join(f"{c} {n:.12g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
     laws: dict[str, list[str]] = {}
     for part in model.parts_:
         density = model.densities_[part.key]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from countwise.errors import TableError
 from countwise.sources.memory import Memory, memory
@@ -31,9 +34,18 @@ def in_pieces(
         from countwise.sources.readers import read_pieces
 
         pieces = read_pieces(X)
+    before = 0
     for piece in pieces:
         X_piece, y_piece = piece if isinstance(piece, tuple) else (piece, y)
-        yield weighted(X_piece, y_piece, sample_weight, needs_target, whole=False, numbers=numbers)
+        rows = weighted(X_piece, y_piece, sample_weight, needs_target, whole=False, numbers=numbers)
+        yield _counted_from(rows, before) if before else rows
+        before += rows.n_given
+
+
+def _counted_from(rows: Memory, before: int) -> Memory:
+    """Rows that are told of by their places among all rows, and not in their piece."""
+    places = np.arange(rows.frame.n_rows) if rows.places is None else rows.places
+    return replace(rows, places=places + before)
 
 
 def weighted(

@@ -25,7 +25,7 @@ from countwise.sources.parquet_files import parquet_columns, parquet_hints, parq
 from countwise.sources.paths import AnyPath, format_of, resolved
 from countwise.sources.text_files import lines
 
-__all__ = ["MISSING", "Columns", "attribute_hints", "column_count", "read", "read_pieces"]
+__all__ = ["MISSING", "Columns", "attribute_hints", "column_names", "read", "read_pieces"]
 
 MISSING = ("", "?", "NA", "NaN", "nan", "null", "None", "N/A")
 
@@ -185,15 +185,15 @@ def _wider(one: tuple[str, Any], other: tuple[str, Any]) -> tuple[str, Any]:
     return one
 
 
-def column_count(paths: AnyPath | Iterable[AnyPath]) -> int:
-    """How many columns a table has, as the head of its first file says; so that pieces can be made to fit."""
+def column_names(paths: AnyPath | Iterable[AnyPath]) -> list[str]:
+    """The columns of a table as the head of its first file says, before any row is read."""
     file = resolved(paths)[0]
     kind = format_of(file)
     if kind == "parquet":
-        return len(parquet_columns(file))
+        return parquet_columns(file)
     if kind == "arff":
-        return len(arff.hints(lines(file, None), file.name))
-    return len(csv_columns(file, Options(True, None, '"', None, frozenset(MISSING), None, "weight")))
+        return list(arff.hints(lines(file, None), file.name))
+    return csv_columns(file, Options(True, None, '"', None, frozenset(MISSING), None, "weight"))
 
 
 def _words(missing: Iterable[str]) -> frozenset[str]:
