@@ -9,10 +9,10 @@ __all__ = ["command"]
 
 @click.command("update")
 @click.argument("model")
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--output", default=None, metavar="MODEL", help="Where to write; by default in its place.")
 @click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
-def command(model: str, file: str, output: str | None, weights: str | None) -> None:
+def command(model: str, files: tuple[str, ...], output: str | None, weights: str | None) -> None:
     """Add the rows of FILE to MODEL, and say what moved most.
 
     \b
@@ -20,4 +20,4 @@ def command(model: str, file: str, output: str | None, weights: str | None) -> N
     """
     from countwise.cli._changing import changed
 
-    changed(model, file, output, weights, forget=False)
+    changed(model, files, output, weights, forget=False)

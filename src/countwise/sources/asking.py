@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,12 +17,27 @@ __all__ = ["answered", "collected", "floats", "number_of", "rows_of_answer", "wh
 
 
 def answered(ask: Any) -> Any:
-    """What an engine answers; what it says when it fails, in one line."""
+    """What an engine answers; what it says when it fails, in one line.
+
+    Ctrl-C during a query reaches us in the words of the engine: DuckDB calls it a failure once it has cancelled the
+    query, Spark fails to fetch what it has cancelled, and Polars raises it twice.
+    """
+    handled = sys.exc_info()[1]  # what the caller is dealing with is no news
     try:
         return ask()
-    except (CountwiseError, KeyboardInterrupt):
+    except KeyboardInterrupt:
+        with suppress(KeyboardInterrupt):  # what is still pending comes here, and not while a model is put right
+            time.sleep(0)
+        raise
+    except CountwiseError:
         raise
     except Exception as error:
+        met: BaseException | None = error
+        while met is not None and met is not handled:
+            words = str(met).removeprefix("INTERRUPT Error: ")
+            if isinstance(met, KeyboardInterrupt) or words in ("Query interrupted", "Interrupted!"):
+                raise KeyboardInterrupt from error
+            met = met.__context__
         first = str(error).strip().split("\n")[0][:300]
         raise ReadError(f"The engine failed: {type(error).__name__}: {first}") from error
 
