@@ -75,11 +75,13 @@ class TreeModel(Fitting):
         Parameters
         ----------
         X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
+            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts; with
+            ``thresholds="binned"`` also a table that an engine holds (DuckDB, Polars lazy, Dask, Spark, Ibis): it
+            counts, once for each column and level, and the rows stay there. The tree is the same.
         y : array-like or str
             What is to be told of each row, or the name of its column in X.
         sample_weight : array-like or str, optional
-            A weight for each row; a weight of n equals n copies.
+            A weight for each row, or the name of their column; a weight of n equals n copies.
 
         Returns
         -------
@@ -106,7 +108,7 @@ class TreeModel(Fitting):
     def _grown_in_passes(self, X: Any, y: Any, sample_weight: Any) -> tuple[dict[str, Any], int, str]:
         """The same from a file that is read once a level."""
         source = FilePasses(X, y, sample_weight, self._numbers, self._kinds)
-        source.look(int(self.max_bins))
+        source.look(int(self.max_bins), self._factors)
         first = source.first
         assert first is not None  # noqa: S101 - looked at
         splitting, features = self._splitting(), source.features
