@@ -130,7 +130,7 @@ def _relation(
 
 def _weighing(rows: Any, weights: str, target: str | None, families: dict[str, str]) -> Any:
     """The rows that have a weight, or no target (told as left out); bad weights are an error, as in memory."""
-    from countwise.sources.asking import answered
+    from countwise.sources.engine import answered
 
     w, y = ('"' + name.replace('"', '""') + '"' for name in (weights, target or weights))
     ((bad,),) = answered(rows.filter(f"{w} is null or not isfinite({w}::double) or {w} < 0").count("*").fetchall)

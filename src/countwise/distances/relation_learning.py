@@ -15,7 +15,7 @@ from countwise.distances.local import Local
 from countwise.errors import RowsRefused, TableError
 from countwise.frames import Frame
 from countwise.schema import Schema
-from countwise.sources.asking import number_of, rows_of_answer
+from countwise.sources.engine import number_of, rows_of_answer
 from countwise.sources.memory import memory
 from countwise.sources.relation import Relation
 from countwise.sources.relation_levels import Extent, Ready, Sizes, numbers_in

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, is_missing
-from countwise.sources.asking import answered, collected, floats, number_of, rows_of_answer, whole
+from countwise.sources.engine import answered, collected, floats, number_of, rows_of_answer, whole
 
 __all__ = ["MOST_GROUPS", "Classes", "Look", "Relation", "is_relation", "refused"]
 

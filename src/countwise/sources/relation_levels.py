@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import RowsRefused, TableError
 from countwise.frames import Frame
-from countwise.sources.asking import collected, number_of, rows_of_answer
+from countwise.sources.engine import collected, number_of, rows_of_answer
 from countwise.sources.relation import MOST_GROUPS, Relation, infinite_in
 
 __all__ = ["Extent", "Ready", "Sizes", "code_of", "fetched", "numbers_in", "switched"]

@@ -17,7 +17,7 @@ from countwise import _kernels
 from countwise.attributes import Nominal
 from countwise.errors import RowsRefused
 from countwise.frames import Frame
-from countwise.sources.asking import rows_of_answer
+from countwise.sources.engine import rows_of_answer
 from countwise.sources.relation import MOST_GROUPS
 from countwise.sources.relation_cuts import Bins, Decode
 from countwise.sources.relation_levels import Ready, fetched, numbers_in, switched
