@@ -15,6 +15,7 @@ from countwise.bags import Block
 from countwise.columns import narrowest, refuse_infinity
 from countwise.conditionals import Ranges
 from countwise.converting import Converting
+from countwise.cut_frames import CutFrames
 from countwise.cuts import CutReport, Cuts, How, labels
 from countwise.errors import OptionError, RowsRefused, TableError, did_you_mean, listed, warn
 from countwise.frames import Coded, Column, Frame, is_missing, refuse_duplicates
@@ -22,12 +23,9 @@ from countwise.measures import chance_information, information_of_values, mutual
 from countwise.outputs import container_of, library_of, rebuilt
 from countwise.parts import Part
 from countwise.schema import Schema
-from countwise.sources.choosing import cut
 from countwise.sources.relation import is_relation
-from countwise.sql import range_query
 from countwise.table import threads_for
 from countwise.tallies import Values, shortfall
-from countwise.terms import Ranges as RangeTerms
 
 __all__ = ["Discretization"]
 
@@ -46,7 +44,7 @@ class _Other(Attribute):
         return np.empty(0)
 
 
-class Discretization(Converting):
+class Discretization(CutFrames, Converting):
     """Cut the numeric columns of a table into ranges; see `Discretizer`."""
 
     cuts_: dict[str, Cuts]
@@ -217,70 +215,6 @@ class Discretization(Converting):
         for name in self.schema_:
             columns.update(self._encoded(name, codes[name], encode) if name in codes else {name: None})
         return rebuilt(X, frame, columns, container)
-
-    def _as_terms(self, encode: str) -> RangeTerms:
-        self._check_fitted()
-        labels = {name: tuple(a.values) for name, a in self.attributes_.items()}
-        return RangeTerms(tuple(self.schema_), dict(self.edges_), labels, encode, self.missing == "keep")
-
-    def transform_frame(self, X: Any) -> Any:
-        """The table with its numbers cut into ranges, where it lies; other columns stay as they are.
-
-        Parameters
-        ----------
-        X : relation or frame
-            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
-
-        Returns
-        -------
-        the same kind of frame
-            Lazy ones stay lazy. Ranges as labels (plain text), or as `encode` says; a cell that is missing, NaN or
-            infinite is null.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from countwise import Discretizer
-        >>> days = pd.DataFrame({"temp": [12.5, 19.0, 31.0], "wind": ["north", "east", "east"]})
-        >>> print(Discretizer({"temp": [15.0, 25.0]}).fit(days).transform_frame(days))
-               temp   wind
-        0     <= 15  north
-        1  (15, 25]   east
-        2      > 25   east
-        """
-        return cut(X, self._as_terms(self.encode or "labels"))
-
-    def to_sql(self, table: str, dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
-        """A query that cuts the numbers of a table without Python: the columns of training, as `transform` gives them.
-
-        Parameters
-        ----------
-        table : str
-            The table; a name with dots is one of a schema.
-        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
-            Whose SQL.
-        keep : sequence of str, optional
-            Other columns of the table to be given as they are, such as the class.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from countwise import Discretizer
-        >>> cutter = Discretizer({"temp": [15.0, 25.0]}).fit({"temp": [12.5, 19.0, 31.0], "wind": ["n", "e", "e"]})
-        >>> print(cutter.to_sql("days", "sqlite"))
-        SELECT
-          CASE WHEN ABS(CAST("temp" AS REAL)) < 1e308 THEN CASE
-            WHEN CAST("temp" AS REAL) <= 15e0 THEN '<= 15'
-            WHEN CAST("temp" AS REAL) <= 25e0 THEN '(15, 25]'
-            ELSE '> 25' END END AS "temp",
-          "wind"
-        FROM "days"
-        """
-        keep = [keep] if isinstance(keep, str) else list(keep)
-        return range_query(self._as_terms(self.encode or "labels"), table, dialect, keep=keep)
 
     def _codes(self, frame: Frame) -> dict[str, NDArray[Any]]:
         cut: list[Numeric] = [a for a in self.schema_.attributes if isinstance(a, Numeric)]

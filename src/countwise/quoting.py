@@ -51,7 +51,7 @@ class Dialect:
         """The name of a column or table, quoted."""
         mark = "`" if self.name == "spark" else '"'
         if "\0" in name:
-            raise OptionError(f"{name!r} cannot be the name of a column in SQL.")
+            raise OptionError(f"{name!r} cannot be the name of a column in SQL.", hint="rename it.")
         return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
 
     def table(self, name: str) -> str:
@@ -87,7 +87,7 @@ class Dialect:
             return self.real(float(value))
         text = value.isoformat() if isinstance(value, datetime.date) else str(value)
         if "\0" in text:
-            raise OptionError(f"{value!r} cannot be written as SQL.")
+            raise OptionError(f"{value!r} cannot be written as SQL.", hint="texts of SQL hold no zero bytes.")
         if self.name == "spark":  # it reads escapes in its texts
             return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
         quoted = "'" + text.replace("'", "''") + "'"
@@ -186,7 +186,5 @@ def added(parts: Sequence[str], between: str = " + ") -> str:
     """A sum; a long one in brackets, so that no database finds it too deep."""
     found = list(parts)
     while len(found) > _SIDE_BY_SIDE:
-        found = [
-            f"({between.join(found[i : i + _SIDE_BY_SIDE])})" for i in range(0, len(found), _SIDE_BY_SIDE)
-        ]
+        found = [f"({between.join(found[i : i + _SIDE_BY_SIDE])})" for i in range(0, len(found), _SIDE_BY_SIDE)]
     return between.join(found)

@@ -61,7 +61,7 @@ def time_of(value: Any) -> datetime.datetime | None:
     if isinstance(value, datetime.datetime):
         return value
     if isinstance(value, datetime.date):
-        return datetime.datetime(value.year, value.month, value.day)  # noqa: DTZ001 - engines keep times without zones
+        return datetime.datetime(value.year, value.month, value.day)
     try:
         found = np.datetime64(value, "us").item()
     except ValueError:
@@ -144,7 +144,7 @@ class Joint:
     """Several numbers by one normal law a class, for each pattern of cells that are there.
 
     With one covariance for all classes a class adds Σ slope · (x - center - away / 2) over the numbers; with one each
-    it adds log_norm - |factor (x - center - away)|² / 2. What a pattern lacks has zeros. The first pattern lacks nothing.
+    it adds log_norm - |factor (x - center - away)|² / 2. What a pattern lacks has zeros. The first one lacks nothing.
 
     Parameters
     ----------

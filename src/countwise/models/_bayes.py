@@ -147,7 +147,8 @@ class Bayes(TallyClassifier):
         self._check_fitted()
         terms: list[Any] = []
         for part in self.parts_:
-            terms += terms_of(part, self.densities_[part.key], self.tallies_.get(part.key), self.schema_)
+            density, tally = self.densities_[part.key], self.tallies_.get(part.key)
+            terms += terms_of(part, density, tally, self.schema_)
         return Scoring(self.target_.name, tuple(self.classes_.tolist()), self.log_prior_, tuple(terms))
 
     def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:

@@ -44,9 +44,13 @@ def terms_of(part: Part, density: Any, tally: Any, schema: Schema) -> list[Any]:
         return _diagonal(part, chosen)
     if isinstance(chosen, normal.Normal):
         return [_joint(part, chosen, tally)]
+    what = repr(name) if len(part.columns) == 1 else "The row"
+    by_name = hasattr(part.rule, "law")  # one that a user chooses for each column
     raise OptionError(
-        f"{name!r} has a law that no engine can compute: {getattr(chosen, 'rule', part.rule)}.",
-        hint="cut it into ranges: conditionals={...: 'ranges'}.",
+        f"{what} has a law that no engine can compute: {getattr(chosen, 'rule', part.rule)}.",
+        hint="cut it into ranges: conditionals={...: 'ranges'}."
+        if by_name
+        else "naive Bayes with ranges and discriminants can be answered in an engine; predict takes rows.",
     )
 
 
@@ -152,9 +156,7 @@ def _marginal(law: normal.Normal, there: NDArray[np.bool_]) -> _Law:
     return _Law(factors=factors, norm=marginal.log_norm)
 
 
-def _patterns(
-    law: normal.Normal, groups: NDArray[np.intp], met: Sequence[NDArray[np.bool_]]
-) -> NDArray[np.bool_]:
+def _patterns(law: normal.Normal, groups: NDArray[np.intp], met: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
     """Which columns are there: nothing missing first, then fewer gaps before more, as many as can be written down.
 
     Gaps in one column come first, then those in any two, and so on as long as there is room for all of a kind; then

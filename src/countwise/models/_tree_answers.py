@@ -186,7 +186,7 @@ class TreeAnswers(TreeModel):
         return rules_of(self)
 
     def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
-        """The table with columns for the answer, computed where it lies: the class and its probabilities, or the number.
+        """The table with columns for the answer, computed where it lies: class and probabilities, or the number.
 
         Rows that lack a value, or hold one never seen, go where `predict` sends them.
 

@@ -87,7 +87,7 @@ def _voices(asked: Asked, scoring: Scoring, apart: bool) -> tuple[Any, list[str]
     fresh: dict[str, Any] = {}
     for term in scoring.terms:
         if isinstance(term, Joint):
-            plan, found = joint_voices(plan, asked, term, apart)
+            plan, found = joint_voices(plan, asked, term, apart, f"{scoring.terms.index(term)}_")
         else:
             found = [(term.column, [_expression(asked, term, c) for c in range(len(scoring.classes))])]
         for name, logs in found:

@@ -91,7 +91,9 @@ class Asked:
             column, keys = column.cast(nw.Float64), [float(v) for v in values]
         return column, {key: i for i, key in enumerate(keys) if key is not None}
 
-    def looked_up(self, name: str, values: Sequence[Any], numbers: Sequence[float], other: float | None = None) -> Any:
+    def looked_up(
+        self, name: str, values: Sequence[Any], numbers: Sequence[float], other: float | None = None
+    ) -> Any:
         """The number that belongs to a cell's value; else `other`, and 0 where the cell is missing."""
         import narwhals.stable.v2 as nw
 

@@ -11,6 +11,7 @@ from countwise.terms import Number, Test, kind_of, time_of
 
 __all__ = ["Cells", "holds", "is_any", "spelled"]
 
+_MOST_IN = 3  # of more values DuckDB makes a join for each IN, and takes seconds to plan hundreds of them
 _LONGEST = 50  # bytes of a name within a name; Postgres cuts them off at 63
 
 
@@ -106,14 +107,16 @@ def spelled(d: Dialect, value: Any, kind: str) -> list[str]:
 def is_one_of(d: Dialect, cell: str, values: Sequence[Any], domain: Sequence[Any]) -> str:
     """Whether a cell has one of some values; what they are compared as is told by the whole domain."""
     kind = kind_of(domain)
-    return is_any(cell, [text for value in values for text in spelled(d, value, kind)])
+    return is_any(d, cell, [text for value in values for text in spelled(d, value, kind)])
 
 
-def is_any(cell: str, texts: Sequence[str]) -> str:
+def is_any(d: Dialect, cell: str, texts: Sequence[str]) -> str:
     """Whether a cell is one of some values that are written already."""
-    if len(texts) == 1:
-        return f"{cell} = {texts[0]}"
-    return f"{cell} IN ({', '.join(texts)})" if texts else "1 = 0"
+    if len(texts) <= 1:
+        return f"{cell} = {texts[0]}" if texts else "1 = 0"
+    if d.name == "duckdb" and len(texts) > _MOST_IN:
+        return f"CASE {cell} {' '.join(f'WHEN {text} THEN TRUE' for text in texts)} ELSE FALSE END"
+    return f"{cell} IN ({', '.join(texts)})"
 
 
 def holds(test: Test, cells: Cells) -> str:
@@ -123,7 +126,7 @@ def holds(test: Test, cells: Cells) -> str:
         cell = cells.name(test.column, test.domain)
         known = is_one_of(d, cell, test.domain, test.domain)
         if test.missing:
-            return f"({cell} IS NULL OR NOT {known})" if test.domain else f"({cell} IS NULL OR 1 = 1)"
+            return f"({cell} IS NULL OR NOT ({known}))" if test.domain else f"({cell} IS NULL OR 1 = 1)"
         return known if test.values is None else is_one_of(d, cell, test.values, test.domain)
     cell = cells.number(test.column)
     if test.missing:

@@ -10,8 +10,6 @@ from countwise.terms import Joint
 
 __all__ = ["JointTerm"]
 
-_GAPS = "cw_gaps"  # the small table of patterns
-
 
 class JointTerm:
     """What each class adds, and the steps on the way there.
@@ -22,24 +20,27 @@ class JointTerm:
     steps : Steps
         Gets a step for the key of a row's gaps and, where classes have covariances of their own, one for the parts of
         the square.
+    mark : str
+        Tells the names of this term from those of others.
     """
 
-    def __init__(self, term: Joint, steps: Steps) -> None:
-        self.term, self.steps, self.d = term, steps, steps.dialect
+    def __init__(self, term: Joint, steps: Steps, mark: str = "") -> None:
+        self.term, self.steps, self.mark = term, steps, mark
+        self.gap, self.gaps = f"cw_gap{mark}", f"cw_gaps{mark}"  # the key of a row's gaps, the table of patterns
         self.cells = [steps.cells.of(n, c) for n, c in zip(term.numbers, term.center.tolist(), strict=True)]
         marks = zip(term.firsts, term.marks, strict=True)
         key = added([f"CASE WHEN {self.cells[j]} IS NULL THEN {mark} ELSE 0 END" for j, mark in marks])
-        steps.add("cw_known", {"cw_gap": key})
-        self.joins = [f"{_GAPS} ON cw_gap = {_GAPS}.v"]
+        steps.add(f"cw_known{mark}", {self.gap: key})
+        self.joins = [f"{self.gaps} ON {self.gap} = {self.gaps}.v"]
         self.expressions = self._shared() if term.factors is None else self._own()
 
     def _whole_or(self, whole: str, looked_up: str) -> str:
-        return f"CASE WHEN cw_gap = 0\n      THEN {whole}\n      ELSE {looked_up} END"
+        return f"CASE WHEN {self.gap} = 0\n      THEN {whole}\n      ELSE {looked_up} END"
 
     def _table(self, names: list[str], rows: list[list[float]]) -> None:
         """The patterns with gaps, by the key of the gaps."""
         cells = [[str(key), *map(number, row)] for key, row in zip(self.term.keys[1:], rows[1:], strict=True)]
-        self.steps.look_up(_GAPS, ["v", *names], cells)
+        self.steps.look_up(self.gaps, ["v", *names], cells)
 
     def _shared(self) -> list[str]:
         term = self.term
@@ -53,9 +54,11 @@ class JointTerm:
         self._table(names, rows)
         found = []
         for c in range(k):
-            products = [f"{number(s)} * {cell}" for s, cell in zip(term.slopes[0, c].tolist(), self.cells, strict=True)]
-            gaps = [f"COALESCE({_GAPS}.s{c}_{j} * {cell}, 0e0)" for j, cell in enumerate(self.cells)]
-            whole, partly = added([number(float(bias[0, c])), *products]), added([f"{_GAPS}.b{c}", *gaps])
+            products = [
+                f"{number(s)} * {cell}" for s, cell in zip(term.slopes[0, c].tolist(), self.cells, strict=True)
+            ]
+            gaps = [f"COALESCE({self.gaps}.s{c}_{j} * {cell}, 0e0)" for j, cell in enumerate(self.cells)]
+            whole, partly = added([number(float(bias[0, c])), *products]), added([f"{self.gaps}.b{c}", *gaps])
             found.append(self._whole_or(whole, partly))
         return found
 
@@ -71,10 +74,13 @@ class JointTerm:
             for norms, factors in zip(term.log_norm, term.factors, strict=True)
         ]
         self._table(names, rows)
-        self.steps.add("cw_parts", self._parts(), self.joins, once=True)
+        self.steps.add(f"cw_parts{self.mark}", self._parts(), self.joins, once=True)
         self.joins = []
-        squares = ([f"cw_y{c}_{r} * cw_y{c}_{r}" for r in range(n)] for c in range(k))
-        return [f"cw_n{c} - 0.5e0 * ({added(own)})" for c, own in enumerate(squares)]
+        squares = ([f"{self._y(c, r)} * {self._y(c, r)}" for r in range(n)] for c in range(k))
+        return [f"cw_n{self.mark}{c} - 0.5e0 * ({added(own)})" for c, own in enumerate(squares)]
+
+    def _y(self, c: int, r: int) -> str:
+        return f"cw_y{self.mark}{c}_{r}"
 
     def _parts(self) -> dict[str, str]:
         """The constant of each class, and the numbers whose squares are added up."""
@@ -82,11 +88,14 @@ class JointTerm:
         factors: Any = term.factors
         norms: Any = term.log_norm
         k, n = term.away.shape
-        parts = {f"cw_n{c}": f"CASE WHEN cw_gap = 0 THEN {number(norms[0, c])} ELSE {_GAPS}.n{c} END" for c in range(k)}
+        parts = {
+            f"cw_n{self.mark}{c}": f"CASE WHEN {self.gap} = 0 THEN {number(norms[0, c])} ELSE {self.gaps}.n{c} END"
+            for c in range(k)
+        }
         for c in range(k):
             away = [f"({cell} - {number(u)})" for cell, u in zip(self.cells, term.away[c].tolist(), strict=True)]
             for r in range(n):
                 whole = added([f"{number(factors[0, c, r, j])} * {away[j]}" for j in range(r + 1)])
-                partly = added([f"COALESCE({_GAPS}.f{c}_{r}_{j} * {away[j]}, 0e0)" for j in range(r + 1)])
-                parts[f"cw_y{c}_{r}"] = self._whole_or(whole, partly)
+                partly = added([f"COALESCE({self.gaps}.f{c}_{r}_{j} * {away[j]}, 0e0)" for j in range(r + 1)])
+                parts[self._y(c, r)] = self._whole_or(whole, partly)
         return parts

@@ -27,13 +27,17 @@ def _columns(ranges: Ranges, name: str, d: Dialect) -> list[str]:
             f"{d.identifier(f'{name} {label}')}"
             for i, label in enumerate(labels)
         ]
-    cells = [d.literal(label) for label in labels] if ranges.encode == "labels" else list(map(str, range(len(labels))))
+    cells = (
+        [d.literal(label) for label in labels] if ranges.encode == "labels" else list(map(str, range(len(labels))))
+    )
     return [f"{_case(ranges, name, d, x, cells)} AS {d.identifier(name)}"]
 
 
 def _case(ranges: Ranges, name: str, d: Dialect, x: str, cells: Sequence[str]) -> str:
     """The cell of the range that a number lies in; NULL where there is none."""
-    whens = [f"WHEN {x} <= {number(float(e))} THEN {cell}" for e, cell in zip(ranges.edges[name], cells, strict=False)]
+    whens = [
+        f"WHEN {x} <= {number(float(e))} THEN {cell}" for e, cell in zip(ranges.edges[name], cells, strict=False)
+    ]
     inner = "\n    ".join(["CASE", *whens, f"ELSE {cells[-1]} END"]) if whens else cells[-1]
     gap = " ELSE 0" if ranges.encode == "onehot" and not ranges.keep else ""
     return f"CASE WHEN {d.finite(x)} THEN {inner}{gap} END"

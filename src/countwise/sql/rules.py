@@ -29,6 +29,8 @@ def rule_query(rules: Rules, table: str, dialect: str = "duckdb", *, proba: bool
         for i, (answer, shares) in enumerate(zip(answers, rules.shares, strict=True))
     ]
     steps.look_up("cw_rules", ["rule", "answer", *columns], rows)
-    found = {f"cw_{c}": d.cast(f"cw_rules.{c}", "double") if d.name == "postgres" else f"cw_rules.{c}" for c in columns}
+    found = {
+        f"cw_{c}": d.cast(f"cw_rules.{c}", "double") if d.name == "postgres" else f"cw_rules.{c}" for c in columns
+    }
     steps.add("cw_found", {"cw_answer": "cw_rules.answer", **found}, ["cw_rules ON cw_rule = cw_rules.rule"])
     return steps.text({name: "cw_answer", **{f"P({v})": f"cw_p{c}" for c, v in enumerate(rules.classes)}})

@@ -64,7 +64,9 @@ class Steps:
         cells = "".join(f",\n    {expression} AS {alias}" for alias, expression in ready.items())
         first = f"cw_cells AS (\n  SELECT {row}{cells}\n  FROM {source}\n)"
         head = ", ".join([*self._tables, first, *self._steps])
-        answer = ",\n".join(f"  {expression} AS {self.dialect.identifier(name)}" for name, expression in given.items())
+        answer = ",\n".join(
+            f"  {expression} AS {self.dialect.identifier(name)}" for name, expression in given.items()
+        )
         return f"WITH {head}\nSELECT {self._every([*ready, *self._on_the_way])},\n{answer}\nFROM {self._last}"
 
     def _every(self, helpers: Sequence[str]) -> str:

@@ -103,7 +103,8 @@ class _Sums:
         if isinstance(term, Cut):
             return self._cut(term)
         if isinstance(term, Joint):
-            found = JointTerm(term, self.steps)
+            joint = [t for t in self.scoring.terms if isinstance(t, Joint)]
+            found = JointTerm(term, self.steps, f"{joint.index(term)}_" if len(joint) > 1 else "")
             self.joins += found.joins
             return found.expressions, found.expressions
         if isinstance(term, Presence):
@@ -170,7 +171,7 @@ class _Sums:
         return [f"{name}.l{c}" for c in range(self.k)]
 
     def _by_case(self, cell: str, keys: list[list[str]], logs: Any) -> str:
-        whens = [f"WHEN {is_any(cell, own)} THEN {self._real(x)}" for own, x in zip(keys, logs, strict=True)]
+        whens = [f"WHEN {is_any(self.d, cell, own)} THEN {self._real(x)}" for own, x in zip(keys, logs, strict=True)]
         return f"CASE {' '.join(whens)} END" if whens else "NULL"
 
 

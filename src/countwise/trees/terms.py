@@ -66,7 +66,6 @@ def as_test(condition: Condition, feature: Feature) -> Test:
     return Test(feature.column, domain, values, missing=condition.missing)
 
 
-
 def _refuse_words(features: Sequence[Feature], what: str) -> None:
     if any(feature.word is not None for feature in features):
         raise OptionError(
