@@ -81,3 +81,23 @@ def engine(request):
     if request.param == "spark":
         return Engine("spark", request.getfixturevalue("spark").read.parquet)
     return Engine(request.param, globals()[f"_open_{request.param}"]())
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    from .databases import open_postgres
+
+    base = open_postgres()
+    yield base
+    base.stop()
+
+
+@pytest.fixture(params=("duckdb", "sqlite", "postgres", "spark"))
+def database(request):
+    from .databases import DuckDB, Spark, SQLite
+
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres")
+    if request.param == "spark":
+        return Spark(request.getfixturevalue("spark"))
+    return DuckDB() if request.param == "duckdb" else SQLite()
