@@ -118,6 +118,7 @@ def _relation(
             config["memory_limit"] = f"{(memory - _ROOM) // 10**6}MB"
         connection = duckdb.connect(config=config)
         try:
+            connection.execute("set enable_progress_bar = false")  # it would be drawn among the output
             # by name: else the types of the first file would be forced upon the others
             rows = connection.read_parquet([str(f) for f in files], union_by_name=True, hive_partitioning=False)
             rows = rows.project(cells)
@@ -130,10 +131,11 @@ def _relation(
 
 def _weighing(rows: Any, weights: str, target: str | None, families: dict[str, str]) -> Any:
     """The rows that have a weight, or no target (told as left out); bad weights are an error, as in memory."""
-    from countwise.sources.relation import _answered
+    from countwise.sources.stopping import asked
 
     w, y = ('"' + name.replace('"', '""') + '"' for name in (weights, target or weights))
-    ((bad,),) = _answered(rows.filter(f"{w} is null or not isfinite({w}::double) or {w} < 0").count("*").fetchall)
+    odd = rows.filter(f"{w} is null or not isfinite({w}::double) or {w} < 0").count("*")
+    ((bad,),) = asked(lambda: odd.fetchall())
     if bad:
         raise TableError(
             f"The weights {weights!r} are missing, negative or infinite in {bad:,} row{'s' * (bad != 1)}.",

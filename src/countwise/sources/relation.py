@@ -8,10 +8,7 @@ of differences from a pilot mean.
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -330,27 +327,14 @@ def _empty(dtype: Any) -> Column:
 
 
 def _answered(ask: Any) -> Any:
-    """What an engine answers; what it says when it fails, in one line.
+    """What an engine answers; what it says when it fails, in one line; Ctrl-C stops it."""
+    from countwise.sources.stopping import asked
 
-    Ctrl-C during a query reaches us in the words of the engine: DuckDB calls it a failure once it has cancelled the
-    query, Spark fails to fetch what it has cancelled, and Polars raises it twice.
-    """
-    handled = sys.exc_info()[1]  # what the caller is dealing with is no news
     try:
-        return ask()
-    except KeyboardInterrupt:
-        with suppress(KeyboardInterrupt):  # what is still pending comes here, and not while a model is put right
-            time.sleep(0)
-        raise
-    except CountwiseError:
+        return asked(ask)
+    except (CountwiseError, KeyboardInterrupt):
         raise
     except Exception as error:
-        met: BaseException | None = error
-        while met is not None and met is not handled:
-            words = str(met).removeprefix("INTERRUPT Error: ")
-            if isinstance(met, KeyboardInterrupt) or words in ("Query interrupted", "Interrupted!"):
-                raise KeyboardInterrupt from error
-            met = met.__context__
         first = str(error).strip().split("\n")[0][:300]
         raise ReadError(f"The engine failed: {type(error).__name__}: {first}") from error
 
