@@ -14,7 +14,7 @@ import click
 
 from countwise.cli._common import left, pieces, progress_bar, title
 from countwise.cli._memory import guarded, refuse_too_large, rows_in_a_piece, size_told
-from countwise.errors import CountwiseError, OptionError, ReadError, RowsRefused, TableError
+from countwise.errors import CountwiseError, OptionError, ReadError, RowsRefused
 
 __all__ = ["LARGE", "learned"]
 
@@ -118,29 +118,13 @@ def _relation(
             config["memory_limit"] = f"{(memory - _ROOM) // 10**6}MB"
         connection = duckdb.connect(config=config)
         try:
+            connection.execute("set enable_progress_bar = false")  # it would be drawn among the output
             # by name: else the types of the first file would be forced upon the others
             rows = connection.read_parquet([str(f) for f in files], union_by_name=True, hive_partitioning=False)
             rows = rows.project(cells)
-            if weights in families:
-                rows = _weighing(rows, weights, target, families)
             yield rows
         finally:
             connection.close()
-
-
-def _weighing(rows: Any, weights: str, target: str | None, families: dict[str, str]) -> Any:
-    """The rows that have a weight, or no target (told as left out); bad weights are an error, as in memory."""
-    from countwise.sources.engine import answered
-
-    w, y = ('"' + name.replace('"', '""') + '"' for name in (weights, target or weights))
-    ((bad,),) = answered(rows.filter(f"{w} is null or not isfinite({w}::double) or {w} < 0").count("*").fetchall)
-    if bad:
-        raise TableError(
-            f"The weights {weights!r} are missing, negative or infinite in {bad:,} row{'s' * (bad != 1)}.",
-            hint="give 0 to leave a row out.",
-        )
-    nan = f" or isnan({y})" if families.get(target or "") == "number" else ""
-    return rows.filter(f"{w} <> 0 or {y} is null{nan}")
 
 
 def _in_our_words(error: CountwiseError) -> CountwiseError:

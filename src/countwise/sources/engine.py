@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,32 +9,18 @@ from numpy.typing import NDArray
 
 from countwise.errors import CountwiseError, ReadError
 from countwise.frames import Frame, frame_of, is_missing
+from countwise.sources.stopping import asked
 
 __all__ = ["answered", "collected", "floats", "number_of", "rows_of_answer", "whole"]
 
 
 def answered(ask: Any) -> Any:
-    """What an engine answers; what it says when it fails, in one line.
-
-    Ctrl-C during a query reaches us in the words of the engine: DuckDB calls it a failure once it has cancelled the
-    query, Spark fails to fetch what it has cancelled, and Polars raises it twice.
-    """
-    handled = sys.exc_info()[1]  # what the caller is dealing with is no news
+    """What an engine answers; what it says when it fails, in one line; Ctrl-C stops it."""
     try:
-        return ask()
-    except KeyboardInterrupt:
-        with suppress(KeyboardInterrupt):  # what is still pending comes here, and not while a model is put right
-            time.sleep(0)
-        raise
-    except CountwiseError:
+        return asked(ask)
+    except (CountwiseError, KeyboardInterrupt):
         raise
     except Exception as error:
-        met: BaseException | None = error
-        while met is not None and met is not handled:
-            words = str(met).removeprefix("INTERRUPT Error: ")
-            if isinstance(met, KeyboardInterrupt) or words in ("Query interrupted", "Interrupted!"):
-                raise KeyboardInterrupt from error
-            met = met.__context__
         first = str(error).strip().split("\n")[0][:300]
         raise ReadError(f"The engine failed: {type(error).__name__}: {first}") from error
 
