@@ -269,10 +269,12 @@ def test_more_nodes_than_an_engine_is_asked_about_are_refused(lazy, monkeypatch)
         TreeClassifier(thresholds="binned").fit(lazy(frame), "y")
 
 
-def test_more_names_than_branches_are_refused_before_the_tree_is_grown(lazy):
+def test_settings_that_do_not_fit_are_told_before_the_tree_is_grown(lazy):
     frame = pd.DataFrame({"k": [f"n{i % 30}" for i in range(90)], "y": ["p", "q", "q"] * 30})
     with pytest.raises(TableError, match="'k' has 30 values"):
         TreeClassifier(thresholds="binned", max_branches=29).fit(lazy(frame), "y")
+    with pytest.raises(OptionError, match=r"pruning='pesimistic' is unknown.*did you mean 'pessimistic'"):
+        TreeClassifier(thresholds="binned", pruning="pesimistic").fit(lazy(frame), "y")
     with pytest.raises(OptionError, match="max_bins"):
         TreeClassifier(thresholds="binned", max_bins=1).fit(lazy(frame), "y")
 

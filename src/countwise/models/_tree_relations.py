@@ -11,7 +11,7 @@ from countwise.attributes import Nominal, Numeric
 from countwise.bags import Text
 from countwise.errors import RowsRefused, TableError
 from countwise.frames import Frame
-from countwise.models._tree_pruning import needs_no_rows, pruned_by_itself
+from countwise.models._tree_pruning import known_rules, needs_no_rows, pruned_by_itself, unknown_rule
 from countwise.relating import refuse_identifiers
 from countwise.schema import Schema
 from countwise.sources.memory import Memory, memory
@@ -58,6 +58,8 @@ def grown_in_engine(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[dic
 
 
 def _refuse_what_needs_rows(model: Any, schema: Schema, relation: Relation) -> None:
+    if model.pruning is not None and model.pruning not in known_rules(model):
+        raise unknown_rule(model)
     numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
     texts = [a.name for a in schema.attributes if isinstance(a, Text)]
     if texts:
