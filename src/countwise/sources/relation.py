@@ -239,7 +239,7 @@ class Relation:
         n, weights, bad, rows = (floats(found.columns[name]) for name in ("cw_n", "cw_w", "cw_b", "cw_a"))
         if bad.sum() > 0:
             raise TableError(
-                f"The weights {self.weights!r} are negative, missing or infinite in {bad.sum():.0f} "
+                f"The weights {self.weights!r} are missing, negative or infinite in {bad.sum():.0f} "
                 f"row{'s' * bool(bad.sum() != 1)}.",
                 hint="give 0 to leave a row out.",
             )
