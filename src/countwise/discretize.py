@@ -44,7 +44,7 @@ class _Other(Attribute):
         return np.empty(0)
 
 
-class Discretization(CutFrames, Converting):
+class Discretization(Converting, CutFrames):
     """Cut the numeric columns of a table into ranges; see `Discretizer`."""
 
     cuts_: dict[str, Cuts]

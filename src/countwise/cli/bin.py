@@ -37,6 +37,16 @@ __all__ = ["command"]
     "-o", "--output", default=None, metavar="CSV", help="Write the table with its ranges; - for the screen."
 )
 @click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@click.option(
+    "--sql", "table", default=None, metavar="TABLE", help="Write a query that cuts TABLE, and nothing else."
+)
+@click.option(
+    "--dialect",
+    default="duckdb",
+    show_default=True,
+    type=click.Choice(["duckdb", "postgres", "spark", "sqlite"]),
+    help="Whose SQL.",
+)
 def command(
     file: str,
     target: str | None,
@@ -49,6 +59,8 @@ def command(
     drop: tuple[str, ...],
     output: str | None,
     as_json: bool,
+    table: str | None,
+    dialect: str,
 ) -> None:
     """Cut the numeric columns of FILE into ranges, and say why and at what cost.
 
@@ -56,12 +68,15 @@ def command(
     countwise bin weather.arff -y play --method min_n --n 3
     countwise bin penguins.csv -y species -o ranges.csv
     countwise bin credit.csv -y Status --method Age=25:40:60
+    countwise bin credit.csv -y Status --sql applicants --dialect postgres > cuts.sql
     """
     from countwise.cli._common import echo_json, existing, pairs, pieces, progress_bar, types_from
     from countwise.discretize import Discretization
 
     existing(file)
     _check(methods, bins, n, merge, output, as_json, file)
+    if table is not None and (as_json or output is not None):
+        raise click.UsageError("--sql writes a query and nothing else; leave -o and --json out.")
     known = types_from(file, pairs(types, "--types"), target or "")
     cutter = Discretization(
         _methods(methods),
@@ -76,6 +91,9 @@ def command(
     warnings.filterwarnings("ignore", message=".*left with one range")  # the report says so, and why
     with progress_bar(f"Reading {file}"):
         cutter.fit(pieces(file, target, drop), target, sample_weight=weights)
+    if table is not None:
+        click.echo(cutter.to_sql(table, dialect, keep=[] if target is None else [target]) + ";")
+        return
     reports = [cutter.report(name) for name in cutter.edges_]
     if as_json:
         echo_json({"rows": cutter.n_rows_, "target": target, "columns": [report.to_dict() for report in reports]})
