@@ -89,9 +89,59 @@ def test_a_tree_is_written_for_sqlite(folder):
     assert answers == model.predict(countwise.read(folder / "credit.csv")).tolist()
 
 
+KEPT = ("Age", "Income", "Price", "Status")
+
+
+@pytest.mark.parametrize("kind", ["discriminant", "tree", "rules"])
+def test_every_kind_of_model_that_can_be_is_written_as_a_query(folder, kind):
+    names = list(countwise.read(folder / "credit.csv"))
+    settings = [x for name in names for x in ("--drop", name) if name not in KEPT] if kind == "discriminant" else []
+    settings += ["--option", "max_depth=3"] if kind != "discriminant" else []
+    run("train", "credit.csv", "-y", "Status", "-o", f"{kind}.json", "--model", kind, *settings, cwd=folder)
+    run("sql", f"{kind}.json", "--table", "credit", "-o", f"{kind}.sql", cwd=folder)
+    query = (folder / f"{kind}.sql").read_text(encoding="utf-8").rstrip().removesuffix(";")
+    connection = duckdb.connect()
+    connection.register("credit", pd.read_csv(folder / "credit.csv"))
+    found = connection.sql(query).df()
+    model = countwise.load(folder / f"{kind}.json")
+    want = model.predict_proba(countwise.read(folder / "credit.csv"))
+    np.testing.assert_allclose(found[[f"P({c})" for c in model.classes_]].to_numpy(), want, rtol=0, atol=1e-9)
+    assert found["predicted Status"].tolist() == model.predict(countwise.read(folder / "credit.csv")).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:.*left with one range")
+def test_cuts_are_written_as_a_query(folder):
+    query = run("bin", "credit.csv", "-y", "Status", "--sql", "credit", "--dialect", "sqlite", cwd=folder).stdout
+    table = countwise.read(folder / "credit.csv")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        pd.read_csv(folder / "credit.csv").to_sql("credit", connection, index=False)
+        found = pd.read_sql(query.rstrip().removesuffix(";"), connection)
+    cutter = countwise.Discretizer(encode="labels").fit(table, "Status")
+    want = cutter.transform({name: column for name, column in table.items() if name != "Status"})
+    for name in cutter.edges_:
+        assert [None if v != v else v for v in found[name]] == list(want[name])
+    assert found["Status"].tolist() == list(table["Status"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("neighbors", "holds the rows of its neighbors, which cannot be written as SQL. Hint: countwise predict"),
+        ("parzen", "no engine can compute: Parzen"),
+        ("network", "no lookup of one column gives. Hint: structure='naive'"),
+    ],
+)
+def test_models_that_cannot_be_written_say_what_can(folder, kind, told):
+    run("train", "first.csv", "-y", "Status", "-o", f"{kind}.json", "--model", kind, cwd=folder)
+    done = run("sql", f"{kind}.json", "--table", "t", cwd=folder, check=1)
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("args", "code", "told"),
     [
+        (("bin", "first.csv", "-y", "Status", "--sql", "t", "--json"), 2, "nothing else"),
         (("merge", "first.json", "-o", "x.json"), 2, "At least two"),
         (("merge", "first.json", "first.json", "-o", "first.json"), 1, "is read by this command"),
         (("update", "none.json", "second.csv"), 1, "none.json"),

@@ -39,6 +39,16 @@ __all__ = ["command"]
     "-o", "--output", default=None, metavar="CSV", help="Write the table with its ranges; - for the screen."
 )
 @click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@click.option(
+    "--sql", "table", default=None, metavar="TABLE", help="Write a query that cuts TABLE, and nothing else."
+)
+@click.option(
+    "--dialect",
+    default="duckdb",
+    show_default=True,
+    type=click.Choice(["duckdb", "postgres", "spark", "sqlite"]),
+    help="Whose SQL.",
+)
 def command(
     file: str,
     target: str | None,
@@ -51,6 +61,8 @@ def command(
     drop: tuple[str, ...],
     output: str | None,
     as_json: bool,
+    table: str | None,
+    dialect: str,
 ) -> None:
     """Cut the numeric columns of FILE into ranges, and say why and at what cost.
 
@@ -58,12 +70,15 @@ def command(
     countwise bin weather.arff -y play --method min_n --n 3
     countwise bin penguins.csv -y species -o ranges.csv
     countwise bin credit.csv -y Status --method Age=25:40:60
+    countwise bin credit.csv -y Status --sql applicants --dialect postgres > cuts.sql
     """
     from countwise.cli._common import echo_json, pairs, pieces, progress_bar, tables, types_from
     from countwise.discretize import Discretization
 
     files = tables(file)
     _check(methods, bins, n, merge, output, as_json, files)
+    if table is not None and (as_json or output is not None):
+        raise click.UsageError("--sql writes a query and nothing else; leave -o and --json out.")
     known = types_from(files, pairs(types, "--types"), target or "")
     cutter = Discretization(
         _methods(methods),
@@ -78,6 +93,9 @@ def command(
     warnings.filterwarnings("ignore", message=".*left with one range")  # the report says so, and why
     with progress_bar(f"Reading {file}"):
         cutter.fit(pieces(files, target, drop), target, sample_weight=weights)
+    if table is not None:
+        click.echo(cutter.to_sql(table, dialect, keep=[] if target is None else [target]) + ";")
+        return
     reports = [cutter.report(name) for name in cutter.edges_]
     if as_json:
         echo_json({"rows": cutter.n_rows_, "target": target, "columns": [report.to_dict() for report in reports]})

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from countwise.quoting import LEAST
-from countwise.sources.asking import Asked, ranged
+from countwise.sources.asking import Asked, first, ranged, real
 from countwise.sources.joint import joint_voices
 from countwise.terms import Cut, Joint, Lookup, Normal, Presence, Rate, Scoring
 
@@ -38,19 +38,19 @@ def answered(X: Any, scoring: Scoring, *, proba: bool = True, reasons: int = 0) 
     plan, voices = _voices(asked, scoring, reasons > 0)
     joint = {}
     for c in range(k):
-        prior = nw.lit(float(scoring.prior[c]))
+        prior = first(scoring.prior[c])
         joint[f"cw_l{c}"] = total_of([prior, *(nw.col(f"cw_t{i}_{c}") for i in range(len(voices)))])
     plan = plan.with_columns(**joint)
-    plan = plan.with_columns(cw_top=nw.max_horizontal(*(nw.col(name) for name in joint), nw.lit(LEAST)))
+    plan = plan.with_columns(cw_top=nw.max_horizontal(*(nw.col(name) for name in joint), real(LEAST)))
     answers = {given[0]: _class(scoring)}
     if proba:
         plan = plan.with_columns(**{f"cw_e{c}": (nw.col(f"cw_l{c}") - nw.col("cw_top")).exp() for c in range(k)})
         plan = plan.with_columns(cw_total=total_of([nw.col(f"cw_e{c}") for c in range(k)]))
         answers |= {name: _share(scoring, c) for c, name in enumerate(shares)}
-    plan = plan.with_columns(**answers)
     if reasons:
         plan = _with_reasons(plan, voices, k, reasons)
-    return plan.select(*asked.names, *given).to_native()
+        answers |= {f"reason {r + 1}": nw.col(f"cw_reason{r}") for r in range(reasons)}
+    return asked.given(plan, answers)
 
 
 def total_of(parts: list[Any]) -> Any:
@@ -75,8 +75,8 @@ def _share(scoring: Scoring, c: int) -> Any:
     import narwhals.stable.v2 as nw
 
     total = nw.col("cw_total")
-    divisor = nw.when(total > 0).then(total).otherwise(nw.lit(1.0))  # engines may divide before they choose
-    prior = nw.lit(float(np.exp(scoring.prior[c])))
+    divisor = nw.when(total > 0).then(total).otherwise(real(1.0))  # engines may divide before they choose
+    prior = real(np.exp(scoring.prior[c]))
     found = nw.when(total > 0).then(nw.col(f"cw_e{c}") / divisor).otherwise(prior)
     return found if scoring.whole else nw.when(~nw.col("cw_l0").is_null()).then(found)
 
@@ -101,11 +101,11 @@ def _expression(asked: Asked, term: Any, c: int) -> Any:
     import narwhals.stable.v2 as nw
 
     if isinstance(term, Lookup):
-        other = None if term.other is None else float(term.other[c])
+        other = 0.0 if term.other is None else float(term.other[c])
         return asked.looked_up(term.column, term.values, term.logs[:, c].tolist(), other)
     if isinstance(term, Presence):
-        there = nw.lit(float(term.there[c]))
-        return nw.when(asked.there(term.column)).then(there).otherwise(nw.lit(float(term.missing[c])))
+        there = real(term.there[c])
+        return nw.when(asked.there(term.column)).then(there).otherwise(real(term.missing[c]))
     x = asked.number(term.column)
     if isinstance(term, Cut):
         found = ranged(x, term.edges, term.logs[:, c].tolist())
@@ -115,9 +115,9 @@ def _expression(asked: Asked, term: Any, c: int) -> Any:
     else:
         assert isinstance(term, Rate)  # noqa: S101 - no other terms are made
         rate = float(term.rate[c])
-        law = x * float(np.log(rate)) - rate if rate > 0 else nw.lit(0.0)
-        found = nw.when(x >= 0 if rate > 0 else x == 0).then(law).otherwise(nw.lit(-np.inf))
-    return nw.when(~x.is_null()).then(found).otherwise(nw.lit(0.0))
+        law = x * float(np.log(rate)) - rate if rate > 0 else real(0.0)
+        found = nw.when(x >= 0 if rate > 0 else x == 0).then(law).otherwise(real(-np.inf))
+    return nw.when(~x.is_null()).then(found).otherwise(real(0.0))
 
 
 def _with_reasons(plan: Any, voices: list[str], k: int, reasons: int) -> Any:
@@ -126,16 +126,16 @@ def _with_reasons(plan: Any, voices: list[str], k: int, reasons: int) -> Any:
 
     top, next_best = nw.col("cw_top"), nw.col("cw_next")
     rest = {
-        f"cw_r{c}": nw.when(nw.col(f"cw_l{c}") == top).then(nw.lit(LEAST)).otherwise(nw.col(f"cw_l{c}"))
+        f"cw_r{c}": nw.when(nw.col(f"cw_l{c}") == top).then(real(LEAST)).otherwise(nw.col(f"cw_l{c}"))
         for c in range(k)
     }
     plan = plan.with_columns(**rest)
-    plan = plan.with_columns(cw_next=nw.max_horizontal(*(nw.col(name) for name in rest), nw.lit(LEAST)))
+    plan = plan.with_columns(cw_next=nw.max_horizontal(*(nw.col(name) for name in rest), real(LEAST)))
     names = list(dict.fromkeys(name for name in voices if name))
     fresh = {}
     for j, name in enumerate(names):
         own = [i for i, voice in enumerate(voices) if voice == name]
-        won, lost = nw.lit(0.0), nw.lit(0.0)
+        won, lost = real(0.0), real(0.0)
         for c in range(k - 1, -1, -1):
             said = total_of([nw.col(f"cw_t{i}_{c}") for i in own])
             won = nw.when(nw.col(f"cw_l{c}") == top).then(said).otherwise(won)
@@ -144,14 +144,14 @@ def _with_reasons(plan: Any, voices: list[str], k: int, reasons: int) -> Any:
     plan = plan.with_columns(**fresh) if fresh else plan
     odds = list(fresh)
     for r in range(reasons):
-        plan = plan.with_columns(cw_most=nw.max_horizontal(*(nw.col(o) for o in odds), nw.lit(0.0)))
+        plan = plan.with_columns(cw_most=nw.max_horizontal(*(nw.col(o) for o in odds), real(0.0)))
         said = nw.lit("")
         for j in range(len(names) - 1, -1, -1):
             said = nw.when(nw.col(odds[j]) == nw.col("cw_most")).then(nw.lit(names[j])).otherwise(said)
-        reason = f"reason {r + 1}"
+        reason = f"cw_reason{r}"
         plan = plan.with_columns(**{reason: nw.when(nw.col("cw_most") > 0).then(said).otherwise(nw.lit(""))})
         spent = {
-            o: nw.when(nw.col(reason) == name).then(nw.lit(0.0)).otherwise(nw.col(o))
+            o: nw.when(nw.col(reason) == name).then(real(0.0)).otherwise(nw.col(o))
             for o, name in zip(odds, names, strict=True)
         }
         plan = plan.with_columns(**spent) if spent else plan

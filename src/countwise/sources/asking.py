@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError, did_you_mean, listed
-from countwise.terms import Number, Test, kind_of, time_of
+from countwise.terms import Node, Number, Test, kind_of, time_of
 
-__all__ = ["Asked", "all_of", "ranged"]
+__all__ = ["Asked", "all_of", "first", "ranged", "real", "written"]
+
+_START = datetime(1970, 1, 1)
+_DAYS_TO_1970 = 719_163.0  # from the first day of the year 1
 
 
 class Asked:
@@ -47,19 +51,37 @@ class Asked:
         """The columns of the table."""
         return list(self.dtypes)
 
+    def given(self, plan: Any, answers: Mapping[str, Any]) -> Any:
+        """The columns of the table and the answers; those are named last, for Spark looks for dots in names."""
+        return plan.select(*self.names, *(answer.alias(name) for name, answer in answers.items())).to_native()
+
     def number(self, name: str) -> Any:
         """A number; null where there is none. A point in time is seconds, as in memory."""
         import narwhals.stable.v2 as nw
 
         column, dtype = nw.col(name), self.dtypes[name]
         if dtype == nw.Boolean:
-            no = nw.when(~column).then(nw.lit(0.0))
-            return nw.when(column).then(nw.lit(1.0)).otherwise(no)
+            no = nw.when(~column).then(real(0.0))
+            return nw.when(column).then(real(1.0)).otherwise(no)
         if dtype == nw.Date or dtype == nw.Datetime:
-            x = column.cast(nw.Datetime("us")).dt.timestamp("us").cast(nw.Float64) / 1e6
-            return nw.when(~column.is_null()).then(x)
+            return self._micros(name) / 1e6
         x = column.cast(nw.Float64)
         return nw.when(x.is_finite()).then(x)
+
+    def _micros(self, name: str) -> Any:
+        """A point in time as microseconds since 1970; from its parts, which all engines know."""
+        import narwhals.stable.v2 as nw
+
+        at = nw.col(name).cast(nw.Datetime("us")).dt
+        parts = ((at.hour, 3600), (at.minute, 60), (at.second, 1))
+        year = at.year().cast(nw.Float64) - 1.0
+        days = year * 365.0 + (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor()
+        seconds = (days + at.ordinal_day().cast(nw.Float64) - _DAYS_TO_1970) * 86400.0
+        for part, size in parts if self.dtypes[name] == nw.Datetime else ():
+            seconds = seconds + part().cast(nw.Float64) * float(size)
+        if self.dtypes[name] == nw.Date:
+            return seconds * 1e6
+        return seconds * 1e6 + at.microsecond().cast(nw.Float64)
 
     def there(self, name: str) -> Any:
         """Whether a cell is there; NaN is missing."""
@@ -74,9 +96,10 @@ class Asked:
 
         column, dtype, kind = nw.col(name), self.dtypes[name], kind_of(values)
         keys: Sequence[Any] = ()
-        if dtype.is_temporal():
-            column = column.cast(nw.Datetime("us"))
-            keys = [time_of(v) for v in values] if kind in ("time", "text") else ()
+        if dtype == nw.Date or dtype == nw.Datetime:
+            column = self._micros(name)
+            times = [time_of(v) for v in values] if kind in ("time", "text") else []
+            keys = [None if t is None else float((t - _START) // timedelta(microseconds=1)) for t in times]
         elif dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:
             column = column if dtype == nw.String else column.cast(nw.String)
             keys = [v if isinstance(v, str) else None for v in values]
@@ -84,25 +107,36 @@ class Asked:
             pass  # no name is a number
         elif dtype == nw.Boolean:
             keys = [bool(v) if v in (0, 1) else None for v in values]
-        elif dtype.is_integer() and kind != "number":
-            column = column if dtype == nw.UInt64 else column.cast(nw.Int64)
-            keys = [int(v) for v in values]
+        elif (dtype == nw.Int64 or dtype == nw.UInt64) and kind != "number":
+            keys = [int(v) for v in values]  # doubles would not tell large ones apart
         else:
             column, keys = column.cast(nw.Float64), [float(v) for v in values]
         return column, {key: i for i, key in enumerate(keys) if key is not None}
 
     def looked_up(
-        self, name: str, values: Sequence[Any], numbers: Sequence[float], other: float | None = None
+        self, name: str, values: Sequence[Any], numbers: Sequence[float], other: float = 0.0, gap: float = 0.0
     ) -> Any:
-        """The number that belongs to a cell's value; else `other`, and 0 where the cell is missing."""
+        """The number that belongs to a cell's value; else `other`, and `gap` where the cell is missing."""
         import narwhals.stable.v2 as nw
 
         column, keys = self._compared(name, values)
-        found = default = nw.lit(0.0 if other is None else float(other))
+        found = default = real(other)
         if keys:
             own = [float(numbers[i]) for i in keys.values()]
             found = column.replace_strict(list(keys), own, default=default, return_dtype=nw.Float64)
-        return found if other is None else nw.when(self.there(name)).then(found).otherwise(nw.lit(0.0))
+        return found if other == gap else nw.when(self.there(name)).then(found).otherwise(real(gap))
+
+    def way(self, node: Node) -> Any:
+        """The number of the child that a test leads to; -1 where none does."""
+        import narwhals.stable.v2 as nw
+
+        first = node.tests[0]
+        tests = [(b, test) for b, test in enumerate(node.tests) if not test.missing]
+        if first.domain is not None:
+            named = {v: float(b) for b, test in tests for v in test.values or ()}
+            return self.looked_up(first.column, list(named), list(named.values()), -1.0, -1.0)
+        x, edges = self.number(first.column), np.array([test.high for _, test in tests[:-1]])
+        return nw.when(~x.is_null()).then(ranged(x, edges, [float(b) for b, _ in tests])).otherwise(real(-1.0))
 
     def one_of(self, name: str, values: Sequence[Any]) -> Any:
         """Whether a cell has one of some values; not if it is missing."""
@@ -135,8 +169,29 @@ class Asked:
 
         if n.values is None:
             return self.number(n.column)
-        known = nw.when(self.one_of(n.column, n.values)).then(nw.lit(0.0))
-        return nw.when(self.one_of(n.column, (n.value,))).then(nw.lit(1.0)).otherwise(known)
+        known = nw.when(self.one_of(n.column, n.values)).then(real(0.0))
+        return nw.when(self.one_of(n.column, (n.value,))).then(real(1.0)).otherwise(known)
+
+
+def real(x: float) -> Any:
+    """A double; by Ibis it is written as a decimal, and must not meet decimals alone: they get too many digits."""
+    import narwhals.stable.v2 as nw
+
+    return nw.lit(float(x), nw.Float64)
+
+
+def first(x: float) -> Any:
+    """The first double of a sum or product, which all that follow become like."""
+    import narwhals.stable.v2 as nw
+
+    return nw.lit(0).cast(nw.Float64) + float(x)
+
+
+def written(cell: Any) -> Any:
+    """A value as an expression."""
+    import narwhals.stable.v2 as nw
+
+    return real(cell) if isinstance(cell, float) else nw.lit(cell)
 
 
 def all_of(conditions: Sequence[Any]) -> Any:
@@ -152,7 +207,7 @@ def ranged(x: Any, edges: NDArray[np.float64], cells: Sequence[Any]) -> Any:
     import narwhals.stable.v2 as nw
 
     if len(edges) == 0:
-        return nw.lit(cells[0])
+        return written(cells[0])
     middle = len(edges) // 2
     below = ranged(x, edges[:middle], cells[: middle + 1])
     above = ranged(x, edges[middle + 1 :], cells[middle + 1 :])

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from countwise.sources.answers import total_of
-from countwise.sources.asking import Asked, all_of, ranged
+from countwise.sources.asking import Asked, all_of, first, ranged, real, written
 from countwise.terms import Choices, Ranges, Rules
 
 __all__ = ["chosen", "cut", "ruled"]
@@ -28,7 +30,7 @@ def chosen(X: Any, tree: Choices, *, proba: bool = True, reasons: int = 0) -> An
         answers = {given[0]: _first_largest(tree)}
         answers |= {name: nw.col(f"cw_p{c}") for c, name in enumerate(shares)}
     answers |= {name: _reason(asked, tree, r) for r, name in enumerate(named)}
-    return plan.with_columns(**answers).select(*asked.names, *given).to_native()
+    return asked.given(plan, answers)
 
 
 def _descended(asked: Asked, tree: Choices) -> Any:
@@ -37,42 +39,31 @@ def _descended(asked: Asked, tree: Choices) -> Any:
 
     shares = tree.answers if tree.classes else tree.answers[:, None]
     sums = [f"cw_p{c}" for c in range(shares.shape[1])]
-    root = {} if tree.nodes[0].children else {name: nw.lit(float(p)) for name, p in zip(sums, shares[0], strict=True)}
-    plan = asked.frame.with_columns(cw_w0=nw.lit(1.0), **(root or {name: nw.lit(0.0) for name in sums}))
-    level = [0]
+    at_root = shares[0] if not tree.nodes[0].children else np.zeros(len(sums))
+    start = {name: first(p) for name, p in zip(sums, at_root, strict=True)}
+    plan = asked.frame.with_columns(cw_w0=first(1.0), **start)
+    level = [k for k in (0,) if tree.nodes[k].children]
     while level:
-        inner = [k for k in level if tree.nodes[k].children]
-        fresh = {
-            f"cw_w{child}": nw.col(f"cw_w{k}") * _part(asked, tree, k, b)
-            for k in inner
-            for b, child in enumerate(tree.nodes[k].children)
+        plan = plan.with_columns(**{f"cw_b{k}": asked.way(tree.nodes[k]) for k in level})
+        below = [(k, b, child) for k in level for b, child in enumerate(tree.nodes[k].children)]
+        plan = plan.with_columns(**{f"cw_w{child}": _part(tree, k, b) for k, b, child in below})
+        leaves = [child for _, _, child in below if not tree.nodes[child].children]
+        level = [child for _, _, child in below if tree.nodes[child].children]
+        ended = {
+            name: total_of([nw.col(name), *(nw.col(f"cw_w{k}") * float(shares[k, c]) for k in leaves)])
+            for c, name in enumerate(sums)
         }
-        if not fresh:
-            break
-        plan = plan.with_columns(**fresh)
-        level = [child for k in inner for child in tree.nodes[k].children]
-        leaves = [k for k in level if not tree.nodes[k].children]
-        if leaves:
-            plan = plan.with_columns(
-                **{
-                    name: total_of([nw.col(name), *(nw.col(f"cw_w{k}") * float(shares[k, c]) for k in leaves)])
-                    for c, name in enumerate(sums)
-                }
-            )
-        still = [f"cw_w{k}" for k in level if tree.nodes[k].children]
-        plan = plan.select(*asked.names, *sums, *still)
+        plan = plan.with_columns(**ended).select(*asked.names, *sums, *(f"cw_w{k}" for k in level))
     return plan
 
 
-def _part(asked: Asked, tree: Choices, k: int, b: int) -> Any:
-    """Which share of a row goes down to a child."""
+def _part(tree: Choices, k: int, b: int) -> Any:
+    """Which part of a row comes to a child."""
     import narwhals.stable.v2 as nw
 
-    node = tree.nodes[k]
-    gap = nw.when(asked.holds(node.placed)).then(nw.lit(0.0)).otherwise(nw.lit(node.shares[b]))
-    if node.tests[b].missing:
-        return gap
-    return nw.when(asked.holds(node.tests[b])).then(nw.lit(1.0)).otherwise(gap)
+    way, whole = nw.col(f"cw_b{k}"), nw.col(f"cw_w{k}")
+    lost = nw.when(way == -1.0).then(whole * tree.nodes[k].shares[b]).otherwise(real(0.0))
+    return nw.when(way == float(b)).then(whole).otherwise(lost)
 
 
 def _first_largest(tree: Choices) -> Any:
@@ -114,8 +105,8 @@ def ruled(X: Any, rules: Rules, *, proba: bool = True, reasons: int = 0) -> Any:
     asked = Asked(X, rules.columns, given)
     always = nw.lit(1) == 1
     holding = [all_of([asked.holds(test) for test in rule]) if rule else always for rule in rules.rules]
-    first = [nw.when(holds).then(nw.lit(i)) for i, holds in enumerate(holding)]
-    plan = asked.frame.with_columns(cw_rule=nw.coalesce(*first, nw.lit(len(first))) if first else nw.lit(0))
+    found = [nw.when(holds).then(nw.lit(i)) for i, holds in enumerate(holding)]
+    plan = asked.frame.with_columns(cw_rule=nw.coalesce(*found, nw.lit(len(found))) if found else nw.lit(0))
     answers = {given[0]: _of_rule([None if c is None else rules.classes[c] for c in rules.answers])}
     for c, name in enumerate(shares):
         answers[name] = _of_rule(
@@ -124,7 +115,7 @@ def ruled(X: Any, rules: Rules, *, proba: bool = True, reasons: int = 0) -> Any:
     for r, name in enumerate(named):
         asks = [list(dict.fromkeys(test.column for test in rule)) for rule in (*rules.rules, ())]
         answers[name] = _of_rule([columns[r] if r < len(columns) else "" for columns in asks])
-    return plan.with_columns(**answers).select(*asked.names, *given).to_native()
+    return asked.given(plan, answers)
 
 
 def _of_rule(cells: Sequence[Any]) -> Any:
@@ -135,7 +126,7 @@ def _of_rule(cells: Sequence[Any]) -> Any:
 
     def found(low: int, high: int) -> Any:
         if high - low == 1:
-            return nw.lit(cells[known[low]])
+            return written(cells[known[low]])
         middle = (low + high) // 2
         return nw.when(rule < known[middle]).then(found(low, middle)).otherwise(found(middle, high))
 
@@ -148,20 +139,18 @@ def cut(X: Any, ranges: Ranges) -> Any:
     import narwhals.stable.v2 as nw
 
     asked = Asked(X, [name for name in ranges.columns if name in ranges.edges], [])
-    names, fresh = list[str](), dict[str, Any]()
+    found: list[Any] = []
     for name in asked.names:
         if name not in ranges.edges:
-            names.append(name)
+            found.append(nw.col(name))
             continue
         x, edges, labels = asked.number(name), ranges.edges[name], ranges.labels[name]
+        known = nw.when(~x.is_null())
         if ranges.encode == "onehot":
-            gap = nw.lit(0.0)
             for i, label in enumerate(labels):
-                inside = nw.when(~x.is_null()).then(ranged(x, edges, [float(j == i) for j in range(len(labels))]))
-                fresh[f"{name} {label}"] = inside if ranges.keep else inside.otherwise(gap)
-                names.append(f"{name} {label}")
+                inside = known.then(ranged(x, edges, [float(j == i) for j in range(len(labels))]))
+                found.append((inside if ranges.keep else inside.otherwise(real(0.0))).alias(f"{name} {label}"))
             continue
         cells = list(labels) if ranges.encode == "labels" else [float(i) for i in range(len(labels))]
-        fresh[name] = nw.when(~x.is_null()).then(ranged(x, edges, cells))
-        names.append(name)
-    return asked.frame.with_columns(**fresh).select(*names).to_native()
+        found.append(known.then(ranged(x, edges, cells)).alias(name))
+    return asked.frame.select(*found).to_native()

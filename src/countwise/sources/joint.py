@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.sources.asking import Asked
+from countwise.sources.asking import Asked, real
 from countwise.terms import Joint
 
 __all__ = ["joint_voices"]
@@ -29,7 +29,7 @@ def joint_voices(plan: Any, asked: Asked, term: Joint, apart: bool, mark: str = 
         key = key + nw.when(nw.col(f"cw_d{mark}{j}").is_null()).then(nw.lit(place)).otherwise(nw.lit(0))
     plan = plan.with_columns(**{f"cw_gap{mark}": key.cast(nw.Int64)})
     cells = {name: nw.col(name) for name in (f"cw_d{mark}{j}" for j in range(len(center)))}
-    zeros = {name: nw.when(x.is_null()).then(nw.lit(0.0)).otherwise(x) for name, x in cells.items()}
+    zeros = {name: nw.when(x.is_null()).then(real(0.0)).otherwise(x) for name, x in cells.items()}
     plan = plan.with_columns(**zeros)
     return _shared(plan, term, mark) if term.factors is None else _own(plan, term, apart, mark)
 
@@ -39,10 +39,10 @@ def _by_gaps(term: Joint, numbers: NDArray[np.float64], mark: str) -> Any:
     import narwhals.stable.v2 as nw
 
     gap = nw.col(f"cw_gap{mark}")
-    there = nw.when(gap == 0).then(nw.lit(float(numbers[0])))
+    there = nw.when(gap == 0).then(real(numbers[0]))
     rest = [(key, float(x)) for key, x in zip(term.keys[1:], numbers[1:], strict=True)]
     keys, values = [key for key, _ in rest], [x for _, x in rest]
-    nothing = nw.when(gap < 0).then(nw.lit(0.0))
+    nothing = nw.when(gap < 0).then(real(0.0))
     return there.otherwise(gap.replace_strict(keys, values, default=nothing, return_dtype=nw.Float64))
 
 
@@ -100,7 +100,7 @@ def _said(c: str, j: int, n: int, away: Any) -> Any:
     """Of the square the part of a column: its distance from the mean times Σ⁻¹ of all distances."""
     import narwhals.stable.v2 as nw
 
-    solved = nw.lit(0.0)
+    solved = real(0.0)
     for r in range(j, n):
         solved = solved + nw.col(f"cw_f{c}_{r}_{j}") * nw.col(f"cw_y{c}_{r}")
     return away * solved * -0.5
