@@ -27,6 +27,14 @@ def folder(tmp_path_factory):
             csv.writer(out).writerows([rows[0], *part])
     for name in ("credit", "first", "second"):
         run("train", f"{name}.csv", "-y", "Status", "-o", f"{name}.json", cwd=place)
+    few = pd.read_csv(place / "second.csv")[:20]
+    few[:0].to_csv(place / "empty.csv", index=False)
+    few.assign(Home="castle").to_csv(place / "castle.csv", index=False)
+    few.assign(Status="ugly", Extra=1).to_csv(place / "ugly.csv", index=False)
+    few.assign(Age="old").to_csv(place / "old.csv", index=False)
+    run("train", "first.csv", "-y", "Status", "--smoothing", "0", "-o", "raw.json", cwd=place)
+    run("train", "first.csv", "-y", "Status", "--drop", "Age", "-o", "short.json", cwd=place)
+    run("train", "old.csv", "-y", "Status", "-o", "named.json", cwd=place)
     return place
 
 
@@ -48,6 +56,44 @@ def test_updated_and_merged_models_are_those_of_all_rows(folder):
     assert same(countwise.load(folder / "merged.json"), whole)
     run("forget", "credit.json", "second.csv", "-o", "less.json", cwd=folder)
     assert same(countwise.load(folder / "less.json"), countwise.load(folder / "first.json"))
+
+
+def test_a_pattern_stands_for_models_and_for_files(folder):
+    told = run("merge", "[fs][ie]*.json", "-o", "pattern.json", cwd=folder).stdout
+    assert "4454 rows of 2 models" in told
+    assert same(countwise.load(folder / "pattern.json"), countwise.load(folder / "credit.json"))
+    run("update", "first.json", "sec*.csv", "-o", "pattern.json", cwd=folder)
+    assert same(countwise.load(folder / "pattern.json"), countwise.load(folder / "credit.json"))
+
+
+def test_what_is_new_and_what_is_left_out_is_told(folder):
+    done = run("update", "first.json", "ugly.csv", "castle.csv", "-o", "more.json", cwd=folder, check=1)
+    assert "The columns differ: 'castle.csv' lacks 'Extra'" in done.stderr
+    done = run("update", "first.json", "ugly.csv", "-o", "more.json", cwd=folder)
+    assert "Note: the model does not know 'Extra'; left out." in done.stderr
+    assert "  new class ugly\n" in done.stdout
+    assert "in ugly" not in done.stdout
+    done = run("update", "more.json", "castle.csv", cwd=folder)
+    assert "  Home: new 'castle'\n" in done.stdout
+    done = run("forget", "more.json", "ugly.csv", cwd=folder)
+    assert "  no row of class ugly is left\n" in done.stdout
+    assert "3040 rows, now 3020." in done.stdout
+
+
+def test_categories_of_parquet_may_differ_between_models_that_are_merged(tmp_path):
+    for name, values in (("a", ["x", "y"]), ("b", ["y", "z"])):
+        rows = {"c": pd.Categorical(values * 20), "y": ["no", "yes"] * 20}
+        pd.DataFrame(rows).to_parquet(tmp_path / f"{name}.parquet")
+        run("train", f"{name}.parquet", "-y", "y", "-o", f"{name}.json", cwd=tmp_path)
+    run("merge", "a.json", "b.json", "-o", "c.json", cwd=tmp_path)
+    assert countwise.load(tmp_path / "c.json").schema_["c"].values == ("x", "y", "z")
+    assert "c: new 'z'" in run("update", "a.json", "b.parquet", cwd=tmp_path).stdout
+
+
+def test_a_net_without_a_class_learns_more_rows(folder):
+    args = ("--model", "net", "--drop", "Status", "--option", "missing=available")
+    run("train", "first.csv", *args, "-o", "net.json", cwd=folder)
+    assert "3000 rows, now 4454." in run("update", "net.json", "second.csv", cwd=folder).stdout
 
 
 @pytest.mark.parametrize("form", ["join", "case"])
@@ -146,6 +192,16 @@ def test_models_that_cannot_be_written_say_what_can(folder, kind, told):
         (("merge", "first.json", "first.json", "-o", "first.json"), 1, "is read by this command"),
         (("update", "none.json", "second.csv"), 1, "none.json"),
         (("update", "first.json", "none.csv"), 1, "There is no file"),
+        (("update", "first.json", "secnd.csv"), 1, "did you mean 'second.csv'?"),
+        (("update", "first.json", "second.csv", "s*.csv"), 1, "'second.csv' is given twice"),
+        (("forget", "first.json", "empty.csv"), 1, "has no row to forget"),
+        (("forget", "first.json", "castle.csv"), 1, "'castle' in row 0; its values are"),
+        (("forget", "first.json", "castle.csv"), 1, "Hint: a row with it was never learned"),
+        (("merge", "first.json", "first.json", "-o", "x.json"), 1, "is given twice"),
+        (("merge", "first.json", "raw.json", "-o", "x.json"), 1, "trained with other settings: 'smoothing'"),
+        (("merge", "first.json", "short.json", "-o", "x.json"), 1, "short.json has not learned 'Age'"),
+        (("merge", "first.json", "named.json", "-o", "x.json"), 1, "'Age' is numeric in first.json and nominal in"),
+        (("merge", "none*.json", "-o", "x.json"), 1, "No model matches"),
         (("sql", "first.json"), 2, "Missing option '--table'"),
         (("sql", "first.json", "--table", "t", "--dialect", "oracle"), 2, "oracle"),
         (("forget", "first.json", "credit.csv"), 1, "had not been counted"),

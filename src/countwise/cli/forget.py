@@ -15,6 +15,9 @@ __all__ = ["command"]
 def command(model: str, files: tuple[str, ...], output: str | None, weights: str | None) -> None:
     """Take the rows of FILE back from MODEL, as if they had never been there, and say what moved most.
 
+    For models that learn by counting. Rows that cannot have been learned are refused; a model keeps counts and not
+    rows, so that others that were never learned cannot be told from those that were.
+
     \b
     countwise forget credit.json withdrawn.csv
     """
