@@ -14,12 +14,13 @@ from countwise.columns import refuse_infinity
 from countwise.errors import CountwiseError, OptionError, check_number, check_settings
 from countwise.fitting import Fitting
 from countwise.frames import Frame
-from countwise.models._tree_passes import FilePasses, is_file
+from countwise.models._tree_passes import FilePasses
 from countwise.models._tree_pruning import needs_no_rows, pruned, pruned_by_itself
 from countwise.models._tree_relations import grown_in_engine
 from countwise.outputs import dense
 from countwise.schema import Schema
 from countwise.sources import Memory, open_whole
+from countwise.sources.paths import is_paths
 from countwise.sources.relation import is_relation
 from countwise.table import Table
 from countwise.trees.criteria import OF_CLASSES, OF_NUMBERS, Criterion
@@ -90,7 +91,7 @@ class TreeModel(Fitting):
         self._check_settings()
         if is_relation(X) and self._learns_in_engines:
             return self._adopted(*grown_in_engine(self, X, y, sample_weight))
-        if self.thresholds == "binned" and is_file(X) and needs_no_rows(self):
+        if self.thresholds == "binned" and is_paths(X) and needs_no_rows(self):
             return self._adopted(*self._grown_in_passes(X, y, sample_weight))
         rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,16 +26,9 @@ from countwise.trees.tables import TableColumn
 from countwise.trees.tree import Tree
 from countwise.trees.ways import Threshold
 
-__all__ = ["FilePasses", "is_file"]
+__all__ = ["FilePasses"]
 
 _ALL = Nominal("(all)", (0,))
-
-
-def is_file(X: Any) -> bool:
-    """Whether a table can be read again and again: a path, or several."""
-    if isinstance(X, list | tuple):
-        return bool(X) and all(isinstance(part, Path) for part in X)
-    return isinstance(X, str | Path)
 
 
 @dataclass(slots=True, eq=False)

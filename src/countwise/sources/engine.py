@@ -14,10 +14,10 @@ from countwise.sources.stopping import asked
 __all__ = ["answered", "collected", "floats", "number_of", "rows_of_answer", "whole"]
 
 
-def answered(ask: Any) -> Any:
+def answered(ask: Any, plan: Any = None) -> Any:
     """What an engine answers; what it says when it fails, in one line; Ctrl-C stops it."""
     try:
-        return asked(ask)
+        return asked(ask, plan)
     except (CountwiseError, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -27,12 +27,12 @@ def answered(ask: Any) -> Any:
 
 def collected(plan: Any) -> Frame:
     """The answer to a plan, in memory."""
-    return answered(lambda: frame_of(plan.collect().to_native()))
+    return answered(lambda: frame_of(plan.collect().to_native()), plan)
 
 
 def rows_of_answer(plan: Any) -> list[dict[str, Any]]:
     """The answer to a plan, row by row."""
-    return answered(lambda: list(plan.collect().iter_rows(named=True)))
+    return answered(lambda: list(plan.collect().iter_rows(named=True)), plan)
 
 
 def number_of(value: Any) -> float:

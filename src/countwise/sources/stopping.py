@@ -22,17 +22,19 @@ _AGAIN = 0.05  # seconds after which an engine that did not stop is told again
 _NOTHING = b"\0"  # no signal has this number
 
 
-def asked(ask: Callable[[], Any]) -> Any:
+def asked(ask: Callable[[], Any], plan: Any = None) -> Any:
     """What an engine answers, unless Ctrl-C stops it.
 
     Parameters
     ----------
     ask : callable
-        Asks the engine, and waits for its answer. The frame that it asks of is one of the variables it closes over.
+        Asks the engine, and waits for its answer.
+    plan : lazy frame, optional
+        What it asks of.
     """
     handled = sys.exc_info()[1]  # what the caller is dealing with is no news
     try:
-        with _watched(_stop_of(ask)):
+        with _watched(_stop_of(plan)):
             return ask()
     except BaseException as error:
         if not _is_ctrl_c(error, handled):
@@ -52,22 +54,17 @@ def _is_ctrl_c(error: BaseException, handled: BaseException | None) -> bool:
     return False
 
 
-def _stop_of(ask: Callable[[], Any]) -> Callable[[], None] | None:
+def _stop_of(plan: Any) -> Callable[[], None] | None:
     """What stops a query of DuckDB, also behind Ibis; None for engines that see to it themselves."""
-    for cell in getattr(ask, "__closure__", None) or ():
-        held: Any = cell.cell_contents
-        native: Any = held.to_native() if hasattr(held, "to_native") else held
-        home = type(native).__module__.partition(".")[0]
-        connection: Any = None
-        if home in ("duckdb", "_duckdb"):
-            connection = getattr(native, "_con", None)  # a relation has no other name for it, and older ones none
-        elif home == "ibis":
-            with suppress(Exception):  # a table of no backend, or of several, is not our concern here
-                connection = getattr(native.get_backend(), "con", None)
-        if hasattr(connection, "interrupt"):
-            stop: Callable[[], None] = connection.interrupt
-            return stop
-    return None
+    native: Any = plan.to_native() if hasattr(plan, "to_native") else plan
+    home = type(native).__module__.partition(".")[0]
+    connection: Any = None
+    if home in ("duckdb", "_duckdb"):
+        connection = getattr(native, "_con", None)  # a relation has no other name for it, and older ones none
+    elif home == "ibis":
+        with suppress(Exception):  # a table of no backend, or of several, is not our concern here
+            connection = getattr(native.get_backend(), "con", None)
+    return connection.interrupt if hasattr(connection, "interrupt") else None
 
 
 @contextmanager
