@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from countwise import progress
 from countwise.evaluation.answers import Answers
-from countwise.evaluation.ground import Ground
+from countwise.evaluation.ground import Ground, Piece
 from countwise.learning import Tallying
 from countwise.selection.judges import weighted
 
@@ -62,7 +62,7 @@ def fitted(estimator: Any, ground: Ground, splits: Sequence[Split], *, fast: boo
         yield from _added(estimator, ground, splits)
     else:
         for train, _ in splits:
-            yield refitted(estimator, ground, train)
+            yield refitted(estimator, ground.piece(train))
 
 
 def _deal_all(splits: Sequence[Split], n: int) -> bool:
@@ -85,7 +85,7 @@ def _added(estimator: Any, ground: Ground, splits: Sequence[Split]) -> Iterator[
     """Each fold is counted once; what is learned without it is the sum of those before and of those after."""
     start = time.perf_counter()
     with progress.quiet():
-        pieces = [estimator._counted(ground.piece(test)) for _, test in splits]
+        pieces = [estimator._counted(ground.piece(test).source) for _, test in splits]
         behind = [estimator._blank() for _ in range(len(pieces) + 1)]
         for f in range(len(pieces) - 1, -1, -1):
             behind[f]._absorb(behind[f + 1])
@@ -105,7 +105,7 @@ def _added(estimator: Any, ground: Ground, splits: Sequence[Split]) -> Iterator[
         yield Fitted(None if error else model, taken, "adding", error)
 
 
-def refitted(estimator: Any, ground: Ground, train: Rows) -> Fitted:
+def refitted(estimator: Any, rows: Piece) -> Fitted:
     """A model of some rows, fitted anew; what it raises is told and not raised."""
     from sklearn.base import clone
 
@@ -113,27 +113,35 @@ def refitted(estimator: Any, ground: Ground, train: Rows) -> Fitted:
     try:
         with progress.quiet():
             model = clone(estimator)
-            weights = ground.weights_of(train)
-            model.fit(ground.table(train), ground.rows.y[train], **weighted(model, weights))
+            model.fit(rows.table, rows.y, **weighted(model, rows.weights))
     except Exception as reason:
         return Fitted(None, time.perf_counter() - start, "fitting", reason)
     return Fitted(model, time.perf_counter() - start, "fitting")
 
 
-def prefixes(
-    estimator: Any, ground: Ground, order: Rows, sizes: Sequence[int], *, fast: bool = True
-) -> Iterator[Fitted]:
-    """Models of the first rows of an order, for growing sizes: each row is counted once."""
+def prefixes(estimator: Any, rows: Piece, sizes: Sequence[int], *, fast: bool = True) -> Iterator[Fitted]:
+    """Models of the first rows, for growing sizes: each row is counted once.
+
+    Parameters
+    ----------
+    estimator : estimator
+    rows : Piece
+        In the order in which they are learned from.
+    sizes : sequence of int
+        Ascending.
+    fast : bool, default=True
+        Whether what is counted is added up where that is the same as fitting anew.
+    """
     if not (fast and adds_up(estimator)):
         for size in sizes:
-            yield refitted(estimator, ground, order[:size])
+            yield refitted(estimator, rows.between(0, size))
         return
     running, done = estimator._blank(), 0
     for size in sizes:
         start, error, model = time.perf_counter(), None, estimator._blank()
         try:
             with progress.quiet():
-                running._absorb(estimator._counted(ground.piece(order[done:size])))
+                running._absorb(estimator._counted(rows.between(done, size).source))
                 model._absorb(running)
                 model._settle_or_wait(patient=False)
         except Exception as reason:
@@ -142,21 +150,26 @@ def prefixes(
         yield Fitted(None if error else model, time.perf_counter() - start, "adding", error)
 
 
-def answers_of(model: Any, ground: Ground, test: Rows) -> Answers:
+def answers_of(model: Any, rows: Piece) -> Answers:
     """What a model answers to some rows, over all classes of the table: one that it never met has probability 0."""
-    X = ground.source.frame.take(test) if isinstance(model, Tallying) else ground.table(test)
+    ground = rows.ground
+    X = rows.source.frame if isinstance(model, Tallying) else rows.table
     places = {c: i for i, c in enumerate(ground.classes)}
-    own = np.array([places[c.item() if isinstance(c, np.generic) else c] for c in model.classes_])
-    weights = ground.weights_of(test)
-    weights = None if weights is None else weights.astype(np.float64)
+    own = np.array([places[_plain(c)] for c in model.classes_])
     with progress.quiet():
-        proba = None
+        proba, predicted = None, None
         if hasattr(model, "predict_proba"):
-            proba = np.zeros((len(test), len(ground.classes)))
-            proba[:, own] = model.predict_proba(X)
-        predicted = None
+            found = model.predict_proba(X)
+            same = len(own) == len(ground.classes)
+            proba = found if same else np.zeros((len(rows), len(ground.classes)))
+            if not same:
+                proba[:, own] = found
         if proba is None or not isinstance(model, Tallying):  # of ours the answer is the most probable class
-            predicted = np.array([places[c.item() if isinstance(c, np.generic) else c] for c in model.predict(X)])
+            predicted = np.array([places[_plain(c)] for c in model.predict(X)])
     if proba is None:
-        proba = np.full((len(test), len(ground.classes)), np.nan)
-    return Answers(ground.classes, ground.codes[test], proba, predicted, weights)
+        proba = np.full((len(rows), len(ground.classes)), np.nan)
+    return Answers(ground.classes, rows.codes, proba, predicted, rows.weights)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -16,7 +16,7 @@ from countwise.selection.opening import Opened, opened
 from countwise.sources import Memory
 from countwise.sources.memory import memory
 
-__all__ = ["Ground", "ground_of"]
+__all__ = ["Ground", "Piece", "ground_of"]
 
 Rows = NDArray[np.int64]
 
@@ -50,19 +50,12 @@ class Ground:
         """Of the rows."""
         return self.rows.weights
 
-    def table(self, which: Rows) -> Any:
-        """Some rows in the kind of table that the user gave."""
-        return rows_of(self.rows.X, which)
-
-    def piece(self, which: Rows) -> Memory:
-        """Some rows, opened, with their classes."""
+    def piece(self, which: Rows) -> Piece:
+        """Some rows, in the order given."""
         weights = None if self.source.weights is None else self.source.weights[which]
         frame, target = self.source.frame.take(which), taken(self.source.target, which)
-        return replace(self.source, frame=frame, target=target, weights=weights, places=which)
-
-    def weights_of(self, which: Rows) -> NDArray[Any] | None:
-        """The weights of some rows."""
-        return None if self.weights is None else self.weights[which]
+        source = replace(self.source, frame=frame, target=target, weights=weights, places=which)
+        return Piece(self, which, source, self.codes[which])
 
     def column(self, name: str, X: Any) -> NDArray[Any]:
         """A column as labels, also one that learners did not see."""
@@ -80,6 +73,56 @@ class Ground:
         codes = own.encode(column)
         labels = np.array([*own.values, None, None], dtype=object)[codes]
         return labels if self.rows.kept is None else labels[self.rows.kept]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some rows of the ground.
+
+    Parameters
+    ----------
+    ground : Ground
+    which : ndarray of int
+        Their numbers.
+    source : Memory
+        The rows, opened, with their classes.
+    codes : ndarray of int
+        The class of each.
+    """
+
+    ground: Ground
+    which: Rows
+    source: Memory
+    codes: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def between(self, start: int, stop: int) -> Piece:
+        """Rows start to stop; nothing is copied."""
+        if start <= 0 and stop >= len(self):
+            return self
+        part = slice(start, stop)
+        weights = None if self.source.weights is None else self.source.weights[part]
+        frame, target = self.source.frame.slice(start, stop), taken(self.source.target, part)  # type: ignore[arg-type]
+        source = replace(self.source, frame=frame, target=target, weights=weights, places=self.which[part])
+        return Piece(self.ground, self.which[part], source, self.codes[part])
+
+    @property
+    def table(self) -> Any:
+        """The rows in the kind of table that the user gave."""
+        return rows_of(self.ground.rows.X, self.which)
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """Their classes, as the user gave them."""
+        return self.ground.rows.y[self.which]
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """Their weights."""
+        given = self.ground.weights
+        return None if given is None else given[self.which].astype(np.float64)
 
 
 def ground_of(X: Any, y: Any, sample_weight: Any = None) -> Ground:

@@ -95,10 +95,11 @@ def _taken_back(model: Any, ground: Ground, which: NDArray[np.int64], proba: Flo
         rest = model._blank()
         rest._absorb(model)
         with progress.quiet():
-            rest._take_back(ground.piece(np.array([i])))
+            one = ground.piece(np.array([i]))
+            rest._take_back(one.source)
             rest._drop_what_is_gone()
             rest._settle_or_wait(patient=False)
-        proba[i] = answers_of(rest, ground, np.array([i])).proba[0]
+        proba[i] = answers_of(rest, one).proba[0]
         if listener is not None:
             listener(done + 1)
     weights = None if ground.weights is None else ground.weights.astype(np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,7 @@ from countwise.folds import splits_of
 from countwise.lazy import lazy
 from countwise.working import Grid
 
-__all__ = ["Fold", "Paired", "Validation", "cross_validate", "paired"]
+__all__ = ["Fold", "Paired", "Validation", "cross_validate", "paired", "scores_by", "scoring_of", "splits_for"]
 
 Rows = NDArray[np.int64]
 
@@ -283,10 +284,7 @@ def cross_validate(
     """
     ground = ground_of(X, y, sample_weight)
     wanted, others = scoring_of(scoring)
-    splits = [
-        (np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64))
-        for train, test in _splits(cv, ground, groups, random_state)
-    ]
+    splits = splits_for(cv, ground, groups, random_state)
     listener, folds = progress.current(), []
     for done, (model, (train, test)) in enumerate(zip(fitted(estimator, ground, splits, fast=fast), splits, strict=True)):
         folds.append(judged(model, ground, train, test, others))
@@ -328,7 +326,8 @@ def _scorer(one: Any) -> Any:
     return get_scorer(one)
 
 
-def _splits(cv: Any, ground: Ground, groups: Any, seed: Any) -> Any:
+def splits_for(cv: Any, ground: Ground, groups: Any = None, seed: Any = 0) -> list[tuple[Rows, Rows]]:
+    """The rows learned from and those held out, of each fold."""
     n = len(ground)
 
     def numbered() -> Rows:
@@ -342,29 +341,28 @@ def _splits(cv: Any, ground: Ground, groups: Any, seed: Any) -> Any:
 
     if hasattr(cv, "split") and groups is not None:
         cv = list(cv.split(np.empty((n, 1)), ground.rows.y, numbered()))
-    return splits_of(cv, n, numbered, ground.codes, seed)
+    return [
+        (np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64))
+        for train, test in splits_of(cv, n, numbered, ground.codes, seed)
+    ]
 
 
 def judged(model: Fitted, ground: Ground, train: Rows, test: Rows, others: dict[str, Callable[..., float]]) -> Fold:
     """What a model of some rows answers to others."""
-    import time
-
-    weights = ground.weights_of(train)
-    blank = Answers(ground.classes, ground.codes[test], np.zeros((len(test), len(ground.classes))), None)
-    held = ground.weights_of(test)
-    blank = blank if held is None else Answers(blank.classes, blank.codes, blank.proba, None, held.astype(np.float64))
-    base = majority(ground.codes[train], blank, None if weights is None else weights.astype(np.float64))
+    held = ground.piece(test)
+    blank = Answers(ground.classes, held.codes, np.zeros((len(test), len(ground.classes))), None, held.weights)
+    weights = None if ground.weights is None else ground.weights[train].astype(np.float64)
+    base = majority(ground.codes[train], blank, weights)
     start, answers, error, extra = time.perf_counter(), None, model.error, {}
+    took = 0.0
     if model.model is not None:
         try:
-            answers = answers_of(model.model, ground, test)
+            answers = answers_of(model.model, held)
             took = time.perf_counter() - start
             with progress.quiet():
-                for name, scorer in others.items():
-                    extra[name] = float(scorer(model.model, ground.table(test), ground.rows.y[test]))
+                extra = {name: float(scorer(model.model, held.table, held.y)) for name, scorer in others.items()}
         except Exception as reason:
             answers, error = None, reason
-    took = took if answers is not None else time.perf_counter() - start
     return Fold(train, test, model, answers, base, took, extra, error)
 
 
