@@ -94,14 +94,16 @@ class Answers:
 
     # -- scores --------------------------------------------------------------------------
 
-    def _mean(self, values: Floats) -> float:
-        total = float(self.weight.sum())
-        return float(self.weight @ values) / total if total > 0 else float("nan")
+    def _mean(self, values: NDArray[Any]) -> float:
+        if self.weights is None:
+            return float(values.mean()) if len(values) else float("nan")
+        total = float(self.weight.sum())  # sums, not dot products: BLAS would start threads of its own
+        return float((self.weight * values).sum()) / total if total > 0 else float("nan")
 
     @lazy
     def accuracy(self) -> float:
         """The share of right answers."""
-        return self._mean((self.answered == self.codes).astype(np.float64))
+        return self._mean(self.answered == self.codes)
 
     @lazy
     def balanced_accuracy(self) -> float:
