@@ -29,7 +29,7 @@ from countwise.parts import Part, blanks, checked
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
 from countwise.sources.relation import Relation, is_relation
-from countwise.tallies import Progress, Rows, Scatter, Values, fill_all, tally_from
+from countwise.tallies import Progress, Rows, Scatter, Values, add_all, fill_all, tally_from
 from countwise.vectors import Vector
 
 __all__ = ["Tallying"]
@@ -332,7 +332,7 @@ class Tallying(FromRelations):
                 )
         self.schema_ = self.schema_ | schema
         self.target_ = self.target_.join(target)
-        self.tallies_ = {name: tally + tallies[name] for name, tally in self.tallies_.items()}
+        self.tallies_ = add_all(self.tallies_, tallies)
 
     def _adopt(self, other: Self) -> None:
         """Take over what another model of the same kind has learned."""

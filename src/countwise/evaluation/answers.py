@@ -144,7 +144,9 @@ class Answers:
             return float("nan")
         if len(self.classes) == 2:
             return area(self.proba[:, 1], self.codes == 1, self.weight)
-        return float(np.mean([area(self.proba[:, c], self.codes == c, self.weight) for c in range(len(self.classes))]))
+        return float(
+            np.mean([area(self.proba[:, c], self.codes == c, self.weight) for c in range(len(self.classes))])
+        )
 
     @lazy
     def calibration_error(self) -> float:
@@ -184,7 +186,9 @@ class Answers:
         for j, c in enumerate(self.classes):
             columns[f"answered {c}"] = [_whole(n) for n in self.table[:, j]]
         right = np.diag(self.table) / np.maximum(self.table.sum(axis=1), 1e-300)
-        columns["right"] = [float(r) if n else float("nan") for r, n in zip(right, self.table.sum(axis=1), strict=True)]
+        columns["right"] = [
+            float(r) if n else float("nan") for r, n in zip(right, self.table.sum(axis=1), strict=True)
+        ]
         return Grid(columns)
 
     def cost(self, costs: Floats) -> float:
@@ -217,7 +221,9 @@ class Answers:
             Ranges of equal width; those without rows are left out.
         """
         if of is not None and of not in self.classes:
-            raise OptionError(f"There is no class {of!r}.", hint=did_you_mean(str(of), [str(c) for c in self.classes]))
+            raise OptionError(
+                f"There is no class {of!r}.", hint=did_you_mean(str(of), [str(c) for c in self.classes])
+            )
         rows, predicted, right = self._bins(n_bins, None if of is None else self.classes.index(of))
         kept = np.flatnonzero(rows > 0)
         return Grid(

@@ -59,8 +59,8 @@ class Ground:
 
     def column(self, name: str, X: Any) -> NDArray[Any]:
         """A column as labels, also one that learners did not see."""
-        from countwise.frames import frame_of
         from countwise.errors import did_you_mean, listed
+        from countwise.frames import frame_of
 
         frame = frame_of(X)
         if name not in frame.columns:

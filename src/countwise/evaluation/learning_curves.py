@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from countwise import progress
 from countwise.errors import OptionError, TooFewRows, warn
-from countwise.evaluation.answers import GREATER, SCORES
 from countwise.evaluation.fitting import answers_of, prefixes
 from countwise.evaluation.ground import Ground, Piece, ground_of
 from countwise.evaluation.validation import scoring_of, splits_for
@@ -72,7 +71,14 @@ class LearningCurve:
     @property
     def frame(self) -> Grid:
         """A row for each learner, size and repeat."""
-        columns: dict[str, list[Any]] = {"learner": [], "rows": [], "repeat": [], "train": [], "test": [], "seconds": []}
+        columns: dict[str, list[Any]] = {
+            "learner": [],
+            "rows": [],
+            "repeat": [],
+            "train": [],
+            "test": [],
+            "seconds": [],
+        }
         for name, train in self.train.items():
             for i, size in enumerate(self.train_sizes.tolist()):
                 for r in range(train.shape[1]):
@@ -84,7 +90,9 @@ class LearningCurve:
     @property
     def summary(self) -> Grid:
         """A row for each learner and size: means over the repeats, and their deviation."""
-        words = ("apparent_error", "true_error") if self.is_error else (f"train_{self.scoring}", f"test_{self.scoring}")
+        words = (
+            ("apparent_error", "true_error") if self.is_error else (f"train_{self.scoring}", f"test_{self.scoring}")
+        )
         columns: dict[str, list[Any]] = {
             "learner": [], "rows": [], words[0]: [], "deviation": [], words[1]: [], "its_deviation": []
         }  # fmt: skip
@@ -210,7 +218,9 @@ def named(estimator: Any) -> dict[str, Any]:
         raise OptionError("There is no learner.")
     for name, learner in found.items():
         if not hasattr(learner, "fit") or isinstance(learner, type):
-            raise OptionError(f"{name} is no learner: {learner!r}.", hint="give an instance, such as TreeClassifier().")
+            raise OptionError(
+                f"{name} is no learner: {learner!r}.", hint="give an instance, such as TreeClassifier()."
+            )
     return found
 
 

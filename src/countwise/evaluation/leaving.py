@@ -198,9 +198,7 @@ def _poisson(left: _Left, part: Part, column: Any) -> tuple[Floats, Flags]:
         overall = np.maximum((total * center - w * x) / np.maximum(total - w, 1e-300), 0.0)
         sums = left.with_own(n * mean, np.maximum(left.own(n * mean) - w * x, 0.0))
         counts = left.with_own(n, np.maximum(left.own(n) - w, 0.0))
-        rate = np.where(
-            counts + rows > 0, (sums + rows * overall[:, None]) / (counts + rows), overall[:, None]
-        )
+        rate = np.where(counts + rows > 0, (sums + rows * overall[:, None]) / (counts + rows), overall[:, None])
         rate = np.where(rate < 1e-13 * max(float(np.max(mean, initial=0.0)), 1.0), 0.0, rate)
         logs = xlogy(x[:, None], rate) - rate
     silent = ~there | ~(rate > 0).any(axis=1)

@@ -157,7 +157,10 @@ class Validation:
     def scores(self) -> Grid:
         """A row for each score: its mean, where it would lie by other rows, and that of the majority class."""
         ends = [self.interval(score) for score in self.scoring]
-        base = [_mean([fold.baseline.score(s) for fold in self.done]) if s in SCORES else float("nan") for s in self.scoring]
+        base = [
+            _mean([fold.baseline.score(s) for fold in self.done]) if s in SCORES else float("nan")
+            for s in self.scoring
+        ]
         return Grid(
             {
                 "score": list(self.scoring),
@@ -208,7 +211,10 @@ def scores_by(answers: Answers, labels: NDArray[Any], column: str, scoring: Sequ
         places.setdefault(label, []).append(i)
     groups = sorted(places, key=lambda label: (label is None, str(type(label)), label if label is not None else 0))
     parts = [answers.take(np.array(places[label])) for label in groups]
-    columns: dict[str, list[Any]] = {column: ["?" if g is None else g for g in groups], "rows": [len(p) for p in parts]}
+    columns: dict[str, list[Any]] = {
+        column: ["?" if g is None else g for g in groups],
+        "rows": [len(p) for p in parts],
+    }
     for score in scoring:
         columns[score] = [part.score(score) for part in parts]
     return Grid(columns)
@@ -286,7 +292,9 @@ def cross_validate(
     wanted, others = scoring_of(scoring)
     splits = splits_for(cv, ground, groups, random_state)
     listener, folds = progress.current(), []
-    for done, (model, (train, test)) in enumerate(zip(fitted(estimator, ground, splits, fast=fast), splits, strict=True)):
+    for done, (model, (train, test)) in enumerate(
+        zip(fitted(estimator, ground, splits, fast=fast), splits, strict=True)
+    ):
         folds.append(judged(model, ground, train, test, others))
         if listener is not None:
             listener(done + 1)
