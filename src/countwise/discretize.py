@@ -15,13 +15,15 @@ from countwise.bags import Block
 from countwise.columns import narrowest, refuse_infinity
 from countwise.conditionals import Ranges
 from countwise.converting import Converting
+from countwise.cut_frames import CutFrames
 from countwise.cuts import CutReport, Cuts, How, labels
-from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
+from countwise.errors import OptionError, RowsRefused, TableError, did_you_mean, listed, warn
 from countwise.frames import Coded, Column, Frame, is_missing, refuse_duplicates
 from countwise.measures import chance_information, information_of_values, mutual_information
 from countwise.outputs import container_of, library_of, rebuilt
 from countwise.parts import Part
 from countwise.schema import Schema
+from countwise.sources.relation import is_relation
 from countwise.table import threads_for
 from countwise.tallies import Values, shortfall
 
@@ -42,7 +44,7 @@ class _Other(Attribute):
         return np.empty(0)
 
 
-class Discretization(Converting):
+class Discretization(Converting, CutFrames):
     """Cut the numeric columns of a table into ranges; see `Discretizer`."""
 
     cuts_: dict[str, Cuts]
@@ -201,6 +203,10 @@ class Discretization(Converting):
         table of the same kind
             Ranges as ordered labels in a frame, as codes 0, 1, ... in an array, or as `encode` says.
         """
+        if is_relation(X):
+            raise RowsRefused(
+                "The table is one that an engine holds, not rows.", hint="transform_frame cuts it where it lies."
+            )
         X, frame = self._matched(X)
         codes = self._codes(frame)
         container = container_of(X, self._asked())

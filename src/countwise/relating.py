@@ -17,7 +17,7 @@ from countwise.attributes import Nominal, Numeric
 from countwise.errors import RowsRefused, TableError, did_you_mean, listed
 from countwise.parts import Part, blanks, checked
 from countwise.schema import Schema
-from countwise.sources.asking import whole
+from countwise.sources.engine import whole
 from countwise.sources.memory import memory
 from countwise.sources.relation import MOST_GROUPS, Classes, Look, Relation
 from countwise.sources.relation_sums import Products, Sums, moments, products, totals, values

@@ -33,6 +33,14 @@ class Engine:
         frame.to_parquet(path)
         return self._open(str(path))
 
+    def from_arrow(self, table: Any, folder: Any) -> Any:
+        """A table of Arrow's as a relation of this engine: NaN stays NaN, and a gap a gap."""
+        import pyarrow.parquet
+
+        path = folder / f"{self.name}-arrow.parquet"
+        pyarrow.parquet.write_table(table, path)
+        return self._open(str(path))
+
     collected = staticmethod(_collected)
 
 
@@ -81,3 +89,39 @@ def engine(request):
     if request.param == "spark":
         return Engine("spark", request.getfixturevalue("spark").read.parquet)
     return Engine(request.param, globals()[f"_open_{request.param}"]())
+
+
+@pytest.fixture(params=("duckdb", "polars"))
+def quick_engine(request):
+    """Those that do not take seconds for each plan, for what is the same in all."""
+    return Engine(request.param, globals()[f"_open_{request.param}"]())
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    from .databases import open_postgres
+
+    base = open_postgres()
+    yield base
+    base.stop()
+
+
+@pytest.fixture(params=("duckdb", "sqlite", "postgres"))
+def quick_database(request):
+    """Those that do not take seconds for each query, for what is the same in all."""
+    return _database(request)
+
+
+@pytest.fixture(params=("duckdb", "sqlite", "postgres", "spark"))
+def database(request):
+    return _database(request)
+
+
+def _database(request):
+    from .databases import DuckDB, Spark, SQLite
+
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres")
+    if request.param == "spark":
+        return Spark(request.getfixturevalue("spark"))
+    return DuckDB() if request.param == "duckdb" else SQLite()

@@ -163,7 +163,7 @@ def test_values_beyond_what_is_fetched_are_taken_together(engine, tmp_path, monk
 def test_weights_that_are_none_are_told(engine, tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "w": [1.0, -1.0, np.nan], "v": ["a", "b", "c"], "y": ["p", "q", "p"]})
     table = engine.of(frame, tmp_path)
-    with pytest.raises(TableError, match="'w' are negative, missing or infinite in 2 rows"):
+    with pytest.raises(TableError, match="'w' are missing, negative or infinite in 2 rows"):
         NaiveBayesClassifier().fit(table, "y", sample_weight="w")
     with pytest.raises(TableError, match="which are no numbers"):
         NaiveBayesClassifier().fit(table, "y", sample_weight="v")

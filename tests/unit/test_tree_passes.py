@@ -81,6 +81,16 @@ def test_weights_may_be_a_column_of_the_files(tmp_path):
     same(a.tree_, b.tree_)
 
 
+@pytest.mark.parametrize("class_weight", ["balanced", {"rare": 30.0}])
+def test_bins_hold_equally_much_by_the_weights_of_classes(tmp_path, class_weight):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    frame = {"x": x, "y": np.where(x + rng.normal(size=500) > 2.0, "rare", "usual")}
+    paths = written(frame, tmp_path, 4)
+    settings: dict[str, Any] = {"thresholds": "binned", "max_bins": 8, "max_depth": 3, "class_weight": class_weight}
+    same(TreeClassifier(**settings).fit(paths, "y").tree_, TreeClassifier(**settings).fit(frame, "y").tree_)
+
+
 def test_the_files_are_read_once_a_level_and_never_kept(tmp_path, monkeypatch):
     paths = written(samples.load("penguins").frame, tmp_path, 5)
     asked = []

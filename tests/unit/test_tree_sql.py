@@ -57,6 +57,7 @@ def in_duckdb(table: Cells, expressions: str) -> list[tuple[Any, ...]]:
 
 
 ENGINES = {"sqlite": in_sqlite, "duckdb": in_duckdb}
+DIALECTS = {work: name for name, work in ENGINES.items()}
 engines = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 
 
@@ -68,12 +69,12 @@ def answers(found: list[tuple[Any, ...]]) -> list[Any]:
 def check(model: Any, X: Any, engine: Engine) -> None:
     """Everything that SQL can be asked for equals what the tree says of rows that may have gaps."""
     table = cells_of(X)
-    found = answers(engine(table, model.to_sql()))
+    found = answers(engine(table, model.to_sql(dialect=DIALECTS[engine])))
     if isinstance(model, TreeRegressor):
         assert_allclose(np.array(found, dtype=float), model.predict(X), rtol=1e-9, atol=1e-9)
         return
     assert found == model.predict(X).tolist()
-    shares = engine(table, model.to_sql(proba=True))
+    shares = engine(table, model.to_sql(dialect=DIALECTS[engine], proba=True))
     assert_allclose(np.array(shares, dtype=float), model.predict_proba(X), rtol=0, atol=1e-9)
 
 
@@ -81,12 +82,12 @@ def check_without_gaps(model: Any, X: Any, engine: Engine) -> None:
     """The short form, for rows that lack nothing and hold nothing new."""
     table = cells_of(X)
     assert not any(cell is None for column in table.values() for cell in column)
-    found = answers(engine(table, model.to_sql(missing=False)))
+    found = answers(engine(table, model.to_sql(dialect=DIALECTS[engine], missing=False)))
     if isinstance(model, TreeRegressor):
         assert_allclose(np.array(found, dtype=float), model.predict(X), rtol=1e-9, atol=1e-9)
         return
     assert found == model.predict(X).tolist()
-    shares = engine(table, model.to_sql(proba=True, missing=False))
+    shares = engine(table, model.to_sql(dialect=DIALECTS[engine], proba=True, missing=False))
     assert_allclose(np.array(shares, dtype=float), model.predict_proba(X), rtol=0, atol=1e-9)
 
 
@@ -227,12 +228,12 @@ def test_the_short_form_says_nothing_of_a_gap(engine):
     model = TreeClassifier().fit(tennis.X, tennis.y)
     table = cells_of({name: column[:1] for name, column in tennis.X.items()}) | {"outlook": [None]}
     table = {name: [*column, *column] for name, column in table.items()} | {"outlook": [None, "Overcast"]}
-    assert answers(engine(table, model.to_sql(missing=False))) == [None, "Yes"]
+    assert answers(engine(table, model.to_sql(dialect=DIALECTS[engine], missing=False))) == [None, "Yes"]
 
 
 def test_probabilities_are_named():
     tennis = samples.load("tennis")
-    text = TreeClassifier(max_depth=1).fit(tennis.X, tennis.y).to_sql(proba=True)
+    text = TreeClassifier(max_depth=1).fit(tennis.X, tennis.y).to_sql(dialect="sqlite", proba=True)
     base = sqlite3.connect(":memory:")
     base.execute("CREATE TABLE cells (outlook, temperature, humidity, wind)")
     assert [c[0] for c in base.execute(f"SELECT {text} FROM cells").description] == ["P(No)", "P(Yes)"]

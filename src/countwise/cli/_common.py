@@ -6,16 +6,31 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 
-from countwise.errors import OptionError, SchemaError, did_you_mean, listed
+from countwise.errors import OptionError, ReadError, SchemaError, did_you_mean, listed
 
-__all__ = ["echo_json", "network_from", "pairs", "pieces", "progress_bar", "row_from", "types_from"]
+__all__ = [
+    "echo_json",
+    "existing",
+    "left",
+    "network_from",
+    "output_file",
+    "pairs",
+    "pieces",
+    "progress_bar",
+    "refuse_same",
+    "row_from",
+    "tables",
+    "terminal_width",
+    "title",
+    "types_from",
+]
 
 
 def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
@@ -34,13 +49,19 @@ def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
     return found
 
 
-def types_from(path: str, declared: Mapping[str, str], target: str | None) -> dict[str, Any]:
-    """Kinds that the user declares, and domains that the file itself declares."""
+def types_from(files: Sequence[Path], declared: Mapping[str, str], target: str | None) -> dict[str, Any]:
+    """Kinds that the user declares, and domains that ARFF files declare.
+
+    The values of a categorical column of Parquet are only those of that file: a domain fixed to them could not be
+    merged with another's, nor grow.
+    """
     from countwise.attributes import Nominal
+    from countwise.sources.paths import format_of
     from countwise.sources.readers import attribute_hints
 
     types: dict[str, Any] = {}
-    for name, (kind, values) in attribute_hints(path).items():
+    hints = attribute_hints(files) if format_of(files[0]) == "arff" else {}
+    for name, (kind, values) in hints.items():
         if name != target and kind == "nominal" and values:
             types[name] = Nominal(name, tuple(values))
         elif name != target and kind == "text":
@@ -98,7 +119,7 @@ def echo_json(value: Any) -> None:
 
 
 @contextmanager
-def output_file(path: str, not_over: tuple[str, ...] = ()) -> Iterator[Any]:
+def output_file(path: str, not_over: Iterable[str | Path] = ()) -> Iterator[Any]:
     """Standard output for "-"; else a file that appears whole when the work is done, or not at all."""
     if path == "-":
         yield sys.stdout
@@ -112,10 +133,10 @@ def output_file(path: str, not_over: tuple[str, ...] = ()) -> Iterator[Any]:
     write_whole(Path(path), text.getvalue().encode())
 
 
-def refuse_same(path: str, others: tuple[str, ...]) -> None:
+def refuse_same(path: str, others: Iterable[str | Path]) -> None:
     """An output must not be one of the inputs."""
-    for other in others:
-        if Path(path).exists() and Path(other).exists() and Path(path).samefile(other):
+    for other in others if Path(path).exists() else ():
+        if Path(other).exists() and Path(path).samefile(other):
             raise OptionError(f"{path} is read by this command; it cannot be written to.", hint="give another -o.")
 
 
@@ -126,24 +147,39 @@ def terminal_width() -> int | None:
 
 def existing(path: str) -> Path:
     """A file that must be there."""
-    from countwise.errors import ReadError
-
     if not Path(path).exists():
         raise ReadError(f"There is no file {path}.")
     return Path(path)
 
 
-def pieces(file: str, target: str | None, drop: tuple[str, ...]) -> Any:
-    """The file piece by piece, without the columns to be dropped."""
-    from countwise.errors import ReadError
+def tables(given: str | Sequence[str]) -> list[Path]:
+    """The files that a person means: paths, patterns, a folder of Parquet files."""
+    from countwise.sources.paths import resolved
+
+    return resolved(given)
+
+
+def title(files: Sequence[Path]) -> str:
+    """Files by name, or how many there are."""
+    return str(files[0]) if len(files) == 1 else f"{len(files)} files"
+
+
+def left(names: Iterable[str], target: str | None, drop: tuple[str, ...], files: Sequence[Path]) -> list[str]:
+    """The columns without those to be dropped; one that is not there is an error."""
+    names = list(names)
+    drop = tuple(name for one in drop for name in ([one] if one in names else one.split(",")))
+    for name in (*drop, *([target] if target else ())):
+        if name not in names:
+            raise ReadError(
+                f"{files[0]} has no column {name!r}.",
+                hint=did_you_mean(name, names) or f"it has {listed(names)}.",
+            )
+    return [name for name in names if name not in drop]
+
+
+def pieces(files: Sequence[Path], target: str | None, drop: tuple[str, ...], rows: int = 65536) -> Any:
+    """The table piece by piece, without the columns to be dropped."""
     from countwise.sources.readers import read_pieces
 
-    for piece in read_pieces(file):
-        drop = tuple(name for one in drop for name in ([one] if one in piece else one.split(",")))
-        for name in (*drop, *([target] if target else ())):
-            if name not in piece:
-                raise ReadError(
-                    f"{file} has no column {name!r}.",
-                    hint=did_you_mean(name, piece) or f"it has {listed(piece)}.",
-                )
-        yield {name: column for name, column in piece.items() if name not in drop}
+    for piece in read_pieces(files, rows=rows):
+        yield {name: piece[name] for name in left(piece, target, drop, files)}

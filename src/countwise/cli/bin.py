@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -37,6 +39,16 @@ __all__ = ["command"]
     "-o", "--output", default=None, metavar="CSV", help="Write the table with its ranges; - for the screen."
 )
 @click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@click.option(
+    "--sql", "table", default=None, metavar="TABLE", help="Write a query that cuts TABLE, and nothing else."
+)
+@click.option(
+    "--dialect",
+    default="duckdb",
+    show_default=True,
+    type=click.Choice(["duckdb", "postgres", "spark", "sqlite"]),
+    help="Whose SQL.",
+)
 def command(
     file: str,
     target: str | None,
@@ -49,6 +61,8 @@ def command(
     drop: tuple[str, ...],
     output: str | None,
     as_json: bool,
+    table: str | None,
+    dialect: str,
 ) -> None:
     """Cut the numeric columns of FILE into ranges, and say why and at what cost.
 
@@ -56,13 +70,16 @@ def command(
     countwise bin weather.arff -y play --method min_n --n 3
     countwise bin penguins.csv -y species -o ranges.csv
     countwise bin credit.csv -y Status --method Age=25:40:60
+    countwise bin credit.csv -y Status --sql applicants --dialect postgres > cuts.sql
     """
-    from countwise.cli._common import echo_json, existing, pairs, pieces, progress_bar, types_from
+    from countwise.cli._common import echo_json, pairs, pieces, progress_bar, tables, types_from
     from countwise.discretize import Discretization
 
-    existing(file)
-    _check(methods, bins, n, merge, output, as_json, file)
-    known = types_from(file, pairs(types, "--types"), target or "")
+    files = tables(file)
+    _check(methods, bins, n, merge, output, as_json, files)
+    if table is not None and (as_json or output is not None):
+        raise click.UsageError("--sql writes a query and nothing else; leave -o and --json out.")
+    known = types_from(files, pairs(types, "--types"), target or "")
     cutter = Discretization(
         _methods(methods),
         n_bins=10 if bins is None else int(bins) if bins.isdecimal() else bins,
@@ -75,14 +92,17 @@ def command(
         raise click.UsageError("A rule that looks at the class needs -y COLUMN; equal_frequency does not.")
     warnings.filterwarnings("ignore", message=".*left with one range")  # the report says so, and why
     with progress_bar(f"Reading {file}"):
-        cutter.fit(pieces(file, target, drop), target, sample_weight=weights)
+        cutter.fit(pieces(files, target, drop), target, sample_weight=weights)
+    if table is not None:
+        click.echo(cutter.to_sql(table, dialect, keep=[] if target is None else [target]) + ";")
+        return
     reports = [cutter.report(name) for name in cutter.edges_]
     if as_json:
         echo_json({"rows": cutter.n_rows_, "target": target, "columns": [report.to_dict() for report in reports]})
     elif output != "-":
         click.echo("\n\n".join(str(report) for report in reports) or f"{file} has no column of numbers.")
     if output is not None:
-        _write(cutter, file, output)
+        _write(cutter, files, output)
         if output != "-":
             click.echo(f"\nWritten to {output}", err=as_json)
 
@@ -94,7 +114,7 @@ def _check(
     merge: str | None,
     output: str | None,
     as_json: bool,
-    file: str,
+    files: Sequence[Path],
 ) -> None:
     """Refuse what cannot be meant before any work is done."""
     from pathlib import Path
@@ -115,7 +135,7 @@ def _check(
             raise click.UsageError(f"-o writes CSV; {output} is named as something else.")
         if not Path(output).parent.is_dir():
             raise click.UsageError(f"There is no folder {Path(output).parent} to write to.")
-        refuse_same(output, (file,))
+        refuse_same(output, files)
 
 
 def _methods(methods: tuple[str, ...]) -> Any:
@@ -136,7 +156,7 @@ def _edges(rule: str) -> Any:
         return rule
 
 
-def _write(cutter: Any, file: str, output: str) -> None:
+def _write(cutter: Any, files: Sequence[Path], output: str) -> None:
     """The table with its ranges as CSV, piece by piece."""
     import csv
 
@@ -144,9 +164,9 @@ def _write(cutter: Any, file: str, output: str) -> None:
     from countwise.frames import is_missing
     from countwise.sources.readers import read_pieces
 
-    with output_file(output, (file,)) as out:
+    with output_file(output, files) as out:
         writer = csv.writer(out)
-        for number, piece in enumerate(read_pieces(file)):
+        for number, piece in enumerate(read_pieces(files)):
             ranges = cutter.transform({name: piece[name] for name in cutter.schema_})
             columns = {name: ranges.get(name, column) for name, column in piece.items()}
             if number == 0:

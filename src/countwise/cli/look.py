@@ -26,18 +26,18 @@ def command(file: str, target: str | None, types: tuple[str, ...], as_json: bool
     \b
     countwise look credit.csv -y Status
     """
-    from countwise.cli._common import echo_json, existing, pairs, types_from
+    from countwise.cli._common import echo_json, pairs, tables, types_from
     from countwise.errors import ReadError, did_you_mean, listed
     from countwise.frames import frame_of
     from countwise.schema import Schema
     from countwise.sources.readers import read
 
-    existing(file)
-    frame = frame_of(read(file))
+    files = tables(file)
+    frame = frame_of(read(files))
     if target is not None and target not in frame.columns:
         hint = did_you_mean(target, frame.columns) or f"it has {listed(frame.columns)}."
         raise ReadError(f"{file} has no column {target!r}.", hint=hint)
-    declared = types_from(file, pairs(types, "--types"), target or "")
+    declared = types_from(files, pairs(types, "--types"), target or "")
     schema = Schema.infer(frame, {k: v for k, v in declared.items() if k in frame.columns} or None)
     table = schema.encode(frame)
     described = [_described(a, table[a.name], frame.n_rows) for a in schema.attributes]

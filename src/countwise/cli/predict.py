@@ -12,27 +12,31 @@ __all__ = ["command"]
 
 @click.command("predict")
 @click.argument("model")
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--output", default="-", metavar="CSV", help="Where to write; standard output by default.")
 @click.option("--proba/--no-proba", default=True, show_default=True, help="Write the probability of each class too.")
-def command(model: str, file: str, output: str, proba: bool) -> None:
+def command(model: str, files: tuple[str, ...], output: str, proba: bool) -> None:
     """Classify the rows of FILE by MODEL, or tell their numbers, as CSV.
+
+    Rows are read by pieces, so that there may be more of them than fit into memory. Several files, or a pattern in
+    quotes, are answered one after the other.
 
     \b
     countwise predict weather.json days.csv
+    countwise predict weather.json 'days/*.parquet' -o told.csv
     """
-    from countwise.cli._common import existing, output_file, progress_bar
+    from countwise.cli._common import output_file, progress_bar, tables, title
     from countwise.modelfile import load
     from countwise.sources.readers import read_pieces
 
     fitted = load(model, plain=True)
-    existing(file)
-    with output_file(output, not_over=(file, model)) as out:
+    found = tables(files)
+    with output_file(output, not_over=(*found, model)) as out:
         writer = csv.writer(out, lineterminator="\n")
         proba = proba and hasattr(fitted, "predict_proba")
         head = [fitted.target_.name, *([f"P({c})" for c in fitted.classes_] if proba else [])]
-        with progress_bar(f"Reading {file}"):
-            for number, piece in enumerate(read_pieces(file)):
+        with progress_bar(f"Reading {title(found)}"):
+            for number, piece in enumerate(read_pieces(found)):
                 lines = _lines(fitted, piece, proba)  # before the head: a bad file leaves no half an answer
                 if number == 0:
                     writer.writerow(head)

@@ -79,13 +79,13 @@ def command(
     countwise rank tennis.csv -y play --pmi outlook
     countwise rank hours.csv -y hours --number
     """
-    from countwise.cli._common import echo_json, existing, pairs, pieces, progress_bar, types_from
+    from countwise.cli._common import echo_json, pairs, pieces, progress_bar, tables, types_from
     from countwise.selection.contingency import Filtering
     from countwise.selection.filters import pmi_table, scored
     from countwise.working import Grid
 
-    existing(file)
-    known = types_from(file, pairs(types, "--types"), target)
+    files = tables(file)
+    known = types_from(files, pairs(types, "--types"), target)
     types_left = {name: kind for name, kind in known.items() if name not in drop} or None
     if number:
         n_rows, found = _for_number(file, target, numeric, types_left, weights, drop)
@@ -94,7 +94,7 @@ def command(
     else:
         filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=types_left)
         with progress_bar(f"Reading {file}"):
-            filters.fit(pieces(file, target, drop), target, weights)
+            filters.fit(pieces(files, target, drop), target, weights)
         n_rows = filters.n_rows_
         if pmi_of is not None:
             _only(filters, pmi_of)

@@ -6,6 +6,13 @@ import click
 
 __all__ = ["command"]
 
+_PREDICT = "countwise predict MODEL FILE answers files of any size; a tree or naive Bayes can be written."
+_REFUSED = {
+    **dict.fromkeys(("ClassNeighbors", "NumberNeighbors", "Exemplars"), ("the rows of its neighbors", _PREDICT)),
+    "Rote": ("rows learned by heart", _PREDICT),
+    "BeliefNetwork": ("a network", "countwise ask asks it; naive Bayes can be written."),
+}
+
 
 @click.command("sql")
 @click.argument("model")
@@ -29,11 +36,13 @@ __all__ = ["command"]
 )
 @click.option("-o", "--output", default="-", metavar="FILE", help="Where to write the query.")
 def command(model: str, table: str, dialect: str, form: str, proba: bool, output: str) -> None:
-    """Write a query that scores TABLE as MODEL does: a naive Bayes or a tree.
+    """Write a query that scores TABLE as MODEL does.
+
+    MODEL is a naive Bayes, a discriminant, a tree or a list of rules. `countwise bin --sql` writes cuts.
 
     \b
     countwise sql credit.json --table applicants > score.sql
-    countwise sql tree.json --table applicants --dialect postgres
+    countwise sql tree.json --table bank.applicants --dialect postgres
     """
     from inspect import signature
 
@@ -43,7 +52,8 @@ def command(model: str, table: str, dialect: str, form: str, proba: bool, output
 
     fitted = load(model, plain=True)
     if not hasattr(fitted, "to_sql"):
-        raise OptionError(f"{model} holds a model that cannot be written as SQL.")
+        what, way_round = _REFUSED.get(type(fitted).__name__, ("a model", _PREDICT))
+        raise OptionError(f"{model} holds {what}, which cannot be written as SQL.", hint=way_round)
     settings = {"proba": proba and hasattr(fitted, "classes_")}
     if "form" in signature(fitted.to_sql).parameters:
         settings["form"] = form  # type: ignore[assignment]

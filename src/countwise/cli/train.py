@@ -11,7 +11,7 @@ __all__ = ["command"]
 
 
 @click.command("train")
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-y", "--target", default=None, metavar="COLUMN", help="The column to be told; a net needs none.")
 @click.option(
     "-o",
@@ -83,8 +83,23 @@ __all__ = ["command"]
 )
 @click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
 @click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@click.option(
+    "--engine",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "memory", "duckdb"]),
+    help="memory reads by pieces; duckdb learns in DuckDB from Parquet, for models that learn by counting; auto is "
+    "DuckDB for Parquet of 100 MB or more if it is installed and can, else memory. The model is the same.",
+)
+@click.option(
+    "--memory",
+    default=None,
+    metavar="SIZE",
+    help="How much memory to use, 500MB or 1.5GiB, at least 256MB: pieces are made to fit, DuckDB is held to it, and "
+    "a model that needs all rows is refused if they do not fit.",
+)
 def command(
-    file: str,
+    files: tuple[str, ...],
     target: str | None,
     output: str,
     kind: str,
@@ -96,8 +111,13 @@ def command(
     missing: tuple[str, ...],
     weights: str | None,
     drop: tuple[str, ...],
+    engine: str,
+    memory: str | None,
 ) -> None:
     """Learn from FILE (CSV, Parquet or ARFF) and write a model.
+
+    Several files of one format with the same columns are one table; a pattern in quotes, or a folder of Parquet
+    files, stands for its files in the order of their names.
 
     \b
     countwise train weather.arff -y play -o weather.json
@@ -106,17 +126,21 @@ def command(
     countwise train credit.csv -y Status --model tree --option criterion=gain_ratio,pruning=pessimistic
     countwise train credit.csv -y Status --model network --option structure=tan
     countwise train credit.csv --model net --option structure=hill_climb
+    countwise train 'sales/*.parquet' -y returned --engine duckdb --memory 500MB
     """
-    from countwise.cli._common import existing, pairs, pieces, progress_bar, refuse_same, types_from
+    from countwise.cli._common import pairs, refuse_same, tables, types_from
+    from countwise.cli._engines import learned
+    from countwise.cli._memory import size
     from countwise.modelfile import save
 
     if target is None and kind != "net":
         raise click.UsageError("Missing option '-y' / '--target'.")
     if target is not None and kind == "net":
         raise click.UsageError("A net tells no column before others; leave -y out, or --model network tells a class.")
-    existing(file)
-    refuse_same(output, (file,))
-    declared = types_from(file, pairs(types, "--types"), target) or None
+    room = size(memory)
+    found = tables(files)
+    refuse_same(output, found)
+    declared = types_from(found, pairs(types, "--types"), target) or None
     settings: dict[str, Any] = {"types": declared} | ({"prior": prior} if prior else {})
     if kind == "naive-bayes":
         from countwise.models.naive_bayes import NaiveBayes
@@ -133,9 +157,9 @@ def command(
         if prior and "prior" not in signature(family.__init__).parameters:
             raise click.UsageError(f"--prior has no meaning for {kind}.")
         model = family(**_with_metric(family, settings | _options(family, options, {"types", "prior"})))
-    with progress_bar(f"Reading {file}"):
-        model.fit(pieces(file, target, drop), target, sample_weight=weights)
+    said = learned(model, found, target, drop, weights, engine, room)
     save(model, output)
+    click.echo(said, err=True)
     click.echo(_summary(model, output))
 
 
@@ -240,7 +264,7 @@ def _summary(model: Any, output: str) -> str:
         return _network_summary(model, output)
     counts = model.class_count_
     share = counts / counts.sum()
-    classes = ", ".join(f"{c} {n:g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
+    classes = ", ".join(f"{c} {n:.12g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
     laws: dict[str, list[str]] = {}
     for part in model.parts_:
         density = model.densities_[part.key]

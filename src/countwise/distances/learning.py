@@ -21,7 +21,7 @@ from countwise.schema import Schema
 from countwise.table import Table
 from countwise.tallies import Counts, Values
 
-__all__ = ["MEASURES", "RULES", "Told", "learned_locals"]
+__all__ = ["MEASURES", "RULES", "Asked", "Rows", "Told", "learned_locals", "needs_classes"]
 
 RULES = {
     "numeric": ("range", "sd", "none", "mvdm"),
@@ -59,17 +59,92 @@ class Told:
     codes: NDArray[Any]
 
 
-def learned_locals(
-    settings: Settings, schema: Schema, table: Table, frame: Frame, told: Told | None
-) -> tuple[Local, ...]:
-    """A local distance for each attribute, learned from the rows of a table."""
+class Asked(Protocol):
+    """What is asked of rows, wherever they are."""
+
+    @property
+    def target(self) -> Nominal | None:
+        """What is told of rows; None if their classes are not known."""
+
+    def bounds(self, a: Attribute) -> tuple[float, float]:
+        """The least and the greatest number; 0 and 0 if there is none."""
+
+    def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
+        """Of numbers; 0 and 0 if there is none."""
+
+    def counts(self, a: Nominal) -> Counts:
+        """How often each class meets each value."""
+
+    def values(self, a: Numeric) -> Values:
+        """The numbers of each class."""
+
+    def strings(self, a: Attribute) -> Any:
+        """A column in which each name stands at least once, as it was given."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows in memory: encoded, as they were given, and their classes."""
+
+    table: Table
+    frame: Frame
+    told: Told | None
+
+    @property
+    def target(self) -> Nominal | None:
+        """What is told of rows."""
+        return None if self.told is None else self.told.target
+
+    def _there(self, a: Attribute) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        cells = Difference(a, 1.0, 0.0, 1.0, "none").lay(self.table[a.name], self.table[a.name]).column
+        return cells, ~np.isnan(cells)
+
+    def bounds(self, a: Attribute) -> tuple[float, float]:
+        """The least and the greatest number."""
+        cells, there = self._there(a)
+        return (float(cells[there].min()), float(cells[there].max())) if there.any() else (0.0, 0.0)
+
+    def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
+        """Of numbers."""
+        cells, there = self._there(a)
+        weights = None if self.table.weights is None else self.table.weights[there]
+        return _mean_and_deviation(cells[there], weights, divisor)
+
+    def _with_classes(self) -> Table:
+        assert self.told is not None  # noqa: S101 - asked before
+        return self.table.with_column(self.told.target.name, self.told.codes)
+
+    def counts(self, a: Nominal) -> Counts:
+        """How often each class meets each value."""
+        assert self.target is not None  # noqa: S101 - asked before
+        return Counts((self.target, a)).fill(self._with_classes())
+
+    def values(self, a: Numeric) -> Values:
+        """The numbers of each class."""
+        assert self.target is not None  # noqa: S101 - asked before
+        return Values(self.target, a).fill(self._with_classes())
+
+    def strings(self, a: Attribute) -> Any:
+        """The column as it was given."""
+        return self.frame.columns[a.name]
+
+
+def learned_locals(settings: Settings, schema: Schema, rows: Asked) -> tuple[Local, ...]:
+    """A local distance for each attribute, learned from rows."""
     given = _by_name(settings.attributes, schema, "attributes")
-    weights = _weights(settings, schema, table, told)
+    weights = _weights(settings, schema, rows)
     found = []
     for a in schema.attributes:
         rule = _rule(settings, a, given.get(a.name))
-        found.append(_learned(settings, a, rule, table, frame, told, weights[a.name]))
+        found.append(_learned(settings, a, rule, rows, weights[a.name]))
     return tuple(found)
+
+
+def needs_classes(settings: Settings, schema: Schema) -> bool:
+    """Whether the classes of rows are looked at."""
+    given = _by_name(settings.attributes, schema, "attributes")
+    rules = [_rule(settings, a, given.get(a.name)) for a in schema.attributes]
+    return "mvdm" in rules or isinstance(settings.weights, str)
 
 
 def _by_name(given: Any, schema: Schema, what: str) -> dict[str, Any]:
@@ -104,39 +179,32 @@ def _rule(settings: Settings, a: Attribute, given: Any) -> str:
     return str(rule)
 
 
-def _learned(
-    settings: Settings, a: Attribute, rule: str, table: Table, frame: Frame, told: Told | None, weight: float
-) -> Local:
+def _learned(settings: Settings, a: Attribute, rule: str, rows: Asked, weight: float) -> Local:
     if rule == "overlap":
         return Overlap(a, weight, 1.0)
     if rule == "mvdm":
-        return _value_difference(settings, a, table, told, weight)
+        return _value_difference(settings, a, rows, weight)
     if rule == "levenshtein":
-        return _edits(settings, a, frame, weight)
+        return _edits(settings, a, rows, weight)
     if rule in HOW:
         return Words(a, weight, 1.0, rule)
-    return _difference(settings, a, rule, table, weight)
+    return _difference(settings, a, rule, rows, weight)
 
 
-def _difference(settings: Settings, a: Attribute, rule: str, table: Table, weight: float) -> Difference:
+def _difference(settings: Settings, a: Attribute, rule: str, rows: Asked, weight: float) -> Difference:
     """Numbers by their range or deviation; steps of an order by the number of steps there are."""
-    cells = Difference(a, 1.0, 0.0, 1.0, "none").lay(table[a.name], table[a.name]).column
-    there = ~np.isnan(cells)
     if isinstance(a, Ordinal):
         low, high = 0.0, float(max(len(a.values) - 1, 0))
         rule = "none" if settings.numeric == "none" else "range"
-    elif there.any():
-        low, high = float(cells[there].min()), float(cells[there].max())
     else:
-        low = high = 0.0
+        low, high = rows.bounds(a)
     if not np.isfinite(high - low):
         raise TableError(f"{a.name!r} reaches from {low:g} to {high:g}: the difference is no number any more.")
     if rule == "none":
         return Difference(a, weight, high - low, 1.0, rule)
     origin, unit = low, high - low
     if rule == "sd":
-        weights = None if table.weights is None else table.weights[there]
-        origin, unit = _mean_and_deviation(cells[there], weights, settings.divisor)
+        origin, unit = rows.mean_and_deviation(a, settings.divisor)
     scale = 1.0 / unit if unit > 0 else 0.0
     if not np.isfinite(scale):
         scale = 0.0  # a range that is nothing but rounding
@@ -158,13 +226,13 @@ def _mean_and_deviation(cells: NDArray[Any], weights: NDArray[Any] | None, divis
     return origin + size * mean, size * deviation
 
 
-def _value_difference(settings: Settings, a: Attribute, table: Table, told: Told | None, weight: float) -> Lookup:
-    if told is None:
+def _value_difference(settings: Settings, a: Attribute, rows: Asked, weight: float) -> Lookup:
+    if rows.target is None:
         raise OptionError(
             f"The value difference of {a.name!r} needs the classes of rows.",
             hint="give y to fit: a class for each row.",
         )
-    counts, edges = _counted(settings, a, table, told)
+    counts, edges = _counted(settings, a, rows)
     seen = counts.sum(axis=1) > 0
     shares = np.zeros(counts.shape)
     shares[seen] = counts[seen] / counts[seen].sum(axis=1, keepdims=True)
@@ -179,33 +247,32 @@ def _value_difference(settings: Settings, a: Attribute, table: Table, told: Told
     place[seen] = which.ravel()
     apart = measures.mvdm(kinds)
     most = float(apart.max(initial=0.0))
-    return Lookup(a, weight, most, apart, place, kinds, tuple(told.target.values), edges)
+    return Lookup(a, weight, most, apart, place, kinds, tuple(rows.target.values), edges)
 
 
-def _counted(settings: Settings, a: Attribute, table: Table, told: Told) -> tuple[NDArray[Any], Any]:
+def _counted(settings: Settings, a: Attribute, rows: Asked) -> tuple[NDArray[Any], Any]:
     """How often each value, or range of numbers, meets each class: (values, classes); and the edges of the ranges."""
-    rows = table.with_column(told.target.name, told.codes)
     if isinstance(a, Nominal):
-        return Counts((told.target, a)).fill(rows).table.T, None
+        return rows.counts(a).table.T, None
     assert isinstance(a, Numeric)  # noqa: S101 - texts are not counted so
-    tally = Values(told.target, a).fill(rows)
+    tally = rows.values(a)
     edges = How("equal_frequency", n_bins=int(settings.n_bins)).cut(tally).edges
     return tally.counts_in(edges).T, edges
 
 
-def _edits(settings: Settings, a: Attribute, frame: Frame, weight: float) -> Edits:
-    strings = Edits(a, 1.0, 1.0, 1.0).lay(None, frame.columns[a.name]).values
+def _edits(settings: Settings, a: Attribute, rows: Asked, weight: float) -> Edits:
+    strings = Edits(a, 1.0, 1.0, 1.0).lay(None, rows.strings(a)).values
     longest = max(map(len, strings), default=0)
     scale = 1.0 if settings.numeric == "none" else 1.0 / max(longest, 1)
     return Edits(a, weight, longest * scale, scale)
 
 
-def _weights(settings: Settings, schema: Schema, table: Table, told: Told | None) -> dict[str, float]:
+def _weights(settings: Settings, schema: Schema, rows: Asked) -> dict[str, float]:
     """The weight of each attribute: 1, by hand, or by what it tells of the class."""
     if settings.weights is None:
         return dict.fromkeys(schema, 1.0)
     if isinstance(settings.weights, str):
-        return _told_weights(settings, schema, table, told)
+        return _told_weights(settings, schema, rows)
     given = _by_name(settings.weights, schema, "weights")
     for name, w in given.items():
         if not (isinstance(w, int | float | np.number) and np.isfinite(w) and w >= 0):
@@ -213,13 +280,13 @@ def _weights(settings: Settings, schema: Schema, table: Table, told: Told | None
     return {name: float(given.get(name, 1.0)) for name in schema}
 
 
-def _told_weights(settings: Settings, schema: Schema, table: Table, told: Told | None) -> dict[str, float]:
+def _told_weights(settings: Settings, schema: Schema, rows: Asked) -> dict[str, float]:
     if settings.weights not in MEASURES:
         raise OptionError(
             f"weights={settings.weights!r} is unknown.",
             hint=did_you_mean(settings.weights, MEASURES) or f"give numbers by name, or one of {listed(MEASURES)}.",
         )
-    if told is None:
+    if rows.target is None:
         raise OptionError(
             f"weights={settings.weights!r} needs the classes of rows.", hint="give y to fit: a class for each row."
         )
@@ -229,7 +296,7 @@ def _told_weights(settings: Settings, schema: Schema, table: Table, told: Told |
             raise OptionError(
                 f"{a.name!r} is {a.kind}: it has no table of counts to weigh it by.", hint="give weights by name."
             )
-        counts = _counted(settings, a, table, told)[0]
+        counts = _counted(settings, a, rows)[0]
         value = float(MEASURES[settings.weights](counts[counts.sum(axis=1) > 0])) if counts.sum() > 0 else 0.0
         found[a.name] = value if np.isfinite(value) else 0.0
     return found

@@ -12,7 +12,8 @@ from countwise.attributes import Nominal, Numeric
 from countwise.cells import one_row
 from countwise.columns import refuse_infinity
 from countwise.distances.laid import Laid, Law, lay, of_unit_length
-from countwise.distances.learning import RULES, Told, learned_locals
+from countwise.distances.learning import RULES, Rows, Told, learned_locals
+from countwise.distances.relation_learning import learned_in_engine
 from countwise.distances.telling import distance_section
 from countwise.errors import CountwiseError, OptionError, check_settings, did_you_mean, listed
 from countwise.fitting import Fitting
@@ -20,6 +21,7 @@ from countwise.frames import Frame
 from countwise.outputs import dense
 from countwise.schema import Schema
 from countwise.sources import open_rows
+from countwise.sources.relation import Relation, is_relation
 from countwise.table import Table, threads_for
 from countwise.working import Account, Grid
 from countwise.working.numbers import number
@@ -163,16 +165,19 @@ class Metric(Fitting):
         Parameters
         ----------
         X : any table
-            pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts.
+            pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts; or a table that an engine holds
+            (DuckDB, Polars lazy, Dask, Spark, Ibis), which is asked for counts and ranges, and keeps its rows.
         y : array-like or str, optional
             The class of each row, or the name of its column in X; needed for "mvdm" and for weights by measures.
-        sample_weight : array-like, optional
-            A weight for each row.
+        sample_weight : array-like or str, optional
+            A weight for each row; of a table that an engine holds, the name of their column.
 
         Returns
         -------
         self
         """
+        if is_relation(X):
+            return self._fit_relation(Relation.open(X, y, sample_weight))
         (rows,) = open_rows(dense(X), y, sample_weight, needs_target=False)
         told = None
         if rows.known:
@@ -183,6 +188,16 @@ class Metric(Fitting):
         except CountwiseError as error:
             raise rows.counted_as_given(error) from None
         vars(self).update(self._names(rows.frame))
+        return self
+
+    def _fit_relation(self, relation: Relation) -> Self:
+        """The same of a table that an engine holds."""
+        self._check_settings()
+        schema = Schema.kinds(relation.empty(), self.types)
+        schema, found, left_out, n_rows = learned_in_engine(self, schema, relation)
+        self.schema_, self.law_ = schema, Law(found, self._power(), self.missing, unit_length=False)
+        vars(self).update(self._names(relation.empty()))
+        self._note_left_out(left_out, n_rows, str(relation.target))
         return self
 
     def encoded(self, frame: Frame, weights: Any, categorical_features: Any = None) -> tuple[Schema, Frame, Table]:
@@ -198,7 +213,7 @@ class Metric(Fitting):
     def adopt(self, schema: Schema, frame: Frame, table: Table, told: Told | None) -> None:
         """Learn from rows that are encoded."""
         settings = Metric(**{**self.get_params(), "numeric": "none"}) if self.unit_length else self
-        found = learned_locals(settings, schema, table, frame, told)
+        found = learned_locals(settings, schema, Rows(table, frame, told))
         law = Law(found, self._power(), self.missing, bool(self.unit_length))
         self.schema_ = schema
         self.law_ = of_unit_length(law, table, frame) if law.unit_length else law

@@ -149,7 +149,10 @@ class Bayes(TallyClassifier):
     def scoring(self) -> Scoring:
         """The terms of an answer as plain data, for an engine or a query."""
         self._check_fitted()
-        terms = [term for part in self.parts_ for term in terms_of(part, self.densities_[part.key])]
+        terms: list[Any] = []
+        for part in self.parts_:
+            density, tally = self.densities_[part.key], self.tallies_.get(part.key)
+            terms += terms_of(part, density, tally, self.schema_)
         return Scoring(self.target_.name, tuple(self.classes_.tolist()), self.log_prior_, tuple(terms))
 
     def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
@@ -167,7 +170,21 @@ class Bayes(TallyClassifier):
         Returns
         -------
         the same kind of frame
-            Lazy ones stay lazy.
+            Lazy ones stay lazy. What is NaN or infinite is missing. A row that no class could have made gets the
+            prior. Of a discriminant, rows that lack more cells than its laws are written down for get null: all rows
+            with one gap are answered, all with any gaps where the columns are few (up to eight or so), and those that
+            lack what rows of training lacked.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> tennis = pd.DataFrame(samples.load("tennis").frame)
+        >>> model = NaiveBayesClassifier().fit(tennis, "play")
+        >>> model.predict_frame(tennis.head(2), reasons=1)[["predicted play", "P(No)", "reason 1"]].round(4)
+          predicted play   P(No) reason 1
+        0             No  0.6880  outlook
+        1             No  0.8373  outlook
         """
         return answered(X, self.scoring(), proba=proba, reasons=reasons)
 
@@ -177,7 +194,7 @@ class Bayes(TallyClassifier):
         Parameters
         ----------
         table : str
-            The table.
+            The table; a name with dots is one of a schema, unless it stands in quotes.
         dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
             Whose SQL.
         form : {"join", "case"}, default="join"
@@ -188,6 +205,18 @@ class Bayes(TallyClassifier):
         Returns
         -------
         str
+            The query gives all columns of the table, and those of `predict_frame` but for reasons. In SQLite, which
+            cannot leave columns out, what was worked out on the way is among them, under names that start with cw.
+
+        Examples
+        --------
+        >>> from countwise import DiscriminantClassifier, samples
+        >>> days = samples.load("weather").columns("temperature", "play")
+        >>> query = DiscriminantClassifier().fit(days, "play").to_sql("main.days", proba=False)
+        >>> print("SELECT" + query.rpartition("SELECT")[2])
+        SELECT * EXCLUDE ("cw temperature", cw_gap, cw_l0, cw_l1, cw_top),
+          CASE WHEN cw_l0 = cw_top THEN 'no' WHEN cw_l1 = cw_top THEN 'yes' ELSE 'yes' END AS "predicted play"
+        FROM cw_best
         """
         return scoring_query(self.scoring(), table, dialect, form=form, proba=proba)
 

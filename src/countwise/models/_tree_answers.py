@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.cells import row_of
-from countwise.errors import check_number
+from countwise.errors import OptionError, check_number
 from countwise.models._tree_base import TreeModel
 from countwise.models._tree_working import Telling
+from countwise.sources.choosing import chosen
+from countwise.sql import choice_expression, choice_query
 from countwise.trees.criteria import Criterion
 from countwise.trees.drawing import drawn
 from countwise.trees.rules import RuleSet, rules_of
-from countwise.trees.sql import case_of, selected
+from countwise.trees.terms import choices_of
 from countwise.working import Account, Grid
 from countwise.working.numbers import number
 
@@ -183,19 +185,59 @@ class TreeAnswers(TreeModel):
         self._check_fitted()
         return rules_of(self)
 
+    def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
+        """The table with columns for the answer, computed where it lies: class and probabilities, or the number.
+
+        Rows that lack a value, or hold one never seen, go where `predict` sends them.
+
+        Parameters
+        ----------
+        X : relation or frame
+            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
+        proba : bool, default=True
+            Whether a column P(class) is appended for each class; a tree for numbers has none.
+        reasons : int, default=0
+            How many of the columns that were asked on the way down are named, the root's first. Where a row goes down
+            several branches, those asked before.
+
+        Returns
+        -------
+        the same kind of frame
+            Lazy ones stay lazy.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> import pandas as pd
+        >>> tennis = pd.DataFrame(samples.load("tennis").frame)
+        >>> model = TreeClassifier().fit(tennis, "play")
+        >>> model.predict_frame(tennis.head(2), reasons=2)[["predicted play", "P(Yes)", "reason 1", "reason 2"]]
+          predicted play  P(Yes) reason 1  reason 2
+        0             No     0.0  outlook  humidity
+        1             No     0.0  outlook  humidity
+        """
+        self._check_fitted()
+        return chosen(X, choices_of(self), proba=proba, reasons=reasons)
+
     def to_sql(
-        self, table: str | None = None, dialect: str = "duckdb", *, proba: bool = False, missing: bool = True
+        self,
+        table: str | None = None,
+        dialect: str = "duckdb",
+        *,
+        proba: bool | None = None,
+        missing: bool = True,
     ) -> str:
-        """The tree as an SQL expression over its columns, or as a query that scores a table.
+        """The tree as a query that scores a table, or as an SQL expression over its columns.
 
         Parameters
         ----------
         table : str, optional
-            The table; without one, only the expression is given.
+            The table; without one, only an expression is given.
         dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
             Whose SQL.
-        proba : bool, default=False
-            One expression a class, P(class | row), instead of the class itself.
+        proba : bool, optional
+            Whether a query gives the probabilities beside the class, which it does by default. An expression is that
+            of the class; with `proba` there is one for each P(class | row) instead.
         missing : bool, default=True
             Whether columns may be NULL or NaN. If rows that lack a value go down all branches, that takes longer
             expressions; without it, one CASE in another.
@@ -217,7 +259,9 @@ class TreeAnswers(TreeModel):
         END
         """
         self._check_fitted()
-        found = case_of(self, proba=proba, missing=missing, dialect=dialect)
+        if proba and self._numbers:
+            raise OptionError("A tree that tells a number has no probabilities.", hint="proba=False.")
+        tree = choices_of(self)
         if table is None:
-            return found
-        return selected(found, table, dialect, None if proba else f"predicted {self.target_.name}")
+            return choice_expression(tree, dialect, proba=bool(proba), missing=missing)
+        return choice_query(tree, table, dialect, proba=proba is not False, missing=missing)

@@ -16,9 +16,11 @@ from countwise.fitting import Fitting
 from countwise.frames import Frame
 from countwise.models._tree_passes import FilePasses, is_file
 from countwise.models._tree_pruning import needs_no_rows, pruned, pruned_by_itself
+from countwise.models._tree_relations import grown_in_engine
 from countwise.outputs import dense
 from countwise.schema import Schema
 from countwise.sources import Memory, open_whole
+from countwise.sources.relation import is_relation
 from countwise.table import Table
 from countwise.trees.criteria import OF_CLASSES, OF_NUMBERS, Criterion
 from countwise.trees.features import Feature, columns_of, features_of
@@ -63,6 +65,7 @@ class TreeModel(Fitting):
     _node_weights: NDArray[np.float64]
     _label_type: np.dtype[Any] | None
     _numbers: bool
+    _learns_in_engines = True
 
     # -- learning --------------------------------------------------------------
 
@@ -72,17 +75,21 @@ class TreeModel(Fitting):
         Parameters
         ----------
         X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
+            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts; with
+            ``thresholds="binned"`` also a table that an engine holds (DuckDB, Polars lazy, Dask, Spark, Ibis): it
+            counts, once for each column and level, and the rows stay there. The tree is the same.
         y : array-like or str
             What is to be told of each row, or the name of its column in X.
         sample_weight : array-like or str, optional
-            A weight for each row; a weight of n equals n copies.
+            A weight for each row, or the name of their column; a weight of n equals n copies.
 
         Returns
         -------
         self
         """
         self._check_settings()
+        if is_relation(X) and self._learns_in_engines:
+            return self._adopted(*grown_in_engine(self, X, y, sample_weight))
         if self.thresholds == "binned" and is_file(X) and needs_no_rows(self):
             return self._adopted(*self._grown_in_passes(X, y, sample_weight))
         rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
@@ -101,7 +108,7 @@ class TreeModel(Fitting):
     def _grown_in_passes(self, X: Any, y: Any, sample_weight: Any) -> tuple[dict[str, Any], int, str]:
         """The same from a file that is read once a level."""
         source = FilePasses(X, y, sample_weight, self._numbers, self._kinds)
-        source.look(int(self.max_bins))
+        source.look(int(self.max_bins), self._factors)
         first = source.first
         assert first is not None  # noqa: S101 - looked at
         splitting, features = self._splitting(), source.features

@@ -68,16 +68,17 @@ class FilePasses:
     edges: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     gaps: dict[str, bool] = field(default_factory=dict)
 
-    def look(self, n_bins: int) -> None:
-        """The first pass: domains, classes, and the edges of bins."""
+    def look(self, n_bins: int, factors_of: Any) -> None:
+        """The first pass: domains, classes, and the edges of bins; `factors_of` gives the weights of classes."""
         for rows in open_rows(self.X, self.y, self.sample_weight, numbers=self.numbers):
             self.left_out += rows.left_out
             if rows.frame.n_rows:
                 self._look_at(rows)
         if self.first is None:
             raise TableError("The table is empty: at least one row with a target is needed.")
+        factors = None if self.numbers else factors_of(self.told.table.astype(np.float64), self.target)
         for name, tally in self.values.items():
-            numbers, weights = tally.pooled
+            numbers, weights = _pooled(tally, self.target, factors)
             self.edges[name] = edges_of(numbers, np.cumsum(weights, dtype=np.float64), n_bins)
             self.gaps[name] = self.gaps.get(name, False)
         self.values = {}
@@ -96,8 +97,12 @@ class FilePasses:
             )
         self.target = self.target if self.numbers else self.target.learn(rows.target)
         table = self._encoded(rows, frame)
-        blanks = {a.name: Values(_ALL, a) for a in self.schema.attributes if isinstance(a, Numeric)}
-        found = fill_all(blanks, table.with_column(_ALL.name, np.zeros(table.n_rows, dtype=np.uint8)))
+        counted = table.with_column(self.target.name, self._told(rows)).with_column(
+            _ALL.name, np.zeros(table.n_rows, np.uint8)
+        )
+        of = _ALL if self.numbers else self.target
+        blanks = {a.name: Values(of, a) for a in self.schema.attributes if isinstance(a, Numeric)}
+        found = fill_all(blanks, counted)
         for name, tally in found.items():
             self.values[name] = self.values[name] + tally if name in self.values else tally
             self.gaps[name] = self.gaps.get(name, False) or _some_nan(table[name])
@@ -105,9 +110,6 @@ class FilePasses:
             if isinstance(a, Nominal):
                 self.gaps[a.name] = self.gaps.get(a.name, False) or bool((table[a.name] == a.missing).any())
         blank = Moments(_ALL, self.target) if self.numbers else Counts((self.target,))
-        counted = table.with_column(self.target.name, self._told(rows)).with_column(
-            _ALL.name, np.zeros(table.n_rows, np.uint8)
-        )
         told = fill_all({"told": blank}, counted)["told"]
         self.told = told if self.told is None else self.told + told
         self.n_rows += rows.frame.n_rows
@@ -179,6 +181,17 @@ class FilePasses:
         return grow_in_passes(
             lambda: self.passes(factors), columns, len(self.features), n_classes, criterion, settings
         )
+
+
+def _pooled(tally: Values, target: Any, factors: NDArray[np.float64] | None) -> tuple[Any, Any]:
+    """The numbers of all classes and their weights, which may be weighed by class."""
+    if factors is None:
+        return tally.pooled
+    factor = dict(zip(target.values, factors, strict=True))
+    parts = zip(tally.given.values, tally.filled, strict=True)
+    weighed = [(numbers, weights * factor[value]) for value, (numbers, weights) in parts]
+    numbers, place = np.unique(np.concatenate([part for part, _ in weighed]), return_inverse=True)
+    return numbers, np.bincount(place, weights=np.concatenate([part for _, part in weighed]))
 
 
 def _binned(column: NDArray[Any], edges: NDArray[np.float64]) -> NDArray[np.uint16]:

@@ -18,7 +18,15 @@ from countwise.trees.pruning import Path, at_nodes, complexity_path, pessimistic
 from countwise.trees.tree import Tree
 from countwise.working import Grid
 
-__all__ = ["between", "held_out_weights", "needs_no_rows", "pruned", "pruned_by_itself"]
+__all__ = [
+    "between",
+    "held_out_weights",
+    "known_rules",
+    "needs_no_rows",
+    "pruned",
+    "pruned_by_itself",
+    "unknown_rule",
+]
 
 Floats = NDArray[np.float64]
 _RULES = ("pessimistic", "reduced_error", "cost_complexity")
@@ -39,10 +47,19 @@ def pruned(
         return {"tree_": prune_by_errors(tree, _errors(tree, ground.weighed(held), criterion))}
     if rule == "cost_complexity":
         return _by_complexity(model, ground, criterion, splitting, stopping)
-    known = ("reduced_error", "cost_complexity") if criterion.numbers else _RULES
-    raise OptionError(
-        f"pruning={rule!r} is unknown.", hint=did_you_mean(rule, known) or f"give {listed(known)} or None."
-    )
+    raise unknown_rule(model)
+
+
+def known_rules(model: Any) -> tuple[str, ...]:
+    """The rules of pruning that a model has."""
+    return _RULES[1:] if model._numbers else _RULES
+
+
+def unknown_rule(model: Any) -> OptionError:
+    """What is said of a rule of pruning that there is not."""
+    rule, known = model.pruning, known_rules(model)
+    hint = did_you_mean(rule, known) or f"give {listed(known)} or None."
+    return OptionError(f"pruning={rule!r} is unknown.", hint=hint)
 
 
 def needs_no_rows(model: Any) -> bool:

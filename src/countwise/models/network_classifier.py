@@ -213,7 +213,7 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
         if odd:
             raise OptionError(
                 f"The arc {odd[0]} makes terms that no lookup of one column gives.",
-                hint="structure='naive' can be answered in an engine; collect the rows for others.",
+                hint="structure='naive' can be answered in an engine or by SQL; predict takes rows.",
             )
         return super().scoring()
 

@@ -17,12 +17,15 @@ from countwise.models._tree_base import TreeModel
 from countwise.models._tree_pruning import between, held_out_weights
 from countwise.models.tree import ClassTree
 from countwise.sources import Memory
+from countwise.sources.choosing import ruled
+from countwise.sql import rule_query
 from countwise.table import Table
 from countwise.trees.features import columns_of, features_of
 from countwise.trees.ground import Ground
 from countwise.trees.one_rule import one_rule
 from countwise.trees.rules import RuleSet, rules_of
 from countwise.trees.simplifying import Cover, counted, ordered, simplified
+from countwise.trees.terms import rules_as_terms
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import percent
 
@@ -76,6 +79,7 @@ class RuleList(TreeModel):
 
     # what a list of rules has no say in
     numeric, ranges, thresholds, max_bins = "binary", "mdl", "exact", 255
+    _learns_in_engines = False
     missing, unseen, min_samples_split, min_gain, threshold_cost = "fractions", "ignore", 2, 0.0, False
 
     def _check_settings(self) -> None:
@@ -281,6 +285,66 @@ class RuleList(TreeModel):
         sure = percent(float(p[best]), certain=float(p[best]) == 1.0)
         answer = f"{self.target_.name} = {self.target_.values[best]}, with probability {sure}."
         return Account(answer, float(p[best]), (section,), notes, posterior)
+
+    def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
+        """The table with columns for the class and its probabilities, computed where it lies.
+
+        Where the list abstains they are null.
+
+        Parameters
+        ----------
+        X : relation or frame
+            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
+        proba : bool, default=True
+            Whether a column P(class) is appended for each class.
+        reasons : int, default=0
+            How many of the columns that the deciding rule asks for are named.
+
+        Returns
+        -------
+        the same kind of frame
+            Lazy ones stay lazy.
+        """
+        self._check_fitted()
+        return ruled(X, rules_as_terms(self), proba=proba, reasons=reasons)
+
+    def to_sql(self, table: str, dialect: str = "duckdb", *, proba: bool = True) -> str:
+        """A query that scores the rows of a table without Python.
+
+        Parameters
+        ----------
+        table : str
+            The table; a name with dots is one of a schema.
+        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
+            Whose SQL.
+        proba : bool, default=True
+            Whether the probabilities are given beside the class.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from countwise import RuleClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> print(RuleClassifier("one_r").fit(tennis.frame, "play").to_sql("days", "sqlite", proba=False))
+        WITH cw_cells AS (
+          SELECT *,
+            CAST("outlook" AS TEXT) COLLATE BINARY AS "cw outlook"
+          FROM "days"
+        )
+        SELECT *,
+          CASE
+            WHEN "cw outlook" = 'Overcast' THEN 'Yes'
+            WHEN "cw outlook" = 'Rain' THEN 'Yes'
+            WHEN "cw outlook" = 'Sunny' THEN 'No'
+            ELSE 'Yes'
+          END AS "predicted play"
+        FROM cw_cells
+        """
+        self._check_fitted()
+        return rule_query(rules_as_terms(self), table, dialect, proba=proba)
 
     def _state(self) -> dict[str, Any]:
         given = None if self.rules is None else self._counted_by_none(self.rules).to_dict()

@@ -32,7 +32,8 @@ class TreeClassifier(Classifier, ClassTree):
     ranges : {"mdl", "class_contiguous"}, default="mdl"
         How ranges are cut: where a cut pays for itself, or wherever the class changes.
     thresholds : {"exact", "binned"}, default="exact"
-        Every threshold is tried, or only the edges of bins that hold about equally many rows: faster by far.
+        Every threshold is tried, or only the edges of bins that hold about equally many rows: faster by far, and
+        all that an engine can count where the rows lie.
     max_bins : int, default=255
         Into how many bins a column is put.
     missing : {"fractions", "branch", "majority"}, default="fractions"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from countwise.errors import TableError, did_you_mean, listed
-from countwise.terms import Cut, Lookup, Normal, Presence, Rate, Scoring
+import numpy as np
 
-__all__ = ["answered"]
+from countwise.quoting import LEAST
+from countwise.sources.asking import Asked, first, ranged, real
+from countwise.sources.joint import joint_voices
+from countwise.terms import Cut, Joint, Lookup, Normal, Presence, Rate, Scoring
 
-_NEVER = -1e300  # log 0 beside any finite number
+__all__ = ["answered", "total_of"]
 
 
 def answered(X: Any, scoring: Scoring, *, proba: bool = True, reasons: int = 0) -> Any:
@@ -25,122 +27,132 @@ def answered(X: Any, scoring: Scoring, *, proba: bool = True, reasons: int = 0) 
     proba : bool, default=True
         Whether the probabilities are appended.
     reasons : int, default=0
-        How many of the terms that speak most for the answer are named.
+        How many of the columns that speak most for the answer are named.
     """
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(X)
-    have = list(frame.collect_schema())
-    lost = [t.column for t in scoring.terms if t.column not in have]
-    if lost:
-        raise TableError(
-            f"The table lacks the column{'s' * (len(lost) > 1)} {listed(dict.fromkeys(lost))}.",
-            hint=did_you_mean(lost[0], have) or f"it has {listed(have)}.",
-        )
     k = len(scoring.classes)
-    terms = {f"cw_t{i}_{c}": _expression(t, c) for i, t in enumerate(scoring.terms) for c in range(k)}
-    plan = frame.with_columns(**terms) if terms else frame
+    shares = [f"P({v})" for v in scoring.classes] if proba else []
+    given = [f"predicted {scoring.target}", *shares, *(f"reason {r + 1}" for r in range(reasons))]
+    asked = Asked(X, scoring.columns, given)
+    plan, voices = _voices(asked, scoring, reasons > 0)
     joint = {}
     for c in range(k):
-        total = nw.lit(_log(scoring.prior[c]))
-        for i in range(len(scoring.terms)):
-            total = total + nw.col(f"cw_t{i}_{c}")
-        joint[f"cw_l{c}"] = total
-    logs = [nw.col(name) for name in joint]
-    plan = plan.with_columns(**joint).with_columns(cw_top=nw.max_horizontal(*joint) if k > 1 else logs[0])
-    plan = plan.with_columns(**{f"cw_e{c}": (logs[c] - nw.col("cw_top")).exp() for c in range(k)})
-    total = nw.col("cw_e0")
-    for c in range(1, k):
-        total = total + nw.col(f"cw_e{c}")
-    plan = plan.with_columns(cw_total=total)
-    given = {f"predicted {scoring.target}": _class(scoring)}
+        prior = first(scoring.prior[c])
+        joint[f"cw_l{c}"] = total_of([prior, *(nw.col(f"cw_t{i}_{c}") for i in range(len(voices)))])
+    plan = plan.with_columns(**joint)
+    plan = plan.with_columns(cw_top=nw.max_horizontal(*(nw.col(name) for name in joint), real(LEAST)))
+    answers = {given[0]: _class(scoring)}
     if proba:
-        given |= {f"P({v})": nw.col(f"cw_e{c}") / nw.col("cw_total") for c, v in enumerate(scoring.classes)}
-    plan = plan.with_columns(**given)
+        plan = plan.with_columns(**{f"cw_e{c}": (nw.col(f"cw_l{c}") - nw.col("cw_top")).exp() for c in range(k)})
+        plan = plan.with_columns(cw_total=total_of([nw.col(f"cw_e{c}") for c in range(k)]))
+        answers |= {name: _share(scoring, c) for c, name in enumerate(shares)}
     if reasons:
-        plan = _with_reasons(plan, scoring, reasons)
-        given |= {f"reason {r + 1}": None for r in range(reasons)}
-    return plan.select(*have, *given).to_native()
+        plan = _with_reasons(plan, voices, k, reasons)
+        answers |= {f"reason {r + 1}": nw.col(f"cw_reason{r}") for r in range(reasons)}
+    return asked.given(plan, answers)
 
 
-def _log(x: Any) -> float:
-    return float(max(float(x), _NEVER))
+def total_of(parts: list[Any]) -> Any:
+    """A sum, by halves: engines do not like to nest deeply."""
+    half = len(parts) // 2
+    return total_of(parts[:half]) + total_of(parts[half:]) if half else parts[0]
 
 
 def _class(scoring: Scoring) -> Any:
-    """The first class that has the largest score."""
+    """The first class that has the largest score; where none can be, that of the prior."""
     import narwhals.stable.v2 as nw
 
     classes = scoring.classes
-    found = nw.lit(classes[-1])
-    for c in range(len(classes) - 2, -1, -1):
+    found = nw.lit(classes[int(np.argmax(scoring.prior))])
+    for c in range(len(classes) - 1, -1, -1):
         found = nw.when(nw.col(f"cw_l{c}") == nw.col("cw_top")).then(nw.lit(classes[c])).otherwise(found)
-    return found
+    return found if scoring.whole else nw.when(~nw.col("cw_l0").is_null()).then(found)
 
 
-def _expression(term: Any, c: int) -> Any:
+def _share(scoring: Scoring, c: int) -> Any:
+    """A class's part of the whole; the prior where no class could have made the row."""
+    import narwhals.stable.v2 as nw
+
+    total = nw.col("cw_total")
+    divisor = nw.when(total > 0).then(total).otherwise(real(1.0))  # engines may divide before they choose
+    prior = real(np.exp(scoring.prior[c]))
+    found = nw.when(total > 0).then(nw.col(f"cw_e{c}") / divisor).otherwise(prior)
+    return found if scoring.whole else nw.when(~nw.col("cw_l0").is_null()).then(found)
+
+
+def _voices(asked: Asked, scoring: Scoring, apart: bool) -> tuple[Any, list[str]]:
+    """The frame with what each term adds for each class as columns cw_t…, and the column that each speaks of."""
+    plan, names = asked.frame, list[str]()
+    fresh: dict[str, Any] = {}
+    for term in scoring.terms:
+        if isinstance(term, Joint):
+            plan, found = joint_voices(plan, asked, term, apart, f"{scoring.terms.index(term)}_")
+        else:
+            found = [(term.column, [_expression(asked, term, c) for c in range(len(scoring.classes))])]
+        for name, logs in found:
+            fresh |= {f"cw_t{len(names)}_{c}": log for c, log in enumerate(logs)}
+            names.append(name)
+    return (plan.with_columns(**fresh) if fresh else plan), names
+
+
+def _expression(asked: Asked, term: Any, c: int) -> Any:
     """What a term adds for a class; nothing where the cell is missing."""
     import narwhals.stable.v2 as nw
 
-    column = nw.col(term.column)
     if isinstance(term, Lookup):
-        logs = [_log(x) for x in term.logs[:, c]]
-        if not logs:
-            return nw.lit(0.0)
-        return column.replace_strict(list(term.values), logs, default=nw.lit(0.0), return_dtype=nw.Float64)
+        other = 0.0 if term.other is None else float(term.other[c])
+        return asked.looked_up(term.column, term.values, term.logs[:, c].tolist(), other)
     if isinstance(term, Presence):
-        there = column.cast(nw.Float64).is_finite() if term.number else ~column.is_null()
-        return nw.when(there).then(_log(term.there[c])).otherwise(_log(term.missing[c]))
-    x = column.cast(nw.Float64)
+        there = real(term.there[c])
+        return nw.when(asked.there(term.column)).then(there).otherwise(real(term.missing[c]))
+    x = asked.number(term.column)
     if isinstance(term, Cut):
-        found = nw.lit(_log(term.logs[-1, c]))
-        for i in range(len(term.edges) - 1, -1, -1):
-            found = nw.when(x <= float(term.edges[i])).then(_log(term.logs[i, c])).otherwise(found)
+        found = ranged(x, term.edges, term.logs[:, c].tolist())
     elif isinstance(term, Normal):
         away = (x - float(term.mean[c])) * float(term.inverse_sd[c])
         found = away * away * -0.5 + float(term.log_norm[c])
     else:
         assert isinstance(term, Rate)  # noqa: S101 - no other terms are made
-        found = x * _log(term.log_rate[c]) - float(term.rate[c])
-    return nw.when(x.is_finite()).then(found).otherwise(0.0)
+        rate = float(term.rate[c])
+        law = x * float(np.log(rate)) - rate if rate > 0 else real(0.0)
+        found = nw.when(x >= 0 if rate > 0 else x == 0).then(law).otherwise(real(-np.inf))
+    return nw.when(~x.is_null()).then(found).otherwise(real(0.0))
 
 
-def _with_reasons(plan: Any, scoring: Scoring, reasons: int) -> Any:
+def _with_reasons(plan: Any, voices: list[str], k: int, reasons: int) -> Any:
     """The columns that speak most for the answer against the next best class, by name."""
     import narwhals.stable.v2 as nw
 
-    k, n = len(scoring.classes), len(scoring.terms)
-    rest = [
-        nw.when(nw.col(f"cw_l{c}") == nw.col("cw_top")).then(_NEVER).otherwise(nw.col(f"cw_l{c}")).alias(f"cw_r{c}")
+    top, next_best = nw.col("cw_top"), nw.col("cw_next")
+    rest = {
+        f"cw_r{c}": nw.when(nw.col(f"cw_l{c}") == top).then(real(LEAST)).otherwise(nw.col(f"cw_l{c}"))
         for c in range(k)
-    ]
-    plan = plan.with_columns(*rest)
-    plan = plan.with_columns(cw_next=nw.max_horizontal(*(f"cw_r{c}" for c in range(k))))
+    }
+    plan = plan.with_columns(**rest)
+    plan = plan.with_columns(cw_next=nw.max_horizontal(*(nw.col(name) for name in rest), real(LEAST)))
+    names = list(dict.fromkeys(name for name in voices if name))
     fresh = {}
-    for i in range(n):
-        won, lost = nw.lit(0.0), nw.lit(0.0)
+    for j, name in enumerate(names):
+        own = [i for i, voice in enumerate(voices) if voice == name]
+        won, lost = real(0.0), real(0.0)
         for c in range(k - 1, -1, -1):
-            own = nw.col(f"cw_t{i}_{c}")
-            won = nw.when(nw.col(f"cw_l{c}") == nw.col("cw_top")).then(own).otherwise(won)
-            lost = nw.when(nw.col(f"cw_r{c}") == nw.col("cw_next")).then(own).otherwise(lost)
-        fresh[f"cw_o{i}"] = won - lost
-    plan = plan.with_columns(**fresh)
+            said = total_of([nw.col(f"cw_t{i}_{c}") for i in own])
+            won = nw.when(nw.col(f"cw_l{c}") == top).then(said).otherwise(won)
+            lost = nw.when(nw.col(f"cw_r{c}") == next_best).then(said).otherwise(lost)
+        fresh[f"cw_o{j}"] = won - lost
+    plan = plan.with_columns(**fresh) if fresh else plan
+    odds = list(fresh)
     for r in range(reasons):
-        odds = [f"cw_o{i}" for i in range(n)]
-        plan = plan.with_columns(cw_best=nw.max_horizontal(*odds) if n > 1 else nw.col(odds[0]))
-        name: Any = nw.lit("")
-        for i in range(n - 1, -1, -1):
-            name = (
-                nw.when(nw.col(f"cw_o{i}") == nw.col("cw_best")).then(nw.lit(scoring.terms[i].column)).otherwise(name)
-            )
-        plan = plan.with_columns(
-            **{f"reason {r + 1}": nw.when(nw.col("cw_best") > 0).then(name).otherwise(nw.lit(""))}
-        )
-        taken = nw.col(f"reason {r + 1}")
-        plan = plan.with_columns(
-            **{
-                f"cw_o{i}": nw.when(taken == scoring.terms[i].column).then(_NEVER).otherwise(nw.col(f"cw_o{i}"))
-                for i in range(n)
-            }
-        )
+        plan = plan.with_columns(cw_most=nw.max_horizontal(*(nw.col(o) for o in odds), real(0.0)))
+        said = nw.lit("")
+        for j in range(len(names) - 1, -1, -1):
+            said = nw.when(nw.col(odds[j]) == nw.col("cw_most")).then(nw.lit(names[j])).otherwise(said)
+        reason = f"cw_reason{r}"
+        plan = plan.with_columns(**{reason: nw.when(nw.col("cw_most") > 0).then(said).otherwise(nw.lit(""))})
+        spent = {
+            o: nw.when(nw.col(reason) == name).then(real(0.0)).otherwise(nw.col(o))
+            for o, name in zip(odds, names, strict=True)
+        }
+        plan = plan.with_columns(**spent) if spent else plan
     return plan

@@ -9,6 +9,7 @@ from countwise.errors import ReadError
 from countwise.sources import arff
 from countwise.sources.columns import Columns, same_columns
 from countwise.sources.options import Options, named
+from countwise.sources.paths import told_apart
 from countwise.sources.text_files import lines
 
 __all__ = ["arff_pieces"]
@@ -22,7 +23,8 @@ def arff_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Colu
         same_columns(list(heads[0]), list(head), (paths[0], path))
         odd = next((name for name in head if head[name][0] != heads[0][name][0]), None)
         if odd is not None:
-            message = f"{odd!r} is {heads[0][odd][0]} in {paths[0].name!r} and {head[odd][0]} in {path.name!r}."
+            one, other = told_apart(paths[0], path)
+            message = f"{odd!r} is {heads[0][odd][0]} in {one!r} and {head[odd][0]} in {other!r}."
             raise ReadError(message, hint="read files with different attributes apart.")
     weighted = any(arff.has_weights(lines(path, options.encoding), path.name) for path in paths)
     if weighted and options.weight_column in names:

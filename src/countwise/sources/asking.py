@@ -1,50 +1,214 @@
-"""Asking an engine: a plan goes out, a small answer comes back, and a failure is told in one line."""
+"""Cells of a table that an engine holds, as expressions: what a column is decides how its cells are compared."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import CountwiseError, ReadError
-from countwise.frames import Frame, frame_of, is_missing
+from countwise.errors import TableError, did_you_mean, listed
+from countwise.terms import Node, Number, Test, kind_of, time_of
 
-__all__ = ["answered", "collected", "floats", "number_of", "rows_of_answer", "whole"]
+__all__ = ["Asked", "all_of", "first", "ranged", "real", "written"]
 
-
-def answered(ask: Any) -> Any:
-    """What an engine answers; what it says when it fails, in one line."""
-    try:
-        return ask()
-    except (CountwiseError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        first = str(error).strip().split("\n")[0][:300]
-        raise ReadError(f"The engine failed: {type(error).__name__}: {first}") from error
+_START = datetime(1970, 1, 1)
+_DAYS_TO_1970 = 719_163.0  # from the first day of the year 1
 
 
-def collected(plan: Any) -> Frame:
-    """The answer to a plan, in memory."""
-    return answered(lambda: frame_of(plan.collect().to_native()))
+class Asked:
+    """A table of an engine, opened to be answered.
+
+    Parameters
+    ----------
+    X : lazy or eager frame of any kind that narwhals knows
+    columns : sequence of str
+        Those that are asked for.
+    given : sequence of str
+        Those that will be appended.
+    """
+
+    def __init__(self, X: Any, columns: Sequence[str], given: Sequence[str]) -> None:
+        import narwhals.stable.v2 as nw
+
+        self.frame = nw.from_native(X)
+        self.dtypes = dict(self.frame.collect_schema())
+        lost = [name for name in columns if name not in self.dtypes]
+        if lost:
+            raise TableError(
+                f"The table lacks the column{'s' * (len(lost) > 1)} {listed(dict.fromkeys(lost))}.",
+                hint=did_you_mean(lost[0], self.dtypes) or f"it has {listed(self.dtypes)}.",
+            )
+        for name in self.dtypes:
+            if name in given or name.startswith("cw_"):
+                why = "is the name of an answer" if name in given else "starts with cw_, as working columns do"
+                raise TableError(f"The table has a column {name!r}, which {why}.", hint="rename it.")
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the table."""
+        return list(self.dtypes)
+
+    def given(self, plan: Any, answers: Mapping[str, Any]) -> Any:
+        """The columns of the table and the answers; those are named last, for Spark looks for dots in names."""
+        return plan.select(*self.names, *(answer.alias(name) for name, answer in answers.items())).to_native()
+
+    def number(self, name: str) -> Any:
+        """A number; null where there is none. A point in time is seconds, as in memory."""
+        import narwhals.stable.v2 as nw
+
+        column, dtype = nw.col(name), self.dtypes[name]
+        if dtype == nw.Boolean:
+            no = nw.when(~column).then(real(0.0))
+            return nw.when(column).then(real(1.0)).otherwise(no)
+        if dtype == nw.Date or dtype == nw.Datetime:
+            return self._micros(name) / 1e6
+        x = column.cast(nw.Float64)
+        return nw.when(x.is_finite()).then(x)
+
+    def _micros(self, name: str) -> Any:
+        """A point in time as microseconds since 1970; from its parts, which all engines know."""
+        import narwhals.stable.v2 as nw
+
+        at = nw.col(name).cast(nw.Datetime("us")).dt
+        parts = ((at.hour, 3600), (at.minute, 60), (at.second, 1))
+        year = at.year().cast(nw.Float64) - 1.0
+        days = year * 365.0 + (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor()
+        seconds = (days + at.ordinal_day().cast(nw.Float64) - _DAYS_TO_1970) * 86400.0
+        for part, size in parts if self.dtypes[name] == nw.Datetime else ():
+            seconds = seconds + part().cast(nw.Float64) * float(size)
+        if self.dtypes[name] == nw.Date:
+            return seconds * 1e6
+        return seconds * 1e6 + at.microsecond().cast(nw.Float64)
+
+    def there(self, name: str) -> Any:
+        """Whether a cell is there; NaN is missing."""
+        import narwhals.stable.v2 as nw
+
+        column = nw.col(name)
+        return column.is_finite() if self.dtypes[name].is_float() else ~column.is_null()
+
+    def _compared(self, name: str, values: Sequence[Any]) -> tuple[Any, dict[Any, int]]:
+        """A column, and by what it is compared with, the place of each value that it can have at all."""
+        import narwhals.stable.v2 as nw
+
+        column, dtype, kind = nw.col(name), self.dtypes[name], kind_of(values)
+        keys: Sequence[Any] = ()
+        if dtype == nw.Date or dtype == nw.Datetime:
+            column = self._micros(name)
+            times = [time_of(v) for v in values] if kind in ("time", "text") else []
+            keys = [None if t is None else float((t - _START) // timedelta(microseconds=1)) for t in times]
+        elif dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:
+            column = column if dtype == nw.String else column.cast(nw.String)
+            keys = [v if isinstance(v, str) else None for v in values]
+        elif kind in ("text", "time"):
+            pass  # no name is a number
+        elif dtype == nw.Boolean:
+            keys = [bool(v) if v in (0, 1) else None for v in values]
+        elif (dtype == nw.Int64 or dtype == nw.UInt64) and kind != "number":
+            keys = [int(v) for v in values]  # doubles would not tell large ones apart
+        else:
+            column, keys = column.cast(nw.Float64), [float(v) for v in values]
+        return column, {key: i for i, key in enumerate(keys) if key is not None}
+
+    def looked_up(
+        self, name: str, values: Sequence[Any], numbers: Sequence[float], other: float = 0.0, gap: float = 0.0
+    ) -> Any:
+        """The number that belongs to a cell's value; else `other`, and `gap` where the cell is missing."""
+        import narwhals.stable.v2 as nw
+
+        column, keys = self._compared(name, values)
+        found = default = real(other)
+        if keys:
+            own = [float(numbers[i]) for i in keys.values()]
+            found = column.replace_strict(list(keys), own, default=default, return_dtype=nw.Float64)
+        return found if other == gap else nw.when(self.there(name)).then(found).otherwise(real(gap))
+
+    def way(self, node: Node) -> Any:
+        """The number of the child that a test leads to; -1 where none does."""
+        import narwhals.stable.v2 as nw
+
+        first = node.tests[0]
+        tests = [(b, test) for b, test in enumerate(node.tests) if not test.missing]
+        if first.domain is not None:
+            named = {v: float(b) for b, test in tests for v in test.values or ()}
+            return self.looked_up(first.column, list(named), list(named.values()), -1.0, -1.0)
+        x, edges = self.number(first.column), np.array([test.high for _, test in tests[:-1]])
+        return nw.when(~x.is_null()).then(ranged(x, edges, [float(b) for b, _ in tests])).otherwise(real(-1.0))
+
+    def one_of(self, name: str, values: Sequence[Any]) -> Any:
+        """Whether a cell has one of some values; not if it is missing."""
+        import narwhals.stable.v2 as nw
+
+        column, keys = self._compared(name, values)
+        if not keys:
+            return nw.lit(1) == 0
+        return nw.when(column.is_in(list(keys))).then(nw.lit(1)).otherwise(nw.lit(0)) == 1
+
+    def holds(self, test: Test) -> Any:
+        """Whether a test holds: never null."""
+        import narwhals.stable.v2 as nw
+
+        if test.domain is not None:
+            if test.missing:
+                return ~self.one_of(test.column, test.domain)
+            return self.one_of(test.column, test.domain if test.values is None else test.values)
+        x = self.number(test.column)
+        if test.missing:
+            return x.is_null()
+        found = [~x.is_null()]
+        found += [] if test.low is None else [x > test.low]
+        found += [] if test.high is None else [x <= test.high]
+        return nw.when(all_of(found)).then(nw.lit(1)).otherwise(nw.lit(0)) == 1
+
+    def of(self, n: Number) -> Any:
+        """A number of a row, or null."""
+        import narwhals.stable.v2 as nw
+
+        if n.values is None:
+            return self.number(n.column)
+        known = nw.when(self.one_of(n.column, n.values)).then(real(0.0))
+        return nw.when(self.one_of(n.column, (n.value,))).then(real(1.0)).otherwise(known)
 
 
-def rows_of_answer(plan: Any) -> list[dict[str, Any]]:
-    """The answer to a plan, row by row."""
-    return answered(lambda: list(plan.collect().iter_rows(named=True)))
+def real(x: float) -> Any:
+    """A double; by Ibis it is written as a decimal, and must not meet decimals alone: they get too many digits."""
+    import narwhals.stable.v2 as nw
+
+    return nw.lit(float(x), nw.Float64)
 
 
-def number_of(value: Any) -> float:
-    """A scalar of any engine as a number: None, NaN, NA, Decimal and NumPy's come by one gate."""
-    return 0.0 if is_missing(value) else float(value)
+def first(x: float) -> Any:
+    """The first double of a sum or product, which all that follow become like."""
+    import narwhals.stable.v2 as nw
+
+    return nw.lit(0).cast(nw.Float64) + float(x)
 
 
-def floats(column: Any) -> NDArray[np.float64]:
-    """A column of an answer as numbers; nothing is NaN."""
-    return np.asarray(column, dtype=np.float64)
+def written(cell: Any) -> Any:
+    """A value as an expression."""
+    import narwhals.stable.v2 as nw
+
+    return real(cell) if isinstance(cell, float) else nw.lit(cell)
 
 
-def whole(weights: NDArray[np.float64]) -> NDArray[Any]:
-    """Weights as integers, if they all are."""
-    weights = np.nan_to_num(weights)
-    return weights.astype(np.int64) if (weights == np.floor(weights)).all() else weights
+def all_of(conditions: Sequence[Any]) -> Any:
+    """Whether all hold."""
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = found & condition
+    return found
+
+
+def ranged(x: Any, edges: NDArray[np.float64], cells: Sequence[Any]) -> Any:
+    """The cell of the range (lo, hi] that a number lies in, by halving: engines do not like to nest deeply."""
+    import narwhals.stable.v2 as nw
+
+    if len(edges) == 0:
+        return written(cells[0])
+    middle = len(edges) // 2
+    below = ranged(x, edges[:middle], cells[: middle + 1])
+    above = ranged(x, edges[middle + 1 :], cells[middle + 1 :])
+    return nw.when(x <= float(edges[middle])).then(below).otherwise(above)

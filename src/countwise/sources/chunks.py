@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from countwise.errors import TableError
 from countwise.sources.memory import Memory, memory
+from countwise.sources.paths import is_paths
 
 __all__ = ["in_pieces", "is_chunked"]
 
 
 def is_chunked(X: Any) -> bool:
-    """Whether a table comes in pieces: a path, several paths, or an iterator."""
-    if isinstance(X, str | Path):
-        return True
-    if isinstance(X, list | tuple) and X and all(isinstance(part, Path) for part in X):
-        return True
-    return isinstance(X, Iterator)
+    """Whether a table comes in pieces: a path, a pattern, several of them, or an iterator."""
+    return is_paths(X) or isinstance(X, Iterator)
 
 
 def in_pieces(
@@ -35,9 +34,18 @@ def in_pieces(
         from countwise.sources.readers import read_pieces
 
         pieces = read_pieces(X)
+    before = 0
     for piece in pieces:
         X_piece, y_piece = piece if isinstance(piece, tuple) else (piece, y)
-        yield weighted(X_piece, y_piece, sample_weight, needs_target, whole=False, numbers=numbers)
+        rows = weighted(X_piece, y_piece, sample_weight, needs_target, whole=False, numbers=numbers)
+        yield _counted_from(rows, before) if before else rows
+        before += rows.n_given
+
+
+def _counted_from(rows: Memory, before: int) -> Memory:
+    """Rows that are told of by their places among all rows, and not in their piece."""
+    places = np.arange(rows.frame.n_rows) if rows.places is None else rows.places
+    return replace(rows, places=places + before)
 
 
 def weighted(

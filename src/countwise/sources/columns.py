@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import ReadError, listed
+from countwise.errors import ReadError, did_you_mean, listed
+from countwise.sources.paths import told_apart
 
 __all__ = ["Columns", "objects", "regrouped", "same_columns"]
 
@@ -68,10 +69,13 @@ def _joined(pieces: list[Columns]) -> Columns:
 
 
 def same_columns(first: Sequence[str], names: Sequence[str], paths: tuple[Path, Path]) -> None:
-    """Refuse files that do not have the same columns; their order may differ."""
-    odd = sorted(set(first) ^ set(names))
-    if odd:
+    """Refuse a file that has not the columns of the first; their order may differ."""
+    lost = [name for name in first if name not in names]
+    more = [name for name in names if name not in first]
+    if lost or more:
+        one, other = told_apart(*paths)
+        what = f"lacks {listed(lost)}, which {one!r} has" if lost else f"has {listed(more)}, which {one!r} has not"
         raise ReadError(
-            f"{paths[0].name!r} and {paths[1].name!r} differ in their columns: only one has {listed(odd)}.",
-            hint="read files with different columns apart.",
+            f"The columns differ: {other!r} {what}.",
+            hint=(did_you_mean(lost[0], more) if lost else None) or "read files with different columns apart.",
         )

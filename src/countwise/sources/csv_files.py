@@ -19,7 +19,7 @@ from countwise.sources.options import Options, named
 from countwise.sources.paths import format_of
 from countwise.sources.text_files import lines
 
-__all__ = ["csv_pieces"]
+__all__ = ["csv_columns", "csv_pieces"]
 
 _SEPARATORS = ",;\t|"
 
@@ -126,6 +126,11 @@ def _sniffed(path: Path, options: Options) -> str:
             if score > best:
                 best, found = score, separator
     return found
+
+
+def csv_columns(path: Path, options: Options) -> list[str]:
+    """The names of the columns."""
+    return _CsvFile.open(path, options).names
 
 
 def csv_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Columns]:

@@ -19,13 +19,13 @@ from countwise.errors import ReadError, listed
 from countwise.sources import arff
 from countwise.sources.arff_files import arff_pieces
 from countwise.sources.columns import Columns, regrouped
-from countwise.sources.csv_files import csv_pieces
+from countwise.sources.csv_files import csv_columns, csv_pieces
 from countwise.sources.options import Options
-from countwise.sources.parquet_files import parquet_hints, parquet_pieces
-from countwise.sources.paths import AnyPath, checked, format_of, resolved
+from countwise.sources.parquet_files import parquet_columns, parquet_hints, parquet_pieces
+from countwise.sources.paths import AnyPath, format_of, resolved
 from countwise.sources.text_files import lines
 
-__all__ = ["MISSING", "Columns", "attribute_hints", "read", "read_pieces"]
+__all__ = ["MISSING", "Columns", "attribute_hints", "column_names", "read", "read_pieces"]
 
 MISSING = ("", "?", "NA", "NaN", "nan", "null", "None", "N/A")
 
@@ -33,7 +33,7 @@ _BLOCK = 2048  # rows turned from text into numbers at a time: few enough to sta
 
 
 def read(
-    path: AnyPath,
+    path: AnyPath | Iterable[AnyPath],
     *,
     pieces: int | None = None,
     header: bool = True,
@@ -48,8 +48,9 @@ def read(
 
     Parameters
     ----------
-    path : str or path
-        The file.
+    path : str, path or iterable of them
+        The file; or a pattern such as ``"sales/*.csv"`` (``**`` for folders in folders), a folder of Parquet
+        files, or several files of one format with the same columns.
     pieces : int, optional
         Rows held as text at a time. It changes the memory needed, never the result.
     header : bool
@@ -95,7 +96,7 @@ def read(
     """
     options = Options(header, separator, quote, names, _words(missing), encoding, weight_column)
     block = _BLOCK if pieces is None else pieces
-    return next(_pieces([checked(Path(path))], sys.maxsize, block, options))
+    return next(_pieces(resolved(path), sys.maxsize, block, options))
 
 
 def read_pieces(
@@ -115,7 +116,8 @@ def read_pieces(
     Parameters
     ----------
     paths : str, path or iterable of them
-        One file, a pattern such as ``"sales/*.csv"``, or several files of one format with the same columns.
+        One file, a pattern, a folder of Parquet files, or several of these; see `read`. Files of a pattern or
+        a folder come in the order of their names.
     rows : int
         The most rows in a piece.
     header, separator, names, missing, quote, encoding, weight_column
@@ -140,13 +142,13 @@ def read_pieces(
     return _pieces(resolved(paths), rows, min(rows, _BLOCK), options)
 
 
-def attribute_hints(path: AnyPath, *, encoding: str | None = None) -> dict[str, tuple[str, Any]]:
-    r"""What the file itself declares about its attributes.
+def attribute_hints(path: AnyPath | Iterable[AnyPath], *, encoding: str | None = None) -> dict[str, tuple[str, Any]]:
+    r"""What the file itself, or several files together, declare about their attributes.
 
     Parameters
     ----------
-    path : str or path
-        The file.
+    path : str, path or iterable of them
+        As in `read`.
     encoding : str, optional
         As in `read`.
 
@@ -167,11 +169,31 @@ def attribute_hints(path: AnyPath, *, encoding: str | None = None) -> dict[str, 
     ...     attribute_hints(path)
     {'wind': ('nominal', ('weak', 'strong'))}
     """
-    path = checked(Path(path))
-    kind = format_of(path)
+    found: dict[str, tuple[str, Any]] = {}
+    for file in resolved(path):
+        kind = format_of(file)
+        hints = arff.hints(lines(file, encoding), file.name) if kind == "arff" else {}
+        for name, hint in (parquet_hints(file) if kind == "parquet" else hints).items():
+            found[name] = _wider(found[name], hint) if name in found else hint
+    return found
+
+
+def _wider(one: tuple[str, Any], other: tuple[str, Any]) -> tuple[str, Any]:
+    """What two files declare of an attribute: the values of both, where they list any."""
+    if isinstance(one[1], tuple) and isinstance(other[1], tuple):
+        return one[0], tuple(dict.fromkeys((*one[1], *other[1])))
+    return one
+
+
+def column_names(paths: AnyPath | Iterable[AnyPath]) -> list[str]:
+    """The columns of a table as the head of its first file says, before any row is read."""
+    file = resolved(paths)[0]
+    kind = format_of(file)
+    if kind == "parquet":
+        return parquet_columns(file)
     if kind == "arff":
-        return arff.hints(lines(path, encoding), path.name)
-    return parquet_hints(path) if kind == "parquet" else {}
+        return list(arff.hints(lines(file, None), file.name))
+    return csv_columns(file, Options(True, None, '"', None, frozenset(MISSING), None, "weight"))
 
 
 def _words(missing: Iterable[str]) -> frozenset[str]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, is_missing
-from countwise.sources.asking import answered, collected, floats, number_of, rows_of_answer, whole
+from countwise.sources.engine import answered, collected, floats, number_of, rows_of_answer, whole
 
 __all__ = ["MOST_GROUPS", "Classes", "Look", "Relation", "is_relation", "refused"]
 
@@ -228,24 +228,25 @@ class Relation:
             cw_n=nw.when(w > 0).then(1.0).otherwise(0.0),
             cw_w=nw.when(fine).then(w).otherwise(0.0),
             cw_b=nw.when(fine).then(0.0).otherwise(1.0),
+            cw_a=nw.lit(1.0),
         )
-        sums = [nw.col(name).sum() for name in ("cw_n", "cw_w", "cw_b")]
+        sums = [nw.col(name).sum() for name in ("cw_n", "cw_w", "cw_b", "cw_a")]
         keys = self.given
         if keys and self.dtypes[keys[0]].is_float():  # NaN is missing; an infinity is told where classes are read
             x = nw.col(keys[0])
             plan = plan.with_columns(nw.when(x.is_finite() | (x.abs() == float("inf"))).then(x).alias(keys[0]))
         found = collected(plan.group_by(*keys).agg(*sums).head(MOST_GROUPS) if keys else plan.select(*sums))
-        n, weights, bad = (floats(found.columns[name]) for name in ("cw_n", "cw_w", "cw_b"))
+        n, weights, bad, rows = (floats(found.columns[name]) for name in ("cw_n", "cw_w", "cw_b", "cw_a"))
         if bad.sum() > 0:
             raise TableError(
-                f"The weights {self.weights!r} are negative, missing or infinite in {bad.sum():.0f} "
+                f"The weights {self.weights!r} are missing, negative or infinite in {bad.sum():.0f} "
                 f"row{'s' * bool(bad.sum() != 1)}.",
                 hint="give 0 to leave a row out.",
             )
         gone = _gone(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
         kept = ~gone & (weights > 0)
         frame = Frame({name: found.columns[name] for name in keys}, found.n_rows, named=True).taken(kept)
-        return Classes(frame, whole(weights[kept]), int(n[kept].sum()), int(n[gone].sum()))
+        return Classes(frame, whole(weights[kept]), int(n[kept].sum()), int(rows[gone].sum()))
 
     def look(self, numbers: Sequence[str], names: Sequence[str]) -> Look:
         """Where numbers lie, and how many values names have, from the first rows.

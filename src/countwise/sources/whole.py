@@ -37,6 +37,7 @@ def joined_pieces(pieces: Sequence[Memory]) -> Memory:
         weights,
         sum(piece.left_out for piece in pieces),
         first.label_type,
+        known=first.known,
     )
 
 
