@@ -178,7 +178,9 @@ class Answers:
     def table(self) -> Floats:
         """What each class was answered as: rows are classes, columns answers."""
         k = len(self.classes)
-        return np.bincount(self.codes * k + self.answered, self.weight, k * k).reshape(k, k)
+        return np.asarray(np.bincount(self.codes * k + self.answered, self.weight, k * k), dtype=np.float64).reshape(
+            k, k
+        )
 
     def confusion(self) -> Grid:
         """The same, to be read."""
@@ -206,7 +208,8 @@ class Answers:
         p = self.proba[np.arange(len(self)), self.answered] if c is None else self.proba[:, c]
         right = (self.answered == self.codes) if c is None else (self.codes == c)
         at = np.clip(np.ceil(p * n_bins).astype(np.int64) - 1, 0, n_bins - 1)
-        rows, sums, hits = (np.bincount(at, w, n_bins) for w in (self.weight, self.weight * p, self.weight * right))
+        counted = (self.weight, self.weight * p, self.weight * right)
+        rows, sums, hits = (np.asarray(np.bincount(at, w, n_bins), dtype=np.float64) for w in counted)
         safe = np.maximum(rows, 1e-300)
         return rows, sums / safe, hits / safe
 

@@ -1,7 +1,7 @@
 """Leaving one row out in closed form: what a naive Bayes of all other rows answers to a row.
 
-Of each column only the tally of the row's own class changes, and by one value; what follows from it is written out for
-all rows at once. Rows for which that would lose digits, or that are the last of their class, are answered by taking
+Of each column only the tally of the row's own class changes, and by one value; what follows from it is written out
+for all rows at once. Rows for which that would lose digits, or that are the last of their class, are answered by taking
 them back from the model.
 """
 
@@ -110,7 +110,7 @@ def baseline_without(ground: Ground) -> Answers:
     """The majority class of all other rows."""
     k, n = len(ground.classes), len(ground)
     weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
-    counts = np.tile(np.bincount(ground.codes, weights, k), (n, 1))
+    counts = np.tile(np.bincount(ground.codes, weights, k).astype(np.float64), (n, 1))
     counts[np.arange(n), ground.codes] -= weights
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     return Answers(
