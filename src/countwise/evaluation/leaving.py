@@ -1,8 +1,8 @@
 """Leaving one row out in closed form: what a naive Bayes of all other rows answers to a row.
 
 Of each column only the tally of the row's own class changes, and by one value; what follows from it is written out
-for all rows at once. Rows for which that would lose digits, or that are the last of their class, are answered by taking
-them back from the model.
+for all rows at once. Rows for which that would lose digits, or that are the last of their class, are answered by
+taking them back from the model.
 """
 
 from __future__ import annotations

@@ -209,16 +209,15 @@ def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any,
     else:
         n = frame_of(X).n_rows
         splits, work, told = splits_of(cv, n, lambda: np.arange(n)), partial(_of_density, X), "log_likelihood"
-    listener, done, train, held = progress.current(), 0, [], []
-    for value in tried:
+    listener, train, held = progress.current(), [], []
+    for done, value in enumerate(tried):
         model = clone(estimator).set_params(**{name: value})
         with progress.quiet():
             found = np.array([work(model, a, b) for a, b in splits])
         train.append(float(found[:, 0].mean()))
         held.append(float(found[:, 1].mean()))
-        done += 1
         if listener is not None:
-            listener(done)
+            listener(done + 1)
     return _made(name, told, tried, train, held)
 
 
