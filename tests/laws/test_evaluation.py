@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from countwise import DiscriminantClassifier, cross_validate, leave_one_out, learning_curve
+from countwise import DiscriminantClassifier, cross_validate, learning_curve, leave_one_out
 from countwise.errors import CountwiseError
 from countwise.evaluation.fitting import answers_of, prefixes, refitted
 from countwise.evaluation.ground import ground_of

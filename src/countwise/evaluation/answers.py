@@ -151,6 +151,8 @@ class Answers:
     @lazy
     def calibration_error(self) -> float:
         """By how much the probability of the answer differs from how often it is right, over ten ranges."""
+        if np.isnan(self.proba).any():
+            return float("nan")  # there were answers, but no probabilities
         rows, predicted, right = self._bins(10)
         total = rows.sum()
         return float((rows * np.abs(predicted - right))[rows > 0].sum() / total) if total > 0 else float("nan")
