@@ -155,7 +155,7 @@ def test_classes_with_fewer_rows_than_folds():
     found = cross_validate(NaiveBayesClassifier(), X, y, cv=5)
     assert found.answers.zeros == 1  # the only row of its class was learned from by nobody who was asked
     assert found.mean("log_loss") == np.inf
-    assert "1 rows are of a class that got probability 0" in str(found)
+    assert "the class of 1 row got probability 0" in str(found)
     with pytest.raises(TooFewRows, match="cannot be split into 20 folds"):
         cross_validate(NaiveBayesClassifier(), X, y, cv=20)
 

@@ -207,7 +207,7 @@ class Validation:
         lines = [f"{self.name}: {self._told}", "", str(self.scores)]
         zeros = self.answers.zeros if self.done else 0
         if zeros and "log_loss" in self.scoring:
-            lines += ["", f"log_loss is infinite: {zeros} rows are of a class that got probability 0."]
+            lines += ["", f"log_loss is infinite: the class of {zeros} row{'s' * (zeros != 1)} got probability 0."]
         lines += [f"Fold {i + 1} failed: {error}" for i, error in self.errors]
         return "\n".join(lines)
 
