@@ -1,4 +1,4 @@
-"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws discriminants widths line rows trees mixed_trees tree_memory neighbors points edits pebls tables ordering climbing searching marginals classes engine growth cluster cold]"""
+"""All benchmarks, or those named: python benchmarks/run.py [numeric nominal strings mixed kernels text small cuts filters forward pairs laws discriminants widths line rows trees mixed_trees tree_memory neighbors points edits pebls tables ordering climbing searching marginals classes engine growth cluster curve leaving folds cold]"""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import cold_start
 from countwise import __version__, _kernels
 from densities import CASES as DENSITIES
 from engines import CASES as ENGINES
+from evaluation import CASES as EVALUATION
 from harness import Report, head
 from naive_bayes import CASES as NAIVE_BAYES
 from neighbors import CASES as NEIGHBORS
@@ -20,7 +21,7 @@ from results import section, write
 from selection import CASES as SELECTION
 from trees import CASES as TREES
 
-CASES = {**NAIVE_BAYES, **SELECTION, **DENSITIES, **TREES, **NEIGHBORS, **NETWORKS, **ENGINES}
+CASES = {**NAIVE_BAYES, **SELECTION, **DENSITIES, **TREES, **NEIGHBORS, **NETWORKS, **ENGINES, **EVALUATION}
 
 if __name__ == "__main__":
     wanted = [name for name in sys.argv[1:] if name != "--write"] or [*CASES, "cold"]

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     )
     from countwise.distances.metric import Metric, distance_matrix
     from countwise.errors import AdaptationFailed, CountwiseError, CountwiseWarning
+    from countwise.evaluation.learning_curves import LearningCurve, learning_curve
+    from countwise.evaluation.sweeping import SettingCurve, k_curve, width_curve
+    from countwise.evaluation.validation import Paired, Validation, cross_validate, leave_one_out, paired
     from countwise.modelfile import load, save
     from countwise.models.estimators import NaiveBayesClassifier
     from countwise.models.logistic import LogisticForm
@@ -88,6 +91,7 @@ __all__ = [
     "InstanceSelector",
     "Kernel",
     "LabeledGraph",
+    "LearningCurve",
     "LogisticForm",
     "MEstimate",
     "Metric",
@@ -103,6 +107,7 @@ __all__ = [
     "NumericEncoder",
     "Ordinal",
     "PEBLSClassifier",
+    "Paired",
     "ParzenClassifier",
     "ParzenDensity",
     "Poisson",
@@ -115,24 +120,32 @@ __all__ = [
     "Scatter",
     "Schema",
     "SetSimilarity",
+    "SettingCurve",
     "StringSimilarity",
     "TableSimilarity",
     "TaxonomySimilarity",
     "Text",
     "TreeClassifier",
     "TreeRegressor",
+    "Validation",
     "Values",
     "Working",
     "WrapperSelector",
     "__version__",
+    "cross_validate",
     "distance_matrix",
+    "k_curve",
+    "learning_curve",
+    "leave_one_out",
     "load",
+    "paired",
     "pairwise",
     "pmi",
     "read",
     "samples",
     "save",
     "scores",
+    "width_curve",
 ]
 
 # Names are imported when they are first asked for, so that the command line starts without scikit-learn.
@@ -148,6 +161,9 @@ _HOMES = {
     ),
     "countwise.distances.metric": ("Metric", "distance_matrix"),
     "countwise.errors": ("AdaptationFailed", "CountwiseError", "CountwiseWarning"),
+    "countwise.evaluation.learning_curves": ("LearningCurve", "learning_curve"),
+    "countwise.evaluation.sweeping": ("SettingCurve", "k_curve", "width_curve"),
+    "countwise.evaluation.validation": ("Paired", "Validation", "cross_validate", "leave_one_out", "paired"),
     "countwise.modelfile": ("load", "save"),
     "countwise.models.estimators": ("NaiveBayesClassifier",),
     "countwise.models.logistic": ("LogisticForm",),

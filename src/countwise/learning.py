@@ -29,7 +29,7 @@ from countwise.parts import Part, blanks, checked
 from countwise.schema import Schema
 from countwise.sources import Memory, open_rows
 from countwise.sources.relation import Relation, is_relation
-from countwise.tallies import Progress, Rows, Scatter, Values, fill_all, tally_from
+from countwise.tallies import Progress, Rows, Scatter, Values, add_all, fill_all, tally_from
 from countwise.vectors import Vector
 
 __all__ = ["Tallying"]
@@ -187,16 +187,43 @@ class Tallying(FromRelations):
                 f"The models tell different things: {self.target_.name!r} and {other.target_.name!r}.",
                 hint="models are merged over the same target.",
             )
-        merged, joined = (type(self)(**self.get_params(deep=False)) for _ in range(2))
-        merged._adopt(self)
-        joined._adopt(other)
-        merged._rekind(other.schema_)
-        joined._rekind(merged.schema_)
-        merged._join(joined.schema_, joined.target_, joined.tallies_)
-        merged.n_rows_ = self.n_rows_ + other.n_rows_
-        merged.n_left_out_ = self.n_left_out_ + other.n_left_out_
+        merged = self._blank()
+        merged._absorb(self)
+        merged._absorb(other)
         merged._settle_or_wait(patient=True)
         return merged
+
+    # -- models of pieces ----------------------------------------------------------------
+
+    def _adds_up(self) -> bool:
+        """Whether all that is learned follows from the tallies: models of pieces then add up to that of all rows."""
+        return True
+
+    def _blank(self) -> Self:
+        """A model with the same settings that has learned nothing."""
+        return type(self)(**self.get_params(deep=False))
+
+    def _counted(self, rows: Memory) -> Self:
+        """A model that has counted some rows, and derived nothing from them yet."""
+        model = self._blank()
+        if rows.frame.n_rows:
+            model._learn_piece(rows)
+        return model
+
+    def _absorb(self, other: Self) -> None:
+        """Add what another model has counted; nothing is derived from it yet, and the other stays as it is."""
+        if not hasattr(other, "tallies_"):
+            return
+        if not hasattr(self, "tallies_"):
+            self._adopt(other)
+            return
+        joined = other._blank()
+        joined._adopt(other)
+        self._rekind(other.schema_)
+        joined._rekind(self.schema_)
+        self._join(joined.schema_, joined.target_, joined.tallies_)
+        self.n_rows_ += other.n_rows_
+        self.n_left_out_ += other.n_left_out_
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, patient: bool = False) -> Self:
         if is_relation(X):
@@ -305,7 +332,7 @@ class Tallying(FromRelations):
                 )
         self.schema_ = self.schema_ | schema
         self.target_ = self.target_.join(target)
-        self.tallies_ = {name: tally + tallies[name] for name, tally in self.tallies_.items()}
+        self.tallies_ = add_all(self.tallies_, tallies)
 
     def _adopt(self, other: Self) -> None:
         """Take over what another model of the same kind has learned."""

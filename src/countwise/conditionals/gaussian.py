@@ -79,6 +79,35 @@ class Gaussian:
         mean = np.where(n > 0, mean, overall_mean)
         return GaussianDensity(tally.of.name, mean, np.sqrt(variance), n, borrowed, self.divisor)
 
+    @classmethod
+    def settle_many(cls, rules: Sequence[Gaussian], tallies: Sequence[Moments]) -> list[GaussianDensity]:
+        """The densities of many columns over the same classes, in one go: a call for each would take longer."""
+        first = rules[0]
+        alike = all(rule == first for rule in rules) and all(t.given == tallies[0].given for t in tallies)
+        if len(rules) < 3 or not alike or any(t.worn for t in tallies):
+            return [rule.settle(tally) for rule, tally in zip(rules, tallies, strict=True)]
+        n, mean, m2 = (np.stack(part) for part in zip(*(t.triple for t in tallies), strict=True))
+        total = n.sum(axis=1)
+        start = mean[np.arange(len(n)), np.argmax(n, axis=1)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            away = np.where(n > 0, mean - start[:, None], 0.0)
+            center = np.where(total > 0, start + (n * away).sum(axis=1) / total, 0.0)
+            square = m2.sum(axis=1) + (n * np.where(n > 0, mean - center[:, None], 0.0) ** 2).sum(axis=1)
+            fewer = 1 if first.divisor == "n-1" else 0
+            overall = square / np.maximum(total - fewer, 1)
+            overall = np.where(overall <= (8 * np.finfo(float).eps * center) ** 2, 0.0, overall)
+            below = n - fewer
+            variance = np.where(below > 0, m2 / below, np.nan)
+        variance = np.where(overall[:, None] > 0, variance, 0.0)
+        borrowed = ~(variance >= 0)
+        variance = np.where(borrowed, overall[:, None], np.maximum(variance, first.floor * overall[:, None]))
+        mean = np.where(n > 0, mean, center[:, None])
+        sd = np.sqrt(variance)
+        return [
+            GaussianDensity(t.of.name, mean[j], sd[j], n[j], borrowed[j], first.divisor)
+            for j, t in enumerate(tallies)
+        ]
+
 
 class GaussianDensity(NumericDensity):
     """Normal laws, one a class.

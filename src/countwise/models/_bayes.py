@@ -55,6 +55,10 @@ class Bayes(TallyClassifier):
         shared = len(heavy) // threads * threads  # the rest are settled one by one, and use the threads themselves
         densities = [*_kernels.over_items(heavy[:shared], settle, threads), *map(settle, heavy[shared:])]
         settled = dict(zip((part.key for part in heavy), densities, strict=True))
+        for kind in {type(part.rule) for part in self.parts_ if hasattr(part.rule, "settle_many")}:
+            many = [part for part in self.parts_ if type(part.rule) is kind]
+            found = kind.settle_many([part.rule for part in many], [self.tallies_[part.key] for part in many])
+            settled |= dict(zip((part.key for part in many), found, strict=True))
         self.densities_ = {p.key: settled[p.key] if p.key in settled else settle(p) for p in self.parts_}
         self._release()
         self.class_prior_ = self._prior()

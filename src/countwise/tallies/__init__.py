@@ -28,11 +28,24 @@ __all__ = [
     "Tally",
     "Values",
     "Words",
+    "add_all",
     "all_ones",
     "fill_all",
     "shortfall",
     "tally_from",
 ]
+
+
+def add_all(ones: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """The sums of tallies of the same names; moments, of which there are many, together."""
+    many = [name for name, tally in ones.items() if isinstance(tally, Moments)]
+    sums = (
+        dict(zip(many, Moments.add_many([ones[n] for n in many], [others[n] for n in many]), strict=True))
+        if many
+        else {}
+    )
+    return {name: sums[name] if name in sums else tally + others[name] for name, tally in ones.items()}
+
 
 _KNOWN: dict[str, Any] = {
     "counts": Counts,

@@ -86,6 +86,18 @@ class Moments:
         n, mean, m2 = merge(self._over(given), other._over(given))
         return replace(self, given=given, n=n, mean=mean, m2=m2)
 
+    @classmethod
+    def add_many(cls, ones: Sequence[Self], others: Sequence[Self]) -> list[Self]:
+        """The sums of pairs, those of all columns over the same classes in one go."""
+        given, same = ones[0].given, all(t.given == ones[0].given for t in (*ones, *others))
+        if not same or len(ones) < 3:
+            return [one + other for one, other in zip(ones, others, strict=True)]
+        a, b = (
+            tuple(np.stack(part) for part in zip(*(t.triple for t in side), strict=True)) for side in (ones, others)
+        )
+        n, mean, m2 = merge(a, b)  # type: ignore[arg-type]
+        return [cls(given, t.of, n[j], mean[j], m2[j], t.worn) for j, t in enumerate(ones)]
+
     def __sub__(self, other: Self) -> Self:
         given = joined(self.given, other.given)
         n, mean, m2 = unmerge(self._over(given), other._over(given))

@@ -1,0 +1,1 @@
+"""How good a learner is: answers scored, folds, curves and comparisons."""

@@ -1,0 +1,175 @@
+"""A model for each fold: by adding up what pieces were counted to be where that is the same, else by fitting anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import progress
+from countwise.evaluation.answers import Answers
+from countwise.evaluation.ground import Ground, Piece
+from countwise.learning import Tallying
+from countwise.selection.judges import weighted
+
+__all__ = ["Fitted", "adds_up", "answers_of", "fitted", "prefixes", "refitted"]
+
+Rows = NDArray[np.int64]
+Split = tuple[Rows, Rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model of a fold, or why there is none.
+
+    Parameters
+    ----------
+    model : estimator or None
+    seconds : float
+        What it took.
+    how : {"adding", "fitting"}
+    error : Exception or None
+    """
+
+    model: Any
+    seconds: float
+    how: str
+    error: Exception | None = None
+
+
+def adds_up(estimator: Any) -> bool:
+    """Whether models of pieces, added up, are the model of all rows."""
+    return isinstance(estimator, Tallying) and hasattr(estimator, "predict_proba") and estimator._adds_up()
+
+
+def fitted(estimator: Any, ground: Ground, splits: Sequence[Split], *, fast: bool = True) -> Iterator[Fitted]:
+    """A model for each fold, one after the other.
+
+    Parameters
+    ----------
+    estimator : estimator
+    ground : Ground
+    splits : sequence of (train, test)
+        Rows of each fold.
+    fast : bool, default=True
+        Whether folds are added up where that is the same as fitting anew.
+    """
+    if fast and adds_up(estimator) and _deal_all(splits, len(ground)):
+        yield from _added(estimator, ground, splits)
+    else:
+        for train, _ in splits:
+            yield refitted(estimator, ground.piece(train))
+
+
+def _deal_all(splits: Sequence[Split], n: int) -> bool:
+    """Whether every row is held out once, and all others are learned from."""
+    if not splits or any(len(train) + len(test) != n for train, test in splits):
+        return False
+    held = np.concatenate([test for _, test in splits])
+    if len(held) != n or len(np.unique(held)) != n:
+        return False
+    mark = np.zeros(n, dtype=bool)
+    for train, test in splits:
+        mark[:] = False
+        mark[test] = True
+        if mark[train].any() or len(np.unique(train)) != len(train):
+            return False
+    return True
+
+
+def _added(estimator: Any, ground: Ground, splits: Sequence[Split]) -> Iterator[Fitted]:
+    """Each fold is counted once; what is learned without it is the sum of those before and of those after."""
+    start = time.perf_counter()
+    with progress.quiet():
+        pieces = [estimator._counted(ground.piece(test).source) for _, test in splits]
+        behind = [estimator._blank() for _ in range(len(pieces) + 1)]
+        for f in range(len(pieces) - 1, -1, -1):
+            behind[f]._absorb(behind[f + 1])
+            behind[f]._absorb(pieces[f])
+    before, share = estimator._blank(), (time.perf_counter() - start) / len(splits)
+    for f, piece in enumerate(pieces):
+        start, error, model = time.perf_counter(), None, estimator._blank()
+        try:
+            with progress.quiet():
+                model._absorb(before)
+                model._absorb(behind[f + 1])
+                model._settle_or_wait(patient=False)
+        except Exception as reason:
+            error = reason
+        before._absorb(piece)
+        taken = share + time.perf_counter() - start
+        yield Fitted(None if error else model, taken, "adding", error)
+
+
+def refitted(estimator: Any, rows: Piece) -> Fitted:
+    """A model of some rows, fitted anew; what it raises is told and not raised."""
+    from sklearn.base import clone
+
+    start = time.perf_counter()
+    try:
+        with progress.quiet():
+            model = clone(estimator)
+            model.fit(rows.table, rows.y, **weighted(model, rows.weights))
+    except Exception as reason:
+        return Fitted(None, time.perf_counter() - start, "fitting", reason)
+    return Fitted(model, time.perf_counter() - start, "fitting")
+
+
+def prefixes(estimator: Any, rows: Piece, sizes: Sequence[int], *, fast: bool = True) -> Iterator[Fitted]:
+    """Models of the first rows, for growing sizes: each row is counted once.
+
+    Parameters
+    ----------
+    estimator : estimator
+    rows : Piece
+        In the order in which they are learned from.
+    sizes : sequence of int
+        Ascending.
+    fast : bool, default=True
+        Whether what is counted is added up where that is the same as fitting anew.
+    """
+    if not (fast and adds_up(estimator)):
+        for size in sizes:
+            yield refitted(estimator, rows.between(0, size))
+        return
+    running, done = estimator._blank(), 0
+    for size in sizes:
+        start, error, model = time.perf_counter(), None, estimator._blank()
+        try:
+            with progress.quiet():
+                running._absorb(estimator._counted(rows.between(done, size).source))
+                model._absorb(running)
+                model._settle_or_wait(patient=False)
+        except Exception as reason:
+            error = reason
+        done = size
+        yield Fitted(None if error else model, time.perf_counter() - start, "adding", error)
+
+
+def answers_of(model: Any, rows: Piece) -> Answers:
+    """What a model answers to some rows, over all classes of the table: one that it never met has probability 0."""
+    ground = rows.ground
+    X = rows.source.frame if isinstance(model, Tallying) else rows.table
+    places = {c: i for i, c in enumerate(ground.classes)}
+    own = np.array([places[_plain(c)] for c in model.classes_])
+    with progress.quiet():
+        proba, predicted = None, None
+        if hasattr(model, "predict_proba"):
+            found = model.predict_proba(X)
+            same = len(own) == len(ground.classes)
+            proba = found if same else np.zeros((len(rows), len(ground.classes)))
+            if not same:
+                proba[:, own] = found
+        if proba is None or not isinstance(model, Tallying):  # of ours the answer is the most probable class
+            predicted = np.array([places[_plain(c)] for c in model.predict(X)])
+    if proba is None:
+        proba = np.full((len(rows), len(ground.classes)), np.nan)
+    return Answers(ground.classes, rows.codes, proba, predicted, rows.weights)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,237 @@
+"""Leaving one row out in closed form: what a naive Bayes of all other rows answers to a row.
+
+Of each column only the tally of the row's own class changes, and by one value; what follows from it is written out
+for all rows at once. Rows for which that would lose digits, or that are the last of their class, are answered by
+taking them back from the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from countwise import _kernels, progress
+from countwise.conditionals import Gaussian, Poisson, smoothing_of
+from countwise.conditionals.categorical import CategoricalDensity
+from countwise.conditionals.gaussian import GaussianDensity
+from countwise.conditionals.poisson import PoissonDensity
+from countwise.conditionals.ranges import RangesDensity
+from countwise.evaluation.answers import Answers
+from countwise.evaluation.fitting import answers_of
+from countwise.evaluation.ground import Ground
+from countwise.models.naive_bayes import NaiveBayes
+from countwise.parts import Part
+
+__all__ = ["answers_without", "baseline_without"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+_HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+_WORN = 1e-4  # of a sum of squares: if less is left, digits are lost
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """All rows, each with its class and weight, as they are left out."""
+
+    model: Any
+    codes: NDArray[np.int64]
+    weights: Floats
+
+    @property
+    def k(self) -> int:
+        return len(self.model.classes_)
+
+    def own(self, values: Floats) -> Floats:
+        """Of each row, what its class has."""
+        return np.asarray(values[self.codes])
+
+    def with_own(self, every: Floats, own: Floats) -> Floats:
+        """A row of all classes for each row, with another entry for its own."""
+        out = np.tile(every, (len(self.codes), 1)) if every.ndim == 1 else every.copy()
+        out[np.arange(len(self.codes)), self.codes] = own
+        return out
+
+
+def answers_without(model: Any, ground: Ground) -> Answers:
+    """What a model answers to each row when it has learned from all others.
+
+    Parameters
+    ----------
+    model : Tallying
+        Fitted on all rows.
+    ground : Ground
+        The rows.
+    """
+    n = len(ground)
+    if not isinstance(model, NaiveBayes) or not all(_is_closed(model, part) for part in model.parts_):
+        return _taken_back(model, ground, np.arange(n), np.zeros((n, len(ground.classes))))
+    weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
+    left = _Left(model, ground.codes, weights)
+    with progress.quiet():
+        table = model._table(model._open(ground.source.frame), 0, n, every=True)
+    prior, odd = _priors(left)
+    joint = prior.copy()
+    for part in model.parts_:
+        terms, worn = _way(model.densities_[part.key])(left, part, table[part.key])
+        joint += terms
+        odd |= worn
+    proba = joint
+    if _kernels.normalize(proba, "proba"):
+        lost = ~np.isfinite(proba).all(axis=1)
+        proba[lost] = np.exp(prior[lost])
+    return _taken_back(model, ground, np.flatnonzero(odd), proba)
+
+
+def _taken_back(model: Any, ground: Ground, which: NDArray[np.int64], proba: Floats) -> Answers:
+    """The rows named answered by a model from which each was taken back."""
+    listener = progress.current()
+    for done, i in enumerate(which):
+        rest = model._blank()
+        rest._absorb(model)
+        with progress.quiet():
+            one = ground.piece(np.array([i]))
+            rest._take_back(one.source)
+            rest._drop_what_is_gone()
+            rest._settle_or_wait(patient=False)
+        proba[i] = answers_of(rest, one).proba[0]
+        if listener is not None:
+            listener(done + 1)
+    weights = None if ground.weights is None else ground.weights.astype(np.float64)
+    return Answers(ground.classes, ground.codes, proba, None, weights)
+
+
+def baseline_without(ground: Ground) -> Answers:
+    """The majority class of all other rows."""
+    k, n = len(ground.classes), len(ground)
+    weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
+    counts = np.tile(np.bincount(ground.codes, weights, k).astype(np.float64), (n, 1))
+    counts[np.arange(n), ground.codes] -= weights
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    return Answers(
+        ground.classes, ground.codes, shares, np.argmax(counts, axis=1), None if ground.weights is None else weights
+    )
+
+
+# -- what follows from a tally less one value ------------------------------------------------
+
+
+def _is_closed(model: Any, part: Part) -> bool:
+    density = model.densities_[part.key]
+    if isinstance(density, RangesDensity) or type(density) not in (
+        CategoricalDensity, GaussianDensity, PoissonDensity
+    ):  # fmt: skip
+        return False
+    return not isinstance(density, CategoricalDensity) or density.unseen != "error"
+
+
+def _way(density: Any) -> Callable[[_Left, Part, Any], tuple[Floats, Flags]]:
+    if isinstance(density, GaussianDensity):
+        return _gaussian
+    return _poisson if isinstance(density, PoissonDensity) else _categorical
+
+
+def _priors(left: _Left) -> tuple[Floats, Flags]:
+    """Log P(class) without each row; rows that are the last of their class are told."""
+    counts = left.model.class_count_.astype(np.float64)
+    pairs, place = np.unique(np.stack([left.codes, left.weights], axis=1), axis=0, return_inverse=True)
+    table, last = np.empty((len(pairs), left.k)), np.zeros(len(pairs), dtype=bool)
+    for j, (c, w) in enumerate(pairs):
+        rest = counts.copy()
+        rest[int(c)] -= w
+        last[j] = rest[int(c)] <= 1e-9 or not rest.sum() > 0
+        with np.errstate(divide="ignore"):
+            table[j] = left.model.log_prior_ if last[j] else np.log(left.model._prior_of(rest))
+    return table[place.ravel()], last[place.ravel()]
+
+
+def _gaussian(left: _Left, part: Part, column: Any) -> tuple[Floats, Flags]:
+    rule: Gaussian = part.rule
+    tally, w = left.model.tallies_[part.key], left.weights
+    x = np.asarray(column, dtype=np.float64)
+    there = ~np.isnan(x)
+    n, mean, m2 = tally.triple
+    total, center, square = tally.overall
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        own_n, own_mean, own_m2, worn = _less(left.own(n), left.own(mean), left.own(m2), x, w)
+        all_n, all_mean, all_m2, blurred = _less(np.full(len(x), total), center, square, x, w)
+        fewer = 1.0 if rule.divisor == "n-1" else 0.0
+        spread = all_m2 / np.maximum(all_n - fewer, 1.0)
+        spread = np.where(spread <= (8 * np.finfo(float).eps * all_mean) ** 2, 0.0, spread)
+        every = np.where(n - fewer > 0, m2 / (n - fewer), np.nan)
+        variance = left.with_own(every, np.where(own_n - fewer > 0, own_m2 / (own_n - fewer), np.nan))
+        variance = np.where(variance >= 0, np.maximum(variance, rule.floor * spread[:, None]), spread[:, None])
+        means = np.where(n > 0, mean, all_mean[:, None])
+        means = left.with_own(means, np.where(own_n > 0, own_mean, all_mean))
+        sd = np.sqrt(np.where(spread[:, None] > 0, variance, 0.0))
+        sd = np.where(sd > 0, sd, 1.0)
+        logs = -0.5 * ((x[:, None] - means) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI
+    silent = ~there | ~(spread > 0)
+    return np.where(silent[:, None], 0.0, logs), there & (worn | blurred)
+
+
+def _less(n: Floats, mean: Any, m2: Any, x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Flags]:
+    """(n, mean, M2) without a value, and where too little is left for the digits to be trusted."""
+    rest = n - w
+    rest = np.where(rest < 1e-9, 0.0, rest)
+    after = np.where(rest > 0, mean + (mean - x) * (w / rest), 0.0)
+    square = m2 - w * (x - mean) ** 2 * (n / rest)
+    worn = (rest > 0) & (m2 > 0) & (square < _WORN * m2)
+    return rest, after, np.where(rest > 0, np.maximum(square, 0.0), 0.0), worn
+
+
+def _poisson(left: _Left, part: Part, column: Any) -> tuple[Floats, Flags]:
+    rule: Poisson = part.rule
+    tally, w = left.model.tallies_[part.key], left.weights
+    x = np.asarray(column, dtype=np.float64)
+    there = ~np.isnan(x)
+    n, mean, _ = tally.triple
+    total, center, _ = tally.overall
+    smoothing = smoothing_of(rule.smoothing)
+    rows = smoothing.estimate.m if smoothing.estimate else float(smoothing.epsilon or 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        overall = np.maximum((total * center - w * x) / np.maximum(total - w, 1e-300), 0.0)
+        sums = left.with_own(n * mean, np.maximum(left.own(n * mean) - w * x, 0.0))
+        counts = left.with_own(n, np.maximum(left.own(n) - w, 0.0))
+        rate = np.where(counts + rows > 0, (sums + rows * overall[:, None]) / (counts + rows), overall[:, None])
+        rate = np.where(rate < 1e-13 * max(float(np.max(mean, initial=0.0)), 1.0), 0.0, rate)
+        logs = xlogy(x[:, None], rate) - rate
+    silent = ~there | ~(rate > 0).any(axis=1)
+    return np.where(silent[:, None], 0.0, logs), there & ~(total - w > 1e-9)
+
+
+def _categorical(left: _Left, part: Part, column: Any) -> tuple[Floats, Flags]:
+    density: CategoricalDensity = left.model.densities_[part.key]
+    v, size = np.asarray(column, dtype=np.int64), len(density.of.values)
+    there = v < size
+    if not size:
+        return np.zeros((len(v), left.k)), np.zeros(len(v), dtype=bool)
+    at, w = np.where(there, v, 0), left.weights
+    counts = density.counts.astype(np.float64)
+    totals, of_value = counts.sum(axis=1), counts.sum(axis=0)
+    mine = left.with_own(counts.T[at], counts[left.codes, at] - w)
+    whole = left.with_own(totals, left.own(totals) - w)
+    everyone, everything = of_value[at] - w, of_value.sum() - w
+    estimate = density.smoothing.estimate
+    if estimate is not None and isinstance(estimate.p, str) and estimate.p == "global":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            added = np.where(everything > 1e-9, estimate.m * everyone / everything, estimate.m / size)
+        mass = float(estimate.m)
+    else:
+        added, mass = density.pseudo[at], float(density.pseudo.sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(
+            whole + mass > 1e-12, (mine + added[:, None]) / (whole + mass), (everyone / everything)[:, None]
+        )
+        logs = np.log(np.where(share < 1e-15, 0.0, share))
+    of = density.of
+    kept = np.array([not of.grows or value in of.fixed or part.how != "same" for value in of.values])
+    gone = there & (everyone <= 1e-9) & ~kept[at]  # the only row of this value: the others never met it
+    odd = gone & (density.unseen == "share")
+    nothing = there & (everything <= 1e-9)
+    return np.where((~there | gone | nothing)[:, None], 0.0, logs), odd

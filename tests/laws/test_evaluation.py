@@ -1,0 +1,123 @@
+"""The laws of evaluation: adding up what pieces were counted to be is fitting anew, on whatever table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from countwise import DiscriminantClassifier, cross_validate, learning_curve, leave_one_out
+from countwise.errors import CountwiseError
+from countwise.evaluation.fitting import answers_of, prefixes, refitted
+from countwise.evaluation.ground import ground_of
+
+from .strategies import LAWS, Rows, examples, rows_of, twice, zeros_allowed
+
+pytestmark = pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning")
+EVERY = {
+    **LAWS,
+    "categorical, raw": twice("nominal", "categorical", smoothing=0),
+    "categorical, a share for the unseen": twice("nominal", "categorical", unseen="share"),
+    "missing is a value": twice("nominal", "categorical", missing="value"),
+    "poisson, raw": twice("count", "poisson", smoothing=0),
+    "prior smoothed": twice("nominal", "categorical", prior="smoothed"),
+}
+every_law = pytest.mark.parametrize("law", EVERY)
+
+
+def answers(found: Any) -> np.ndarray:
+    return found.answers.proba
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    """The same folds failed, and the others have the same answers."""
+    assert [f.answers is None for f in ours.folds] == [f.answers is None for f in theirs.folds]
+    if ours.done:
+        np.testing.assert_allclose(answers(ours), answers(theirs), rtol=0, atol=1e-10)
+        assert ours.answers.zeros == theirs.answers.zeros
+
+
+@every_law
+@examples(8)
+@given(st.data())
+def test_folds_that_are_added_up_are_folds_fitted_anew(law, data):
+    law = EVERY[law]
+    rows = data.draw(rows_of(law, min_rows=4))
+    cv = data.draw(st.integers(2, min(4, len(rows))))
+    weights = rows.weights if data.draw(st.booleans()) else None
+    how = {"cv": cv, "sample_weight": weights, "scoring": ["accuracy", "log_loss"]}
+    try:
+        with zeros_allowed():
+            theirs = cross_validate(law.model(), rows.frame, rows.y, fast=False, **how)
+    except CountwiseError as error:
+        with pytest.raises(type(error)):
+            cross_validate(law.model(), rows.frame, rows.y, **how)
+        return
+    with zeros_allowed():
+        ours = cross_validate(law.model(), rows.frame, rows.y, **how)
+    assert ours.folds[0].fitted.how == "adding"
+    assert theirs.folds[0].fitted.how == "fitting"
+    assert_same(ours, theirs)
+
+
+@every_law
+@examples(3)
+@given(st.data())
+def test_leaving_a_row_out_is_fitting_without_it(law, data):
+    law = EVERY[law]
+    rows = data.draw(rows_of(law, min_rows=3, max_rows=12))
+    weights = rows.weights if data.draw(st.booleans()) else None
+    ground = ground_of(rows.frame, rows.y, weights)
+    assume(len(set(rows.y)) > 1)
+    every, expected = np.arange(len(ground)), []
+    for i in every:
+        found = refitted(law.model(), ground.piece(np.delete(every, i)))
+        if found.error is not None:
+            return  # no model of the others
+        with zeros_allowed():
+            expected.append(answers_of(found.model, ground.piece(every[i : i + 1])).proba[0])
+    with zeros_allowed():
+        ours = leave_one_out(law.model(), rows.frame, rows.y, sample_weight=weights)
+    np.testing.assert_allclose(answers(ours), expected, rtol=0, atol=1e-10)
+
+
+@every_law
+@examples(3)
+@given(st.data())
+def test_running_sums_are_fits_of_the_first_rows(law, data):
+    law = EVERY[law]
+    rows = data.draw(rows_of(law, min_rows=4))
+    ground = ground_of(rows.frame, rows.y)
+    order = np.array(data.draw(st.permutations(range(len(rows)))))
+    sizes = sorted(data.draw(st.sets(st.integers(1, len(rows)), min_size=1, max_size=3)))
+    piece = ground.piece(order)
+    pairs = zip(prefixes(law.model(), piece, sizes), prefixes(law.model(), piece, sizes, fast=False), strict=True)
+    for ours, theirs in pairs:
+        assert (ours.error is None) == (theirs.error is None)
+        if ours.error is None:
+            with zeros_allowed():
+                one, two = answers_of(ours.model, piece), answers_of(theirs.model, piece)
+            np.testing.assert_allclose(one.proba, two.proba, rtol=0, atol=1e-10)
+
+
+def wide(seed: int, n: int) -> Rows:
+    rng = np.random.default_rng(seed)
+    frame = {name: rng.normal(size=n) for name in "abc"}
+    frame["b"] = np.where(rng.random(n) < 0.1, np.nan, frame["b"])
+    return Rows(frame, rng.choice(np.array(["u", "v"], dtype=object), n), rng.integers(1, 3, n))
+
+
+@examples(8)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["shared", "own"]))
+def test_discriminants_add_up_too(seed, covariance):
+    rows = wide(seed, 60)
+    model = DiscriminantClassifier(covariance, shrinkage=0.1)
+    ours, theirs = (cross_validate(model, rows.frame, rows.y, cv=4, fast=fast) for fast in (True, False))
+    np.testing.assert_allclose(answers(ours), answers(theirs), rtol=0, atol=1e-9)
+    one, two = (
+        learning_curve(model, rows.frame, rows.y, repeats=2, scoring="brier", fast=fast) for fast in (True, False)
+    )
+    np.testing.assert_allclose(one.test_scores, two.test_scores, rtol=0, atol=1e-9)

@@ -1,0 +1,315 @@
+"""How good is it: scores, folds, curves, and what is said where something cannot be told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit, cross_val_predict
+from sklearn.model_selection import learning_curve as theirs
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from countwise import (
+    DiscriminantClassifier,
+    Kernel,
+    NaiveBayesClassifier,
+    NeighborsClassifier,
+    NumericEncoder,
+    ParzenDensity,
+    TreeClassifier,
+    cross_validate,
+    k_curve,
+    learning_curve,
+    leave_one_out,
+    paired,
+    samples,
+    width_curve,
+)
+from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
+from countwise.evaluation.answers import Answers
+
+
+def drawn(k, n=300, seed=0, ties=False):
+    rng = np.random.default_rng(seed)
+    proba = rng.dirichlet(np.ones(k), n)
+    proba = (proba * 8).round() / 8 + 0.01 if ties else proba
+    return proba / proba.sum(axis=1, keepdims=True), rng.integers(0, k, n), rng.random(n)
+
+
+# -- scores ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_scores_are_those_of_scikit_learn(k, ties, weighted):
+    proba, y, w = drawn(k, ties=ties)
+    weights = w if weighted else None
+    told = Answers(tuple(range(k)), y, proba, None, weights)
+    best = proba.argmax(axis=1)
+    area = {"y_score": proba[:, 1]} if k == 2 else {"y_score": proba, "multi_class": "ovr"}
+    brier = proba[:, 1] if k == 2 else proba
+    assert told.accuracy == pytest.approx(metrics.accuracy_score(y, best, sample_weight=weights))
+    assert told.balanced_accuracy == pytest.approx(metrics.balanced_accuracy_score(y, best, sample_weight=weights))
+    assert told.log_loss == pytest.approx(metrics.log_loss(y, proba, sample_weight=weights))
+    assert told.brier == pytest.approx(
+        metrics.brier_score_loss(y, brier, sample_weight=weights, labels=list(range(k)))
+    )
+    assert told.roc_auc == pytest.approx(metrics.roc_auc_score(y, sample_weight=weights, **area))
+    table = metrics.confusion_matrix(y, best, sample_weight=weights)
+    np.testing.assert_allclose(told.table, table)
+
+
+def test_the_calibration_error_is_the_mean_gap_of_its_table():
+    proba, y, _ = drawn(3)
+    told = Answers((0, 1, 2), y, proba)
+    table = told.reliability()
+    gaps = np.abs(np.array(table["probability"]) - np.array(table["share"]))
+    assert told.calibration_error == pytest.approx((gaps * table["rows"]).sum() / sum(table["rows"]))
+    assert sum(told.reliability(of=2)["rows"]) == 300
+    with pytest.raises(OptionError, match="no class 7"):
+        told.reliability(of=7)
+
+
+def test_what_cannot_be_told_is_not_made_up():
+    constant = Answers(("a", "b"), np.array([0, 1, 1]), np.tile([0.3, 0.7], (3, 1)))
+    assert constant.roc_auc == 0.5
+    alone = Answers(("a", "b"), np.array([1]), np.array([[0.3, 0.7]]))
+    assert np.isnan(alone.roc_auc)
+    assert alone.accuracy == 1.0
+    never = Answers(("a", "b"), np.array([0, 1]), np.array([[0.0, 1.0], [0.0, 1.0]]))
+    assert never.log_loss == np.inf
+    assert never.zeros == 1
+    assert np.isnan(Answers(("a", "b", "c"), np.array([0, 1]), np.full((2, 3), 1 / 3)).roc_auc)
+    with pytest.raises(OptionError, match="did you mean 'accuracy'"):
+        alone.score("acuracy")
+
+
+# -- folds -------------------------------------------------------------------------------------------------------
+
+
+def test_folds_answer_as_by_hand_and_as_scikit_learn_has_it():
+    credit = samples.load("credit")
+    X, y = pd.DataFrame(credit.X), np.asarray(credit.y)
+    found = cross_validate(NaiveBayesClassifier(), X, y, cv=KFold(5))
+    by_hand = cross_val_predict(NaiveBayesClassifier(), X, y, cv=KFold(5), method="predict_proba")
+    np.testing.assert_allclose(found.answers.proba, by_hand, atol=1e-10)
+    assert found.mean("accuracy") == pytest.approx(
+        np.mean([metrics.accuracy_score(y[f.test], found.ground.rows.y[f.test]) * s for f, s in
+                 zip(found.folds, found.values("accuracy"), strict=True)])
+    )  # fmt: skip
+    assert [row[0] for row in found.scores.rows()] == list(found.scoring)
+    base = max(np.mean(y == "good"), np.mean(y == "bad"))
+    assert found.scores["majority_class"][0] == pytest.approx(base, abs=1e-3)
+
+
+def test_any_estimator_of_scikit_learn_is_judged_on_frames_with_names_and_gaps():
+    birds = samples.load("penguins")
+    X, y = pd.DataFrame(birds.X), np.asarray(birds.y)
+    model = make_pipeline(NumericEncoder(), StandardScaler(), GaussianNB())
+    with pytest.raises(ValueError, match="NaN"):  # in every fold
+        cross_validate(make_pipeline(NumericEncoder(), LogisticRegression()), X, y, cv=3)
+    kept = X.dropna().index
+    found = cross_validate(model, X.loc[kept], y[kept], cv=3, scoring=["accuracy", "f1_macro"])
+    expected = [
+        metrics.f1_score(y[kept][f.test], np.array(found.ground.classes)[f.answers.answered], average="macro")
+        for f in found.folds
+    ]
+    np.testing.assert_allclose(found.values("f1_macro"), expected)
+    assert "fitted anew" in str(found)
+
+
+class Moody(ClassifierMixin, BaseEstimator):
+    """Fails where a certain row is among those it learns from."""
+
+    def fit(self, X, y):
+        if 3.0 in np.asarray(X)[:, 0]:
+            raise RuntimeError("not with 3")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def test_a_learner_that_fails_in_one_fold_is_reported_and_the_others_go_on():
+    X, y = np.arange(12.0)[:, None], np.array(["a", "b"] * 6)
+    with pytest.warns(DataWarning, match="failed in fold"):
+        found = cross_validate(Moody(), X, y, cv=[(np.arange(4, 12), np.arange(4)), (np.arange(8), np.arange(8, 12))])
+    assert len(found.done) == 1
+    ((fold, error),) = found.errors
+    assert (fold, str(error)) == (1, "not with 3")
+    assert np.isnan(found.values("accuracy")[1])
+    assert "Fold 2 failed: not with 3" in str(found)
+    assert "error" in found.frame
+    assert np.isnan(found.mean("log_loss"))  # it gives no probabilities
+
+
+def test_classes_with_fewer_rows_than_folds():
+    X, y = {"x": np.arange(11.0)}, np.array(["a"] * 5 + ["b"] * 5 + ["rare"])
+    found = cross_validate(NaiveBayesClassifier(), X, y, cv=5)
+    assert found.answers.zeros == 1  # the only row of its class was learned from by nobody who was asked
+    assert found.mean("log_loss") == np.inf
+    assert "the class of 1 row got probability 0" in str(found)
+    with pytest.raises(TooFewRows, match="cannot be split into 20 folds"):
+        cross_validate(NaiveBayesClassifier(), X, y, cv=20)
+
+
+def test_groups_of_rows_and_scores_of_each():
+    credit = pd.DataFrame(samples.load("credit").frame).head(600)
+    found = cross_validate(NaiveBayesClassifier(), credit, "Status", cv=5, scoring=["accuracy", "roc_auc"])
+    table = found.by("Home")
+    assert sum(table["rows"]) == 600
+    home = credit["Home"].to_numpy()
+    mine = np.flatnonzero(home == "rent")
+    right = np.array(found.ground.classes)[found.answers.answered[mine]] == credit["Status"].to_numpy()[mine]
+    assert table["accuracy"][table["Home"].index("rent")] == pytest.approx(right.mean())
+    lone = credit.assign(Home=["only one", *["many"] * 599])
+    assert np.isnan(cross_validate(NaiveBayesClassifier(), lone, "Status", cv=5).by("Home")["roc_auc"][1])
+    with pytest.raises(TableError, match="did you mean 'Home'"):
+        found.by("Hom")
+    groups = np.arange(600) // 10
+    held = cross_validate(NaiveBayesClassifier(), credit, "Status", cv=5, groups=groups)
+    assert all(len(set(groups[f.test]) & set(groups[f.train])) == 0 for f in held.folds)
+
+
+def test_costs_of_answers():
+    told = cross_validate(NaiveBayesClassifier(), *_two(), cv=5)
+    table = told.answers.table
+    assert told.cost({"fn": 5, "fp": 1}) == pytest.approx((table[1, 0] * 5 + table[0, 1]) / table.sum())
+    assert told.cost({("no", "yes"): 2, ("yes", "no"): 0}) == pytest.approx(table[0, 1] * 2 / table.sum())
+    for wrong in ({"fm": 1}, {("no", "maybe"): 1}, np.ones((3, 3)), {"fn": np.nan}):
+        with pytest.raises(OptionError):
+            told.cost(wrong)
+
+
+def _two(n=200, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return {"x": x}, np.where(x + rng.normal(size=n) > 0.5, "yes", "no")
+
+
+def test_the_paired_test_is_that_of_nadeau_and_bengio():
+    from scipy.stats import t
+
+    X, y = _two(300)
+    one, other = (cross_validate(m, X, y, scoring="accuracy") for m in (NaiveBayesClassifier(), TreeClassifier()))
+    found = paired(one, other)
+    gaps = one.values("accuracy") - other.values("accuracy")
+    spread = np.sqrt((1 / 10 + 1 / 9) * gaps.var(ddof=1))
+    assert found.difference == pytest.approx(gaps.mean())
+    assert found.p_value == pytest.approx(2 * t.sf(abs(gaps.mean()) / spread, 9))
+    assert found.high - found.difference == pytest.approx(t.ppf(0.975, 9) * spread)
+    assert "by accuracy" in str(found)
+    same = paired(one, one)
+    assert (same.difference, same.p_value) == (0.0, 1.0)
+    with pytest.raises(OptionError, match="different folds"):
+        paired(one, cross_validate(TreeClassifier(), X, y, cv=5, scoring="accuracy"))
+
+
+def test_leaving_out_is_that_of_scikit_learn():
+    birds = samples.load("penguins")
+    X, y = pd.DataFrame(birds.X).head(60), np.asarray(birds.y)[:60]
+    for model in (NaiveBayesClassifier(), NaiveBayesClassifier({"body_mass_g": Kernel(200.0)})):
+        found = leave_one_out(model, X, y)
+        by_hand = cross_val_predict(model, X, y, cv=LeaveOneOut(), method="predict_proba")
+        np.testing.assert_allclose(found.answers.proba, by_hand, atol=1e-10)
+    nearest = leave_one_out(NeighborsClassifier(3), X.head(30), y[:30])
+    assert nearest.folds[0].fitted.how == "fitting"
+    with pytest.raises(TooFewRows):
+        leave_one_out(NaiveBayesClassifier(), X.head(1), y[:1])
+
+
+# -- curves ------------------------------------------------------------------------------------------------------
+
+
+def test_a_learning_curve_unpacks_as_that_of_scikit_learn_and_tells_the_same():
+    X, y = samples.load("penguins").X, samples.load("penguins").y
+    X = pd.DataFrame(X)[["bill_length_mm", "flipper_length_mm"]].dropna()
+    y = np.asarray(y)[X.index]
+    cv = ShuffleSplit(3, test_size=0.25, random_state=0)
+    sizes, train, test = learning_curve(GaussianNB(), X, y, train_sizes=[1.0], cv=cv)
+    expected = theirs(GaussianNB(), X, y, train_sizes=[1.0], cv=cv)
+    assert sizes.tolist() == expected[0].tolist()
+    np.testing.assert_allclose(train, expected[1])
+    np.testing.assert_allclose(test, expected[2])
+
+
+def bent(n, rng):
+    """Classes that a line does not part: there is more to learn than a simple learner can."""
+    X = rng.uniform(-1, 1, (n, 2))
+    clear = np.where((X**2).sum(axis=1) < 0.6, "in", "out")
+    return X, np.where(rng.random(n) < 0.08, np.where(clear == "in", "out", "in"), clear)
+
+
+def test_the_shapes_that_the_lecture_teaches():
+    X, y = bent(3000, np.random.default_rng(0))
+    X[:, 0] += 0.15 * (y == "in")
+    learners = {"simple": DiscriminantClassifier(), "flexible": NeighborsClassifier(9)}
+    curve = learning_curve(learners, X, y, train_sizes=[16, 100, 600, 2200], repeats=8)
+    for name in learners:
+        apparent, true = 1 - curve.train[name].mean(axis=1), 1 - curve.test[name].mean(axis=1)
+        assert (apparent[:2] < true[:2]).all()  # what was learned from looks better than it is
+        gap = true - apparent
+        assert gap[-1] < 0.4 * gap[0]  # and the two meet as rows grow
+        assert curve.test[name].std(axis=1)[-1] < curve.test[name].std(axis=1)[0]
+    simple, flexible = (curve.test[name].mean(axis=1) for name in learners)
+    assert flexible[-1] > simple[-1] + 0.1
+    assert "apparent_error" in str(curve.summary)
+
+
+def test_a_simple_learner_is_ahead_while_rows_are_few():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 3000)
+    X = rng.normal(size=(3000, 6)) + 0.5 * y[:, None]
+    X[:, 5] = np.where(y == 1, np.abs(X[:, 5]) * np.sign(X[:, 4]), X[:, 5])  # a twist that only many rows show
+    learners = {"nearest mean": NaiveBayesClassifier(), "quadratic": DiscriminantClassifier("own")}
+    curve = learning_curve(learners, X, y, train_sizes=[20, 2200], repeats=12)
+    few, many = curve.test["quadratic"].mean(axis=1) - curve.test["nearest mean"].mean(axis=1)
+    assert few < 0 < many
+
+
+def test_widths_rise_without_end_where_learned_and_peak_where_held_out():
+    """G34: the likelihood of the rows learned from grows as the width falls; that of rows held out has its best."""
+    X = {"x": np.random.default_rng(0).normal(size=200)}
+    curve = width_curve(ParzenDensity(), X, widths=np.geomspace(0.01, 5, 15))
+    assert (np.diff(curve.train) < 0).all()
+    best = curve.values.index(curve.best)
+    assert 0 < best < 14
+    assert curve.held_out[0] < curve.held_out[best] > curve.held_out[-1]
+
+
+def test_neighbors_are_chosen_by_leaving_out():
+    X, y = bent(80, np.random.default_rng(1))
+    curve = k_curve(NeighborsClassifier(), X, y, k=[1, 5, 9, 31])
+    for k, score in zip(curve.values, curve.held_out, strict=True):
+        by_hand = cross_val_predict(NeighborsClassifier(k), X, y, cv=LeaveOneOut())
+        assert score == pytest.approx(np.mean(by_hand == y))
+    assert curve.train[0] == 1.0
+    assert curve.best == curve.values[int(np.argmax(curve.held_out))]
+    folds = k_curve(NeighborsClassifier(), X, y, k=[1, 9], cv=5)
+    assert folds.values == [1, 9]
+
+
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        (lambda X, y: learning_curve(NaiveBayesClassifier(), X, y, train_sizes=[0.5, 2.0]), "Shares of rows"),
+        (lambda X, y: learning_curve(NaiveBayesClassifier(), X, y, train_sizes=[10_000]), "can be learned from"),
+        (lambda X, y: learning_curve([], X, y), "no learner"),
+        (lambda X, y: learning_curve(NaiveBayesClassifier, X, y), "give an instance"),
+        (lambda X, y: learning_curve(NaiveBayesClassifier(), X, y, test_size=2), "test_size"),
+        (lambda X, y: cross_validate(NaiveBayesClassifier(), X, y, scoring="acuracy"), "did you mean"),
+        (lambda X, y: cross_validate(NaiveBayesClassifier(), X), "requires y"),
+        (lambda X, y: k_curve(NeighborsClassifier(), X, y, k=[0]), "above 0"),
+        (lambda X, y: width_curve(NaiveBayesClassifier(), X, y), "no setting for a width"),
+    ],
+)
+def test_what_is_no_question_is_told(work, told):
+    with pytest.raises((OptionError, TableError, TooFewRows), match=told):
+        work(*_two(50))
