@@ -72,6 +72,9 @@ NUMBERS = ["x; --", "far", LONG, "count"]
 MODELS = {
     "naive Bayes": NaiveBayesClassifier(**BAYES),
     "naive Bayes, never seen": NaiveBayesClassifier(**BAYES, unseen="share"),
+    "naive Bayes, nothing impossible": NaiveBayesClassifier(
+        types=NAMES, conditionals={LONG: Ranges("equal_frequency", 5)}, missing="value", unseen="share"
+    ),
     "naive Bayes, unsmoothed": NaiveBayesClassifier(types=NAMES, smoothing=0, prior=[0.5, 0.2, 0.3]),
     "one covariance": (NUMBERS, DiscriminantClassifier()),
     "own covariances": (NUMBERS, DiscriminantClassifier("own")),
@@ -90,7 +93,7 @@ MODELS = {
     "naive network": ([*NUMBERS[:1], 'quo"te', "flag"], NetworkClassifier("naive")),
 }
 FEW = ("naive Bayes, never seen", "names as numbers", "tree, parts of rows", "rules")  # for engines that are slow
-FORMS = {"naive Bayes", "naive Bayes, never seen", "naive Bayes, unsmoothed"}
+FORMS = {"naive Bayes", "naive Bayes, nothing impossible", "naive Bayes, never seen", "naive Bayes, unsmoothed"}
 
 
 def fitted(kind):

@@ -78,6 +78,22 @@ def test_rows_that_no_class_could_have_made_get_the_prior(database):
     assert found[0]["predicted y"] == "1"
 
 
+def test_numbers_whose_squares_are_infinite_leave_the_prior(quick_database):
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 3, 90)
+    names = [f"c{j}" for j in range(8)]
+    model = NaiveBayesClassifier().fit({**{n: rng.normal(size=90) + y for n in names}, "y": y}, "y")
+    far = 1e200 if quick_database.dialect != "postgres" else 1e90
+    asked = {n: np.array([0.5, far, -far, np.nan, 0.1]) for n in names[:1]} | {n: np.full(5, 0.3) for n in names[1:]}
+    cells = {n: pa.array(column, from_pandas=True) for n, column in asked.items()}
+    rows = quick_database.rows(
+        pa.table({"no": range(5), **cells}), "far", model.to_sql("far", quick_database.dialect)
+    )
+    compare(model, asked, rows)
+    if far == 1e200:
+        assert [rows[1][f"P({c})"] for c in model.classes_] == pytest.approx(model.class_prior_.tolist())
+
+
 def test_counts_below_zero_and_numbers_far_out_are_impossible_alike(quick_database):
     rng = np.random.default_rng(2)
     frame = {"n": rng.poisson(2, 60).astype(float), "m": np.zeros(60), "y": np.repeat(["p", "q"], 30)}

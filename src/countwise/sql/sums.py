@@ -51,48 +51,81 @@ def scoring_query(
 
 
 class _Sums:
+    """The steps of a sum.
+
+    DuckDB is quickest if it need not look for gaps in rows that have none, adds up numbers before it joins, and has
+    one sum less to carry: that of the last class is taken from the others, unless some class may be impossible.
+    """
+
     def __init__(self, scoring: Scoring, steps: Steps, form: str) -> None:
         self.scoring, self.steps, self.d, self.form = scoring, steps, steps.dialect, form
-        self.k = len(scoring.classes)
         self.joins: list[str] = []
+        self.fast = self.d.name == "duckdb" and len(scoring.terms) >= _MANY
+        self.relative = self.fast and len(scoring.classes) > 1 and _is_tame(scoring)
+        self.k = len(scoring.classes) - self.relative  # sums
+        self.prior = self._logs(scoring.prior)
+
+    def _logs(self, logs: Any) -> Any:
+        """Logarithms, classes last, as they are added up."""
+        return (logs - logs[..., -1:])[..., :-1] if self.relative else logs
 
     def text(self, proba: bool) -> str:
-        d, k = self.d, range(self.k)
-        every = [self._term(term) for term in self.scoring.terms]
-        sums = {f"cw_l{c}": self._sum(every, c) for c in k}
+        d, target, classes = self.d, self.scoring.target, self.scoring.classes
+        first = [d.cast(self._real(x), "double") if d.name == "postgres" else self._real(x) for x in self.prior]
+        numbers = [term for term in self.scoring.terms if self.fast and isinstance(term, Normal)]
+        if numbers:
+            self.steps.add("cw_numbers", {f"cw_n{c}": self._number_sum(numbers, c) for c in range(self.k)})
+            first = [f"cw_n{c}" for c in range(self.k)]
+        every = [self._term(term) for term in self.scoring.terms if not (numbers and isinstance(term, Normal))]
+        sums = {f"cw_l{c}": self._sum(first[c], every, c) for c in range(self.k)}
         self.steps.add("cw_sums", sums, self.joins, once=True)
-        logs = list(sums)
-        self.steps.add("cw_best", {"cw_top": d.greatest([*logs, number(LEAST)])}, once=self.k > _FEW)
-        if proba:
-            shares = {f"cw_e{c}": d.power(f"{logs[c]} - cw_top") for c in k}
-            self.steps.add("cw_shares", shares, once=self.k > _FEW)
-        target, classes = self.scoring.target, self.scoring.classes
+        logs = [*sums, *(["0e0"] if self.relative else [])]
+        least = [] if self.relative else [number(LEAST)]
+        self.steps.add("cw_best", {"cw_top": d.greatest([*logs, *least])}, once=self.k > _FEW)
         given = {f"predicted {target}": self._class(logs)}
         if proba:
-            given |= {f"P({classes[c]})": self._share(c) for c in k}
+            shares = {f"cw_e{c}": d.power(f"{log} - cw_top") for c, log in enumerate(logs)}
+            self.steps.add("cw_shares", shares, once=self.k > _FEW)
+            given |= {f"P({v})": self._share(c, list(shares)) for c, v in enumerate(classes)}
         return self.steps.text(given)
 
+    @property
+    def _known(self) -> str:
+        """Whether the sums are numbers: not where one is so far out that its square is infinite."""
+        return self.d.finite(added([f"cw_l{c}" for c in range(self.k)]))
+
     def _class(self, logs: list[str]) -> str:
-        classes, best = self.scoring.classes, int(np.argmax(self.scoring.prior))
+        classes, best = self.scoring.classes, self.d.literal(self.scoring.classes[int(np.argmax(self.scoring.prior))])
         whens = [f"WHEN {log} = cw_top THEN {self.d.literal(v)}" for log, v in zip(logs, classes, strict=True)]
+        if self.relative:
+            whens.insert(0, f"WHEN NOT {self._known} THEN {best}")
         if not self.scoring.whole:
             whens.insert(0, f"WHEN {logs[0]} IS NULL THEN NULL")
-        return f"CASE {' '.join(whens)} ELSE {self.d.literal(classes[best])} END"
+        return f"CASE {' '.join(whens)} ELSE {best} END"
 
-    def _share(self, c: int) -> str:
+    def _share(self, c: int, shares: list[str]) -> str:
         """A class's part of the whole; the prior where no class could have made the row."""
-        total = added([f"cw_e{i}" for i in range(self.k)])
-        share = f"COALESCE(cw_e{c} / NULLIF({total}, 0e0), {number(float(np.exp(self.scoring.prior[c])))})"
+        prior, total = number(float(np.exp(self.scoring.prior[c]))), added(shares)
+        if self.relative:
+            return f"CASE WHEN {self._known} THEN {shares[c]} / ({total}) ELSE {prior} END"
+        share = f"COALESCE({shares[c]} / NULLIF({total}, 0e0), {prior})"
         return share if self.scoring.whole else f"CASE WHEN cw_l0 IS NOT NULL THEN {share} END"
 
-    def _sum(self, every: list[Any], c: int) -> str:
-        """The sum for a class; DuckDB is quickest at rows that lack nothing if it need not look for gaps."""
-        prior = self.d.real(float(self.scoring.prior[c]))
-        prior = self.d.cast(prior, "double") if self.d.name == "postgres" else prior  # not a decimal
-        careful = added([prior, *(term[1][c] for term in every)], "\n      + ")
-        if self.d.name != "duckdb" or len(every) < _MANY:
+    def _sum(self, first: str, every: list[Any], c: int) -> str:
+        """The sum for a class."""
+        careful = added([first, *(term[1][c] for term in every)], "\n      + ")
+        if not self.fast or not every:
             return careful
-        plain = added([prior, *(term[0][c] for term in every)], "\n      + ")
+        plain = added([first, *(term[0][c] for term in every)], "\n      + ")
+        return f"COALESCE(\n      {plain},\n      {careful})"
+
+    def _number_sum(self, terms: list[Normal], c: int) -> str:
+        """The prior and all numbers of a class; their constants are one where no number is missing."""
+        parts = [self._normal(term)[c] for term in terms]
+        whole = float(self.prior[c]) + sum(constant for constant, _ in parts)
+        plain = added([self._real(whole), *(text for _, text in parts)], "\n      + ")
+        gaps = [f"COALESCE({number(constant)} + {text}, 0e0)" for constant, text in parts]
+        careful = added([self._real(self.prior[c]), *gaps], "\n      + ")
         return f"COALESCE(\n      {plain},\n      {careful})"
 
     # -- terms: what each class adds, NULL where something is missing or new; and the same with 0 there -------
@@ -109,15 +142,14 @@ class _Sums:
             return found.expressions, found.expressions
         if isinstance(term, Presence):
             cell = self._cell(term)
-            pairs = zip(term.there, term.missing, strict=True)
+            pairs = zip(self._logs(term.there), self._logs(term.missing), strict=True)
             texts = [
                 f"CASE WHEN {cell} IS NULL THEN {self._real(gone)} ELSE {self._real(there)} END"
                 for there, gone in pairs
             ]
             return texts, texts
         if isinstance(term, Normal):
-            d = self.steps.cells.number(term.column, term.middle)
-            plain = [_normal(term, d, c) for c in range(self.k)]
+            plain = [f"{number(constant)} + {text}" for constant, text in self._normal(term)]
         else:
             assert isinstance(term, Rate)  # noqa: S101 - no other terms are made
             plain = [self._rate(self.steps.cells.number(term.column), float(rate)) for rate in term.rate]
@@ -133,6 +165,20 @@ class _Sums:
         normal = [t for t in self.scoring.terms if isinstance(t, Normal) and t.column == term.column]
         return cells.number(term.column, normal[0].middle if normal else 0.0)
 
+    def _normal(self, term: Normal) -> list[tuple[float, str]]:
+        """Of each class a constant, and a square in the difference from the middle; written out to keep digits."""
+        d = self.steps.cells.number(term.column, term.middle)
+        mean, scale, norm = term.mean - term.middle, term.inverse_sd, term.log_norm
+        powers = np.stack([norm - 0.5 * (scale * mean) ** 2, scale * scale * mean, -0.5 * scale * scale])
+        near, found = _near(term), []
+        for c, (constant, line, square) in enumerate(self._logs(powers).T.tolist()):
+            if near[c]:
+                found.append((constant, f"{d} * ({number(line)} + {number(square)} * {d})"))
+            else:
+                away = f"({d} - {number(mean[c])}) * {number(scale[c])}"
+                found.append((float(norm[c]), f"(-0.5e0) * ({away}) * ({away})"))
+        return found
+
     def _rate(self, x: str, rate: float) -> str:
         never = self._real(-np.inf)
         if rate == 0:
@@ -143,12 +189,12 @@ class _Sums:
     def _lookup(self, term: Lookup) -> tuple[list[str], list[str]]:
         cell, kind = self.steps.cells.name(term.column, term.values), kind_of(term.values)
         keys = [spelled(self.d, v, kind) for v in term.values]
-        plain = self._found(cell, keys, term.logs)
+        plain = self._found(cell, keys, self._logs(term.logs))
         if term.other is None:
             return plain, [_or_nothing(text) for text in plain]
         careful = [
             f"CASE WHEN {cell} IS NOT NULL THEN COALESCE({text}, {self._real(x)}) ELSE 0e0 END"
-            for text, x in zip(plain, term.other, strict=True)
+            for text, x in zip(plain, self._logs(term.other), strict=True)
         ]
         return plain, careful
 
@@ -157,7 +203,7 @@ class _Sums:
         whens = " ".join(f"WHEN {x} <= {number(float(e))} THEN {i}" for i, e in enumerate(term.edges))
         place = f"CASE {whens} ELSE {len(term.edges)} END" if whens else "0"
         cell = self.steps.cells.named(term.column, f"CASE WHEN {self.d.finite(x)} THEN {place} END")
-        plain = self._found(cell, [[str(i)] for i in range(len(term.edges) + 1)], term.logs)
+        plain = self._found(cell, [[str(i)] for i in range(len(term.edges) + 1)], self._logs(term.logs))
         return plain, [_or_nothing(text) for text in plain]
 
     def _found(self, cell: str, keys: list[list[str]], logs: Any) -> list[str]:
@@ -175,14 +221,27 @@ class _Sums:
         return f"CASE {' '.join(whens)} END" if whens else "NULL"
 
 
-def _normal(term: Normal, d: str, c: int) -> str:
-    """A square in the difference from the middle; written out where that would lose digits."""
-    mean, scale, norm = float(term.mean[c]) - term.middle, float(term.inverse_sd[c]), float(term.log_norm[c])
-    if abs(mean) * scale < _NEAR:
-        square, line = -0.5 * scale * scale, scale * scale * mean
-        return f"{number(norm - 0.5 * (scale * mean) ** 2)} + {d} * ({number(line)} + {number(square)} * {d})"
-    away = f"({d} - {number(mean)}) * {number(scale)}"
-    return f"{number(norm)} - 0.5e0 * ({away}) * ({away})"
+def _near(term: Normal) -> Any:
+    """Of each class, whether its square may be multiplied out without losing digits."""
+    return np.abs(term.mean - term.middle) * term.inverse_sd < _NEAR
+
+
+def _is_tame(scoring: Scoring) -> bool:
+    """Whether no term can make a class impossible, and all squares may be multiplied out."""
+    logs = [scoring.prior]
+    for term in scoring.terms:
+        if isinstance(term, Normal):
+            if not _near(term).all():
+                return False
+        elif isinstance(term, Presence):
+            logs += [term.there, term.missing]
+        elif isinstance(term, Lookup):
+            logs += [term.logs] if term.other is None else [term.logs, term.other]
+        elif isinstance(term, Cut):
+            logs.append(term.logs)
+        else:
+            return False
+    return all(np.isfinite(own).all() for own in logs)
 
 
 def _or_nothing(text: str) -> str:
