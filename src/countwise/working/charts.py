@@ -90,8 +90,19 @@ def line_chart(
     lines = [f"{' ' * (margin + 1)}{y_label}".rstrip()] if y_label else []
     lines += [f"{ticks.get(r, ''):>{margin}} {bar}{''.join(line)}".rstrip() for r, line in enumerate(cells)]
     lines += [f"{' ' * margin} {corner}{dash * columns}", " " * (margin + 2) + _below(*xs, x_label, columns)]
-    legend = "  ".join(f"{marks[i % len(marks)]} {name}" for i, name in enumerate(shown) if name)
-    return "\n".join([*lines, *([legend] if legend else [])])
+    told = [f"{marks[i % len(marks)]} {name}" for i, name in enumerate(shown) if name]
+    return "\n".join([*lines, *_legend(told, width)])
+
+
+def _legend(entries: Sequence[str], width: int) -> list[str]:
+    """As many entries on a line as there is room for."""
+    lines: list[str] = []
+    for entry in entries:
+        if lines and len(lines[-1]) + 2 + len(entry) <= width:
+            lines[-1] += f"  {entry}"
+        else:
+            lines.append(entry)
+    return lines
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
