@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from countwise.distances.metric import Metric, distance_matrix
     from countwise.errors import AdaptationFailed, CountwiseError, CountwiseWarning
+    from countwise.evaluation.deciding import cost_threshold, decide
     from countwise.evaluation.learning_curves import LearningCurve, learning_curve
     from countwise.evaluation.sweeping import SettingCurve, k_curve, width_curve
     from countwise.evaluation.validation import Paired, Validation, cross_validate, leave_one_out, paired
@@ -132,7 +133,9 @@ __all__ = [
     "Working",
     "WrapperSelector",
     "__version__",
+    "cost_threshold",
     "cross_validate",
+    "decide",
     "distance_matrix",
     "k_curve",
     "learning_curve",
@@ -161,6 +164,7 @@ _HOMES = {
     ),
     "countwise.distances.metric": ("Metric", "distance_matrix"),
     "countwise.errors": ("AdaptationFailed", "CountwiseError", "CountwiseWarning"),
+    "countwise.evaluation.deciding": ("cost_threshold", "decide"),
     "countwise.evaluation.learning_curves": ("LearningCurve", "learning_curve"),
     "countwise.evaluation.sweeping": ("SettingCurve", "k_curve", "width_curve"),
     "countwise.evaluation.validation": ("Paired", "Validation", "cross_validate", "leave_one_out", "paired"),

@@ -14,6 +14,7 @@ __all__ = ["main"]
 _COMMANDS = {
     "ask": "Ask a network for the probabilities of its nodes.",
     "bin": "Cut the numbers of a table into ranges, with reasons.",
+    "curve": "Draw how good learners are as rows grow, or over k or widths.",
     "demo": "Train on a small table, show a worked answer, write a model file.",
     "explain": "Show the working behind one answer.",
     "forget": "Take rows back from a model.",
@@ -24,6 +25,7 @@ _COMMANDS = {
     "samples": "List the tables that come with Countwise, or write one out.",
     "show": "Show what a model has learned.",
     "sql": "Write a model as a scoring query.",
+    "test": "Score a model on rows whose class is known.",
     "train": "Learn a model from a file.",
     "update": "Add rows to a model.",
 }

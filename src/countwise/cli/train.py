@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-__all__ = ["command"]
+__all__ = ["command", "settings_of"]
 
 
 @click.command("train")
@@ -156,7 +156,7 @@ def command(
         family = _families()[kind]
         if prior and "prior" not in signature(family.__init__).parameters:
             raise click.UsageError(f"--prior has no meaning for {kind}.")
-        model = family(**_with_metric(family, settings | _options(family, options, {"types", "prior"})))
+        model = family(**settings_of(family, settings, options, {"types", "prior"}))
     said = learned(model, found, target, drop, weights, engine, room)
     save(model, output)
     click.echo(said, err=True)
@@ -199,6 +199,11 @@ def _metric_settings(family: Any) -> list[str]:
     from countwise.distances.metric import Metric
 
     return [name for name in signature(Metric.__init__).parameters if name not in own]
+
+
+def settings_of(family: Any, settings: dict[str, Any], options: tuple[str, ...], own: set[str]) -> dict[str, Any]:
+    """The settings of a model, those of its metric as a metric; some have an option of their own."""
+    return _with_metric(family, settings | _options(family, options, own))
 
 
 def _with_metric(family: Any, settings: dict[str, Any]) -> dict[str, Any]:

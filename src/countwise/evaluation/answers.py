@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.lazy import lazy
+from countwise.measures.ranks import area, by_range
 from countwise.working import Grid
 
 __all__ = ["GREATER", "SCORES", "Answers", "majority"]
@@ -209,11 +210,7 @@ class Answers:
         """By range of the probability: rows, mean probability, share of right answers (or of the class c)."""
         p = self.proba[np.arange(len(self)), self.answered] if c is None else self.proba[:, c]
         right = (self.answered == self.codes) if c is None else (self.codes == c)
-        at = np.clip(np.ceil(p * n_bins).astype(np.int64) - 1, 0, n_bins - 1)
-        counted = (self.weight, self.weight * p, self.weight * right)
-        rows, sums, hits = (np.asarray(np.bincount(at, w, n_bins), dtype=np.float64) for w in counted)
-        safe = np.maximum(rows, 1e-300)
-        return rows, sums / safe, hits / safe
+        return by_range(p, right, self.weight, n_bins)
 
     def reliability(self, of: Any = None, n_bins: int = 10) -> Grid:
         """How often answers of a probability are right.
@@ -246,19 +243,6 @@ def _whole(x: float) -> Any:
     return int(x) if float(x).is_integer() else float(x)
 
 
-def area(score: Floats, positive: NDArray[np.bool_], weight: Floats) -> float:
-    """The area under the ROC curve by ranks; rows of equal score count half."""
-    order = np.argsort(score, kind="stable")
-    s, p, w = score[order], positive[order], weight[order]
-    ends = np.flatnonzero(np.append(s[1:] != s[:-1], True)) if len(s) else np.empty(0, dtype=np.int64)
-    ups = np.cumsum(np.where(p, w, 0.0))[ends]
-    downs = np.cumsum(np.where(p, 0.0, w))[ends]
-    if not len(ends) or not ups[-1] > 0 or not downs[-1] > 0:
-        return float("nan")
-    up, below = np.diff(ups, prepend=0.0), np.concatenate([[0.0], downs[:-1]])
-    return float((up * (below + np.diff(downs, prepend=0.0) / 2)).sum() / (ups[-1] * downs[-1]))
-
-
 def majority(train: NDArray[np.int64], test: Answers, weights: Floats | None = None) -> Answers:
     """The answers of whoever only knows how frequent the classes are.
 
@@ -276,48 +260,3 @@ def majority(train: NDArray[np.int64], test: Answers, weights: Floats | None = N
     shares = counts / max(float(counts.sum()), 1e-300)
     answer = np.full(len(test), int(np.argmax(counts)), dtype=np.int64)
     return Answers(test.classes, test.codes, np.tile(shares, (len(test), 1)), answer, test.weights)
-
-
-def costs_of(cost: Mapping[Any, float] | Any, classes: Sequence[Any]) -> Floats:
-    """A table of costs from what the user gave.
-
-    Parameters
-    ----------
-    cost : mapping or array
-        Of {(class, answer): cost}; of {"fn": 5, "fp": 1} where there are two classes, the second being the positive
-        one; or the table itself, a row for each class.
-    classes : sequence
-        The classes.
-    """
-    k = len(classes)
-    if not isinstance(cost, Mapping):
-        table = np.asarray(cost, dtype=np.float64)
-        if table.shape != (k, k):
-            raise OptionError(f"A table of costs has a row and a column a class: {k} x {k}, not {table.shape}.")
-        return table
-    table = 1.0 - np.eye(k) if not any(key in ("fn", "fp", "tp", "tn") for key in cost) else np.zeros((k, k))
-    places = {"tn": (0, 0), "fp": (0, 1), "fn": (1, 0), "tp": (1, 1)}
-    by_name = {str(c): i for i, c in enumerate(classes)}
-    for key, value in cost.items():
-        if isinstance(key, str) and key in places:
-            if k != 2:
-                raise OptionError(f"{key!r} has a meaning where there are two classes; there are {k}.",
-                                  hint="name the class and the answer.")  # fmt: skip
-            table[places[key]] = float(value)
-            continue
-        pair = tuple(key) if isinstance(key, tuple | list) else ()
-        if len(pair) != 2 or any(str(c) not in by_name for c in pair):
-            odd = next((str(c) for c in pair if str(c) not in by_name), str(key))
-            raise OptionError(
-                f"The cost of {key!r} is of no class and answer.",
-                hint=did_you_mean(odd, [*by_name, *places]) or f"classes are {listed(by_name)}.",
-            )
-        table[by_name[str(pair[0])], by_name[str(pair[1])]] = float(value)
-    if not np.isfinite(table).all():
-        raise OptionError("Costs must be numbers.")
-    return table
-
-
-def cheapest(proba: Floats, costs: Floats) -> NDArray[np.int64]:
-    """The answers that cost least on average, by the probabilities; of equals the first."""
-    return np.argmin(proba @ costs, axis=1)

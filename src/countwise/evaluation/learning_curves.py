@@ -108,6 +108,12 @@ class LearningCurve:
                     column.append(cell)
         return Grid(columns)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw it, on the given axes or on new ones: a `LearningCurveDisplay`."""
+        from countwise.plots import LearningCurveDisplay
+
+        return LearningCurveDisplay.from_curve(self, ax=ax)
+
     def __str__(self) -> str:
         lines = [str(self.summary)]
         lines += [f"{name} failed at first: {error}" for name, error in self.errors.items()]

@@ -65,6 +65,12 @@ class SettingCurve:
         """The best value, as `plots.plot_width` takes it."""
         return self.best
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw it, on the given axes or on new ones: a `SettingCurveDisplay`."""
+        from countwise.plots import SettingCurveDisplay
+
+        return SettingCurveDisplay.from_curve(self, ax=ax)
+
     def __str__(self) -> str:
         return f"{self.frame}\nbest {self.setting}: {self.best:g} by {self.score}"
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import progress
-from countwise.errors import OptionError, TableError, TooFewRows, listed, warn
-from countwise.evaluation.answers import GREATER, SCORES, Answers, costs_of, majority
+from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed, warn
+from countwise.evaluation.answers import GREATER, SCORES, Answers, majority
+from countwise.evaluation.deciding import costs_of
 from countwise.evaluation.fitting import Fitted, adds_up, answers_of, fitted
 from countwise.evaluation.ground import Ground, ground_of
 from countwise.evaluation.leaving import answers_without, baseline_without
@@ -202,6 +203,34 @@ class Validation:
             {"fn": 5, "fp": 1}, {(class, answer): cost}, or a table with a row for each class.
         """
         return self.answers.cost(costs_of(costs, self.ground.classes))
+
+    def plot(self, kind: str = "roc", ax: Any = None) -> Any:
+        """Draw the answers to the rows held out.
+
+        Parameters
+        ----------
+        kind : {"roc", "precision_recall", "calibration", "confusion"}, default="roc"
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        Display
+        """
+        from countwise import plots
+
+        displays: dict[str, Any] = {
+            "roc": plots.ROCDisplay,
+            "precision_recall": plots.PrecisionRecallDisplay,
+            "calibration": plots.CalibrationDisplay,
+        }
+        if kind == "confusion":
+            return plots.ConfusionDisplay.from_answers(self.answers, ax=ax)
+        if kind not in displays:
+            known = [*displays, "confusion"]
+            raise OptionError(
+                f"kind={kind!r} is unknown.", hint=did_you_mean(kind, known) or f"give {listed(known)}."
+            )
+        return displays[kind].from_answers(self.answers, name=self.name, ax=ax)
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self._told}", "", str(self.scores)]
@@ -393,8 +422,6 @@ def _scorer(one: Any) -> Any:
     if callable(one):
         return one
     if one not in get_scorer_names():
-        from countwise.errors import did_you_mean
-
         raise OptionError(
             f"The score {one!r} is unknown.",
             hint=did_you_mean(one, [*SCORES, *get_scorer_names()]) or f"give one of {listed(SCORES)}.",

@@ -1,0 +1,276 @@
+"""countwise curve: how good learners are as rows grow, or as a setting changes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+_LEARNERS = {
+    "naive-bayes": "NaiveBayesClassifier",
+    "discriminant": "DiscriminantClassifier",
+    "parzen": "ParzenClassifier",
+    "prototype": "PrototypeClassifier",
+    "tree": "TreeClassifier",
+    "rules": "RuleClassifier",
+    "neighbors": "NeighborsClassifier",
+    "pebls": "PEBLSClassifier",
+    "rote": "RoteClassifier",
+    "network": "NetworkClassifier",
+}
+_PICTURES = (".svg", ".png", ".pdf")
+
+
+@click.command("curve")
+@click.argument("file")
+@click.option("-y", "--target", required=True, metavar="COLUMN", help="The class.")
+@click.option(
+    "--model",
+    "kinds",
+    multiple=True,
+    type=click.Choice(list(_LEARNERS)),
+    help="Several give several curves.  [default: naive-bayes; neighbors with --k, parzen with --widths]",
+)
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="A setting of the model; see train.")
+@click.option(
+    "--sizes", default=None, metavar="N,N,…", help="How many rows are learned from, or shares of those there are."
+)
+@click.option("--repeats", default=10, show_default=True, type=click.IntRange(1), help="How often rows are held out.")
+@click.option("--score", default="accuracy", show_default=True, help="See countwise test.")
+@click.option("--k", "k", default=None, metavar="FROM:TO", help="Instead: over the number of neighbors; or 1,3,5.")
+@click.option(
+    "--widths",
+    default=None,
+    metavar="FROM:TO[:N]",
+    help="Instead: over the width of a kernel, N widths by equal factors; or 0.1,0.5,2.",
+)
+@click.option(
+    "--types", "types", multiple=True, metavar="COLUMN=KIND", help="nominal, ordinal, numeric, count or text."
+)
+@click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@click.option("--seed", default=0, show_default=True, help="Holds out other rows.")
+@click.option("-o", "--output", default=None, metavar="FILE", help="A picture (svg, png, pdf), or the numbers (csv).")
+@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+def command(
+    file: str,
+    target: str,
+    kinds: tuple[str, ...],
+    options: tuple[str, ...],
+    sizes: str | None,
+    repeats: int,
+    score: str,
+    k: str | None,
+    widths: str | None,
+    types: tuple[str, ...],
+    drop: tuple[str, ...],
+    seed: int,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Learn from more and more rows of FILE, and score on rows that were not learned from.
+
+    \b
+    countwise curve credit.csv -y Status --model naive-bayes --model tree -o curve.svg
+    countwise curve credit.csv -y Status --sizes 20,50,100,500,2000 --repeats 20
+    countwise curve penguins.csv -y species --k 1:30
+    countwise curve penguins.csv -y species --widths 0.05:5:20
+    """
+    from countwise.cli._common import echo_json, pairs, progress_bar, refuse_same, tables, types_from
+    from countwise.evaluation.learning_curves import LearningCurve
+
+    if k is not None and widths is not None:
+        raise click.UsageError("Give --k or --widths, not both.")
+    if output is not None and Path(output).suffix.lower() not in (*_PICTURES, ".csv"):
+        raise click.UsageError(f"-o takes a file that ends in {', '.join(_PICTURES)} or .csv, not {output!r}.")
+    over = "k" if k is not None else "widths" if widths is not None else None
+    if over is not None and (sizes is not None or len(kinds) > 1):
+        raise click.UsageError(f"--{over} is of one model, and takes no --sizes.")
+    tried = _numbers(str(k if over == "k" else widths), f"--{over}") if over else []
+    files = tables(file)
+    if output is not None:
+        refuse_same(output, files)
+    declared = types_from(files, pairs(types, "--types"), target)
+    declared = {name: kind for name, kind in declared.items() if name not in drop}
+    learners = _learners(kinds or ({"k": "neighbors", "widths": "parzen"}.get(over or "", "naive-bayes"),), options,
+                         declared)  # fmt: skip
+    with progress_bar(f"Curve of {file}"):
+        curve = _made(learners, _table(files, target, drop), target, over, tried, sizes, repeats, score, seed)
+    if output is not None:
+        _write(curve, output)
+    if as_json:
+        echo_json(_learning_json(curve) if isinstance(curve, LearningCurve) else _setting_json(curve))
+    else:
+        click.echo(_learning_told(curve) if isinstance(curve, LearningCurve) else _setting_told(curve))
+
+
+def _table(files: list[Path], target: str, drop: tuple[str, ...]) -> dict[str, Any]:
+    from countwise.cli._common import left
+    from countwise.sources.readers import read
+
+    frame = read(files if len(files) > 1 else files[0])
+    return {name: frame[name] for name in left(frame, target, drop, files)}
+
+
+def _made(
+    learners: dict[str, Any],
+    frame: Any,
+    target: str,
+    over: str | None,
+    tried: list[Any],
+    sizes: str | None,
+    repeats: int,
+    score: str,
+    seed: int,
+) -> Any:
+    from countwise.evaluation.learning_curves import learning_curve
+    from countwise.evaluation.sweeping import k_curve, width_curve
+
+    first = next(iter(learners.values()))
+    if over == "k":
+        return k_curve(first, frame, target, k=tried)
+    if over == "widths":
+        return width_curve(first, frame, target, widths=tried)
+    asked: dict[str, Any] = {} if sizes is None else {"train_sizes": _sizes(sizes)}
+    return learning_curve(learners, frame, target, repeats=repeats, scoring=score, random_state=seed, **asked)
+
+
+def _learners(kinds: tuple[str, ...], options: tuple[str, ...], types: dict[str, Any]) -> dict[str, Any]:
+    import countwise
+    from countwise.cli.train import settings_of
+
+    if len(set(kinds)) < len(kinds):
+        raise click.UsageError("--model names a model twice.")
+    if options and len(kinds) > 1:
+        raise click.UsageError("--option is for one --model.")
+    made = {}
+    for kind in kinds:
+        family = getattr(countwise, _LEARNERS[kind])
+        made[kind] = family(**settings_of(family, {"types": types or None}, options, {"types"}))
+    return made
+
+
+def _numbers(text: str, option: str) -> list[Any]:
+    """``1:30`` and ``0.1:5:20`` as numbers between; ``1,3,5`` as they are."""
+    import numpy as np
+
+    whole = option == "--k"
+    try:
+        if ":" not in text:
+            return [int(part) if whole else float(part) for part in text.split(",")]
+        parts = text.split(":")
+        if whole:
+            low, high = (int(part) for part in parts)
+            return list(_rising(range(low, high + 1)))
+        low_width, high_width = float(parts[0]), float(parts[1])
+        n = int(parts[2]) if len(parts) == 3 else 20
+        if not 0 < low_width < high_width or n < 2 or len(parts) > 3:
+            raise ValueError
+        return [float(f"{w:.6g}") for w in np.geomspace(low_width, high_width, n)]
+    except ValueError:
+        form = "1:30 or 1,3,5" if whole else "0.05:5:20 or 0.1,0.5,2"
+        raise click.UsageError(f"{option} takes {form}, not {text!r}.") from None
+
+
+def _rising(found: range) -> range:
+    if not found:
+        raise ValueError
+    return found
+
+
+def _sizes(text: str) -> list[Any]:
+    try:
+        return [float(part) if "." in part else int(part) for part in text.split(",")]
+    except ValueError:
+        raise click.UsageError(f"--sizes takes 20,100,500 or 0.1,0.5,1.0, not {text!r}.") from None
+
+
+def _write(curve: Any, output: str) -> None:
+    """A picture or a table, which appears whole or not at all."""
+    import io
+
+    from countwise.cli._common import output_file
+    from countwise.modelfile import write_whole
+
+    if output.lower().endswith(".csv"):
+        import csv
+
+        with output_file(output) as out:
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(curve.frame)
+            writer.writerows(curve.frame.rows())
+        return
+    from countwise.plots.style import pyplot
+
+    pyplot().switch_backend("Agg")  # a file is written: no window is wanted
+    picture = io.BytesIO()
+    curve.plot().figure_.savefig(picture, format=Path(output).suffix[1:].lower(), dpi=150)
+    write_whole(Path(output), picture.getvalue())
+
+
+def _learning_told(curve: Any) -> str:
+    from countwise.cli._charts import chart_look, shown
+    from countwise.working import Grid
+    from countwise.working.charts import line_chart
+
+    summary = curve.summary
+    words = [name for name in summary if name not in ("learner", "rows", "deviation", "its_deviation")]
+    series = {}
+    for name in dict.fromkeys(summary["learner"]):
+        mine = [i for i, learner in enumerate(summary["learner"]) if learner == name]
+        for word in reversed(words):  # that on other rows first: it is drawn on top
+            told = word.replace("_", " ")
+            label = told if len(curve.train) == 1 else f"{name}: {told}"
+            series[label] = [(summary["rows"][i], summary[word][i]) for i in mine]
+    sizes = curve.train_sizes
+    chart = line_chart(series, x_label="rows learned from", log_x=bool(sizes[-1] > 20 * sizes[0]), **chart_look())
+    table = str(Grid({name: [shown(cell) for cell in cells] for name, cells in summary.items()}))
+    return f"{table}\n\n{chart}"
+
+
+def _setting_told(curve: Any) -> str:
+    from countwise.cli._charts import chart_look, shown
+    from countwise.working import Grid
+    from countwise.working.charts import line_chart
+    from countwise.working.numbers import number
+
+    series = {
+        "rows held out": list(zip(curve.values, curve.held_out, strict=True)),
+        "rows learned from": list(zip(curve.values, curve.train, strict=True)),
+    }
+    wide = "log" in curve.score
+    chart = line_chart(
+        series, x_label=curve.setting, y_label=curve.score.replace("_", " "), log_x=wide, **chart_look()
+    )
+    table = str(Grid({name: [shown(cell) for cell in cells] for name, cells in curve.frame.items()}))
+    best = f"best {curve.setting}: {number(curve.best)} by {curve.score}"
+    if not any(math.isfinite(score) for score in curve.held_out):
+        best = f"No {curve.setting} is best: each gives some row held out a probability of 0. Try wider ones."
+    return f"{table}\n\n{chart}\n{best}"
+
+
+def _learning_json(curve: Any) -> dict[str, Any]:
+    from countwise.cli._charts import plain, rows_of_grid
+
+    return {
+        "score": curve.scoring,
+        "sizes": plain(curve.train_sizes),
+        "train": plain(curve.train),
+        "test": plain(curve.test),
+        "summary": rows_of_grid(curve.summary),
+        "errors": curve.errors,
+    }
+
+
+def _setting_json(curve: Any) -> dict[str, Any]:
+    from countwise.cli._charts import plain, rows_of_grid
+
+    return {
+        "setting": curve.setting,
+        "score": curve.score,
+        "best": plain(curve.best),
+        "curve": rows_of_grid(curve.frame),
+    }
