@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     )
     from countwise.distances.metric import Metric, distance_matrix
     from countwise.errors import AdaptationFailed, CountwiseError, CountwiseWarning
+    from countwise.evaluation.comparing import compare
+    from countwise.evaluation.comparison import Comparison
     from countwise.evaluation.learning_curves import LearningCurve, learning_curve
     from countwise.evaluation.sweeping import SettingCurve, k_curve, width_curve
     from countwise.evaluation.validation import Paired, Validation, cross_validate, leave_one_out, paired
@@ -76,6 +78,7 @@ __all__ = [
     "Case",
     "CaseBase",
     "Categorical",
+    "Comparison",
     "Count",
     "Counts",
     "CountwiseError",
@@ -132,6 +135,7 @@ __all__ = [
     "Working",
     "WrapperSelector",
     "__version__",
+    "compare",
     "cross_validate",
     "distance_matrix",
     "k_curve",
@@ -161,6 +165,8 @@ _HOMES = {
     ),
     "countwise.distances.metric": ("Metric", "distance_matrix"),
     "countwise.errors": ("AdaptationFailed", "CountwiseError", "CountwiseWarning"),
+    "countwise.evaluation.comparing": ("compare",),
+    "countwise.evaluation.comparison": ("Comparison",),
     "countwise.evaluation.learning_curves": ("LearningCurve", "learning_curve"),
     "countwise.evaluation.sweeping": ("SettingCurve", "k_curve", "width_curve"),
     "countwise.evaluation.validation": ("Paired", "Validation", "cross_validate", "leave_one_out", "paired"),
