@@ -79,7 +79,8 @@ def command(
         click.echo(f"{target} of {file}: {found}")
     if found.partial:
         waiting = sum(why.startswith("stopped") for why in found.left_out.values())
-        click.echo(f"stopped: {waiting} learners were not judged.", err=True)
+        told = "1 learner was" if waiting == 1 else f"{waiting} learners were"
+        click.echo(f"stopped: {told} not judged.", err=True)
         raise SystemExit(130)
 
 

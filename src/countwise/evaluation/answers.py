@@ -137,8 +137,11 @@ class Answers:
     def roc_auc(self) -> float:
         """The chance that a row of a class is ranked before one of another, averaged over the classes.
 
-        NaN where it is undefined: all rows are of one class, or one of three or more classes is not there.
+        NaN where it is undefined: all rows are of one class, one of three or more classes is not there, or the
+        learner tells no probabilities.
         """
+        if np.isnan(self.proba).any():
+            return float("nan")
         there = np.bincount(self.codes, self.weight, len(self.classes)) > 0
         if there.sum() < 2 or (len(self.classes) > 2 and not there.all()):
             return float("nan")
@@ -151,6 +154,8 @@ class Answers:
     @lazy
     def calibration_error(self) -> float:
         """By how much the probability of the answer differs from how often it is right, over ten ranges."""
+        if np.isnan(self.proba).any():
+            return float("nan")
         rows, predicted, right = self._bins(10)
         total = rows.sum()
         return float((rows * np.abs(predicted - right))[rows > 0].sum() / total) if total > 0 else float("nan")

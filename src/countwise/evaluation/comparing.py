@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from countwise import progress
 from countwise._kernels.threads import thread_count
 from countwise.errors import OptionError, TableError
 from countwise.evaluation.answers import SCORES
-from countwise.evaluation.comparison import MAJORITY, Comparison, ordered
+from countwise.evaluation.comparison import MAJORITY, Comparison, cause, ordered
 from countwise.evaluation.dependence import broken_pairs
 from countwise.evaluation.fitting import fitted
 from countwise.evaluation.ground import Ground, ground_of
@@ -31,6 +30,7 @@ Rows = NDArray[np.int64]
 Done = tuple[str, list[Fold], list[str]]
 
 _SIZES, _REPEATS = (0.1, 0.25, 0.5, 1.0), 5
+_THREADS = ("COUNTWISE_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 _LEAST_ROWS = 60  # below them the points of a learning curve are of a handful of rows
 
 
@@ -137,8 +137,8 @@ def compare(
                 if made.done:
                     validations[name] = made
                 else:
-                    left_out[name] = f"it failed: {made.errors[0][1]}"
-            names = ordered(validations, chosen)
+                    left_out[name] = f"it failed: {cause(made.errors[0][1])}"
+            names = ordered({n: validations[n] for n in found.learners if n in validations}, chosen)
             curved = [] if curve is False else names if curve else _worth_a_curve(names)
             with _noted():
                 pairs = broken_pairs(kinds)
@@ -148,6 +148,7 @@ def compare(
     for name in found.learners:
         if name not in validations and name not in left_out:
             left_out[name] = "stopped before it was done"
+    validations = {name: validations[name] for name in found.learners if name in validations}  # not as they came
     validations[MAJORITY] = _majority(trial, wanted, X)
     validations = {name: validations[name] for name in ordered(validations, chosen)}
     return Comparison(
@@ -221,30 +222,30 @@ def _told(notes: Sequence[tuple[str, str]]) -> list[str]:
 
 def _elsewhere(learners: Mapping[str, Any], trial: _Trial, processes: int) -> Iterator[Done]:
     """The same in other processes, of which each has its share of the processors."""
-    from joblib import Parallel, delayed, parallel_config
+    from concurrent.futures import as_completed
+
+    from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
 
     processes = min(processes, len(learners))
-    threads = max(1, thread_count() // processes)
-    with parallel_config("loky", n_jobs=processes, inner_max_num_threads=threads):
-        # no memory maps: they are read-only, which not every estimator bears
-        pool = Parallel(return_as="generator_unordered", max_nbytes=None, pre_dispatch="all", batch_size=1)
-        results = pool(delayed(_there)(name, learner, trial, threads) for name, learner in learners.items())
+    threads = str(max(1, thread_count() // processes))
+    pool = ProcessPoolExecutor(processes, initializer=_leave_stopping, env=dict.fromkeys(_THREADS, threads))
     try:
-        yield from results
+        tasks = [pool.submit(_there, name, learner, trial) for name, learner in learners.items()]
+        for task in as_completed(tasks):
+            yield task.result()
     finally:
-        results.close()
+        pool.shutdown(wait=True, kill_workers=True)
 
 
-def _there(name: str, learner: Any, trial: _Trial, threads: int) -> Done:
-    before = os.environ.get("COUNTWISE_THREADS")
-    os.environ["COUNTWISE_THREADS"] = str(threads)
-    try:
-        name, folds, notes = _put_to(name, learner, trial, lambda: None)
-    finally:
-        if before is None:
-            del os.environ["COUNTWISE_THREADS"]
-        else:
-            os.environ["COUNTWISE_THREADS"] = before
+def _leave_stopping() -> None:
+    """Ctrl-C goes to all processes of a terminal; the one that started the others stops them."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _there(name: str, learner: Any, trial: _Trial) -> Done:
+    name, folds, notes = _put_to(name, learner, trial, lambda: None)
     return name, [_portable(fold) for fold in folds], notes
 
 

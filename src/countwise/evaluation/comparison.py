@@ -11,16 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from countwise.errors import CountwiseError
 from countwise.evaluation.answers import GREATER, SCORES
 from countwise.evaluation.learning_curves import LearningCurve
 from countwise.evaluation.validation import Paired, Validation, paired
 from countwise.lazy import lazy
 from countwise.working import Grid
 
-__all__ = ["MAJORITY", "Comparison", "greater", "ordered"]
+__all__ = ["MAJORITY", "Comparison", "cause", "greater", "ordered"]
 
 MAJORITY = "majority class"
 _WIDTH = 100
+_LEGEND = "p: paired test against the best; calib.: calibration error; fit s, ask s: seconds a fold"
 _SHORT = {
     "balanced_accuracy": "balanced",
     "log_loss": "log loss",
@@ -36,6 +38,12 @@ _SHORT = {
 def greater(score: str) -> bool:
     """Whether more of a score is better; so it is of all of scikit-learn's."""
     return score in GREATER or score not in SCORES
+
+
+def cause(error: Exception) -> str:
+    """What went wrong; our own messages speak for themselves."""
+    words = str(error).split("\n")[0]
+    return words if isinstance(error, CountwiseError) else f"{type(error).__name__}: {words}"
 
 
 def ordered(validations: Mapping[str, Validation], score: str) -> list[str]:
@@ -118,7 +126,7 @@ class Comparison:
             self.score: [v.mean(self.score) for v in self.validations.values()],
             "from": [low for low, _ in ends],
             "to": [high for _, high in ends],
-            "p_value": [float("nan") if n == self.best else self.against(n).p_value for n in self.validations],
+            "p_value": [self._p_value(name) for name in self.validations],
         }
         for other in (s for s in SCORES if s != self.score):
             whole = other == "calibration_error"
@@ -129,6 +137,9 @@ class Comparison:
         columns["predict_seconds"] = [_mean([f.seconds for f in v.done]) for v in self.validations.values()]
         columns["failed_folds"] = [len(v.errors) for v in self.validations.values()]
         return Grid(columns)
+
+    def _p_value(self, name: str) -> float:
+        return float("nan") if self.best in (None, name) else self.against(name).p_value
 
     @lazy
     def verdict(self) -> str:
@@ -167,7 +178,7 @@ class Comparison:
         return f"{low:.3f} .. {high:.3f}"
 
     def __str__(self) -> str:
-        lines = [self.headline, "", str(self.short), "", *_wrapped(self.verdict)]
+        lines = [self.headline, "", str(self.short), _LEGEND, "", *_wrapped(self.verdict)]
         lines += self._rest()
         return "\n".join(lines)
 
@@ -189,19 +200,27 @@ class Comparison:
     def _starred(self) -> list[str]:
         """What the marks in the table mean."""
         told = []
-        infinite = [name for name, loss in zip(self.validations, self.table["log_loss"], strict=True) if loss == math.inf]
+        infinite = [
+            name for name, loss in zip(self.validations, self.table["log_loss"], strict=True) if loss == math.inf
+        ]
         if infinite:
-            told.append(f"log loss is infinite where a row is of a class that got probability 0: {', '.join(infinite)}")
+            told.append(
+                f"log loss is infinite where a row is of a class that got probability 0: {', '.join(infinite)}"
+            )
         for name, validation in self.validations.items():
             for fold, error in validation.errors[:1]:
                 told.append(
                     f"* {name} failed in {len(validation.errors)} of {len(validation.folds)} folds and is judged by "
-                    f"the others; fold {fold + 1}: {error}"
+                    f"the others; fold {fold + 1}: {cause(error)}"
                 )
         return told
 
     def _repr_html_(self) -> str:
-        parts = [f"<p>{escape(self.headline)}</p>", self.short._repr_html_(), f"<p>{escape(self.verdict)}</p>"]
+        parts = [
+            f"<p>{escape(self.headline)}</p>",
+            self.short._repr_html_(),
+            f"<p>{_LEGEND}</p><p>{escape(self.verdict)}</p>",
+        ]
         for title, lines in (
             ("Left out", [f"{name}: {why}" for name, why in self.left_out.items()]),
             ("Notes", [*self._starred(), *self.notes]),
@@ -233,7 +252,11 @@ class Comparison:
 def _wrapped(text: str, indent: str = "") -> list[str]:
     """Lines that a terminal holds; a number stays with its sign."""
     lines = textwrap.wrap(
-        text.replace(" %", "\x1f%"), _WIDTH, initial_indent=indent, subsequent_indent=indent * 2, break_on_hyphens=False
+        text.replace(" %", "\x1f%"),
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent * 2,
+        break_on_hyphens=False,
     )
     return [line.replace("\x1f", " ") for line in lines]
 

@@ -13,7 +13,7 @@ from countwise.bags import Block, Text
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.evaluation.ground import Ground
 from countwise.evaluation.learning_curves import named
-from countwise.frames import Coded, frame_of, is_missing, is_sparse
+from countwise.frames import Coded, is_missing, is_sparse
 from countwise.lazy import lazy
 from countwise.learning import Tallying
 from countwise.outputs import library_of
@@ -331,8 +331,8 @@ def _take_theirs(name: str, learner: Any, kinds: Kinds, found: Suited) -> None:
 
 def _steps(kinds: Kinds, *, takes_gaps: bool) -> tuple[list[tuple[str, Any]], list[str]]:
     from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import FunctionTransformer
 
+    from countwise.evaluation.numbers import Matrix
     from countwise.transformers import NumericEncoder
 
     steps: list[tuple[str, Any]] = []
@@ -341,13 +341,8 @@ def _steps(kinds: Kinds, *, takes_gaps: bool) -> tuple[list[tuple[str, Any]], li
         steps.append(("encoder", NumericEncoder(types=kinds.types)))
         told.append("NumericEncoder (names as numbers)")
     if steps or library_of(kinds.ground.rows.X) == "mapping":
-        steps.append(("matrix", FunctionTransformer(matrix)))
+        steps.append(("matrix", Matrix()))
     if kinds.gaps and not takes_gaps:
         steps.append(("imputer", SimpleImputer(keep_empty_features=True)))
         told.append("SimpleImputer (gaps as means)")
     return steps, told
-
-
-def matrix(X: Any) -> Any:
-    """A table of numbers as scikit-learn has it."""
-    return np.column_stack([np.asarray(column, dtype=np.float64) for column in frame_of(X).columns.values()])

@@ -37,7 +37,9 @@ def _best(found: Comparison) -> str:
     word = found.score.replace("_", " ")
     mine, base = (found.validations[name].mean(found.score) for name in (found.best, MAJORITY))
     many = len(found.learners)
-    first = f"{found.best} has the best {word} of {many} learners" if many > 1 else f"{found.best} has {_article(word)}"
+    first = (
+        f"{found.best} has the best {word} of {many} learners" if many > 1 else f"{found.best} has {_article(word)}"
+    )
     first += f", {_shown(found, mine)}" if many > 1 else f" of {_shown(found, mine)}"
     if math.isnan(base):
         return f"{first}."
@@ -68,7 +70,7 @@ def _p(value: float) -> str:
 
 def _equals(found: Comparison) -> str:
     """Who is not told apart from the best."""
-    rest = [name for name in found.learners if name != found.best]
+    rest = [name for name in found.learners if name != found.best and not found.validations[name].errors]
     near = [name for name in rest if not found.against(name).p_value < _SURE]
     if not rest or not found.against(MAJORITY).p_value < _SURE:
         return ""
@@ -152,7 +154,9 @@ def _independence(found: Comparison) -> str:
         return "No two attributes depend on each other within the classes by more than chance."
     named = [f"{a} and {b} ({bits:.2f} bits)" for a, b, bits, *_ in rows[:3]]
     if len(rows) > 3:
-        told = f"Within the classes {len(rows)} pairs of attributes tell of each other, most of all {', '.join(named)}"
+        told = (
+            f"Within the classes {len(rows)} pairs of attributes tell of each other, most of all {', '.join(named)}"
+        )
     else:
         told = f"Within the classes {', '.join(named)} tell of each other"
     return f"{told}: naive Bayes counts twice what they share and tends to be too sure{_tan(found)}."
@@ -166,5 +170,5 @@ def _tan(found: Comparison) -> str:
     pair = paired(found.validations["TAN"], found.validations["naive Bayes"], found.score)
     better = pair.difference > 0 if greater(found.score) else pair.difference < 0
     if not pair.p_value < _SURE:
-        return "; TAN, which allows for one such link an attribute, is not told apart from it here"
+        return "; TAN, which allows for one such link an attribute, is not told apart from naive Bayes"
     return f"; TAN, which allows for one such link an attribute, is {'better' if better else 'worse'} here"
