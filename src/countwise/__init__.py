@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     )
     from countwise.distances.metric import Metric, distance_matrix
     from countwise.errors import AdaptationFailed, CountwiseError, CountwiseWarning
+    from countwise.evaluation.comparing import compare
+    from countwise.evaluation.comparison import Comparison
     from countwise.evaluation.deciding import cost_threshold, decide
     from countwise.evaluation.learning_curves import LearningCurve, learning_curve
     from countwise.evaluation.sweeping import SettingCurve, k_curve, width_curve
@@ -77,6 +79,7 @@ __all__ = [
     "Case",
     "CaseBase",
     "Categorical",
+    "Comparison",
     "Count",
     "Counts",
     "CountwiseError",
@@ -133,6 +136,7 @@ __all__ = [
     "Working",
     "WrapperSelector",
     "__version__",
+    "compare",
     "cost_threshold",
     "cross_validate",
     "decide",
@@ -164,6 +168,8 @@ _HOMES = {
     ),
     "countwise.distances.metric": ("Metric", "distance_matrix"),
     "countwise.errors": ("AdaptationFailed", "CountwiseError", "CountwiseWarning"),
+    "countwise.evaluation.comparing": ("compare",),
+    "countwise.evaluation.comparison": ("Comparison",),
     "countwise.evaluation.deciding": ("cost_threshold", "decide"),
     "countwise.evaluation.learning_curves": ("LearningCurve", "learning_curve"),
     "countwise.evaluation.sweeping": ("SettingCurve", "k_curve", "width_curve"),

@@ -14,6 +14,7 @@ __all__ = ["main"]
 _COMMANDS = {
     "ask": "Ask a network for the probabilities of its nodes.",
     "bin": "Cut the numbers of a table into ranges, with reasons.",
+    "compare": "Judge all learners that suit a table, and say which to take.",
     "curve": "Draw how good learners are as rows grow, or over k or widths.",
     "demo": "Train on a small table, show a worked answer, write a model file.",
     "explain": "Show the working behind one answer.",

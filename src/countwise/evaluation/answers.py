@@ -138,8 +138,11 @@ class Answers:
     def roc_auc(self) -> float:
         """The chance that a row of a class is ranked before one of another, averaged over the classes.
 
-        NaN where it is undefined: all rows are of one class, or one of three or more classes is not there.
+        NaN where it is undefined: all rows are of one class, one of three or more classes is not there, or the
+        learner tells no probabilities.
         """
+        if np.isnan(self.proba).any():
+            return float("nan")
         there = np.bincount(self.codes, self.weight, len(self.classes)) > 0
         if there.sum() < 2 or (len(self.classes) > 2 and not there.all()):
             return float("nan")

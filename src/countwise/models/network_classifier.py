@@ -164,6 +164,9 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
 
     # -- what follows ------------------------------------------------------------------------
 
+    def _adds_up(self) -> bool:
+        return False  # arcs and cuts are found in the first piece: pieces would be networks of different shape
+
     def _table_of(self, name: str, tally: Any, density: Any) -> NDArray[np.float64]:
         if name == tally.axes[-1].name == self._told and not self.graph_.parents[name] and tally.table.any():
             return self._prior_of(tally.table.astype(np.float64))

@@ -1,0 +1,89 @@
+"""countwise compare: all learners that suit a table on the same folds."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("compare")
+@click.argument("file")
+@click.option("-y", "--target", required=True, metavar="COLUMN", help="The class.")
+@click.option("--cv", default=10, show_default=True, type=click.IntRange(2), metavar="N", help="Folds.")
+@click.option("--score", default="accuracy", show_default=True, help="Who is best is told by it.")
+@click.option("--only", "only", multiple=True, metavar="LEARNER", help="A learner to judge; others are not.")
+@click.option("--without", "without", multiple=True, metavar="LEARNER", help="A learner to leave out.")
+@click.option("-j", "--jobs", default=1, show_default=True, metavar="N", help="Processes; -1 is one a processor.")
+@click.option("--seed", default=0, show_default=True, help="Deals the rows differently.")
+@click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@click.option(
+    "--types",
+    "types",
+    multiple=True,
+    metavar="COLUMN=KIND",
+    help="nominal, ordinal, numeric, count, text or boolean.",
+)
+@click.option("--curve/--no-curve", default=True, show_default=True, help="Whether more rows would help.")
+@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+def command(
+    file: str,
+    target: str,
+    cv: int,
+    score: str,
+    only: tuple[str, ...],
+    without: tuple[str, ...],
+    jobs: int,
+    seed: int,
+    drop: tuple[str, ...],
+    types: tuple[str, ...],
+    curve: bool,
+    as_json: bool,
+) -> None:
+    """Judge all learners that suit FILE on the same folds.
+
+    \b
+    countwise compare credit.csv -y Status -j 2
+    countwise compare sms.tsv -y class --types message=text --score log_loss
+    countwise compare credit.csv -y Status --only "naive bayes" --only lda
+
+    Ctrl-C shows what was done until then.
+    """
+    from countwise.cli._common import echo_json, left, pairs, tables, types_from
+    from countwise.evaluation.comparing import compare
+    from countwise.sources.readers import read
+
+    files = tables(file)
+    frame: dict[str, Any] = dict(read(file))
+    kept = left(frame, target, drop, files)
+    known = types_from(files, pairs(types, "--types"), target)
+    found = compare(
+        {name: frame[name] for name in kept},
+        target,
+        only=_split(only),
+        without=_split(without),
+        score=score,
+        cv=cv,
+        types={name: kind for name, kind in known.items() if name in kept} or None,
+        curve=None if curve else False,
+        n_jobs=jobs,
+        random_state=seed,
+        verbose=sys.stderr.isatty(),
+    )
+    if as_json:
+        echo_json({"file": file, "target": target, **found.to_dict()})
+    else:
+        click.echo(f"{target} of {file}: {found}")
+    if found.partial:
+        waiting = sum(why.startswith("stopped") for why in found.left_out.values())
+        told = "1 learner was" if waiting == 1 else f"{waiting} learners were"
+        click.echo(f"stopped: {told} not judged.", err=True)
+        raise SystemExit(130)
+
+
+def _split(names: tuple[str, ...]) -> list[str] | None:
+    """Several names may stand in one option."""
+    return [name.strip() for one in names for name in one.split(",")] or None

@@ -1,0 +1,287 @@
+"""What came of a comparison: a table, and a verdict in words."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from countwise.errors import CountwiseError
+from countwise.evaluation.answers import GREATER, SCORES
+from countwise.evaluation.learning_curves import LearningCurve
+from countwise.evaluation.validation import Paired, Validation, paired
+from countwise.lazy import lazy
+from countwise.working import Grid
+
+__all__ = ["MAJORITY", "Comparison", "cause", "greater", "ordered"]
+
+MAJORITY = "majority class"
+_WIDTH = 100
+_LEGEND = "p: paired test against the best; calib.: calibration error; fit s, ask s: seconds a fold"
+_SHORT = {
+    "balanced_accuracy": "balanced",
+    "log_loss": "log loss",
+    "brier": "Brier",
+    "roc_auc": "AUC",
+    "calibration_error": "calib.",
+    "fit_seconds": "fit s",
+    "predict_seconds": "ask s",
+    "p_value": "p",
+}
+
+
+def greater(score: str) -> bool:
+    """Whether more of a score is better; so it is of all of scikit-learn's."""
+    return score in GREATER or score not in SCORES
+
+
+def cause(error: Exception) -> str:
+    """What went wrong; our own messages speak for themselves."""
+    words = str(error).split("\n")[0]
+    return words if isinstance(error, CountwiseError) else f"{type(error).__name__}: {words}"
+
+
+def ordered(validations: Mapping[str, Validation], score: str) -> list[str]:
+    """Learners from the best on; those that failed in a fold come last."""
+
+    def place(name: str) -> tuple[bool, float]:
+        mean = validations[name].mean(score)
+        return bool(validations[name].errors), math.inf if math.isnan(mean) else (-mean if greater(score) else mean)
+
+    return sorted(validations, key=place)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Learners judged on the same folds of one table.
+
+    Parameters
+    ----------
+    score : str
+        By which they are ordered.
+    validations : dict of str to Validation
+        What came of each and of the majority class, the best first.
+    learners : dict of str to estimator
+        As they were judged: `cross_validate` of one of them, with the same `cv`, gives the same numbers.
+    left_out : dict of str to str
+        The learners that were not judged, and why.
+    notes : list of str
+        What else there is to know.
+    curve : LearningCurve or None
+        Of the best learner and of naive Bayes, or of all.
+    pairs : Grid or None
+        What each two attributes tell of each other within the classes, in bits; what that would be by chance; and
+        whether it breaks the independence that naive Bayes takes for granted.
+    partial : bool
+        Whether the work was stopped before all was done.
+
+    Examples
+    --------
+    >>> from countwise import compare, samples
+    >>> tennis = samples.load("tennis")
+    >>> found = compare(tennis.X, tennis.y, cv=5, only=["naive Bayes", "TAN"])
+    >>> list(found.validations), found.partial, found.curve
+    (['naive Bayes', 'TAN', 'majority class'], False, None)
+    """
+
+    score: str
+    validations: dict[str, Validation]
+    learners: dict[str, Any]
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    curve: LearningCurve | None = None
+    pairs: Grid | None = None
+    partial: bool = False
+
+    @property
+    def best(self) -> str | None:
+        """The learner with the best score; None if none was judged."""
+        return next(iter(self.learners), None)
+
+    def against(self, name: str) -> Paired:
+        """A learner and the best one on the same folds, by a corrected resampled t-test.
+
+        Parameters
+        ----------
+        name : str
+            A learner, or "majority class".
+        """
+        return paired(self.validations[self.best or MAJORITY], self.validations[name], self.score)
+
+    @lazy
+    def table(self) -> Grid:
+        """A row for each learner, the best first.
+
+        The score has its 95 % interval; `p_value` is that of the test against the best. The other scores are means
+        over the folds too, but for `calibration_error`, which is of all answers together: folds are small for it.
+        """
+        ends = [v.interval(self.score) for v in self.validations.values()]
+        columns: dict[str, list[Any]] = {
+            "learner": list(self.validations),
+            self.score: [v.mean(self.score) for v in self.validations.values()],
+            "from": [low for low, _ in ends],
+            "to": [high for _, high in ends],
+            "p_value": [self._p_value(name) for name in self.validations],
+        }
+        for other in (s for s in SCORES if s != self.score):
+            whole = other == "calibration_error"
+            columns[other] = [
+                v.answers.calibration_error if whole else v.mean(other) for v in self.validations.values()
+            ]
+        columns["fit_seconds"] = [_mean([f.fitted.seconds for f in v.folds]) for v in self.validations.values()]
+        columns["predict_seconds"] = [_mean([f.seconds for f in v.done]) for v in self.validations.values()]
+        columns["failed_folds"] = [len(v.errors) for v in self.validations.values()]
+        return Grid(columns)
+
+    def _p_value(self, name: str) -> float:
+        return float("nan") if self.best in (None, name) else self.against(name).p_value
+
+    @lazy
+    def verdict(self) -> str:
+        """What came of it, in a paragraph."""
+        from countwise.evaluation.verdict import verdict_of
+
+        return verdict_of(self)
+
+    @property
+    def headline(self) -> str:
+        """What was done, in a line."""
+        some = self.validations[MAJORITY]
+        n, k = len(some.ground), len(some.ground.classes)
+        return f"{n:,} rows, {k} classes, {len(some.folds)} folds; ordered by {self.score.replace('_', ' ')}"
+
+    @property
+    def short(self) -> Grid:
+        """The table with as many figures as a person reads."""
+        columns: dict[str, list[str]] = {}
+        for name, cells in self.table.items():
+            if name == "learner":
+                failed = self.table["failed_folds"]
+                columns[name] = [f"{c} *" if n else c for c, n in zip(cells, failed, strict=True)]
+            elif name == "to":
+                pairs = zip(self.table["from"], cells, strict=True)
+                columns["95 % interval"] = [self._ends(low, high) for low, high in pairs]
+            elif name not in ("from", "failed_folds", "balanced_accuracy") or name == self.score:
+                columns[_SHORT.get(name, name)] = [_figures(name, c) for c in cells]
+        return Grid(columns)
+
+    def _ends(self, low: float, high: float) -> str:
+        if math.isnan(low):
+            return ""
+        if self.score in SCORES and self.score != "log_loss":  # between 0 and 1, which a t-interval does not know
+            low, high = max(low, 0.0), min(high, 1.0)
+        return f"{low:.3f} .. {high:.3f}"
+
+    def __str__(self) -> str:
+        lines = [self.headline, "", str(self.short), _LEGEND, "", *_wrapped(self.verdict)]
+        lines += self._rest()
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _rest(self) -> list[str]:
+        lines = []
+        if self.left_out:
+            lines += ["", "Left out:"]
+            for name, why in self.left_out.items():
+                lines += _wrapped(f"{name}: {why}", "  ")
+        said = [*self._starred(), *self.notes]
+        if said:
+            lines += ["", "Notes:"]
+            for note in said:
+                lines += _wrapped(note, "  ")
+        return lines
+
+    def _starred(self) -> list[str]:
+        """What the marks in the table mean."""
+        told = []
+        infinite = [
+            name for name, loss in zip(self.validations, self.table["log_loss"], strict=True) if loss == math.inf
+        ]
+        if infinite:
+            told.append(
+                f"log loss is infinite where a row is of a class that got probability 0: {', '.join(infinite)}"
+            )
+        for name, validation in self.validations.items():
+            for fold, error in validation.errors[:1]:
+                told.append(
+                    f"* {name} failed in {len(validation.errors)} of {len(validation.folds)} folds and is judged by "
+                    f"the others; fold {fold + 1}: {cause(error)}"
+                )
+        return told
+
+    def _repr_html_(self) -> str:
+        parts = [
+            f"<p>{escape(self.headline)}</p>",
+            self.short._repr_html_(),
+            f"<p>{_LEGEND}</p><p>{escape(self.verdict)}</p>",
+        ]
+        for title, lines in (
+            ("Left out", [f"{name}: {why}" for name, why in self.left_out.items()]),
+            ("Notes", [*self._starred(), *self.notes]),
+        ):
+            if lines:
+                items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+                parts.append(f"<p>{title}:</p><ul>{items}</ul>")
+        return "".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what has no number is None, and infinity a word."""
+        some = self.validations[MAJORITY]
+        return {
+            "rows": len(some.ground),
+            "classes": [_plain(c) for c in some.ground.classes],
+            "folds": len(some.folds),
+            "score": self.score,
+            "best": self.best,
+            "partial": self.partial,
+            "verdict": self.verdict,
+            "learners": _records(self.table),
+            "left_out": dict(self.left_out),
+            "notes": [*self._starred(), *self.notes],
+            "curve": [] if self.curve is None else _records(self.curve.summary),
+            "pairs": [] if self.pairs is None else _records(self.pairs),
+        }
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """Lines that a terminal holds; a number stays with its sign."""
+    lines = textwrap.wrap(
+        text.replace(" %", "\x1f%"),
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent * 2,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\x1f", " ") for line in lines]
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _figures(column: str, cell: float) -> str:
+    if math.isnan(cell):
+        return ""
+    if column == "p_value":
+        return "<0.001" if cell < 0.001 else f"{cell:.3f}"
+    if column.endswith("_seconds"):
+        return f"{cell:.3f}" if cell < 10 else f"{cell:.1f}"
+    return f"{cell:.3f}" if abs(cell) < 100 else f"{cell:.3g}"
+
+
+def _plain(cell: Any) -> Any:
+    """NaN and infinity have no place in JSON."""
+    cell = cell.item() if isinstance(cell, np.generic) else cell
+    if not isinstance(cell, float) or math.isfinite(cell):
+        return cell
+    return None if math.isnan(cell) else str(cell)
+
+
+def _records(grid: Grid) -> list[dict[str, Any]]:
+    return [dict(zip(grid, (_plain(cell) for cell in row), strict=True)) for row in grid.rows()]
