@@ -41,6 +41,14 @@ class LearningCurve:
         What fitting took.
     errors : dict of str to str
         The first failure of each learner that failed.
+
+    Examples
+    --------
+    >>> from countwise import NaiveBayesClassifier, learning_curve, samples
+    >>> birds = samples.load("penguins")
+    >>> curve = learning_curve(NaiveBayesClassifier(), birds.X, birds.y, train_sizes=[20, 200], repeats=4)
+    >>> curve.summary["rows"], curve.test_scores.shape
+    ([20, 200], (2, 4))
     """
 
     scoring: str

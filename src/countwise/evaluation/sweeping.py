@@ -41,6 +41,15 @@ class SettingCurve:
         Means over the folds.
     best : value
         With the best score on rows held out; of equals the one that is simpler: wider, or of more neighbors.
+
+    Examples
+    --------
+    >>> from countwise import SettingCurve
+    >>> print(SettingCurve("k", "accuracy", [1, 3], [1.0, 0.9], [0.7, 0.8], 3))
+    k  train  held_out
+    1  1      0.7
+    3  0.9    0.8
+    best k: 3 by accuracy
     """
 
     setting: str

@@ -89,6 +89,14 @@ class Validation:
         The table.
     X : any table
         As the user gave it.
+
+    Examples
+    --------
+    >>> from countwise import NaiveBayesClassifier, cross_validate, samples
+    >>> tennis = samples.load("tennis")
+    >>> found = cross_validate(NaiveBayesClassifier(), tennis.X, tennis.y, cv=7, scoring="accuracy")
+    >>> round(found.mean("accuracy"), 4), found.cost({"fn": 5, "fp": 1}) == (5 + 4) / 14
+    (0.6429, True)
     """
 
     name: str
@@ -487,6 +495,12 @@ class Paired:
         How likely such a difference would be if there were none.
     n : int
         Folds.
+
+    Examples
+    --------
+    >>> from countwise import Paired
+    >>> print(Paired("tree", "rote", "accuracy", 0.1, -0.05, 0.25, 0.15, 10))
+    tree is not told apart from rote by accuracy: difference +0.1000, 95 % interval -0.0500 to +0.2500, p = 0.15
     """
 
     one: str
