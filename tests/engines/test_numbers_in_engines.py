@@ -160,6 +160,17 @@ def test_values_beyond_what_is_fetched_are_taken_together(engine, tmp_path, monk
     np.testing.assert_allclose(*(m.predict_proba(asked) for m in kernels), atol=1e-3)
 
 
+def test_points_in_time_are_numbers(engine, tmp_path):
+    rng = np.random.default_rng(8)
+    days = pd.Timestamp("2024-02-28") + pd.to_timedelta(rng.integers(0, 10**8, 60), unit="s")
+    frame = pd.DataFrame({"at": days, "y": rng.choice(["p", "q"], 60)})
+    frame.loc[3, "at"] = pd.NaT
+    how = {"types": {"at": "numeric"}}
+    ours, memory = (NaiveBayesClassifier(**how).fit(t, "y") for t in (engine.of(frame, tmp_path), frame))
+    for one, two in zip(ours.tallies_["at"].triple, memory.tallies_["at"].triple, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12)
+
+
 def test_weights_that_are_none_are_told(engine, tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "w": [1.0, -1.0, np.nan], "v": ["a", "b", "c"], "y": ["p", "q", "p"]})
     table = engine.of(frame, tmp_path)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import TableError, did_you_mean, listed
+from countwise.sources.engine import micros
 from countwise.terms import Node, Number, Test, kind_of, time_of
 
 __all__ = ["Asked", "all_of", "first", "ranged", "real", "written"]
 
 _START = datetime(1970, 1, 1)
-_DAYS_TO_1970 = 719_163.0  # from the first day of the year 1
 
 
 class Asked:
@@ -64,24 +64,9 @@ class Asked:
             no = nw.when(~column).then(real(0.0))
             return nw.when(column).then(real(1.0)).otherwise(no)
         if dtype == nw.Date or dtype == nw.Datetime:
-            return self._micros(name) / 1e6
+            return micros(name, dtype) / 1e6
         x = column.cast(nw.Float64)
         return nw.when(x.is_finite()).then(x)
-
-    def _micros(self, name: str) -> Any:
-        """A point in time as microseconds since 1970; from its parts, which all engines know."""
-        import narwhals.stable.v2 as nw
-
-        at = nw.col(name).cast(nw.Datetime("us")).dt
-        parts = ((at.hour, 3600), (at.minute, 60), (at.second, 1))
-        year = at.year().cast(nw.Float64) - 1.0
-        days = year * 365.0 + (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor()
-        seconds = (days + at.ordinal_day().cast(nw.Float64) - _DAYS_TO_1970) * 86400.0
-        for part, size in parts if self.dtypes[name] == nw.Datetime else ():
-            seconds = seconds + part().cast(nw.Float64) * float(size)
-        if self.dtypes[name] == nw.Date:
-            return seconds * 1e6
-        return seconds * 1e6 + at.microsecond().cast(nw.Float64)
 
     def there(self, name: str) -> Any:
         """Whether a cell is there; NaN is missing."""
@@ -97,7 +82,7 @@ class Asked:
         column, dtype, kind = nw.col(name), self.dtypes[name], kind_of(values)
         keys: Sequence[Any] = ()
         if dtype == nw.Date or dtype == nw.Datetime:
-            column = self._micros(name)
+            column = micros(name, dtype)
             times = [time_of(v) for v in values] if kind in ("time", "text") else []
             keys = [None if t is None else float((t - _START) // timedelta(microseconds=1)) for t in times]
         elif dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:

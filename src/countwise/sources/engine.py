@@ -11,7 +11,9 @@ from countwise.errors import CountwiseError, ReadError
 from countwise.frames import Frame, frame_of, is_missing
 from countwise.sources.stopping import asked
 
-__all__ = ["answered", "collected", "floats", "number_of", "rows_of_answer", "whole"]
+__all__ = ["answered", "collected", "floats", "micros", "number_of", "rows_of_answer", "whole"]
+
+_DAYS_TO_1970 = 719_163.0  # from the first day of the year 1
 
 
 def answered(ask: Any, plan: Any = None) -> Any:
@@ -49,3 +51,18 @@ def whole(weights: NDArray[np.float64]) -> NDArray[Any]:
     """Weights as integers, if they all are."""
     weights = np.nan_to_num(weights)
     return weights.astype(np.int64) if (weights == np.floor(weights)).all() else weights
+
+
+def micros(name: str, dtype: Any) -> Any:
+    """A column of points in time as microseconds since 1970; from its parts, which all engines know."""
+    import narwhals.stable.v2 as nw
+
+    at = nw.col(name).cast(nw.Datetime("us")).dt
+    year = at.year().cast(nw.Float64) - 1.0
+    days = year * 365.0 + (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor()
+    seconds = (days + at.ordinal_day().cast(nw.Float64) - _DAYS_TO_1970) * 86400.0
+    if dtype == nw.Date:
+        return seconds * 1e6
+    for part, size in ((at.hour, 3600.0), (at.minute, 60.0), (at.second, 1.0)):
+        seconds = seconds + part().cast(nw.Float64) * size
+    return seconds * 1e6 + at.microsecond().cast(nw.Float64)

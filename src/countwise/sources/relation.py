@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, is_missing
-from countwise.sources.engine import answered, collected, floats, number_of, rows_of_answer, whole
+from countwise.sources.engine import answered, collected, floats, micros, number_of, rows_of_answer, whole
 
 __all__ = ["MOST_GROUPS", "Classes", "Look", "Relation", "is_relation", "refused"]
 
@@ -190,7 +190,7 @@ class Relation:
         for name in numbers:
             dtype = self.dtypes[name]
             if dtype.is_temporal():
-                fresh[name] = nw.col(name).cast(nw.Datetime("us")).dt.timestamp("us").cast(nw.Float64) / 1e6
+                fresh[name] = micros(name, dtype) / 1e6
             elif dtype == nw.Boolean:
                 fresh[name] = nw.when(nw.col(name)).then(1.0).when(~nw.col(name)).then(0.0)
         return plan.with_columns(**fresh) if fresh else plan
