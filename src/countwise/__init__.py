@@ -37,9 +37,11 @@ if TYPE_CHECKING:
     from countwise.evaluation.comparing import compare
     from countwise.evaluation.comparison import Comparison
     from countwise.evaluation.deciding import cost_threshold, decide
+    from countwise.evaluation.folding import cross_validate, leave_one_out
     from countwise.evaluation.learning_curves import LearningCurve, learning_curve
+    from countwise.evaluation.pairing import Paired, paired
     from countwise.evaluation.sweeping import SettingCurve, k_curve, width_curve
-    from countwise.evaluation.validation import Paired, Validation, cross_validate, leave_one_out, paired
+    from countwise.evaluation.validation import Validation
     from countwise.modelfile import load, save
     from countwise.models.estimators import NaiveBayesClassifier
     from countwise.models.logistic import LogisticForm
@@ -173,7 +175,9 @@ _HOMES = {
     "countwise.evaluation.deciding": ("cost_threshold", "decide"),
     "countwise.evaluation.learning_curves": ("LearningCurve", "learning_curve"),
     "countwise.evaluation.sweeping": ("SettingCurve", "k_curve", "width_curve"),
-    "countwise.evaluation.validation": ("Paired", "Validation", "cross_validate", "leave_one_out", "paired"),
+    "countwise.evaluation.folding": ("cross_validate", "leave_one_out"),
+    "countwise.evaluation.pairing": ("Paired", "paired"),
+    "countwise.evaluation.validation": ("Validation",),
     "countwise.modelfile": ("load", "save"),
     "countwise.models.estimators": ("NaiveBayesClassifier",),
     "countwise.models.logistic": ("LogisticForm",),

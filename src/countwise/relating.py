@@ -18,8 +18,9 @@ from countwise.errors import RowsRefused, TableError, did_you_mean, listed
 from countwise.parts import Part, blanks, checked
 from countwise.schema import Schema
 from countwise.sources.engine import whole
+from countwise.sources.found import Classes, Look
 from countwise.sources.memory import memory
-from countwise.sources.relation import MOST_GROUPS, Classes, Look, Relation
+from countwise.sources.relation import MOST_GROUPS, Relation
 from countwise.sources.relation_sums import Products, Sums, moments, products, totals, values
 from countwise.table import Table
 from countwise.tallies import Counts, Moments, Scatter, Values, Words

@@ -19,10 +19,11 @@ from countwise.evaluation.answers import SCORES
 from countwise.evaluation.comparison import MAJORITY, Comparison, cause, ordered
 from countwise.evaluation.dependence import broken_pairs
 from countwise.evaluation.fitting import fitted
+from countwise.evaluation.folding import judged, scoring_of, splits_for
 from countwise.evaluation.ground import Ground, ground_of
 from countwise.evaluation.learning_curves import LearningCurve, learning_curve
 from countwise.evaluation.suiting import Kinds, suited
-from countwise.evaluation.validation import Fold, Validation, judged, scoring_of, splits_for
+from countwise.evaluation.validation import Fold, Validation
 
 __all__ = ["compare"]
 

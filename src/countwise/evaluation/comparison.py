@@ -14,7 +14,8 @@ import numpy as np
 from countwise.errors import CountwiseError
 from countwise.evaluation.answers import GREATER, SCORES
 from countwise.evaluation.learning_curves import LearningCurve
-from countwise.evaluation.validation import Paired, Validation, paired
+from countwise.evaluation.pairing import Paired, paired
+from countwise.evaluation.validation import Validation
 from countwise.lazy import lazy
 from countwise.working import Grid
 

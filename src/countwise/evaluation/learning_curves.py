@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from countwise import progress
 from countwise.errors import OptionError, TooFewRows, warn
 from countwise.evaluation.fitting import answers_of, prefixes
+from countwise.evaluation.folding import scoring_of, splits_for
 from countwise.evaluation.ground import Ground, Piece, ground_of
-from countwise.evaluation.validation import scoring_of, splits_for
 from countwise.working import Grid
 
 __all__ = ["LearningCurve", "learning_curve", "named"]

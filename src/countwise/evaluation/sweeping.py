@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from countwise import progress
 from countwise.errors import OptionError, listed
 from countwise.evaluation.fitting import answers_of, refitted
+from countwise.evaluation.folding import splits_for
 from countwise.evaluation.ground import Ground, Piece, ground_of
-from countwise.evaluation.validation import splits_for
 from countwise.folds import splits_of
 from countwise.frames import frame_of
 from countwise.outputs import rows_of

@@ -165,7 +165,7 @@ def _independence(found: Comparison) -> str:
 def _tan(found: Comparison) -> str:
     if "TAN" not in found.learners or "naive Bayes" not in found.learners:
         return ""
-    from countwise.evaluation.validation import paired
+    from countwise.evaluation.pairing import paired
 
     pair = paired(found.validations["TAN"], found.validations["naive Bayes"], found.score)
     better = pair.difference > 0 if greater(found.score) else pair.difference < 0

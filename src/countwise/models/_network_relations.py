@@ -24,8 +24,9 @@ from countwise.network.scores import Family
 from countwise.parts import Part, blanks
 from countwise.relating import moments_of, refuse_identifiers, scatter_of, target_of
 from countwise.schema import Schema
+from countwise.sources.found import Classes, Look
 from countwise.sources.memory import free_name
-from countwise.sources.relation import Classes, Look, Relation
+from countwise.sources.relation import Relation
 from countwise.sources.relation_sums import gaps, moments, products, values
 from countwise.table import Table
 from countwise.tallies import Counts, Moments, Scatter, Values

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, is_missing
 from countwise.sources.engine import answered, collected, floats, micros, number_of, rows_of_answer, whole
+from countwise.sources.found import Classes, Look
 
-__all__ = ["MOST_GROUPS", "Classes", "Look", "Relation", "is_relation", "refused"]
+__all__ = ["MOST_GROUPS", "Relation", "is_relation", "refused"]
 
 _HOMES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals", "sqlframe")
 MOST_GROUPS = 1 << 20  # that are fetched from an engine
@@ -36,50 +37,6 @@ def is_relation(X: Any) -> bool:
     import narwhals.stable.v2 as nw
 
     return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What the first rows say of a relation.
-
-    Parameters
-    ----------
-    means, middles, spreads : dict of str to float
-        Mean, median and deviation of numbers in the first rows; 0 where there are none.
-    distinct : dict of str to int
-        How many values names have, at least.
-    ids : dict of str to int
-        The names that have a value of their own in most of the rows looked at: how many rows those were.
-    varied : frozenset of str
-        The numbers that hardly repeat in the first rows.
-    """
-
-    means: dict[str, float]
-    middles: dict[str, float]
-    spreads: dict[str, float]
-    distinct: dict[str, int]
-    ids: dict[str, int]
-    varied: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Classes:
-    """The values of the target, and the rows that have one.
-
-    Parameters
-    ----------
-    frame : Frame
-        A row for each value; without a target a single row and no column.
-    weights : ndarray
-        What each value weighs.
-    rows, left_out : int
-        Rows that count, and rows without a target.
-    """
-
-    frame: Frame
-    weights: NDArray[Any]
-    rows: int
-    left_out: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from countwise.errors import TableError
 from countwise.frames import Frame
 from countwise.sources.engine import collected, floats, number_of, rows_of_answer, whole
-from countwise.sources.relation import MOST_GROUPS, Look, Relation, cells_at, infinite_in, too_many
+from countwise.sources.found import Look
+from countwise.sources.relation import MOST_GROUPS, Relation, cells_at, infinite_in, too_many
 
 __all__ = ["Products", "Sums", "gaps", "moments", "products", "totals", "values"]
 

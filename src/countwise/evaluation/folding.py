@@ -1,0 +1,214 @@
+"""Cross-validation: every row answered by a model that did not learn from it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import progress
+from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed, warn
+from countwise.evaluation.answers import SCORES, Answers, majority
+from countwise.evaluation.fitting import Fitted, adds_up, answers_of, fitted
+from countwise.evaluation.ground import Ground, ground_of
+from countwise.evaluation.leaving import answers_without, baseline_without
+from countwise.evaluation.validation import Fold, Validation
+from countwise.folds import splits_of
+
+__all__ = ["cross_validate", "judged", "leave_one_out", "scoring_of", "splits_for"]
+
+Rows = NDArray[np.int64]
+
+
+def cross_validate(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    cv: Any = 10,
+    scoring: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    random_state: int = 0,
+    fast: bool = True,
+    name: str | None = None,
+) -> Validation:
+    """Judge a learner on rows that it did not learn from.
+
+    Models that learn by counting count each row once: what is learned without a fold is the sum of the others, which
+    is the model that fitting anew would give. Others are fitted anew for every fold.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of this package, or any classifier of scikit-learn's kind; it gets the table as it is.
+    X : any table
+        Names, numbers, texts, gaps.
+    y : array-like or str
+        The class of each row, or the name of its column. Rows without one are left out.
+    cv : int, splitter or splits, default=10
+        Into how many folds the rows are dealt, each with its share of every class.
+    scoring : str, callable or list, optional
+        Of "accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error"; also a scorer of
+        scikit-learn. By default all of the former.
+    groups : array-like, optional
+        Rows of one group are held out together.
+    sample_weight : array-like, optional
+        A weight for each row, in learning and in scores.
+    random_state : int, default=0
+        Deals differently.
+    fast : bool, default=True
+        Whether models that add up are added up.
+    name : str, optional
+        What the learner is called.
+
+    Returns
+    -------
+    Validation
+        `scores`, `frame` (a row for each fold), `answers` to all rows, `by(column)`, `errors`.
+
+    Examples
+    --------
+    >>> from countwise import NaiveBayesClassifier, cross_validate, samples
+    >>> tennis = samples.load("tennis")
+    >>> found = cross_validate(NaiveBayesClassifier(), tennis.X, tennis.y, cv=7, scoring=["accuracy", "brier"])
+    >>> print(found.answers.confusion())
+    class  answered No  answered Yes  right
+    No     1            4             0.2
+    Yes    1            8             0.888889
+    """
+    ground = ground_of(X, y, sample_weight)
+    wanted, others = scoring_of(scoring)
+    splits = splits_for(cv, ground, groups, random_state)
+    listener, folds = progress.current(), []
+    for done, (model, (train, test)) in enumerate(
+        zip(fitted(estimator, ground, splits, fast=fast), splits, strict=True)
+    ):
+        folds.append(judged(model, ground, train, test, others))
+        if listener is not None:
+            listener(done + 1)
+    if all(fold.answers is None for fold in folds):
+        raise folds[0].error or TableError("There is no fold.")
+    told = name or type(estimator).__name__
+    for i, fold in enumerate(folds):
+        if fold.error is not None:
+            warn(f"{told} failed in fold {i + 1} of {len(folds)}: {fold.error}")
+    return Validation(told, tuple(folds), wanted, ground, X)
+
+
+def leave_one_out(
+    estimator: Any, X: Any, y: Any = None, *, scoring: Any = None, sample_weight: Any = None, name: str | None = None
+) -> Validation:
+    """Judge a learner on each row in turn, learned from all others.
+
+    Of a naive Bayes of categorical, Bernoulli, Gaussian and Poisson laws all rows are answered at once: what is left
+    out changes one entry of each tally. Other models that learn by counting take the row back; others are fitted
+    anew.
+
+    Parameters
+    ----------
+    estimator, X, y, scoring, sample_weight, name
+        See `cross_validate`. A row of weight n is left out as a whole.
+
+    Returns
+    -------
+    Validation
+        With one fold, in which every row was held out.
+
+    Examples
+    --------
+    >>> from countwise import NaiveBayesClassifier, leave_one_out, samples
+    >>> tennis = samples.load("tennis")
+    >>> found = leave_one_out(NaiveBayesClassifier(), tennis.X, tennis.y)
+    >>> round(found.answers.accuracy, 4), round(found.answers.log_loss, 4)
+    (0.5, 0.7459)
+    """
+    ground = ground_of(X, y, sample_weight)
+    wanted, others = scoring_of(scoring)
+    if len(ground) < 2:
+        raise TooFewRows("Leaving a row out needs at least two rows.")
+    if others:
+        raise OptionError(f"{listed(others)} would be of single rows.", hint=f"give scores among {listed(SCORES)}.")
+    every, start = np.arange(len(ground)), time.perf_counter()
+    if not adds_up(estimator):
+        splits = [(np.delete(every, i), every[i : i + 1]) for i in every]
+        found = cross_validate(estimator, X, y, cv=splits, scoring=scoring, sample_weight=sample_weight, name=name)
+        whole = Fitted(None, sum(f.fitted.seconds for f in found.folds), "fitting")
+        return Validation(
+            found.name, (Fold(every, every, whole, found.answers, found.baseline, 0.0),), wanted, ground, X
+        )
+    with progress.quiet():
+        model = estimator._counted(ground.piece(every).source)
+        model._settle_or_wait(patient=False)
+    answers = answers_without(model, ground)
+    whole = Fitted(model, time.perf_counter() - start, "leaving out")
+    fold = Fold(every, every, whole, answers, baseline_without(ground), 0.0)
+    return Validation(name or type(estimator).__name__, (fold,), wanted, ground, X)
+
+
+def scoring_of(scoring: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The names of the scores, and those of them that are scikit-learn's."""
+    given = SCORES if scoring is None else (scoring,) if isinstance(scoring, str) or callable(scoring) else scoring
+    names, others = [], {}
+    for one in given:
+        name = one if isinstance(one, str) else getattr(one, "__name__", type(one).__name__)
+        if name not in SCORES or callable(one):
+            others[name] = _scorer(one)
+        names.append(name)
+    return tuple(names), others
+
+
+def _scorer(one: Any) -> Any:
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    if callable(one):
+        return one
+    if one not in get_scorer_names():
+        raise OptionError(
+            f"The score {one!r} is unknown.",
+            hint=did_you_mean(one, [*SCORES, *get_scorer_names()]) or f"give one of {listed(SCORES)}.",
+        )
+    return get_scorer(one)
+
+
+def splits_for(cv: Any, ground: Ground, groups: Any = None, seed: Any = 0) -> list[tuple[Rows, Rows]]:
+    """The rows learned from and those held out, of each fold."""
+    n = len(ground)
+
+    def numbered() -> Rows:
+        if groups is None:
+            return np.arange(n)
+        column = np.asarray(groups)
+        if len(column) not in (n, ground.source.n_given) and ground.rows.kept is None:
+            raise TableError(f"groups has {len(column)} entries; the table has {n} rows.")
+        column = column if len(column) == n or ground.rows.kept is None else column[ground.rows.kept]
+        return np.unique(column, return_inverse=True)[1]
+
+    if hasattr(cv, "split") and groups is not None:
+        cv = list(cv.split(np.empty((n, 1)), ground.rows.y, numbered()))
+    return [
+        (np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64))
+        for train, test in splits_of(cv, n, numbered, ground.codes, seed)
+    ]
+
+
+def judged(model: Fitted, ground: Ground, train: Rows, test: Rows, others: dict[str, Callable[..., float]]) -> Fold:
+    """What a model of some rows answers to others."""
+    held = ground.piece(test)
+    blank = Answers(ground.classes, held.codes, np.zeros((len(test), len(ground.classes))), None, held.weights)
+    weights = None if ground.weights is None else ground.weights[train].astype(np.float64)
+    base = majority(ground.codes[train], blank, weights)
+    start, answers, error, extra = time.perf_counter(), None, model.error, {}
+    took = 0.0
+    if model.model is not None:
+        try:
+            answers = answers_of(model.model, held)
+            took = time.perf_counter() - start
+            with progress.quiet():
+                extra = {name: float(scorer(model.model, held.table, held.y)) for name, scorer in others.items()}
+        except Exception as reason:
+            answers, error = None, reason
+    return Fold(train, test, model, answers, base, took, extra, error)
