@@ -326,3 +326,23 @@ def test_a_scorer_of_scikit_learn(penguins: Any) -> None:
     values = [v for v in found.table["neg_brier_score"] if not math.isnan(v)]
     assert len(values) == 2
     assert values == sorted(values, reverse=True)
+
+
+def test_a_column_of_single_values_is_noted() -> None:
+    X = {"id": np.array([f"n{i}" for i in range(120)], dtype=object), "x": np.arange(120.0)}
+    found = compare(X, np.repeat(["a", "b"], 60), only="naive Bayes", cv=2, curve=False)
+    assert any("its own value of 'id'" in note for note in found.notes)
+
+
+def test_networks_are_fitted_anew_for_each_fold(penguins: Any) -> None:
+    """Their arcs and cuts are found in the rows: those of pieces do not add up."""
+    one, other = (cross_validate(NetworkClassifier(), penguins.X, penguins.y, cv=3, fast=f) for f in (True, False))
+    assert np.array_equal(one.answers.proba, other.answers.proba)
+
+
+def test_without_probabilities_there_is_no_area_and_no_calibration(penguins: Any) -> None:
+    found = compare(penguins.X, penguins.y, cv=4, curve=False, only="fussy", learners={"fussy": Fussy()})
+    at = found.table["learner"].index("fussy")
+    assert math.isnan(found.table["roc_auc"][at])
+    assert math.isnan(found.table["calibration_error"][at])
+    assert "tells no probabilities" in found.verdict

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,7 @@ def compare(
         validations=validations,
         learners={name: found.learners[name] for name in validations if name != MAJORITY},
         left_out=left_out,
-        notes=[*_rare(ground, trial.splits), *_told(notes)],
+        notes=[*_rare(ground, trial.splits), *_alone(kinds), *_told(notes)],
         curve=drawn,
         pairs=pairs,
         partial=stopped,
@@ -209,7 +210,7 @@ def _noted() -> Iterator[list[str]]:
     for one in caught:
         if not issubclass(one.category, DeprecationWarning | FutureWarning | ResourceWarning):
             message = str(one.message)  # numbers differ from fold to fold: a note is the same without them
-            seen.setdefault("".join(letter for letter in message if not letter.isdigit()), message.split("\n")[0])
+            seen.setdefault("".join(letter for letter in message if not letter.isdigit()), shorten(message, 300))
     notes += seen.values()
 
 
@@ -289,6 +290,12 @@ def _rare(ground: Ground, splits: Sequence[Any]) -> list[str]:
         return []
     told = f"{', '.join(few[:5])}{f' and {len(few) - 5} more' * (len(few) > 5)}"
     return [f"classes of fewer rows than the {len(splits)} folds: {told}; some folds hold none of them out"]
+
+
+def _alone(kinds: Kinds) -> list[str]:
+    n = len(kinds.ground)
+    looks = [a.name for a in kinds.names if n >= 100 and len(a.values) > 0.9 * n]
+    return [f"nearly every row has its own value of {name!r}: leave it out, or declare it as text" for name in looks]
 
 
 def _worth_a_curve(names: Sequence[str]) -> list[str]:

@@ -87,7 +87,7 @@ class Comparison:
     >>> tennis = samples.load("tennis")
     >>> found = compare(tennis.X, tennis.y, cv=5, only=["naive Bayes", "TAN"])
     >>> list(found.validations), found.partial, found.curve
-    (['naive Bayes', 'TAN', 'majority class'], False, None)
+    (['majority class', 'naive Bayes', 'TAN'], False, None)
     """
 
     score: str
@@ -189,7 +189,7 @@ class Comparison:
         lines = []
         if self.left_out:
             lines += ["", "Left out:"]
-            for name, why in self.left_out.items():
+            for why, name in _by_reason(self.left_out):
                 lines += _wrapped(f"{name}: {why}", "  ")
         said = [*self._starred(), *self.notes]
         if said:
@@ -223,7 +223,7 @@ class Comparison:
             f"<p>{_LEGEND}</p><p>{escape(self.verdict)}</p>",
         ]
         for title, lines in (
-            ("Left out", [f"{name}: {why}" for name, why in self.left_out.items()]),
+            ("Left out", [f"{names}: {why}" for why, names in _by_reason(self.left_out)]),
             ("Notes", [*self._starred(), *self.notes]),
         ):
             if lines:
@@ -248,6 +248,14 @@ class Comparison:
             "curve": [] if self.curve is None else _records(self.curve.summary),
             "pairs": [] if self.pairs is None else _records(self.pairs),
         }
+
+
+def _by_reason(left_out: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Each reason once, with the learners that it is of."""
+    names: dict[str, list[str]] = {}
+    for name, why in left_out.items():
+        names.setdefault(why, []).append(name)
+    return [(why, ", ".join(of)) for why, of in names.items()]
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
