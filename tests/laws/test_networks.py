@@ -47,7 +47,7 @@ TYPES = {**dict.fromkeys(NAMES, "nominal"), "x": "numeric", "y": "numeric", "k":
 ARCS = {"b": ["a"], "c": ["b", "a"], "d": ["c"], "x": ["a"], "k": ["b"]}
 LINES = {**ARCS, "y": ["x", "d"]}
 seeds = st.integers(0, 2**32 - 1)
-several = examples(14)
+several = examples(10)
 
 
 @pytest.fixture(autouse=True, scope="module")

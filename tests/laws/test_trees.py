@@ -27,7 +27,7 @@ CRITERIA = ("gain", "gain_ratio", "gini", "sd", "variance")
 MISSING = ("fractions", "branch", "majority")
 NOMINAL = ("multiway", "one_vs_rest", "subset")
 HOW = [{}, {"thresholds": "binned", "max_bins": 3}]
-several = examples(14)
+several = examples(10)
 every_criterion = pytest.mark.parametrize("criterion", CRITERIA)
 
 

@@ -181,11 +181,14 @@ class Relation:
 
         w = self.weight()
         fine = (w >= 0) & w.is_finite()
-        plan = self.frame.with_columns(
-            cw_n=nw.when(w > 0).then(1.0).otherwise(0.0),
-            cw_w=nw.when(fine).then(w).otherwise(0.0),
-            cw_b=nw.when(fine).then(0.0).otherwise(1.0),
-            cw_a=nw.lit(1.0),
+        one = nw.lit(1.0)
+        used = list(dict.fromkeys([*self.given, *([self.weights] if self.weights else [])]))
+        plan = self.frame.select(*used) if used else self.frame
+        plan = plan.with_columns(
+            cw_n=nw.when(w > 0).then(1.0).otherwise(0.0) if self.weights else one,
+            cw_w=nw.when(fine).then(w).otherwise(0.0) if self.weights else one,
+            cw_b=nw.when(fine).then(0.0).otherwise(1.0) if self.weights else nw.lit(0.0),
+            cw_a=one,
         )
         sums = [nw.col(name).sum() for name in ("cw_n", "cw_w", "cw_b", "cw_a")]
         keys = self.given

@@ -17,7 +17,7 @@ from countwise.errors import TableError
 from countwise.frames import Frame
 from countwise.sources.engine import collected, floats, number_of, rows_of_answer, whole
 from countwise.sources.found import Look
-from countwise.sources.relation import MOST_GROUPS, Relation, cells_at, infinite_in, too_many
+from countwise.sources.relation import MOST_GROUPS, Relation, cells_at, too_many
 
 __all__ = ["Products", "Sums", "gaps", "moments", "products", "totals", "values"]
 
@@ -114,19 +114,17 @@ def _moments(relation: Relation, numbers: Sequence[str], shifts: Mapping[str, fl
         more |= {f"cw_q{j}": w * x * x for j, x in enumerate(d)}
     else:
         more = {f"cw_q{j}": x * x for j, x in enumerate(d)}
-    more |= {
-        f"cw_i{j}": nw.when(nw.col(name).cast(nw.Float64).abs() == float("inf")).then(1.0)
-        for j, name in enumerate(numbers)
-    }
     asked = [nw.col(name).sum() for name in more]
+    asked += [nw.col(name).count().alias(f"cw_a{j}") for j, name in enumerate(numbers)]
+    asked += [x.count().alias(f"cw_k{j}") for j, x in enumerate(d)] if relation.weights else []
     if not relation.weights:
         asked += [x.count().alias(f"cw_c{j}") for j, x in enumerate(d)]
         asked += [x.sum().alias(f"cw_s{j}") for j, x in enumerate(d)]
     found = _grouped(plan.with_columns(**more), by, asked)
-    n, s, q, infinite = (_laid(found, word, len(numbers)) for word in "csqi")
-    for name, rows in zip(numbers, infinite.sum(axis=0), strict=True):
-        if rows:
-            raise infinite_in(name, float(rows))
+    n, s, q, cells = (_laid(found, word, len(numbers)) for word in "csqa")
+    finite = _laid(found, "k", len(numbers)) if relation.weights else n
+    # what is there and not finite is NaN, or an infinity: only then is it asked which
+    relation.refuse_infinity([name for j, name in enumerate(numbers) if (cells[:, j] > finite[:, j]).any()])
     mean, m2 = _around(n, s, q)
     return Sums(_keys(found, by), n, mean + np.array([shifts[name] for name in numbers]), m2)
 
