@@ -79,12 +79,12 @@ ESTIMATORS = [
     NeighborsRegressor(),
     NeighborsRegressor("loo", weights="squared"),
     BayesNetwork(),
-    BayesNetwork("hill_climb", missing="available"),
+    BayesNetwork("hill_climb", missing="available", max_parents=1),
     BayesNetwork("chow_liu", conditionals="ranges"),
     NetworkClassifier(),
     NetworkClassifier("naive"),
     NetworkClassifier("k_dependence", missing="available"),
-    NetworkClassifier("hill_climb"),
+    NetworkClassifier("hill_climb", max_parents=1),
 ]
 
 

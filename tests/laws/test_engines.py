@@ -58,7 +58,7 @@ def held(rows: Rows, engine: str) -> Any:
 
 @every_engine
 @every_law
-@examples(4)
+@examples(3)
 @given(st.data())
 def test_an_engine_counts_what_memory_counts(law, engine, data):
     law = IN_ENGINES[law]
@@ -106,7 +106,7 @@ def test_discriminants_of_an_engine_are_those_of_memory(engine, data):
 
 
 @every_engine
-@examples(4)
+@examples(3)
 @given(st.data())
 def test_forgetting_rows_of_an_engine_is_never_having_met_them(engine, data):
     law = IN_ENGINES["mixed"]
@@ -124,7 +124,7 @@ def test_forgetting_rows_of_an_engine_is_never_having_met_them(engine, data):
 
 @every_engine
 @every_law
-@examples(4)
+@examples(3)
 @given(st.data())
 def test_rows_are_answered_where_they_lie(law, engine, data):
     law = IN_ENGINES[law]

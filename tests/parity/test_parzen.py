@@ -301,7 +301,7 @@ def test_improved_sheather_jones_sees_two_modes_where_silverman_sees_one_wide_la
 # -- exact sums -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "h"), [(3, 1.0), (500, 0.3), (5000, 0.01)])
+@pytest.mark.parametrize(("n", "h"), [(3, 1.0), (500, 0.3), (2000, 0.01)])
 def test_tails_are_exact_however_far_out(n, h):
     rng = random(n)
     x, w = rng.normal(2.0, 1.0, n), rng.uniform(0.1, 4.0, n)
