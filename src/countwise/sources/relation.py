@@ -195,7 +195,9 @@ class Relation:
         if keys and self.dtypes[keys[0]].is_float():  # NaN is missing; an infinity is told where classes are read
             x = nw.col(keys[0])
             plan = plan.with_columns(nw.when(x.is_finite() | (x.abs() == float("inf"))).then(x).alias(keys[0]))
-        found = collected(plan.group_by(*keys).agg(*sums).head(MOST_GROUPS) if keys else plan.select(*sums))
+        found = collected(plan.group_by(*keys).agg(*sums).head(MOST_GROUPS + 1) if keys else plan.select(*sums))
+        if found.n_rows > MOST_GROUPS:
+            raise too_many(keys)
         n, weights, bad, rows = (floats(found.columns[name]) for name in ("cw_n", "cw_w", "cw_b", "cw_a"))
         if bad.sum() > 0:
             raise TableError(
