@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from textwrap import shorten
 from typing import Any
 
@@ -43,6 +43,35 @@ class _Trial:
     ground: Ground
     splits: list[tuple[Rows, Rows]]
     others: dict[str, Callable[..., float]]
+
+
+@dataclass(slots=True)
+class _SoFar:
+    """What is done, which is all that Ctrl-C leaves."""
+
+    left_out: dict[str, str]
+    notes: list[tuple[str, str]]
+    validations: dict[str, Validation] = field(default_factory=dict)
+    curve: Any = None
+    pairs: Any = None
+    stopped: bool = False
+
+    def add(self, made: Validation, told: Iterable[str]) -> None:
+        """What came of a learner."""
+        self.notes += [(made.name, note) for note in told]
+        if made.done:
+            self.validations[made.name] = made
+        else:
+            self.left_out[made.name] = f"it failed: {cause(made.errors[0][1])}"
+
+    def of(self, learners: Iterable[str]) -> dict[str, Validation]:
+        """Those that are done, in the order of the learners and not as they came."""
+        return {name: self.validations[name] for name in learners if name in self.validations}
+
+    def missed(self, learners: Iterable[str]) -> dict[str, str]:
+        """Why others were not judged."""
+        waiting = [name for name in learners if name not in self.validations and name not in self.left_out]
+        return {**self.left_out, **dict.fromkeys(waiting, "stopped before it was done")}
 
 
 def compare(
@@ -127,41 +156,30 @@ def compare(
     trial = _Trial(ground, splits_for(cv, ground, groups, random_state), others)
     kinds = Kinds(ground, types)
     found = suited(kinds, learners, only, without)
-    left_out, notes = dict(found.left_out), list(found.notes.items())
-    validations: dict[str, Validation] = {}
-    drawn, pairs, stopped = None, None, False
+    so_far = _SoFar(dict(found.left_out), list(found.notes.items()))
     fits = len(found.learners) * len(trial.splits) + (0 if curve is False else 2 * len(_SIZES) * _REPEATS)
     with progress.bar("Comparing", fits, unit="fits") if verbose else nullcontext():
         try:
             for name, folds, told in _judged(found.learners, trial, _processes(n_jobs)):
-                notes += [(name, note) for note in told]
-                made = Validation(name, tuple(folds), wanted, ground, X)
-                if made.done:
-                    validations[name] = made
-                else:
-                    left_out[name] = f"it failed: {cause(made.errors[0][1])}"
-            names = ordered({n: validations[n] for n in found.learners if n in validations}, chosen)
+                so_far.add(Validation(name, tuple(folds), wanted, ground, X), told)
+            names = ordered(so_far.of(found.learners), chosen)
             curved = [] if curve is False else names if curve else _worth_a_curve(names)
             with _noted():
-                pairs = broken_pairs(kinds)
-                drawn = _curve({n: found.learners[n] for n in curved}, ground, score, random_state)
+                so_far.pairs = broken_pairs(kinds)
+                so_far.curve = _curve({n: found.learners[n] for n in curved}, ground, score, random_state)
         except KeyboardInterrupt:
-            stopped = True
-    for name in found.learners:
-        if name not in validations and name not in left_out:
-            left_out[name] = "stopped before it was done"
-    validations = {name: validations[name] for name in found.learners if name in validations}  # not as they came
-    validations[MAJORITY] = _majority(trial, wanted, X)
+            so_far.stopped = True
+    validations = {**so_far.of(found.learners), MAJORITY: _majority(trial, wanted, X)}
     validations = {name: validations[name] for name in ordered(validations, chosen)}
     return Comparison(
         score=chosen,
         validations=validations,
         learners={name: found.learners[name] for name in validations if name != MAJORITY},
-        left_out=left_out,
-        notes=[*_rare(ground, trial.splits), *_alone(kinds), *_told(notes)],
-        curve=drawn,
-        pairs=pairs,
-        partial=stopped,
+        left_out=so_far.missed(found.learners),
+        notes=[*_rare(ground, trial.splits), *_alone(kinds), *_told(so_far.notes)],
+        curve=so_far.curve,
+        pairs=so_far.pairs,
+        partial=so_far.stopped,
     )
 
 
