@@ -5,10 +5,8 @@ Each competitor runs in a process of its own, which also tells how much memory i
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from harness import Report, Row, timed
+from harness import Report, Row, has, in_a_process, timed
 
 NAMES, NUMBERS, CLASSES = 10, 10, 3
 FOLDER = Path(tempfile.gettempdir()) / "countwise-bench"
@@ -180,16 +178,7 @@ WORK = {
 
 
 def alone(name: str, *settings: Any) -> Any:
-    """What a competitor takes, in a process of its own."""
-    run = subprocess.run(
-        [sys.executable, __file__, name, json.dumps(settings)], capture_output=True, text=True, check=True,
-        cwd=Path(__file__).parent,
-    )  # fmt: skip
-    return json.loads(run.stdout.strip().split("\n")[-1])
-
-
-def has(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
+    return in_a_process(__file__, name, *settings)
 
 
 # -- cases ------------------------------------------------------------------------------

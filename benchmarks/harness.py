@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
+import json
+import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -84,3 +89,16 @@ def peak_beyond(work: Callable[[], Any]) -> int:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
+
+
+def in_a_process(script: str, name: str, *settings: Any) -> Any:
+    """What a competitor of a script takes, in a process of its own."""
+    run = subprocess.run(
+        [sys.executable, script, name, json.dumps(settings)], capture_output=True, text=True, check=True,
+        cwd=Path(script).parent,
+    )  # fmt: skip
+    return json.loads(run.stdout.strip().split("\n")[-1])
+
+
+def has(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None

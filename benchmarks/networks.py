@@ -5,18 +5,15 @@ Each competitor runs in a process of its own: some change the threads of others 
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from harness import Report, Row, timed
+from harness import Report, Row, has, in_a_process, timed
 
 ROWS, PARENTS = 100_000, 3
 MORE_PARENTS = (
@@ -312,16 +309,7 @@ WORK = {
 
 
 def alone(name: str, *settings: Any) -> Any:
-    """What a competitor takes, in a process of its own."""
-    run = subprocess.run(
-        [sys.executable, __file__, name, json.dumps(settings)], capture_output=True, text=True, check=True,
-        cwd=Path(__file__).parent,
-    )  # fmt: skip
-    return json.loads(run.stdout.strip().split("\n")[-1])
-
-
-def has(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
+    return in_a_process(__file__, name, *settings)
 
 
 # -- cases ------------------------------------------------------------------------------

@@ -19,15 +19,9 @@ from countwise import (
 from countwise.errors import RowsRefused, TableError
 
 from .odd import FEW, MODELS, NAMES, compare, fitted, odd_table
+from .quiet import QUIET
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # the engines' own
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
-]
+pytestmark = [*QUIET, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 FAR = ("one covariance", "own covariances", "names as numbers", "no correlations", "nearest mean")  # a column at 1e9
 
 

@@ -10,12 +10,9 @@ from countwise import Metric
 from countwise.distances.local import Difference, Lookup
 from countwise.errors import DataWarning, OptionError, RowsRefused, TableError
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # the engines' own
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-]
+from .quiet import ENGINES_OWN
+
+pytestmark = ENGINES_OWN
 
 
 def mixed_table(n=200, seed=0):

@@ -19,13 +19,9 @@ from countwise.errors import RowsRefused, TableError
 from countwise.measures import mutual_information
 from countwise.sources import relation, relation_sums
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # the engines' own
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-]
+from .quiet import QUIET
+
+pytestmark = QUIET
 
 
 def mixed_table(n=400, seed=0, gaps=0.05):

@@ -19,13 +19,9 @@ from countwise import (
 )
 from countwise.errors import CountwiseError, RowsRefused, SchemaError, TableError
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # the engines' own
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-]
+from .quiet import QUIET
+
+pytestmark = QUIET
 
 NFC, NFD = "é", "é"  # one letter, and a letter with a mark
 

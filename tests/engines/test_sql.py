@@ -21,14 +21,9 @@ from countwise.errors import OptionError
 from countwise.quoting import Dialect
 
 from .odd import FEW, FORMS, MODELS, NAMES, compare, fitted, odd_table
+from .quiet import QUIET
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # the engines' own
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-]
+pytestmark = QUIET
 
 
 @pytest.mark.parametrize("kind", FEW)

@@ -12,13 +12,9 @@ from countwise.sources import relation_cuts, relation_levels
 from countwise.sources.relation import Relation
 from countwise.trees import relation_passes
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # the engines' own
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-]
+from .quiet import QUIET
+
+pytestmark = QUIET
 
 
 def odd_table(n=400, seed=1):
