@@ -197,3 +197,15 @@ def test_scores_of_numbers_are_those_of_memory(engine, tmp_path):
     one, two = (scores(t, "y") for t in (engine.of(frame, tmp_path), frame))
     assert list(one["values"]) == list(two["values"])
     assert list(one["information_gain"]) == pytest.approx(list(two["information_gain"]), rel=1e-9)
+
+
+def test_each_column_is_asked_for_once(monkeypatch):
+    """The classes, the first rows, a group-by for each column of names, and one for all numbers."""
+    polars = pytest.importorskip("polars", reason="Polars is not installed")
+    asked = []
+    for module in (relation, relation_sums):
+        answer = module.collected
+        monkeypatch.setattr(module, "collected", lambda plan, answer=answer: asked.append(plan) or answer(plan))
+    frame = mixed_table(200)[["a", "x", "z", "y"]].assign(b="u")
+    NaiveBayesClassifier().fit(polars.from_pandas(frame).lazy(), "y")
+    assert len(asked) == 1 + 1 + 2 + 1
