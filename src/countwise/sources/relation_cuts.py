@@ -206,9 +206,7 @@ def _answered(ready: Ready, name: str, plan: Any, grid: _Grid, factors: Any) -> 
 
     x, target = nw.col(name), str(ready.relation.target)
     more = [x.min().alias("cw_l"), x.max().alias("cw_h")]
-    if (
-        ready.relation.weights is not None
-    ):  # else the weights are how many rows there are, and twice is once too often
+    if ready.relation.weights is not None:  # without them the weight is how many rows there are
         more.append(nw.len().alias("cw_r"))
     found = ready.weighed(plan, ["cw_c"] if factors is None else ["cw_c", target], *more)
     cell, weight, low, high = (numbers_in(found, f"cw_{part}") for part in "cwlh")
