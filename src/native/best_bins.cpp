@@ -167,7 +167,7 @@ private:
     void deviations(bool root) {
         const double n = total_[0];
         whole_ = deviation_of(splat(n), splat(total_[1]), splat(total_[2]), root)[0];
-        tolerance_ = 1e-10 * whole_;
+        tolerance_ = (root ? 1e-7 : 1e-10) * whole_;  // roots of squares keep half of their digits
         const double* w = left_.get();
         for (size_t i = 0; i < count_; i += lanes) {
             const vd a = load(w + i), b = splat(n) - a;

@@ -132,7 +132,7 @@ private:
             right_[i] = right.squares;
         }
         const double whole = std::sqrt(right.squares / c.n);
-        return over_chunks(from, Deviations{c.n, whole}, Best(1e-10 * whole, least_ * c.weight_scale),
+        return over_chunks(from, Deviations{c.n, whole}, Best(1e-7 * whole, least_ * c.weight_scale),
                            [&](size_t i, size_t to) {
                                left.add(from.values[i], from.weight(i));
                                sides_.n_left[to] = left.n;

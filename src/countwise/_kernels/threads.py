@@ -7,10 +7,11 @@ so that what is computed from them is equal to the last bit for any number of th
 
 from __future__ import annotations
 
+import _thread
 import itertools
 import os
 import threading
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -157,20 +158,25 @@ def _shared(items: Sequence[Item], work: Callable[[Item], Result], threads: int)
             except BaseException as error:  # Ctrl-C too: the others must stop, and it is raised below
                 errors[i] = error
 
-    def helper() -> None:
-        _enter()
-        pull()
+    def helper(busy: Any) -> None:
+        try:
+            _enter()
+            pull()
+        finally:
+            busy.release()
 
-    helpers = [threading.Thread(target=helper, name="countwise") for _ in range(threads - 1)]
-    for one in helpers:
-        one.start()
+    # not threading.Thread: its start() waits until the thread runs, which here is most of what it costs
+    helpers = [_thread.allocate_lock() for _ in range(threads - 1)]
+    for busy in helpers:
+        busy.acquire()
+        _thread.start_new_thread(helper, (busy,))
     _here.working = True
     try:
         pull()
     finally:
         _here.working = False
-        for one in helpers:
-            one.join()
+        for busy in helpers:
+            busy.acquire()
     if errors:
         raise errors[min(errors)]
     return results
