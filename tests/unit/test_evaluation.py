@@ -313,3 +313,13 @@ def test_neighbors_are_chosen_by_leaving_out():
 def test_what_is_no_question_is_told(work, told):
     with pytest.raises((OptionError, TableError, TooFewRows), match=told):
         work(*_two(50))
+
+
+def test_a_law_that_was_chosen_is_chosen_anew_without_the_row() -> None:
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 40)
+    X = pd.DataFrame({"x": rng.normal(2 * y, 1), "same": np.zeros(40)})
+    model = NaiveBayesClassifier("auto")
+    assert "gaussian" in {law.choice.chosen for law in model.fit(X, y).densities_.values()}
+    fast, slow = leave_one_out(model, X, y), cross_validate(model, X, y, cv=LeaveOneOut(), fast=False)
+    np.testing.assert_allclose(fast.answers.proba, slow.answers.proba, rtol=0, atol=1e-10)

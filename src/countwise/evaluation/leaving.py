@@ -123,6 +123,8 @@ def baseline_without(ground: Ground) -> Answers:
 
 def _is_closed(model: Any, part: Part) -> bool:
     density = model.densities_[part.key]
+    if hasattr(density, "choice"):  # without the row another law may be chosen
+        return False
     if isinstance(density, RangesDensity) or type(density) not in (
         CategoricalDensity, GaussianDensity, PoissonDensity
     ):  # fmt: skip
