@@ -70,11 +70,6 @@ class Frame:
         """The same frame less one column."""
         return Frame({k: v for k, v in self.columns.items() if k != name}, self.n_rows, self.named, self.partial)
 
-    def taken(self, rows: NDArray[Any]) -> Frame:
-        """Some rows, by number or by a mask."""
-        count = int(rows.sum()) if rows.dtype == bool else len(rows)
-        return Frame({k: taken(v, rows) for k, v in self.columns.items()}, count, self.named, self.partial)
-
     def slice(self, start: int, stop: int) -> Frame:
         """Rows start to stop, without copying dense columns."""
         if start <= 0 and stop >= self.n_rows:
@@ -91,9 +86,10 @@ class Frame:
 
     def take(self, rows: NDArray[Any]) -> Frame:
         """Some rows, copied; `rows` is a mask or positions."""
-        cut: dict[str, Column] = {name: taken(column, rows) for name, column in self.columns.items()}
-        n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
-        return Frame(cut, n_rows, self.named)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        cut = _taken_together(self.columns, rows)
+        columns = {name: cut[name] if name in cut else taken(self.columns[name], rows) for name in self.columns}
+        return Frame(columns, len(rows), self.named, self.partial)
 
 
 def taken(column: Column, rows: NDArray[Any]) -> Column:
@@ -101,6 +97,30 @@ def taken(column: Column, rows: NDArray[Any]) -> Column:
     if isinstance(column, Coded):
         return Coded(column.codes[rows], column.categories, column.declared, column.ordered)
     return column[rows]
+
+
+def _taken_together(columns: Mapping[str, Column], rows: NDArray[Any]) -> dict[str, Column]:
+    """The cells of some rows of those columns that lie side by side in one matrix: taken a row at a time."""
+    matrix = next((c.base for c in columns.values() if isinstance(c, np.ndarray) and c.base is not None), None)
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or not matrix.flags.c_contiguous:
+        return {}
+    places = {name: _place(column, matrix) for name, column in columns.items()}
+    first = next((place[0] for place in places.values() if place is not None), 0)
+    inside = {name: place[1] for name, place in places.items() if place is not None and place[0] == first}
+    if len(inside) < max(2, matrix.shape[1] // 2):  # most of what would be taken is not asked for
+        return {}
+    cells = matrix[first : first + len(columns[next(iter(inside))])].take(rows, axis=0)
+    return {name: cells[:, j] for name, j in inside.items()}
+
+
+def _place(column: Column, matrix: NDArray[Any]) -> tuple[int, int] | None:
+    """The cell of a matrix at which a column of it begins, if it is one."""
+    if not isinstance(column, np.ndarray) or column.base is not matrix or column.dtype != matrix.dtype:
+        return None
+    if column.ndim != 1 or column.strides[0] != matrix.strides[0] or not column.size:
+        return None
+    row, j = divmod((column.ctypes.data - matrix.ctypes.data) // matrix.itemsize, matrix.shape[1])
+    return row, j
 
 
 def is_sparse(X: object) -> bool:

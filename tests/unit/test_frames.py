@@ -580,3 +580,30 @@ def test_a_sparse_matrix_is_not_of_another_kind():
 
     with pytest.raises(CountwiseError, match=r"sparse matrix cannot be declared as 'text'.*Hint"):
         NaiveBayesClassifier(types="text").fit(csr_array(np.eye(4)), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    "part", [np.s_[:], np.s_[3:], np.s_[::2], np.s_[::-1], np.s_[2:, 1:], np.s_[:, ::-1], np.s_[:, :2]]
+)
+@pytest.mark.parametrize("mask", [True, False])
+def test_rows_are_taken_from_views_of_a_matrix_as_from_columns_of_their_own(order, part, mask) -> None:
+    X = np.asarray(np.random.default_rng(0).normal(size=(20, 6)), order=order)[part]
+    rows = np.arange(len(X)) % 3 == 1 if mask else np.array([5, 1, 1, 7, -1])
+    frame = frame_of(X).slice(1, len(X))
+    rows = rows[1:] if mask else rows
+    taken = frame.take(rows)
+    assert taken.n_rows == len(X[1:][rows])
+    for j, column in enumerate(taken.columns.values()):
+        np.testing.assert_array_equal(column, X[1:][rows][:, j])
+        assert not np.shares_memory(column, X)
+
+
+def test_rows_are_taken_of_a_column_beside_a_matrix() -> None:
+    X = np.arange(12.0).reshape(4, 3)
+    columns = {"a": X[:, 0], "b": np.array([9, 8, 7, 6]), "c": X[:, 2], "d": X[1, :], "e": X[:, 1]}
+    columns["d"] = np.append(columns["d"], 0.0)
+    taken = frame_of(columns).take(np.array([3, 0]))
+    assert {name: column.tolist() for name, column in taken.columns.items()} == {
+        "a": [9, 0], "b": [6, 9], "c": [11, 2], "d": [0, 3], "e": [10, 1]
+    }  # fmt: skip

@@ -18,6 +18,7 @@ from countwise.working.numbers import number
 
 __all__ = ["Gaussian", "GaussianDensity"]
 
+Floats = NDArray[np.float64]
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
@@ -62,51 +63,54 @@ class Gaussian:
 
     def settle(self, tally: Moments) -> GaussianDensity:
         """Means and deviations, with a floor under the variance."""
-        if tally.worn:
-            warn(
-                f"What remains of {tally.of.name!r} is tiny beside what was taken back: its deviation has lost "
-                "digits. Hint: fit again on the rows that remain."
-            )
-        n, mean, _ = tally.triple
-        total, overall_mean, overall_m2 = tally.overall
-        overall = overall_m2 / max(total - 1, 1) if self.divisor == "n-1" else overall_m2 / max(total, 1)
-        if overall <= (8 * np.finfo(float).eps * overall_mean) ** 2:
-            overall = 0.0  # a spread below the resolution of the numbers is none
-        variance = tally.variance(self.divisor) if overall > 0 else np.zeros(len(n))
-        # too few values for a variance: the class takes that of the whole column, and the working says so
-        borrowed = ~(variance >= 0)
-        variance = np.where(borrowed, overall, np.maximum(variance, self.floor * overall))
-        mean = np.where(n > 0, mean, overall_mean)
-        return GaussianDensity(tally.of.name, mean, np.sqrt(variance), n, borrowed, self.divisor)
+        return self.settle_many([self], [tally])[0]
 
     @classmethod
     def settle_many(cls, rules: Sequence[Gaussian], tallies: Sequence[Moments]) -> list[GaussianDensity]:
         """The densities of many columns over the same classes, in one go: a call for each would take longer."""
         first = rules[0]
-        alike = all(rule == first for rule in rules) and all(t.given == tallies[0].given for t in tallies)
-        if len(rules) < 3 or not alike or any(t.worn for t in tallies):
+        if any(rule != first for rule in rules) or any(t.given != tallies[0].given for t in tallies):
             return [rule.settle(tally) for rule, tally in zip(rules, tallies, strict=True)]
-        n, mean, m2 = (np.stack(part) for part in zip(*(t.triple for t in tallies), strict=True))
-        total = n.sum(axis=1)
-        start = mean[np.arange(len(n)), np.argmax(n, axis=1)]
+        for tally in tallies:
+            if tally.worn:
+                warn(
+                    f"What remains of {tally.of.name!r} is tiny beside what was taken back: its deviation has lost "
+                    "digits. Hint: fit again on the rows that remain."
+                )
+        n, mean, m2 = (np.array(part) for part in zip(*(t.triple for t in tallies), strict=True))
+        center, overall = first._overall(n, mean, m2)
+        below = n - 1 if first.divisor == "n-1" else n
         with np.errstate(divide="ignore", invalid="ignore"):
-            away = np.where(n > 0, mean - start[:, None], 0.0)
-            center = np.where(total > 0, start + (n * away).sum(axis=1) / total, 0.0)
-            square = m2.sum(axis=1) + (n * np.where(n > 0, mean - center[:, None], 0.0) ** 2).sum(axis=1)
-            fewer = 1 if first.divisor == "n-1" else 0
-            overall = square / np.maximum(total - fewer, 1)
-            overall = np.where(overall <= (8 * np.finfo(float).eps * center) ** 2, 0.0, overall)
-            below = n - fewer
-            variance = np.where(below > 0, m2 / below, np.nan)
-        variance = np.where(overall[:, None] > 0, variance, 0.0)
+            variance = np.where(overall > 0, np.where(below > 0, m2 / below, np.nan), 0.0)
+        # too few values for a variance: the class takes that of the whole column, and the working says so
         borrowed = ~(variance >= 0)
-        variance = np.where(borrowed, overall[:, None], np.maximum(variance, first.floor * overall[:, None]))
-        mean = np.where(n > 0, mean, center[:, None])
+        variance = np.where(borrowed, overall, np.maximum(variance, first.floor * overall))
         sd = np.sqrt(variance)
+        mean, (inverse, norm) = np.where(n > 0, mean, center), _scales(sd)
         return [
-            GaussianDensity(t.of.name, mean[j], sd[j], n[j], borrowed[j], first.divisor)
+            GaussianDensity(t.of.name, mean[j], sd[j], n[j], borrowed[j], first.divisor, (inverse[j], norm[j]))
             for j, t in enumerate(tallies)
         ]
+
+    def _overall(self, n: Floats, mean: Floats, m2: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance of each column over all classes, shape (columns, 1)."""
+        total = n.sum(axis=1, keepdims=True)
+        # sums of differences from a mean that is near keep their digits
+        start = mean[np.arange(len(n)), n.argmax(axis=1)][:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            away = (n * np.where(n > 0, mean - start, 0.0)).sum(axis=1, keepdims=True)
+            center = np.where(total > 0, start + away / total, 0.0)
+        square = (m2 + n * np.where(n > 0, mean - center, 0.0) ** 2).sum(axis=1, keepdims=True)
+        overall = square / np.maximum(total - 1 if self.divisor == "n-1" else total, 1)
+        # a spread below the resolution of the numbers is none
+        return center, np.where(overall <= (8 * np.finfo(float).eps * center) ** 2, 0.0, overall)
+
+
+def _scales(sd: Floats) -> tuple[Floats, Floats]:
+    """1/σ and log 1/(σ√2π); zeros for a column without any spread, which says nothing about the class."""
+    told = (sd > 0).any(axis=-1, keepdims=True)
+    usable = np.where(sd > 0, sd, 1.0)
+    return np.where(told, 1.0 / usable, 0.0), np.where(told, -np.log(usable) - _HALF_LOG_2PI, 0.0)
 
 
 class GaussianDensity(NumericDensity):
@@ -122,27 +126,34 @@ class GaussianDensity(NumericDensity):
         Classes whose deviation is that of the whole column.
     divisor : str
         For the wording.
+    scales : tuple of ndarray, optional
+        1/σ and log 1/(σ√2π), where they are known already.
     """
 
     def __init__(
         self,
         name: str,
-        mean: NDArray[np.float64],
-        sd: NDArray[np.float64],
-        n: NDArray[np.float64],
+        mean: Floats,
+        sd: Floats,
+        n: Floats,
         borrowed: NDArray[np.bool_],
         divisor: str = "n-1",
+        scales: tuple[Floats, Floats] | None = None,
     ) -> None:
-        self.name, self.mean, self.sd, self.n, self.borrowed = name, mean, sd, n, borrowed
+        self.name, self.mean, self.sd, self.n, self.borrowed, self.divisor = name, mean, sd, n, borrowed, divisor
         self.n_classes = len(mean)
-        self.rule = f"Gaussian, σ over {'n - 1' if divisor == 'n-1' else 'n'}"
-        if borrowed.any():
-            self.rule += ", σ of the whole column where a class has too few values"
-        # a column without any spread says nothing about the class: it is left out
-        self.constant = not bool((sd > 0).any())
-        usable = np.where(sd > 0, sd, 1.0)
-        self.inverse_sd = np.zeros_like(sd) if self.constant else 1.0 / usable
-        self.log_norm = np.zeros_like(sd) if self.constant else -np.log(usable) - _HALF_LOG_2PI
+        self.inverse_sd, self.log_norm = _scales(sd) if scales is None else scales
+
+    @property
+    def rule(self) -> str:  # type: ignore[override]
+        """The law in words."""
+        words = f"Gaussian, σ over {'n - 1' if self.divisor == 'n-1' else 'n'}"
+        return words + ", σ of the whole column where a class has too few values" * bool(self.borrowed.any())
+
+    @property
+    def constant(self) -> bool:  # type: ignore[override]
+        """Whether the column has no spread at all."""
+        return not bool(self.inverse_sd.any())
 
     def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
         """Add log f(x | class)."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise import _kernels
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.lazy import lazy
 from countwise.measures.ranks import area, by_range
@@ -61,7 +62,7 @@ class Answers:
     @lazy
     def answered(self) -> NDArray[np.int64]:
         """The class that was answered."""
-        return np.argmax(self.proba, axis=1) if self.predicted is None else self.predicted
+        return _kernels.argmax_rows(self.proba) if self.predicted is None else self.predicted
 
     @lazy
     def weight(self) -> Floats:
@@ -73,7 +74,7 @@ class Answers:
         """P(the class that it is | row)."""
         return np.asarray(self.proba[np.arange(len(self)), self.codes])
 
-    def take(self, rows: NDArray[Any]) -> Answers:
+    def take(self, rows: NDArray[Any] | slice) -> Answers:
         """The answers to some rows."""
         predicted = None if self.predicted is None else self.predicted[rows]
         weights = None if self.weights is None else self.weights[rows]

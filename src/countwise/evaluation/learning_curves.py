@@ -199,14 +199,16 @@ def learning_curve(
     listener, done = progress.current(), 0
     rng = np.random.default_rng(random_state)
     for r, (rows, held) in enumerate(splits):
-        learned, held_out = ground.piece(_order(ground, rows, rng, stratified)), ground.piece(held)
+        # the rows held out come first, so that they and any prefix lie together: both are answered in one go
+        together = ground.piece(np.concatenate([held, _order(ground, rows, rng, stratified)]))
+        learned = together.between(len(held), len(together))
         for name, learner in learners.items():
             for i, model in enumerate(prefixes(learner, learned, sizes, fast=fast)):
                 seconds[name][i, r] = model.seconds
                 if model.error is None:
+                    asked = together.between(0, len(held) + sizes[i])
                     with progress.quiet():
-                        train[name][i, r] = _score(model.model, learned.between(0, sizes[i]), score, others)
-                        test[name][i, r] = _score(model.model, held_out, score, others)
+                        test[name][i, r], train[name][i, r] = _scores(model.model, asked, len(held), score, others)
                 else:
                     errors.setdefault(name, f"{sizes[i]} rows: {model.error}")
                 done += 1
@@ -292,7 +294,10 @@ def _order(ground: Ground, rows: Rows, rng: np.random.Generator, stratified: boo
     return mixed[np.argsort(place, kind="stable")]
 
 
-def _score(model: Any, rows: Piece, score: str, others: Mapping[str, Any]) -> float:
+def _scores(model: Any, rows: Piece, held: int, score: str, others: Mapping[str, Any]) -> list[float]:
+    """The score on the first rows, which were held out, and on the others."""
     if score in others:
-        return float(others[score](model, rows.table, rows.y))
-    return answers_of(model, rows).score(score)
+        pieces = rows.between(0, held), rows.between(held, len(rows))
+        return [float(others[score](model, piece.table, piece.y)) for piece in pieces]
+    answers = answers_of(model, rows)
+    return [answers.take(part).score(score) for part in (slice(0, held), slice(held, len(rows)))]

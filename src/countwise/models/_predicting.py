@@ -221,9 +221,11 @@ class Predicting:
             out = priors[: table.n_rows].copy()
             self._add_terms(table, out, whole=False)
             codes = _kernels.argmax_rows(out)
+            with np.errstate(all="ignore"):
+                if np.isfinite(out.sum()):  # so is every cell
+                    return 0, codes
             bad = ~np.isfinite(out[np.arange(len(codes)), codes])
-            if bad.any():  # no class could have made the row: the prior decides
-                codes[bad] = int(np.argmax(self.log_prior_))
+            codes[bad] = int(np.argmax(self.log_prior_))  # no class could have made the row: the prior decides
             return int(np.count_nonzero(bad)), codes
 
         frame = self._open(X)

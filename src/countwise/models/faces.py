@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -13,6 +14,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """What scikit-learn asks of an estimator that takes tables as they are."""
 
     _takes_names = True
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Looked up once a class: signatures are slow to take apart."""
+        names: list[str] = super()._get_param_names()
+        return names
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "schema_")

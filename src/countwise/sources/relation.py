@@ -207,7 +207,7 @@ class Relation:
             )
         gone = _gone(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
         kept = ~gone & (weights > 0)
-        frame = Frame({name: found.columns[name] for name in keys}, found.n_rows, named=True).taken(kept)
+        frame = Frame({name: found.columns[name] for name in keys}, found.n_rows, named=True).take(kept)
         return Classes(frame, whole(weights[kept]), int(n[kept].sum()), int(rows[gone].sum()))
 
     def look(self, numbers: Sequence[str], names: Sequence[str]) -> Look:

@@ -78,7 +78,7 @@ class Moments:
             n, mean, m2 = _gather(columns, table[given.name], table.weights, len(given.values), progress)
             _refuse_infinity(mean, m2, [blank.of.name for _, blank in group], columns)
             for row, (i, blank) in enumerate(group):
-                filled[i] = replace(blank, n=n[row], mean=mean[row], m2=m2[row])
+                filled[i] = cls(given, blank.of, n[row], mean[row], m2[row], blank.worn)
         return [filled[i] for i in range(len(blanks))]
 
     def __add__(self, other: Self) -> Self:
