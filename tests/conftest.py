@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -14,3 +15,16 @@ def _own_csv_limit() -> Iterator[None]:
     limit = csv.field_size_limit()
     yield
     csv.field_size_limit(limit)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of a file stay with one worker, and all of Spark's: one Java machine is enough."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            spark = nodeid.startswith("tests/engines/") and "[spark" in nodeid
+            return "spark" if spark else str(super()._split_scope(nodeid))
+
+    return ByFile(config, log) if config.getoption("dist") == "loadscope" else None

@@ -13,7 +13,7 @@ import pytest
 
 from countwise import samples
 
-from .running import run
+from .running import run, run_apart
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,27 @@ def test_g22_by_the_command_line(folder):
     working = explained(model, "--set", "home_owner=No,marital=Married,job_years=3")
     assert [Fraction(x) for x in working["exact_joint"]] == [Fraction(16, 245), Fraction(1, 45)]
     assert working["exact_posterior"][0] == "144/193"
+
+
+@pytest.mark.parametrize(
+    ("args", "status"),
+    [
+        (["samples", "tennis"], 0),
+        (["look", "tennis.csv"], 0),
+        (["train", "tennis.csv", "-y", "play", "-o", "apart.json"], 0),
+        (["train", "tennis.csv", "-y", "rain", "-o", "apart.json"], 1),
+        (["rank", "tennis.csv", "-y", "play"], 0),
+        (["compare", "tennis.csv", "-y", "play", "--only", "naive bayes", "--cv", "2"], 0),
+        (["predict", "there is none.json", "tennis.csv"], 1),
+        (["no such command"], 2),
+    ],
+)
+def test_a_process_of_its_own_says_the_same(folder, args, status):
+    alone, here = (how(*args, cwd=folder, check=None) for how in (run_apart, run))
+    assert (alone.returncode, here.returncode) == (status, status)
+    seconds = args[0] in ("compare", "train")  # what it took is told
+    assert alone.stderr == here.stderr
+    assert seconds or alone.stdout == here.stdout
 
 
 def test_predict_writes_one_line_a_row_with_probabilities(folder):

@@ -62,18 +62,18 @@ def test_a_metric_is_learned_in_the_engine_as_in_memory(engine, tmp_path, settin
     np.testing.assert_allclose(ours.pairwise(rows), memory.pairwise(rows), rtol=1e-12)
 
 
-def test_rows_count_by_their_weights(engine, tmp_path):
+def test_rows_count_by_their_weights(quick_engine, tmp_path):
     frame = mixed_table()
     for settings in ({"nominal": "mvdm"}, {"numeric": "sd"}):
-        ours = Metric(**settings).fit(engine.of(frame, tmp_path), "y", sample_weight="w")
+        ours = Metric(**settings).fit(quick_engine.of(frame, tmp_path), "y", sample_weight="w")
         same(ours, Metric(**settings).fit(frame.drop(columns="w"), "y", sample_weight=frame["w"]))
 
 
-def test_rows_without_a_class_are_left_out_and_counted_where_classes_are_needed(engine, tmp_path):
+def test_rows_without_a_class_are_left_out_and_counted_where_classes_are_needed(quick_engine, tmp_path):
     frame = mixed_table().drop(columns="w")
     frame.loc[:4, "y"] = None
     frame.loc[0, "zero"] = 99.0
-    relation = engine.of(frame, tmp_path)
+    relation = quick_engine.of(frame, tmp_path)
     with pytest.warns(DataWarning, match="5 of 200 rows were left out"):
         ours = Metric(nominal="mvdm").fit(relation, "y")
     same(ours, Metric(nominal="mvdm").fit(frame[5:], "y"))

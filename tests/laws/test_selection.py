@@ -385,7 +385,7 @@ def test_both_ways_score_alike_by_any_scoring(scoring, missing):
     X, y = whole_table()
     missing = NaiveBayesClassifier().missing if missing == "skip" else missing
     model = NaiveBayesClassifier({"temp": "gaussian", "noise": Ranges("mdl"), "years": "kernel"}, missing=missing)
-    options = {"cv": StratifiedKFold(4), "scoring": scoring, "allow_empty": True}
+    options = {"cv": StratifiedKFold(3), "scoring": scoring, "allow_empty": True}
     with quiet():
         ours = WrapperSelector(model, direction="exhaustive", **options).fit(X, y)
         theirs = WrapperSelector(Held(model), direction="exhaustive", **options).fit(X, y)

@@ -384,7 +384,7 @@ def test_nothing_near_the_answer_of_em_is_likelier(n, d, k, share, pattern, cova
     model = DiscriminantClassifier(covariance).fit(X, y)
     cov = model.covariance_ if covariance == "own" else np.stack([model.covariance_] * k)
     best, rng = likelihood(X, y, model.means_, cov), np.random.default_rng(0)
-    for _ in range(12):
+    for _ in range(4):
         by = rng.normal(size=model.means_.shape)
         turn = rng.normal(size=cov.shape) if covariance == "own" else np.stack([rng.normal(size=cov.shape[1:])] * k)
         turn = (turn + turn.swapaxes(1, 2)) / 20

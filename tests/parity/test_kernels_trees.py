@@ -322,7 +322,7 @@ def test_thresholds_of_classes_are_the_reference_s(level: str, n_classes: int, c
 @pytest.mark.parametrize("weight", WEIGHTS)
 def test_thousands_of_classes_in_small_segments(level: str, criterion: str, weight: str) -> None:
     rng = random()
-    entries, starts = some_entries([*rng.integers(0, 9, 50), 5000, *rng.integers(0, 9, 50)], 10**6, rng)
+    entries, starts = some_entries([*rng.integers(0, 9, 50), 1500, *rng.integers(0, 9, 50)], 10**6, rng)
     codes = rng.integers(0, 3000, len(entries)).astype(np.uint16)
     rest = (codes, weights_of(weight, len(codes), rng), 3000, criterion, 1.0)
     check_best(native.best_thresholds(entries, starts, *rest), reference.best_thresholds(entries, starts, *rest))
