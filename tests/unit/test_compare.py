@@ -314,6 +314,16 @@ def test_it_prints_in_a_hundred_columns_and_as_plain_data(found: Any) -> None:
     assert [row["learner"] for row in plain["learners"]] == found.table["learner"]
 
 
+def test_long_names_are_shortened_in_print_and_nowhere_else(penguins: Any) -> None:
+    names = [f"a classifier of every column with a prior, {word}" for word in ("raw", "flat")]
+    learners = {names[0]: NaiveBayesClassifier(), names[1]: NaiveBayesClassifier(prior="uniform")}
+    found = compare(penguins.X, penguins.y, learners=learners, only=names, curve=False, cv=3)
+    table = str(found).split("p: paired")[0]
+    assert max(len(line) for line in table.splitlines()) == 100
+    assert table.count("a classifier …r, raw") == table.count("a classifier …, flat") == 1
+    assert set(names) < set(found.table["learner"])
+
+
 def test_infinite_log_loss_is_said(penguins: Any) -> None:
     found = compare(penguins.X, penguins.y, only=["PEBLS"], curve=False, cv=3)
     assert found.table["log_loss"][0] == math.inf

@@ -256,6 +256,28 @@ def test_a_curve_over_k_marks_the_best(birds):
     assert shown.ax_.collections[0].get_offsets().tolist() == [[found.best, max(found.held_out)]]
 
 
+@pytest.mark.parametrize("setting", [None, "n_neighbors"])
+def test_a_display_computes_the_curve_over_a_setting_that_it_shows(birds, setting):
+    found = k_curve(NeighborsClassifier(), birds.X, birds.y, k=[1, 9], setting=setting)
+    shown = SettingCurveDisplay.from_estimator(
+        NeighborsClassifier(), birds.X, birds.y, values=[1, 9], setting=setting
+    )
+    assert (shown.setting, shown.best, shown.held_out.tolist()) == (found.setting, found.best, found.held_out)
+    rain = {"temp": samples.load("rain").X["temp"]}
+    widths = SettingCurveDisplay.from_estimator(ParzenDensity(), rain, values=[1, 5, 10])
+    assert (widths.setting, widths.best, widths.score_name) == ("width", 5, "log_likelihood")
+
+
+def test_a_display_computes_the_learning_curve_that_it_shows(birds):
+    how = {"train_sizes": [20, 90], "repeats": 2, "scoring": "log_loss"}
+    learners = {"bayes": NaiveBayesClassifier(), "near": NeighborsClassifier()}
+    found = learning_curve(learners, birds.X, birds.y, **how)
+    shown = LearningCurveDisplay.from_estimator(learners, birds.X, birds.y, **how)
+    assert list(shown.test_scores) == ["bayes", "near"]
+    assert shown.score_name == "log_loss"
+    np.testing.assert_array_equal(shown.test_scores["near"], found.test["near"])
+
+
 def test_a_curve_over_widths_has_a_logarithmic_axis_and_survives_infinity():
     rain = samples.load("rain")
     found = width_curve(ParzenDensity(), {"temp": rain.X["temp"]}, widths=[1, 5, 10])

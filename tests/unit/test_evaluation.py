@@ -323,3 +323,66 @@ def test_a_law_that_was_chosen_is_chosen_anew_without_the_row() -> None:
     assert "gaussian" in {law.choice.chosen for law in model.fit(X, y).densities_.values()}
     fast, slow = leave_one_out(model, X, y), cross_validate(model, X, y, cv=LeaveOneOut(), fast=False)
     np.testing.assert_allclose(fast.answers.proba, slow.answers.proba, rtol=0, atol=1e-10)
+
+
+# -- what cannot be told -----------------------------------------------------------------------------------------
+
+
+def test_scores_of_scikit_learn_are_better_where_they_are_greater() -> None:
+    birds = samples.load("penguins")
+    how = {"cv": 5, "scoring": ["neg_log_loss", "log_loss"]}
+    good, bad = (
+        cross_validate(m, birds.X, birds.y, **how) for m in (NaiveBayesClassifier(), TreeClassifier(max_depth=1))
+    )
+    for score in how["scoring"]:
+        assert "is better than TreeClassifier" in str(paired(good, bad, score)), score
+        assert "is worse than NaiveBayesClassifier" in str(paired(bad, good, score)), score
+
+
+def test_the_interval_of_a_comparison_names_its_confidence() -> None:
+    birds = samples.load("penguins")
+    one, other = (cross_validate(m, birds.X, birds.y) for m in (NaiveBayesClassifier(), TreeClassifier(max_depth=1)))
+    wide, narrow = paired(one, other), paired(one, other, confidence=0.8)
+    assert "95 % interval" in str(wide)
+    assert "80 % interval" in str(narrow)
+    assert wide.low < narrow.low < narrow.high < wide.high
+    with pytest.raises(OptionError, match="between 0 and 1"):
+        paired(one, other, confidence=95)
+
+
+def test_no_width_is_best_if_none_has_a_likelihood() -> None:
+    curve = width_curve(ParzenDensity(kernel="uniform"), {"x": [0.0, 10.0, 30.0, 70.0]}, widths=[0.1, 1.0])
+    assert curve.best is None
+    assert not np.isfinite(curve.held_out).any()
+    assert "No width is best" in str(curve)
+
+
+class Picky(BaseEstimator, ClassifierMixin):
+    """Fails with three neighbors where the first row was learned from, and with nine always."""
+
+    def __init__(self, k=1):
+        self.k = k
+
+    def fit(self, X, y):
+        if self.k == 9 or (self.k == 3 and (np.asarray(X)[:, 0] == 0).any()):
+            raise RuntimeError("not today")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.repeat(self.classes_[:1], len(X))
+
+
+def test_a_curve_over_a_setting_goes_on_where_a_fold_fails() -> None:
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    with pytest.warns(DataWarning) as told:
+        curve = k_curve(Picky(), X, y, k=[1, 3, 9], cv=4)
+    assert [str(warning.message).split(",")[0] for warning in told] == [
+        "k=3 failed in 3 of 4 folds", "k=9 failed in 4 of 4 folds"
+    ]  # fmt: skip
+    assert curve.values == [1, 3, 9]
+    assert curve.best == 1
+    assert np.isfinite(curve.held_out[:2]).all()
+    assert np.isnan(curve.held_out[2])
+    with pytest.raises(RuntimeError, match="not today"):
+        k_curve(Picky(), X, y, k=[9], cv=4)

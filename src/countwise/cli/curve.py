@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -246,8 +245,9 @@ def _setting_told(curve: Any) -> str:
         series, x_label=curve.setting, y_label=curve.score.replace("_", " "), log_x=wide, **chart_look()
     )
     table = str(Grid({name: [shown(cell) for cell in cells] for name, cells in curve.frame.items()}))
-    best = f"best {curve.setting}: {number(curve.best)} by {curve.score}"
-    if not any(math.isfinite(score) for score in curve.held_out):
+    if curve.best is not None:
+        best = f"best {curve.setting}: {number(curve.best)} by {curve.score}"
+    else:
         best = f"No {curve.setting} is best: each gives some row held out a probability of 0. Try wider ones."
     return f"{table}\n\n{chart}\n{best}"
 

@@ -15,11 +15,16 @@ from countwise.lazy import lazy
 from countwise.measures.ranks import area, by_range
 from countwise.working import Grid
 
-__all__ = ["GREATER", "SCORES", "Answers", "majority"]
+__all__ = ["SCORES", "Answers", "greater", "majority"]
 
 Floats = NDArray[np.float64]
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error")
-GREATER = frozenset({"accuracy", "balanced_accuracy", "roc_auc"})  # of the others less is better
+_LESS = frozenset({"log_loss", "brier", "calibration_error"})
+
+
+def greater(score: str) -> bool:
+    """Whether more of a score is better; so it is of all of scikit-learn's."""
+    return score not in _LESS
 
 
 @dataclass(frozen=True, eq=False)  # no slots: what is derived is kept

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from countwise.errors import CountwiseError
-from countwise.evaluation.answers import GREATER, SCORES
+from countwise.evaluation.answers import SCORES, greater
 from countwise.evaluation.learning_curves import LearningCurve
 from countwise.evaluation.pairing import Paired, paired
 from countwise.evaluation.validation import Validation
 from countwise.lazy import lazy
 from countwise.working import Grid
 
-__all__ = ["MAJORITY", "Comparison", "cause", "greater", "ordered"]
+__all__ = ["MAJORITY", "Comparison", "cause", "ordered"]
 
 MAJORITY = "majority class"
 _WIDTH = 100
@@ -34,11 +34,6 @@ _SHORT = {
     "predict_seconds": "ask s",
     "p_value": "p",
 }
-
-
-def greater(score: str) -> bool:
-    """Whether more of a score is better; so it is of all of scikit-learn's."""
-    return score in GREATER or score not in SCORES
 
 
 def cause(error: Exception) -> str:
@@ -179,7 +174,7 @@ class Comparison:
         return f"{low:.3f} .. {high:.3f}"
 
     def __str__(self) -> str:
-        lines = [self.headline, "", str(self.short), _LEGEND, "", *_wrapped(self.verdict)]
+        lines = [self.headline, "", str(_narrowed(self.short)), _LEGEND, "", *_wrapped(self.verdict)]
         lines += self._rest()
         return "\n".join(lines)
 
@@ -248,6 +243,16 @@ class Comparison:
             "curve": [] if self.curve is None else _records(self.curve.summary),
             "pairs": [] if self.pairs is None else _records(self.pairs),
         }
+
+
+def _narrowed(table: Grid) -> Grid:
+    """The table with the middle of long names of learners left out, if it would be wider than a terminal."""
+    names = [str(name) for name in table["learner"]]
+    longest = max(map(len, names))
+    most = max(16, longest - (max(map(len, str(table).splitlines())) - _WIDTH))
+    end = most // 3
+    cut = [name if len(name) <= most else f"{name[: most - 1 - end]}…{name[-end:]}" for name in names]
+    return table if most >= longest or len(set(cut)) < len(cut) else Grid({**table, "learner": cut})
 
 
 def _by_reason(left_out: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from countwise.errors import OptionError
-from countwise.evaluation.answers import GREATER
+from countwise.evaluation.answers import greater
 from countwise.evaluation.validation import Validation, standard_error
 
 __all__ = ["Paired", "paired"]
@@ -26,11 +26,13 @@ class Paired:
     difference : float
         The mean of one less that of the other.
     low, high : float
-        Where it would lie by other rows, with 95 % confidence.
+        Where it would lie by other rows, with that confidence.
     p_value : float
         How likely such a difference would be if there were none.
     n : int
         Folds.
+    confidence : float, default=0.95
+        Of the interval.
 
     Examples
     --------
@@ -47,16 +49,17 @@ class Paired:
     high: float
     p_value: float
     n: int
+    confidence: float = 0.95
 
     def __str__(self) -> str:
-        better = self.difference > 0 if self.score in GREATER else self.difference < 0
+        better = self.difference > 0 if greater(self.score) else self.difference < 0
         if not np.isfinite(self.p_value):
             return f"{self.one} and {self.other} cannot be told apart by {self.score}."
         sure = "is better than" if better else "is worse than"
-        verb = sure if self.p_value < 0.05 else "is not told apart from"
+        verb = sure if self.p_value < 1 - self.confidence else "is not told apart from"
         return (
             f"{self.one} {verb} {self.other} by {self.score}: difference {self.difference:+.4f}, "
-            f"95 % interval {self.low:+.4f} to {self.high:+.4f}, p = {self.p_value:.3g}"
+            f"{100 * self.confidence:g} % interval {self.low:+.4f} to {self.high:+.4f}, p = {self.p_value:.3g}"
         )
 
 
@@ -88,12 +91,15 @@ def paired(one: Validation, other: Validation, score: str = "accuracy", confiden
     )
     if not same:
         raise OptionError("The learners were judged on different folds.", hint="give both the same cv.")
+    if not 0 < confidence < 1:
+        raise OptionError(f"confidence must lie between 0 and 1, not {confidence!r}.")
     gaps = one.values(score) - other.values(score)
     both = np.isfinite(gaps)
     gaps, n = gaps[both], int(both.sum())
     if n < 2:
-        return Paired(one.name, other.name, score, float(gaps.mean()) if n else np.nan, np.nan, np.nan, np.nan, n)
+        mean = float(gaps.mean()) if n else np.nan
+        return Paired(one.name, other.name, score, mean, np.nan, np.nan, np.nan, n, confidence)
     mean, spread = float(gaps.mean()), standard_error(gaps, [f for f, ok in zip(one.folds, both, strict=True) if ok])
     reach = float(t.ppf(0.5 + confidence / 2, n - 1)) * spread
     p = float(2 * t.sf(abs(mean) / spread, n - 1)) if spread > 0 else (1.0 if mean == 0 else 0.0)
-    return Paired(one.name, other.name, score, mean, mean - reach, mean + reach, p, n)
+    return Paired(one.name, other.name, score, mean, mean - reach, mean + reach, p, n, confidence)

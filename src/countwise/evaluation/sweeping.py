@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import progress
-from countwise.errors import OptionError, listed
+from countwise.errors import OptionError, listed, warn
 from countwise.evaluation.fitting import answers_of, refitted
 from countwise.evaluation.folding import splits_for
 from countwise.evaluation.ground import Ground, Piece, ground_of
@@ -39,8 +39,9 @@ class SettingCurve:
         What was tried.
     train, held_out : list of float
         Means over the folds.
-    best : value
-        With the best score on rows held out; of equals the one that is simpler: wider, or of more neighbors.
+    best : value or None
+        With the best score on rows held out; of equals the one that is simpler: wider, or of more neighbors. None if
+        no value has a score that is finite.
 
     Examples
     --------
@@ -81,6 +82,8 @@ class SettingCurve:
         return SettingCurveDisplay.from_curve(self, ax=ax)
 
     def __str__(self) -> str:
+        if self.best is None:
+            return f"{self.frame}\nNo {self.setting} is best: none has a finite {self.score} on rows held out."
         return f"{self.frame}\nbest {self.setting}: {self.best:g} by {self.score}"
 
     __repr__ = __str__
@@ -89,9 +92,12 @@ class SettingCurve:
 def _made(
     setting: str, score: str, values: Sequence[Any], train: Sequence[float], held: Sequence[float]
 ) -> SettingCurve:
-    scores = np.nan_to_num(np.array(held, dtype=np.float64), nan=-np.inf)
-    near = np.flatnonzero(scores >= scores.max() - 1e-12 * max(1.0, abs(float(scores.max()))))
-    return SettingCurve(setting, score, list(values), list(train), list(held), list(values)[int(near[-1])])
+    scores = np.array(held, dtype=np.float64)
+    known, best = np.flatnonzero(np.isfinite(scores)), None
+    if len(known):
+        top = float(scores[known].max())
+        best = list(values)[int(known[scores[known] >= top - 1e-12 * max(1.0, abs(top))][-1])]
+    return SettingCurve(setting, score, list(values), list(train), list(held), best)
 
 
 def width_curve(
@@ -176,6 +182,14 @@ def k_curve(
     return _swept(estimator, name, tried, X, y, 10 if cv is None else cv, "accuracy")
 
 
+def setting_curve(estimator: Any, X: Any, y: Any, *, values: Any, cv: Any, setting: str | None) -> SettingCurve:
+    """The curve over k of what has neighbors, else over a width."""
+    have = estimator.get_params(deep=False)
+    if (setting or next((name for name in (*_NEIGHBORS, *_WIDTHS) if name in have), None)) in _NEIGHBORS:
+        return k_curve(estimator, X, y, k=range(1, 31) if values is None else values, cv=cv, setting=setting)
+    return width_curve(estimator, X, y, widths=values, cv=cv, setting=setting)
+
+
 def _by_leaving_out(estimator: Any, X: Any, y: Any, tried: list[int]) -> SettingCurve:
     from sklearn.base import clone
 
@@ -216,7 +230,7 @@ def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any,
     """Fit and score anew for each value and fold."""
     from sklearn.base import clone, is_classifier
 
-    if is_classifier(estimator):
+    if y is not None or is_classifier(estimator):
         ground = ground_of(X, y)
         splits: list[Any] = splits_for(cv, ground)
         work: Callable[..., tuple[float, float]] = partial(_of_classifier, ground, score)
@@ -225,15 +239,38 @@ def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any,
         n = frame_of(X).n_rows
         splits, work, told = splits_of(cv, n, lambda: np.arange(n)), partial(_of_density, X), "log_likelihood"
     listener, train, held = progress.current(), [], []
+    errors: dict[Any, list[Exception]] = {}
     for done, value in enumerate(tried):
-        model = clone(estimator).set_params(**{name: value})
-        with progress.quiet():
-            found = np.array([work(model, a, b) for a, b in splits])
-        train.append(float(found[:, 0].mean()))
-        held.append(float(found[:, 1].mean()))
+        on_train, on_held, failed = _over_folds(clone(estimator).set_params(**{name: value}), work, splits)
+        train.append(on_train)
+        held.append(on_held)
+        if failed:
+            errors[value] = failed
         if listener is not None:
             listener(done + 1)
+    if errors and np.isnan(held).all():
+        raise next(iter(errors.values()))[0]
+    for value, failed in errors.items():
+        told_why = f"{type(failed[0]).__name__}: {failed[0]}"
+        warn(f"{name}={value:g} failed in {len(failed)} of {len(splits)} folds, which are left out: {told_why}")
     return _made(name, told, tried, train, held)
+
+
+def _over_folds(
+    model: Any, work: Callable[..., tuple[float, float]], splits: Sequence[Any]
+) -> tuple[float, float, list[Exception]]:
+    """The mean scores over the folds in which the model does not fail, and its failures."""
+    found, failed = [], []
+    for a, b in splits:
+        try:
+            with progress.quiet():
+                found.append(work(model, a, b))
+        except Exception as error:  # the other folds go on
+            failed.append(error)
+    if not found:
+        return float("nan"), float("nan"), failed
+    train, held = np.mean(found, axis=0)
+    return float(train), float(held), failed
 
 
 def _of_classifier(ground: Ground, score: str, model: Any, a: NDArray[Any], b: NDArray[Any]) -> tuple[float, float]:

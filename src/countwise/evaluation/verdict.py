@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from countwise.evaluation.answers import Answers
-from countwise.evaluation.comparison import MAJORITY, greater
+from countwise.evaluation.answers import Answers, greater
+from countwise.evaluation.comparison import MAJORITY
 
 if TYPE_CHECKING:
     from countwise.evaluation.comparison import Comparison

@@ -48,7 +48,7 @@ class LearningCurveDisplay(Display):
     >>> from countwise.plots import LearningCurveDisplay
     >>> birds = samples.load("penguins")
     >>> curve = learning_curve(NaiveBayesClassifier(), birds.X, birds.y, train_sizes=[20, 60, 200], repeats=3)
-    >>> shown = LearningCurveDisplay.from_curve(curve)  # or curve.plot()
+    >>> shown = LearningCurveDisplay.from_curve(curve)  # or curve.plot(), or from_estimator for both steps
     >>> shown.ax_.get_xlabel(), shown.ax_.get_ylabel(), len(shown.lines_)
     ('rows learned from', 'error', 2)
     """
@@ -74,6 +74,33 @@ class LearningCurveDisplay(Display):
                     f"there are {len(self.train_sizes)} sizes."
                 )
         return found
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any = None, *, ax: Any = None, **options: Any) -> Self:
+        """Find the curve and draw it.
+
+        Parameters
+        ----------
+        estimator : estimator, list of them, or mapping of name to estimator
+        X : any table
+        y : array-like or str
+            The class of each row, or the name of its column.
+        ax : matplotlib Axes, optional
+        **options
+            As of `learning_curve`: train_sizes, cv, repeats, scoring and so on.
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> from countwise.plots import LearningCurveDisplay
+        >>> birds = samples.load("penguins")
+        >>> shown = LearningCurveDisplay.from_estimator(NaiveBayesClassifier(), birds.X, birds.y, repeats=2)
+        >>> shown.test_scores["NaiveBayesClassifier"].shape
+        (5, 2)
+        """
+        from countwise.evaluation.learning_curves import learning_curve
+
+        return cls.from_curve(learning_curve(estimator, X, y, **options), ax=ax)
 
     @classmethod
     def from_curve(cls, curve: Any, *, ax: Any = None) -> Self:
@@ -177,6 +204,37 @@ class SettingCurveDisplay(Display):
         self.values, self.train, self.held_out = (np.asarray(v, dtype=np.float64) for v in (values, train, held_out))
         if not len(self.values) == len(self.train) == len(self.held_out) or not len(self.values):
             raise TableError("The values and the scores are none, or differ in number.")
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any = None, *, values: Any = None, cv: Any = None, setting: str | None = None,
+        ax: Any = None,
+    ) -> Self:  # fmt: skip
+        """Find the curve and draw it: over k of a classifier by neighbors, else over the width of a kernel.
+
+        Parameters
+        ----------
+        estimator : estimator
+        X : any table
+        y : array-like or str, optional
+            The class of each row, for classifiers.
+        values : sequence of float, optional
+            What is tried.
+        cv, setting
+            As of `k_curve` and `width_curve`.
+        ax : matplotlib Axes, optional
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier, samples
+        >>> from countwise.plots import SettingCurveDisplay
+        >>> birds = samples.load("penguins")
+        >>> SettingCurveDisplay.from_estimator(NeighborsClassifier(), birds.X, birds.y, values=[1, 5, 25]).best
+        5
+        """
+        from countwise.evaluation.sweeping import setting_curve
+
+        return cls.from_curve(setting_curve(estimator, X, y, values=values, cv=cv, setting=setting), ax=ax)
 
     @classmethod
     def from_curve(cls, curve: Any, *, ax: Any = None) -> Self:
