@@ -161,17 +161,17 @@ def test_booleans_dates_and_whole_numbers_may_be_numbers_and_numbers_names(lazy)
 
 def columns_of_numbers():
     rng = np.random.default_rng(0)
-    x = rng.normal(size=5000)
+    x = rng.normal(size=2000)
     return {
         "normal": x,
         "skewed": np.exp(6 * x),
         "an outlier": np.append(x, 1e300),
         "huge": np.append(x, [-1.7e308, 1.7e308]),
         "tiny": x * 5e-320,
-        "few": rng.integers(0, 100, 5000).astype(float),
-        "as many as bins": rng.integers(0, 255, 5000).astype(float),
-        "most alike": np.where(rng.random(5000) < 0.9, 0.0, x),
-        "neighbors": 1.0 + rng.integers(0, 3000, 5000) * np.finfo(float).eps,
+        "few": rng.integers(0, 100, 2000).astype(float),
+        "as many as bins": rng.integers(0, 255, 2000).astype(float),
+        "most alike": np.where(rng.random(2000) < 0.9, 0.0, x),
+        "neighbors": 1.0 + rng.integers(0, 3000, 2000) * np.finfo(float).eps,
         "one": np.ones(5),
         "two": np.array([0.0, 1.0, -0.0, 1.0]),
     }
@@ -193,7 +193,7 @@ def test_edges_are_exactly_those_of_memory(monkeypatch, cells, name):
         np.testing.assert_array_equal(bins.edges, edges[0])
         assert bins.distinct in (None, len(np.unique(x)))
         n = np.bincount(codes[0], weights, minlength=len(edges[0]) + 1)
-        for fetched in (1 << 18, 5000, 0):  # values, cells and values, bins
+        for fetched in (1 << 18, 2000, 0):  # values, cells and values, bins
             monkeypatch.setattr(relation_cuts, "_FETCHED", fetched)
             plan, keys, decode = bins.keyed(ready.rows(["x"]), 1, gaps=False, flat=False)
             found = ready.weighed(plan, keys)

@@ -6,7 +6,7 @@ import string
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from countwise import (
@@ -20,6 +20,8 @@ from countwise import (
     TableSimilarity,
     TaxonomySimilarity,
 )
+
+from .strategies import many, some
 
 CONCEPTS = {"a": {"b": ["c", "d"], "e": {"f": None, "g": None}}}
 names = st.sampled_from("abcdefg")
@@ -99,7 +101,7 @@ def by_hand(base: CaseBase, query: dict[str, Any]) -> list[tuple[Any, float]]:
     return sorted(shares, key=lambda pair: -round(pair[1], 12))
 
 
-@settings(max_examples=250, deadline=None)
+@many
 @given(base=bases, record=records)
 def test_two_stages_find_what_comparing_all_finds(base, record):
     query = asked_of(base, record)
@@ -110,7 +112,7 @@ def test_two_stages_find_what_comparing_all_finds(base, record):
         assert [(m.case.id, m.similarity) for m in base.retrieve(query, k)] == expected[:k]
 
 
-@settings(max_examples=250, deadline=None)
+@many
 @given(base=bases, record=records)
 def test_no_similarity_exceeds_its_bound_and_all_lie_from_0_to_1(base, record):
     query = asked_of(base, record)
@@ -122,7 +124,7 @@ def test_no_similarity_exceeds_its_bound_and_all_lie_from_0_to_1(base, record):
     assert np.all((exact >= 0) & (exact <= 1))
 
 
-@settings(max_examples=100, deadline=None)
+@some
 @given(base=bases, forgotten=st.sets(st.integers(1, 12)), more=records, record=records)
 def test_a_base_that_grew_and_forgot_equals_a_fresh_one(base, forgotten, more, record):
     base.retrieve(base[1].problem)  # so that there is an index to keep up
@@ -139,7 +141,7 @@ def test_a_base_that_grew_and_forgot_equals_a_fresh_one(base, forgotten, more, r
         assert base.retrieve(query, len(base)) == fresh.retrieve(query, len(base))
 
 
-@settings(max_examples=100, deadline=None)
+@some
 @given(base=bases, solution=records, record=records)
 def test_a_saved_base_is_the_same_base(base, solution, record, tmp_path_factory):
     base.retain(Case({"name": "q"}, {"@": "tagged", **solution}, "last", outcome={"@": None}, notes="é\n\"'"))

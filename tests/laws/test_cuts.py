@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from countwise import Discretizer, Values, cuts, measures
 from countwise.errors import DataWarning
 
-from .strategies import many, some
+from .strategies import few, many, some
 
 RULES: dict[str, dict[str, Any]] = {
     "naive": {"method": "naive"},
@@ -437,7 +437,7 @@ def kinds_of(rows: Rows) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@some
+@few
 @given(rows=tables())
 def test_every_kind_of_table_gives_the_same_edges_and_ranges(rule, rows):
     assume(not np.isnan(rows.x).all())
