@@ -137,7 +137,8 @@ class Nominal(Attribute):
         Attribute.join(self, other)
         assert isinstance(other, Nominal)  # noqa: S101 - join has just checked it
         fixed = tuple(dict.fromkeys((*self.fixed, *other.fixed)))
-        new = [v for v in other.values if v not in set(self.values)]
+        known = set(self.values)
+        new = [v for v in other.values if v not in known]
         if not new:
             return self if fixed == self.fixed else dataclasses.replace(self, fixed=fixed)
         if not self.grows:

@@ -112,7 +112,8 @@ class Schema(Mapping[str, Attribute]):
         if set(self) != set(other):
             odd = sorted(set(self) ^ set(other))
             raise SchemaError(f"The two parts do not have the same columns: {listed(odd)} only in one.")
-        return Schema(a.join(other[a.name]) for a in self.attributes)
+        joined = [a.join(other[a.name]) for a in self.attributes]
+        return self if all(a is b for a, b in zip(joined, self.attributes, strict=True)) else Schema(joined)
 
     @classmethod
     def infer(

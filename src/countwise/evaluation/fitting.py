@@ -14,6 +14,7 @@ from countwise import progress
 from countwise.evaluation.answers import Answers
 from countwise.evaluation.ground import Ground, Piece
 from countwise.learning import Tallying
+from countwise.models._predicting import Predicting
 from countwise.selection.judges import weighted
 
 __all__ = ["Fitted", "adds_up", "answers_of", "fitted", "prefixes", "refitted"]
@@ -150,25 +151,29 @@ def prefixes(estimator: Any, rows: Piece, sizes: Sequence[int], *, fast: bool = 
         yield Fitted(None if error else model, time.perf_counter() - start, "adding", error)
 
 
-def answers_of(model: Any, rows: Piece) -> Answers:
-    """What a model answers to some rows, over all classes of the table: one that it never met has probability 0."""
+def answers_of(model: Any, rows: Piece, *, proba: bool = True) -> Answers:
+    """What a model answers to some rows, over all classes of the table: one that it never met has probability 0.
+
+    Where only the answers are asked for, the probabilities may be left NaN.
+    """
     ground = rows.ground
     X = rows.source.frame if isinstance(model, Tallying) else rows.table
     places = {c: i for i, c in enumerate(ground.classes)}
     own = np.array([places[_plain(c)] for c in model.classes_])
+    shape = (len(rows), len(ground.classes))
+    shares, predicted = np.broadcast_to(np.nan, shape), None
     with progress.quiet():
-        proba, predicted = None, None
+        if isinstance(model, Predicting) and not proba:
+            return Answers(ground.classes, rows.codes, shares, own[model._codes(X)], rows.weights)
         if hasattr(model, "predict_proba"):
             found = model.predict_proba(X)
-            same = len(own) == len(ground.classes)
-            proba = found if same else np.zeros((len(rows), len(ground.classes)))
-            if not same:
-                proba[:, own] = found
-        if proba is None or not isinstance(model, Tallying):  # of ours the answer is the most probable class
+            shares = found if len(own) == shape[1] else np.zeros(shape)
+            if shares is not found:
+                shares[:, own] = found
+        # of ours the answer is the most probable class
+        if not isinstance(model, Tallying) or not hasattr(model, "predict_proba"):
             predicted = np.array([places[_plain(c)] for c in model.predict(X)])
-    if proba is None:
-        proba = np.full((len(rows), len(ground.classes)), np.nan)
-    return Answers(ground.classes, rows.codes, proba, predicted, rows.weights)
+    return Answers(ground.classes, rows.codes, shares, predicted, rows.weights)
 
 
 def _plain(value: Any) -> Any:

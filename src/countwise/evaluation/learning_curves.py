@@ -299,5 +299,5 @@ def _scores(model: Any, rows: Piece, held: int, score: str, others: Mapping[str,
     if score in others:
         pieces = rows.between(0, held), rows.between(held, len(rows))
         return [float(others[score](model, piece.table, piece.y)) for piece in pieces]
-    answers = answers_of(model, rows)
+    answers = answers_of(model, rows, proba=score not in ("accuracy", "balanced_accuracy"))
     return [answers.take(part).score(score) for part in (slice(0, held), slice(held, len(rows)))]

@@ -216,20 +216,35 @@ class Predicting:
         -------
         ndarray, shape (rows,)
         """
+        codes = self._codes(X)
+        return self.classes_[codes]
 
-        def finish(table: Table, start: int, stop: int) -> tuple[int, NDArray[Any]]:
-            out = priors[: table.n_rows].copy()
-            self._add_terms(table, out, whole=False)
-            codes = _kernels.argmax_rows(out)
-            with np.errstate(all="ignore"):
-                if np.isfinite(out.sum()):  # so is every cell
-                    return 0, codes
-            bad = ~np.isfinite(out[np.arange(len(codes)), codes])
-            codes[bad] = int(np.argmax(self.log_prior_))  # no class could have made the row: the prior decides
-            return int(np.count_nonzero(bad)), codes
-
+    def _codes(self, X: Any) -> NDArray[np.intp]:
+        """The place of the most probable class of each row."""
         frame = self._open(X)
-        priors = self._priors(frame.n_rows)
-        pieces = self._joint(frame, finish)
-        self._warn_of_zeros(sum(bad for bad, _ in pieces))
-        return self.classes_[np.concatenate([codes for _, codes in pieces])]
+        priors, codes = self._priors(frame.n_rows), np.empty(frame.n_rows, dtype=np.intp)
+        rooms = [np.empty_like(priors) for _ in range(_kernels.thread_count())]  # one for each block at work
+
+        def finish(table: Table, start: int, stop: int) -> tuple[int]:
+            room = rooms.pop()
+            try:
+                found, bad = self._decided(table, room[: table.n_rows], priors)
+            finally:
+                rooms.append(room)
+            codes[start:stop] = found
+            return (bad,)
+
+        self._warn_of_zeros(sum(bad for (bad,) in self._joint(frame, finish)))
+        return codes
+
+    def _decided(self, table: Table, out: NDArray[np.float64], priors: Any) -> tuple[NDArray[np.intp], int]:
+        """The most probable class of each row, and how many rows no class could have made: the prior decides them."""
+        out[:] = priors[: len(out)]
+        self._add_terms(table, out, whole=False)
+        codes = _kernels.argmax_rows(out)
+        with np.errstate(all="ignore"):
+            if np.isfinite(out.sum()):  # so is every cell
+                return codes, 0
+        bad = ~np.isfinite(out[np.arange(len(codes)), codes])
+        codes[bad] = int(np.argmax(self.log_prior_))
+        return codes, int(np.count_nonzero(bad))
