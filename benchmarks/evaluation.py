@@ -37,8 +37,8 @@ def curve(report: Report, rows: int = 100_000) -> None:
     ours, peer = versus(
         lambda: learning_curve(NaiveBayesClassifier(), X, y, stratified=False, **how),
         lambda: their_curve(GaussianNB(), X, y, shuffle=True, random_state=0, **how),
-        repeats=3,
-        peer_repeats=1,
+        repeats=7,
+        peer_repeats=3,
     )
     report.add(Row("learning curve, 20 sizes x 10 repeats, 100k x 20", ours, peer, "scikit-learn, GaussianNB", 10))
 

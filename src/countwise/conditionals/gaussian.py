@@ -68,8 +68,9 @@ class Gaussian:
     @classmethod
     def settle_many(cls, rules: Sequence[Gaussian], tallies: Sequence[Moments]) -> list[GaussianDensity]:
         """The densities of many columns over the same classes, in one go: a call for each would take longer."""
-        first = rules[0]
-        if any(rule != first for rule in rules) or any(t.given != tallies[0].given for t in tallies):
+        first, given = rules[0], tallies[0].given
+        alike = all(rule is first or rule == first for rule in rules)
+        if not alike or not all(t.given is given or t.given == given for t in tallies):
             return [rule.settle(tally) for rule, tally in zip(rules, tallies, strict=True)]
         for tally in tallies:
             if tally.worn:

@@ -89,11 +89,11 @@ class Moments:
     @classmethod
     def add_many(cls, ones: Sequence[Self], others: Sequence[Self]) -> list[Self]:
         """The sums of pairs, those of all columns over the same classes in one go."""
-        given, same = ones[0].given, all(t.given == ones[0].given for t in (*ones, *others))
-        if not same or len(ones) < 3:
+        given = ones[0].given
+        if len(ones) < 3 or not all(t.given is given or t.given == given for t in (*ones, *others)):
             return [one + other for one, other in zip(ones, others, strict=True)]
         a, b = (
-            tuple(np.stack(part) for part in zip(*(t.triple for t in side), strict=True)) for side in (ones, others)
+            tuple(np.array(part) for part in zip(*(t.triple for t in side), strict=True)) for side in (ones, others)
         )
         n, mean, m2 = merge(a, b)  # type: ignore[arg-type]
         return [cls(given, t.of, n[j], mean[j], m2[j], t.worn) for j, t in enumerate(ones)]
