@@ -5,6 +5,7 @@
 
 PYTHON ?= python3
 VENV   ?= .venv
+# Python compiles what is used when it is first used; all that is installed would take half a minute.
 PIP    := $(VENV)/bin/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src -type f -not -name '*.so' -not -path '*/__pycache__/*') pyproject.toml CMakeLists.txt README.md
 STAMPS := $(VENV)/.stamps
@@ -38,22 +39,22 @@ $(VENV)/bin/python:
 
 $(STAMPS)/installed: $(VENV)/bin/python $(SOURCES)
 	@echo "Installing countwise (its kernels are compiled if there is a C++ compiler) ..."
-	@$(PIP) install .
+	@$(PIP) install --no-compile .
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/tests: $(STAMPS)/installed
 	@echo "Installing what the tests need ..."
-	@$(call wanted,test) | xargs $(PIP) install
+	@$(call wanted,test) | xargs $(PIP) install --no-compile
 	@touch $@
 
 $(STAMPS)/lint: $(STAMPS)/installed
 	@echo "Installing what linting needs ..."
-	@$(call wanted,lint) | xargs $(PIP) install
+	@$(call wanted,lint) | xargs $(PIP) install --no-compile
 	@touch $@
 
 $(STAMPS)/bench: $(STAMPS)/tests
 	@echo "Installing the peers ..."
-	@$(call wanted,bench) | xargs $(PIP) install
+	@$(call wanted,bench) | xargs $(PIP) install --no-compile
 	@touch $@
 
 clean:

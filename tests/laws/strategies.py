@@ -32,7 +32,7 @@ def examples(count: int) -> settings:
     return settings(deadline=None, max_examples=count * TIMES, phases=_PHASES)
 
 
-few, some, many = examples(5), examples(15), examples(60)
+few, some, many = examples(4), examples(8), examples(30)
 
 # Eighths are exact in binary: a column is either constant to the last bit or spreads by at least 1/8.
 eighths = st.integers(-80, 80).map(lambda k: k / 8)

@@ -43,8 +43,8 @@ ORANGE = json.loads((Path(__file__).parent / "orange_cuts.json").read_text(encod
 TARGETS = {"penguins": "species", "credit": "Status"}
 LN2 = math.log(2)
 
-many = settings(deadline=None, max_examples=200)
-some = settings(deadline=None, max_examples=60)
+many = settings(deadline=None, max_examples=60)
+some = settings(deadline=None, max_examples=20)
 
 
 def without_warning(call: Any, *args: Any, **settings: Any) -> Any:
