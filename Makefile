@@ -20,7 +20,7 @@ demo: $(STAMPS)/installed
 
 test: $(STAMPS)/tests
 	@echo "Running the tests ..."
-	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope $(ARGS)
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder $(ARGS)
 
 lint: $(STAMPS)/lint
 	@echo "Looking at style, types and imports ..."
