@@ -50,12 +50,14 @@ class Cover:
             rows &= self.of(condition)
         return rows
 
-    def counts(self, rows: Mask) -> NDArray[np.float64]:
-        """The weight of each class in some rows."""
-        weights = None if self.ground.weights is None else self.ground.weights[rows]
-        return np.bincount(self.ground.told[rows], weights=weights, minlength=self.ground.n_classes).astype(
-            np.float64
-        )
+    def counts(
+        self, rows: NDArray[Any], kind: NDArray[np.intp] | None = None, kinds: int = 1
+    ) -> NDArray[np.float64]:
+        """The weight of each class in some rows; of rows of several kinds a row for each kind."""
+        weights, k = None if self.ground.weights is None else self.ground.weights[rows], self.ground.n_classes
+        told = self.ground.told[rows] if kind is None else kind * k + self.ground.told[rows]
+        found = np.bincount(told, weights=weights, minlength=kinds * k).astype(np.float64)
+        return found if kind is None else found.reshape(kinds, k)
 
 
 def simplified(rules: RuleSet, cover: Cover, confidence: float | None) -> RuleSet:
@@ -84,30 +86,30 @@ def simplified(rules: RuleSet, cover: Cover, confidence: float | None) -> RuleSe
 
 def _shortened(conditions: Sequence[Condition], c: int, cover: Cover, confidence: float | None) -> list[Condition]:
     kept = list(conditions)
+    fails = np.array([~cover.of(condition) for condition in kept]).reshape(len(kept), cover.ground.n_rows)
+    failed = fails.sum(axis=0)  # how many conditions each row fails
     while kept:
-        failed = np.zeros(cover.ground.n_rows, dtype=np.int64)
-        for condition in kept:
-            failed += ~cover.of(condition)
         inside = cover.counts(failed == 0)
-        now = _rate(inside, c, confidence)
         # a row that fails one condition alone comes in when that one is dropped
-        without = [_rate(inside + cover.counts((failed == 1) & ~cover.of(one)), c, confidence) for one in kept]
+        alone = np.flatnonzero(failed == 1)
+        coming = cover.counts(alone, fails[:, alone].argmax(axis=0), len(kept))
+        without = _rates(inside + coming, c, confidence)
         best = int(np.argmin(without))
-        if without[best] > now + 1e-12:
+        if without[best] > _rates(inside[None], c, confidence)[0] + 1e-12:
             return kept
+        failed -= fails[best]
+        fails = np.delete(fails, best, axis=0)
         kept.pop(best)
     return kept
 
 
-def _rate(counts: NDArray[np.float64], c: int, confidence: float | None) -> float:
-    """How often a rule errs; one that covers nothing always does."""
-    n = float(counts.sum())
-    if n <= 0:
-        return 1.0
-    errors = n - float(counts[c])
-    if confidence is None:
-        return errors / n
-    return float(upper_error(np.array([errors]), np.array([n]), confidence)[0]) / n
+def _rates(counts: NDArray[np.float64], c: int, confidence: float | None) -> NDArray[np.float64]:
+    """How often rules err, by the classes of the rows that each covers; one that covers nothing always does."""
+    n = counts.sum(axis=1)
+    errors = n - counts[:, c]
+    if confidence is not None:
+        errors = upper_error(errors, n, confidence)
+    return np.divide(errors, n, out=np.ones(len(n)), where=n > 0)
 
 
 def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
@@ -118,7 +120,10 @@ def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
     """
     masks = [cover.all_of(rule.conditions) for rule in rules]
     counts = [cover.counts(mask) for mask in masks]
-    rates = [_rate(n, rules.classes.index(rule.answer), confidence) for n, rule in zip(counts, rules, strict=True)]
+    rates = [
+        float(_rates(n[None], rules.classes.index(rule.answer), confidence)[0])
+        for n, rule in zip(counts, rules, strict=True)
+    ]
     order = sorted(range(len(rules)), key=lambda i: (rates[i], -counts[i].sum(), i))
     free = np.ones(cover.ground.n_rows, dtype=bool)
     list_: list[tuple[Rule, NDArray[np.float64]]] = []
