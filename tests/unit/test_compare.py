@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ from countwise import (
 )
 from countwise.errors import OptionError, TableError
 from countwise.evaluation import comparing
+
+try:
+    import cloudpickle
+except ImportError:  # joblib before 1.6 carries it along
+    from joblib.externals import cloudpickle
 
 QUICK = ["naive Bayes", "LDA", "TAN", "C4.5 tree", "prototype"]
 
@@ -129,6 +135,7 @@ def test_processes_give_the_same_and_share_the_processors(
     found: Any, penguins: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(comparing, "thread_count", lambda: 4)
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # processes need not find the tests
     there = compare(
         penguins.X,
         penguins.y,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as t_distribution
 from sklearn import metrics
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit, cross_val_predict
 from sklearn.model_selection import learning_curve as theirs
@@ -32,6 +33,7 @@ from countwise import (
 )
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
 from countwise.evaluation.answers import Answers
+from countwise.evaluation.judging import Judge
 
 
 def drawn(k, n=300, seed=0, ties=False):
@@ -90,6 +92,49 @@ def test_what_cannot_be_told_is_not_made_up():
         alone.score("acuracy")
 
 
+def far_off() -> tuple[pd.DataFrame, np.ndarray]:
+    """Two classes far apart, and a row of the first in the midst of the second: its P is e^-5000 or so."""
+    x = np.r_[np.linspace(-1, 1, 30), np.linspace(99, 101, 30), 100.0]
+    return pd.DataFrame({"x": x}), np.array(["a"] * 30 + ["b"] * 30 + ["a"])
+
+
+def test_a_probability_too_small_for_a_double_is_not_0() -> None:
+    X, y = far_off()
+    model = NaiveBayesClassifier()
+    held = [(np.arange(60), np.array([60, 0]))]
+    for estimator in (model, GaussianNB()):
+        found = cross_validate(estimator, X, y, cv=held)
+        assert found.answers.proba[-1, 0] == 0.0
+        assert found.answers.zeros == 0
+        exact = clone(estimator).fit(X[:60], y[:60]).predict_log_proba(X[60:])[0, 0]
+        assert exact < -2000
+        assert found.mean("log_loss") == pytest.approx(-exact / 2, rel=1e-12)
+        assert found.answers.take(np.array([1])).log_loss == pytest.approx(-exact, rel=1e-12)
+    without = model.fit(X[:60], y[:60]).predict_log_proba(X[60:])[0, 0]
+    left = leave_one_out(model, X, y).answers
+    assert left.log_own[60] == pytest.approx(without, rel=1e-9)
+    assert np.isfinite(left.log_loss)
+    table = X.assign(y=y)
+    judge = Judge(model.fit(table[:60], "y"))
+    for rows in ([0], [60, 30]):
+        judge.add(table.iloc[rows])
+    assert judge.answers.zeros == 0
+    assert judge.answers.log_own[1] == pytest.approx(without, rel=1e-12)
+
+
+def test_an_interval_knows_what_a_score_can_be() -> None:
+    X, y = _two(40)
+    found = cross_validate(NaiveBayesClassifier(), X, y, cv=4)
+    easy = cross_validate(NaiveBayesClassifier(), {"x": X["x"]}, np.where(X["x"] > 0, "yes", "no"), cv=4)
+    for score in found.scoring:
+        for one in (found, easy):
+            low, high = one.interval(score)
+            assert 0 <= low <= one.mean(score) <= high <= (np.inf if score == "log_loss" else 1.0), score
+    values = found.values("log_loss")
+    spread = np.sqrt((1 / 4 + 1 / 3) * values.var(ddof=1))
+    assert found.interval("log_loss", 0.5)[1] == pytest.approx(values.mean() + t_distribution.ppf(0.75, 3) * spread)
+
+
 # -- folds -------------------------------------------------------------------------------------------------------
 
 
@@ -99,10 +144,10 @@ def test_folds_answer_as_by_hand_and_as_scikit_learn_has_it():
     found = cross_validate(NaiveBayesClassifier(), X, y, cv=KFold(5))
     by_hand = cross_val_predict(NaiveBayesClassifier(), X, y, cv=KFold(5), method="predict_proba")
     np.testing.assert_allclose(found.answers.proba, by_hand, atol=1e-10)
-    assert found.mean("accuracy") == pytest.approx(
-        np.mean([metrics.accuracy_score(y[f.test], found.ground.rows.y[f.test]) * s for f, s in
-                 zip(found.folds, found.values("accuracy"), strict=True)])
-    )  # fmt: skip
+    answered = np.array(["bad", "good"])[by_hand.argmax(axis=1)]
+    shares = [metrics.accuracy_score(y[test], answered[test]) for _, test in KFold(5).split(X)]
+    np.testing.assert_allclose(found.values("accuracy"), shares, rtol=1e-12)
+    assert found.mean("accuracy") == pytest.approx(np.mean(shares))
     assert [row[0] for row in found.scores.rows()] == list(found.scoring)
     base = max(np.mean(y == "good"), np.mean(y == "bad"))
     assert found.scores["majority_class"][0] == pytest.approx(base, abs=1e-3)
@@ -195,16 +240,14 @@ def _two(n=200, seed=1):
 
 
 def test_the_paired_test_is_that_of_nadeau_and_bengio():
-    from scipy.stats import t
-
     X, y = _two(300)
     one, other = (cross_validate(m, X, y, scoring="accuracy") for m in (NaiveBayesClassifier(), TreeClassifier()))
     found = paired(one, other)
     gaps = one.values("accuracy") - other.values("accuracy")
     spread = np.sqrt((1 / 10 + 1 / 9) * gaps.var(ddof=1))
     assert found.difference == pytest.approx(gaps.mean())
-    assert found.p_value == pytest.approx(2 * t.sf(abs(gaps.mean()) / spread, 9))
-    assert found.high - found.difference == pytest.approx(t.ppf(0.975, 9) * spread)
+    assert found.p_value == pytest.approx(2 * t_distribution.sf(abs(gaps.mean()) / spread, 9))
+    assert found.high - found.difference == pytest.approx(t_distribution.ppf(0.975, 9) * spread)
     assert "by accuracy" in str(found)
     same = paired(one, one)
     assert (same.difference, same.p_value) == (0.0, 1.0)

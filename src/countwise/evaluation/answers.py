@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +15,24 @@ from countwise.lazy import lazy
 from countwise.measures.ranks import area, by_range
 from countwise.working import Grid
 
-__all__ = ["SCORES", "Answers", "greater", "majority"]
+__all__ = ["SCORES", "Answers", "bounds", "greater", "majority", "small_logs"]
 
 Floats = NDArray[np.float64]
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error")
 _LESS = frozenset({"log_loss", "brier", "calibration_error"})
+_SMALL = 1e-300  # a probability below it has lost digits, or is 0 because a double holds no smaller one
 
 
 def greater(score: str) -> bool:
     """Whether more of a score is better; so it is of all of scikit-learn's."""
     return score not in _LESS
+
+
+def bounds(score: str) -> tuple[float, float]:
+    """What a score is at least and at most; of scikit-learn's that is not known."""
+    if score not in SCORES:
+        return -np.inf, np.inf
+    return 0.0, {"log_loss": np.inf, "brier": 2.0}.get(score, 1.0)  # of two classes a Brier score is 1 at most
 
 
 @dataclass(frozen=True, eq=False)  # no slots: what is derived is kept
@@ -43,6 +51,8 @@ class Answers:
         The class that was answered; the most probable one, if none is given.
     weights : ndarray, optional
         Of the rows.
+    logs : ndarray, optional
+        Log P(the class that it is | row), where some probabilities are too small for `proba`; see `small_logs`.
 
     Examples
     --------
@@ -58,6 +68,7 @@ class Answers:
     proba: Floats
     predicted: NDArray[np.int64] | None = None
     weights: Floats | None = None
+    logs: Floats | None = None
 
     # -- parts ---------------------------------------------------------------------------
 
@@ -79,11 +90,19 @@ class Answers:
         """P(the class that it is | row)."""
         return np.asarray(self.proba[np.arange(len(self)), self.codes])
 
+    @lazy
+    def log_own(self) -> Floats:
+        """Log P(the class that it is | row); -inf where that is 0."""
+        if self.logs is not None:
+            return self.logs
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.own))
+
     def take(self, rows: NDArray[Any] | slice) -> Answers:
         """The answers to some rows."""
         predicted = None if self.predicted is None else self.predicted[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        return Answers(self.classes, self.codes[rows], self.proba[rows], predicted, weights)
+        weights, logs = (None if part is None else part[rows] for part in (self.weights, self.logs))
+        return Answers(self.classes, self.codes[rows], self.proba[rows], predicted, weights, logs)
 
     @classmethod
     def joined(cls, parts: Sequence[Answers]) -> Answers:
@@ -91,12 +110,14 @@ class Answers:
         first = parts[0]
         predicted = None if first.predicted is None else np.concatenate([part.answered for part in parts])
         weights = None if first.weights is None else np.concatenate([part.weight for part in parts])
+        small = any(part.logs is not None for part in parts)
         return cls(
             first.classes,
             np.concatenate([part.codes for part in parts]),
             np.concatenate([part.proba for part in parts]),
             predicted,
             weights,
+            np.concatenate([part.log_own for part in parts]) if small else None,
         )
 
     # -- scores --------------------------------------------------------------------------
@@ -123,15 +144,15 @@ class Answers:
     @lazy
     def log_loss(self) -> float:
         """The mean of -log P(class | row); infinite if a row had a class of probability 0 (see `zeros`)."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.own)
         counted = self.weight > 0
-        return -float(np.average(logs[counted], weights=self.weight[counted])) if counted.any() else float("nan")
+        if not counted.any():
+            return float("nan")
+        return -float(np.average(self.log_own[counted], weights=self.weight[counted]))
 
     @property
     def zeros(self) -> int:
         """How many rows have a class to which probability 0 was given."""
-        return int(((self.own <= 0) & (self.weight > 0)).sum())
+        return int((np.isneginf(self.log_own) & (self.weight > 0)).sum())
 
     @lazy
     def brier(self) -> float:
@@ -250,6 +271,40 @@ class Answers:
 
 def _whole(x: float) -> Any:
     return int(x) if float(x).is_integer() else float(x)
+
+
+def small_logs(own: Floats, place: NDArray[np.int64], ask: Callable[[NDArray[np.int64]], Any]) -> Floats | None:
+    """Log P(the class that it is | row), where some of these are too small for a double.
+
+    Parameters
+    ----------
+    own : ndarray
+        P(the class that it is | row).
+    place : ndarray of int
+        The place of that class among the model's; -1 if it has none.
+    ask : function of rows
+        Log P(class | row) of some rows, over the classes of the model.
+
+    Returns
+    -------
+    ndarray or None
+        None if all are large enough.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.evaluation.answers import small_logs
+    >>> small_logs(np.array([1.0, 0.0]), np.array([0, 0]), lambda rows: np.array([[-2981.0, 0.0]])).tolist()
+    [0.0, -2981.0]
+    """
+    small = np.flatnonzero((own < _SMALL) & (place >= 0))
+    if not len(small):
+        return None
+    with np.errstate(all="ignore"):
+        logs = np.log(own)
+        found = np.asarray(ask(small), dtype=np.float64)[np.arange(len(small)), place[small]]
+    logs[small] = np.where(np.isnan(found), logs[small], found)
+    return np.asarray(logs)
 
 
 def majority(train: NDArray[np.int64], test: Answers, weights: Floats | None = None) -> Answers:

@@ -166,12 +166,9 @@ class Comparison:
                 columns[_SHORT.get(name, name)] = [_figures(name, c) for c in cells]
         return Grid(columns)
 
-    def _ends(self, low: float, high: float) -> str:
-        if math.isnan(low):
-            return ""
-        if self.score in SCORES and self.score != "log_loss":  # between 0 and 1, which a t-interval does not know
-            low, high = max(low, 0.0), min(high, 1.0)
-        return f"{low:.3f} .. {high:.3f}"
+    @staticmethod
+    def _ends(low: float, high: float) -> str:
+        return "" if math.isnan(low) else f"{low:.3f} .. {high:.3f}"
 
     def __str__(self) -> str:
         lines = [self.headline, "", str(_narrowed(self.short)), _LEGEND, "", *_wrapped(self.verdict)]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import progress
-from countwise.evaluation.answers import Answers
+from countwise.evaluation.answers import Answers, small_logs
 from countwise.evaluation.ground import Ground, Piece
 from countwise.learning import Tallying
 from countwise.models._predicting import Predicting
@@ -157,11 +157,10 @@ def answers_of(model: Any, rows: Piece, *, proba: bool = True) -> Answers:
     Where only the answers are asked for, the probabilities may be left NaN.
     """
     ground = rows.ground
-    X = rows.source.frame if isinstance(model, Tallying) else rows.table
     places = {c: i for i, c in enumerate(ground.classes)}
     own = np.array([places[_plain(c)] for c in model.classes_])
     shape = (len(rows), len(ground.classes))
-    shares, predicted = np.broadcast_to(np.nan, shape), None
+    shares, predicted, logs, X = np.broadcast_to(np.nan, shape), None, None, _asked(model, rows)
     with progress.quiet():
         if isinstance(model, Predicting) and not proba:
             return Answers(ground.classes, rows.codes, shares, own[model._codes(X)], rows.weights)
@@ -170,10 +169,28 @@ def answers_of(model: Any, rows: Piece, *, proba: bool = True) -> Answers:
             shares = found if len(own) == shape[1] else np.zeros(shape)
             if shares is not found:
                 shares[:, own] = found
+            logs = _small_logs(model, rows, shares, own)
         # of ours the answer is the most probable class
         if not isinstance(model, Tallying) or not hasattr(model, "predict_proba"):
             predicted = np.array([places[_plain(c)] for c in model.predict(X)])
-    return Answers(ground.classes, rows.codes, shares, predicted, rows.weights)
+    return Answers(ground.classes, rows.codes, shares, predicted, rows.weights, logs)
+
+
+def _asked(model: Any, rows: Piece) -> Any:
+    """The rows as a model takes them: ours need not open the user's table again."""
+    return rows.source.frame if isinstance(model, Tallying) else rows.table
+
+
+def _small_logs(model: Any, rows: Piece, shares: Any, own: NDArray[np.int64]) -> Any:
+    if not hasattr(model, "predict_log_proba"):
+        return None
+    place = np.full(shares.shape[1], -1)
+    place[own] = np.arange(len(own))
+
+    def ask(which: Rows) -> Any:
+        return model.predict_log_proba(_asked(model, rows.ground.piece(rows.which[which])))
+
+    return small_logs(shares[np.arange(len(rows)), rows.codes], place[rows.codes], ask)
 
 
 def _plain(value: Any) -> Any:

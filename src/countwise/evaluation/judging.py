@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 
 from countwise.attributes import Nominal
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.evaluation.answers import Answers
+from countwise.evaluation.answers import Answers, small_logs
 from countwise.frames import frame_of
+from countwise.outputs import rows_of
 
 __all__ = ["Judge"]
 
@@ -64,7 +66,7 @@ class Judge:
         self.n_missing = self.n_abstained = 0
         self.unmet: dict[Any, int] = {}
         self._met = {_plain(c): i for i, c in enumerate(model.classes_)}
-        self._parts: list[tuple[list[Any], Floats, NDArray[np.int64], Floats]] = []
+        self._parts: list[tuple[list[Any], Floats, NDArray[np.int64], Floats, Floats | None]] = []
         self._labels: list[Any] = []
 
     def add(self, X: Any) -> None:
@@ -84,9 +86,18 @@ class Judge:
             if classes[i] not in self._met:
                 self.unmet[classes[i]] = self.unmet.get(classes[i], 0) + 1
         weight = np.ones(len(kept)) if self.weights is None else self._weights(frame)[kept]
-        self._parts.append(([classes[i] for i in kept], proba[kept], self._answered(X, proba)[kept], weight))
+        labels = [classes[i] for i in kept]
+        logs = self._small_logs(X, labels, proba[kept], kept)
+        self._parts.append((labels, proba[kept], self._answered(X, proba)[kept], weight, logs))
         if groups is not None:
             self._labels += [groups[i] for i in kept]
+
+    def _small_logs(self, X: Any, labels: list[Any], proba: Floats, kept: NDArray[np.int64]) -> Floats | None:
+        if not hasattr(self.model, "predict_log_proba"):
+            return None
+        place = np.array([self._met.get(c, -1) for c in labels], dtype=np.int64)
+        own = np.where(place >= 0, proba[np.arange(len(labels)), np.maximum(place, 0)], 0.0)
+        return small_logs(own, place, lambda which: self.model.predict_log_proba(rows_of(X, kept[which])))
 
     def _answered(self, X: Any, proba: Floats) -> NDArray[np.int64]:
         if not hasattr(self.model, "rules_"):  # of all others the answer is the most probable class
@@ -133,7 +144,13 @@ class Judge:
         proba = np.column_stack([proba, np.zeros((len(proba), len(self.unmet)))])
         answered = np.concatenate([part[2] for part in self._parts])
         weights = None if self.weights is None else np.concatenate([part[3] for part in self._parts])
-        return Answers(self.classes, codes, proba, answered, weights)
+        told = Answers(self.classes, codes, proba, answered, weights)
+        if all(part[4] is None for part in self._parts):
+            return told
+        ends = np.cumsum([len(labels) for labels, *_ in self._parts])[:-1]
+        parts = zip(np.split(told.log_own, ends), self._parts, strict=True)
+        logs = np.concatenate([own if part[4] is None else part[4] for own, part in parts])
+        return replace(told, logs=logs)
 
     @property
     def baseline(self) -> Answers | None:

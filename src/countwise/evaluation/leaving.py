@@ -21,7 +21,7 @@ from countwise.conditionals.categorical import CategoricalDensity
 from countwise.conditionals.gaussian import GaussianDensity
 from countwise.conditionals.poisson import PoissonDensity
 from countwise.conditionals.ranges import RangesDensity
-from countwise.evaluation.answers import Answers
+from countwise.evaluation.answers import Answers, small_logs
 from countwise.evaluation.fitting import answers_of
 from countwise.evaluation.ground import Ground
 from countwise.models.naive_bayes import NaiveBayes
@@ -50,6 +50,10 @@ class _Left:
     def own(self, values: Floats) -> Floats:
         """Of each row, what its class has."""
         return np.asarray(values[self.codes])
+
+    def picked(self, values: Floats) -> Floats:
+        """Of each row, the entry of its class."""
+        return np.asarray(values[np.arange(len(self.codes)), self.codes])
 
     def with_own(self, every: Floats, own: Floats) -> Floats:
         """A row of all classes for each row, with another entry for its own."""
@@ -81,16 +85,24 @@ def answers_without(model: Any, ground: Ground) -> Answers:
         terms, worn = _way(model.densities_[part.key])(left, part, table[part.key])
         joint += terms
         odd |= worn
-    proba = joint
+    proba = joint.copy()
     if _kernels.normalize(proba, "proba"):
         lost = ~np.isfinite(proba).all(axis=1)
-        proba[lost] = np.exp(prior[lost])
-    return _taken_back(model, ground, np.flatnonzero(odd), proba)
+        joint[lost], proba[lost] = prior[lost], np.exp(prior[lost])
+    logs = small_logs(
+        left.picked(proba),
+        ground.codes,
+        lambda small: joint[small] - np.logaddexp.reduce(joint[small], axis=1, keepdims=True),
+    )
+    return _taken_back(model, ground, np.flatnonzero(odd), proba, logs)
 
 
-def _taken_back(model: Any, ground: Ground, which: NDArray[np.int64], proba: Floats) -> Answers:
-    """The rows named answered by a model from which each was taken back."""
+def _taken_back(
+    model: Any, ground: Ground, which: NDArray[np.int64], proba: Floats, logs: Floats | None = None
+) -> Answers:
+    """The rows named answered by a model from which each was taken back; of the others it is told what is known."""
     listener = progress.current()
+    logs = None if logs is None else logs.copy()
     for done, i in enumerate(which):
         rest = model._blank()
         rest._absorb(model)
@@ -99,11 +111,17 @@ def _taken_back(model: Any, ground: Ground, which: NDArray[np.int64], proba: Flo
             rest._take_back(one.source)
             rest._drop_what_is_gone()
             rest._settle_or_wait(patient=False)
-        proba[i] = answers_of(rest, one).proba[0]
+        answer = answers_of(rest, one)
+        proba[i] = answer.proba[0]
+        if logs is None and answer.logs is not None:
+            with np.errstate(divide="ignore"):
+                logs = np.log(proba[np.arange(len(ground)), ground.codes])
+        if logs is not None:
+            logs[i] = answer.log_own[0]
         if listener is not None:
             listener(done + 1)
     weights = None if ground.weights is None else ground.weights.astype(np.float64)
-    return Answers(ground.classes, ground.codes, proba, None, weights)
+    return Answers(ground.classes, ground.codes, proba, None, weights, logs)
 
 
 def baseline_without(ground: Ground) -> Answers:

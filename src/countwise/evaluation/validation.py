@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import OptionError, did_you_mean, listed
-from countwise.evaluation.answers import SCORES, Answers
+from countwise.evaluation.answers import SCORES, Answers, bounds
 from countwise.evaluation.deciding import costs_of
 from countwise.evaluation.fitting import Fitted
 from countwise.evaluation.ground import Ground
@@ -133,7 +133,8 @@ class Validation:
     def interval(self, score: str, confidence: float = 0.95) -> tuple[float, float]:
         """Where the mean of a score would lie, other rows given.
 
-        The variance is that of the folds, corrected for the rows that their training sets share (Nadeau and Bengio).
+        The variance is that of the folds, corrected for the rows that their training sets share (Nadeau and Bengio);
+        what no score can be is cut off.
         """
         from scipy.stats import t
 
@@ -142,7 +143,8 @@ class Validation:
         if len(values) < 2 or not np.isfinite(values).all():
             return float("nan"), float("nan")
         reach = float(t.ppf(0.5 + confidence / 2, len(values) - 1)) * standard_error(values, self.done)
-        return float(values.mean() - reach), float(values.mean() + reach)
+        least, most = bounds(score)
+        return max(float(values.mean() - reach), least), min(float(values.mean() + reach), most)
 
     @property
     def frame(self) -> Grid:
