@@ -5,7 +5,8 @@
 
 PYTHON ?= python3
 VENV   ?= .venv
-# Python compiles what is used when it is first used; all that is installed would take half a minute.
+# Python compiles what is used when it is first used, and keeps it; all that is installed would take half a minute.
+unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(VENV)/bin/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src -type f -not -name '*.so' -not -path '*/__pycache__/*') pyproject.toml CMakeLists.txt README.md
 STAMPS := $(VENV)/.stamps

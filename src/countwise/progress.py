@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["bar", "current", "quiet", "reporting"]
+__all__ = ["bar", "counter", "current", "quiet", "reporting"]
 
 _listener: ContextVar[Callable[[int], None] | None] = ContextVar("countwise_progress", default=None)
 
@@ -16,6 +16,31 @@ _listener: ContextVar[Callable[[int], None] | None] = ContextVar("countwise_prog
 def current() -> Callable[[int], None] | None:
     """The function to call with the number of rows (or subsets) done, if anybody listens."""
     return _listener.get()
+
+
+def counter() -> Callable[[], None]:
+    """A function to call at each step of the work.
+
+    Examples
+    --------
+    >>> from countwise.progress import counter, reporting
+    >>> heard = []
+    >>> with reporting(heard.append):
+    ...     tell = counter()
+    ...     tell(), tell()
+    (None, None)
+    >>> heard
+    [1, 2]
+    """
+    listener, done = _listener.get(), 0
+
+    def tell() -> None:
+        nonlocal done
+        done += 1
+        if listener is not None:
+            listener(done)
+
+    return tell
 
 
 @contextmanager

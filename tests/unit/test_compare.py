@@ -25,7 +25,7 @@ from countwise import (
     samples,
 )
 from countwise.errors import OptionError, TableError
-from countwise.evaluation import comparing
+from countwise.evaluation import processes
 
 try:
     import cloudpickle
@@ -134,7 +134,7 @@ def test_the_curve_is_that_of_the_function(found: Any, penguins: Any) -> None:
 def test_processes_give_the_same_and_share_the_processors(
     found: Any, penguins: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "thread_count", lambda: 4)
+    monkeypatch.setattr(processes, "thread_count", lambda: 4)
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # processes need not find the tests
     there = compare(
         penguins.X,

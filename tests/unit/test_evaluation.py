@@ -339,6 +339,34 @@ def test_neighbors_are_chosen_by_leaving_out():
     assert folds.values == [1, 9]
 
 
+class Mute(Moody):
+    """Learns from anything, and does not answer rows like those of 100."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        if (np.asarray(X)[:, 0] == 100.0).any():
+            raise RuntimeError("no answer to 100")
+        return super().predict(X)
+
+
+def test_a_learner_that_fails_at_a_point_of_a_curve_is_reported_and_the_others_go_on() -> None:
+    X, y = np.arange(40.0)[:, None], np.array(["a", "b"] * 20)
+    X[39] = 100.0
+    splits = [(np.arange(10, 40), np.arange(10)), (np.arange(30), np.arange(30, 40))]
+    learners = {"mute": Mute(), "bayes": NaiveBayesClassifier()}
+    with pytest.warns(DataWarning, match=r"mute failed at \d+ rows: no answer to 100"):
+        curve = learning_curve(learners, X, y, cv=splits, train_sizes=[10, 20])
+    assert np.isnan(curve.test["mute"][:, 1]).all()
+    assert np.isfinite(curve.test["mute"][0, 0])
+    assert np.isfinite(curve.test["bayes"]).all()
+    assert str(curve).endswith(" rows: no answer to 100")
+    with pytest.raises(TableError, match="Moody failed at 30 rows: not with 3"):
+        learning_curve(Moody(), np.full((40, 1), 3.0), y, cv=splits, train_sizes=[30])
+
+
 @pytest.mark.parametrize(
     ("work", "told"),
     [

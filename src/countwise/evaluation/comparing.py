@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -11,38 +10,25 @@ from textwrap import shorten
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import progress
-from countwise._kernels.threads import thread_count
-from countwise.errors import OptionError, TableError
+from countwise.errors import TableError
 from countwise.evaluation.answers import SCORES
 from countwise.evaluation.comparison import MAJORITY, Comparison, cause, ordered
 from countwise.evaluation.dependence import broken_pairs
-from countwise.evaluation.fitting import fitted
-from countwise.evaluation.folding import judged, scoring_of, splits_for
+from countwise.evaluation.folding import Trial, judged, scoring_of, splits_for
 from countwise.evaluation.ground import Ground, ground_of
 from countwise.evaluation.learning_curves import LearningCurve, learning_curve
+from countwise.evaluation.processes import over_processes, processes_of
 from countwise.evaluation.suiting import Kinds, suited
 from countwise.evaluation.validation import Fold, Validation
 
 __all__ = ["compare"]
 
-Rows = NDArray[np.int64]
 Done = tuple[str, list[Fold], list[str]]
 
 _SIZES, _REPEATS = (0.1, 0.25, 0.5, 1.0), 5
-_THREADS = ("COUNTWISE_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 _LEAST_ROWS = 60  # below them the points of a learning curve are of a handful of rows
-
-
-@dataclass(frozen=True, eq=False)
-class _Trial:
-    """What every learner is put to; it travels to other processes."""
-
-    ground: Ground
-    splits: list[tuple[Rows, Rows]]
-    others: dict[str, Callable[..., float]]
 
 
 @dataclass(slots=True)
@@ -153,20 +139,21 @@ def compare(
         raise TableError(f"All rows are of one class, {ground.classes[0]!r}: there is nothing to tell apart.")
     (chosen,), others = scoring_of(score if isinstance(score, str) or callable(score) else [*score][:1])
     wanted = tuple(dict.fromkeys((chosen, *SCORES)))
-    trial = _Trial(ground, splits_for(cv, ground, groups, random_state), others)
+    trial = Trial(ground, splits_for(cv, ground, groups, random_state), others)
     kinds = Kinds(ground, types)
     found = suited(kinds, learners, only, without)
     so_far = _SoFar(dict(found.left_out), list(found.notes.items()))
-    fits = len(found.learners) * len(trial.splits) + (0 if curve is False else 2 * len(_SIZES) * _REPEATS)
+    curves = 0 if curve is False or len(ground) < _LEAST_ROWS else len(found.learners) if curve else 2
+    fits, processes = len(found.learners) * len(trial.splits) + curves * len(_SIZES) * _REPEATS, processes_of(n_jobs)
     with progress.bar("Comparing", fits, unit="fits") if verbose else nullcontext():
         try:
-            for name, folds, told in _judged(found.learners, trial, _processes(n_jobs)):
+            for name, folds, told in _judged(found.learners, trial, processes):
                 so_far.add(Validation(name, tuple(folds), wanted, ground, X), told)
             names = ordered(so_far.of(found.learners), chosen)
             curved = [] if curve is False else names if curve else _worth_a_curve(names)
             with _noted():
                 so_far.pairs = broken_pairs(kinds)
-                so_far.curve = _curve({n: found.learners[n] for n in curved}, ground, score, random_state)
+                so_far.curve = _curve({n: found.learners[n] for n in curved}, ground, score, random_state, n_jobs)
         except KeyboardInterrupt:
             so_far.stopped = True
     validations = {**so_far.of(found.learners), MAJORITY: _majority(trial, wanted, X)}
@@ -186,35 +173,30 @@ def compare(
 # -- the trial -----------------------------------------------------------------------------
 
 
-def _judged(learners: Mapping[str, Any], trial: _Trial, processes: int) -> Iterator[Done]:
+def _judged(learners: Mapping[str, Any], trial: Trial, processes: int) -> Iterator[Done]:
     """What came of each learner, as they come."""
-    listener, done = progress.current(), 0
-
-    def tell() -> None:
-        nonlocal done
-        done += 1
-        if listener is not None:
-            listener(done)
-
-    if processes == 1 or len(learners) < 2:
-        for name, learner in learners.items():
-            yield _put_to(name, learner, trial, tell)
-        return
-    for one in _elsewhere(learners, trial, processes):
-        for _ in one[1]:
-            tell()
-        yield one
+    tasks = [((name, which), len(which)) for name, learner in learners.items() for which in trial.parts(learner)]
+    folds: dict[str, dict[int, Fold]] = {name: {} for name in learners}
+    notes: dict[str, list[str]] = {name: [] for name in learners}
+    work = over_processes(_put_to, (learners, trial), tasks, processes, progress.counter())
+    for (name, which), (found, told) in work:
+        folds[name].update(zip(which, found, strict=True))
+        notes[name] += told
+        if len(folds[name]) == len(trial.splits):
+            yield name, [folds[name][f] for f in range(len(trial.splits))], _once(notes[name])
 
 
-def _put_to(name: str, learner: Any, trial: _Trial, tell: Callable[[], None]) -> Done:
+def _put_to(
+    shared: tuple[Mapping[str, Any], Trial], task: tuple[str, Sequence[int]], tell: Callable[[], None]
+) -> tuple[list[Fold], list[str]]:
+    learners, trial = shared
+    name, which = task
     folds = []
     with _noted() as notes:
-        models = fitted(learner, trial.ground, trial.splits)
-        for model, (train, test) in zip(models, trial.splits, strict=True):
-            fold = judged(model, trial.ground, train, test, trial.others)
+        for fold in trial.folds(learners[name], which):
             folds.append(replace(fold, fitted=replace(fold.fitted, model=None)))  # a forest a fold is a lot to keep
             tell()
-    return name, folds, notes
+    return folds, notes
 
 
 @contextmanager
@@ -224,12 +206,16 @@ def _noted() -> Iterator[list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield notes
+    kinds = (DeprecationWarning, FutureWarning, ResourceWarning)
+    notes += _once(str(one.message) for one in caught if not issubclass(one.category, kinds))
+
+
+def _once(messages: Iterable[str]) -> list[str]:
+    """Each message once: numbers differ from fold to fold, and it is the same without them."""
     seen: dict[str, str] = {}
-    for one in caught:
-        if not issubclass(one.category, DeprecationWarning | FutureWarning | ResourceWarning):
-            message = str(one.message)  # numbers differ from fold to fold: a note is the same without them
-            seen.setdefault("".join(letter for letter in message if not letter.isdigit()), shorten(message, 300))
-    notes += seen.values()
+    for message in messages:
+        seen.setdefault("".join(letter for letter in message if not letter.isdigit()), shorten(message, 300))
+    return list(seen.values())
 
 
 def _told(notes: Sequence[tuple[str, str]]) -> list[str]:
@@ -240,57 +226,10 @@ def _told(notes: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{', '.join(of[:3])}{f' and {len(of) - 3} more' * (len(of) > 3)}: {m}" for m, of in names.items()]
 
 
-def _elsewhere(learners: Mapping[str, Any], trial: _Trial, processes: int) -> Iterator[Done]:
-    """The same in other processes, of which each has its share of the processors."""
-    from concurrent.futures import as_completed
-
-    from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
-
-    processes = min(processes, len(learners))
-    threads = str(max(1, thread_count() // processes))
-    pool = ProcessPoolExecutor(processes, initializer=_leave_stopping, env=dict.fromkeys(_THREADS, threads))
-    try:
-        tasks = [pool.submit(_there, name, learner, trial) for name, learner in learners.items()]
-        for task in as_completed(tasks):
-            yield task.result()
-    finally:
-        pool.shutdown(wait=True, kill_workers=True)
-
-
-def _leave_stopping() -> None:
-    """Ctrl-C goes to all processes of a terminal; the one that started the others stops them."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _there(name: str, learner: Any, trial: _Trial) -> Done:
-    name, folds, notes = _put_to(name, learner, trial, lambda: None)
-    return name, [_portable(fold) for fold in folds], notes
-
-
-def _portable(fold: Fold) -> Fold:
-    """An error that does not travel goes as words."""
-    try:
-        pickle.loads(pickle.dumps(fold.error))  # noqa: S301 - what was written just here
-    except Exception:
-        told = RuntimeError(f"{type(fold.error).__name__}: {fold.error}")
-        return replace(fold, error=told, fitted=replace(fold.fitted, error=None))
-    return fold
-
-
-def _processes(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0 or n_jobs < -1:
-        raise OptionError(f"n_jobs must be a whole number of at least 1, or -1, not {n_jobs!r}.")
-    return thread_count() if n_jobs == -1 else int(n_jobs)
-
-
 # -- beside it -----------------------------------------------------------------------------
 
 
-def _majority(trial: _Trial, wanted: tuple[str, ...], X: Any) -> Validation:
+def _majority(trial: Trial, wanted: tuple[str, ...], X: Any) -> Validation:
     """Whoever only knows how frequent the classes are, as if it were a learner."""
     from countwise.evaluation.fitting import Fitted
 
@@ -320,7 +259,9 @@ def _worth_a_curve(names: Sequence[str]) -> list[str]:
     return [name for i, name in enumerate(names) if i == 0 or name == "naive Bayes"]
 
 
-def _curve(learners: Mapping[str, Any], ground: Ground, score: Any, seed: int) -> LearningCurve | None:
+def _curve(
+    learners: Mapping[str, Any], ground: Ground, score: Any, seed: int, n_jobs: int | None
+) -> LearningCurve | None:
     if not learners or len(ground) < _LEAST_ROWS:
         return None
     return learning_curve(
@@ -332,4 +273,5 @@ def _curve(learners: Mapping[str, Any], ground: Ground, score: Any, seed: int) -
         scoring=score,
         sample_weight=ground.weights,
         random_state=seed,
+        n_jobs=n_jobs,
     )

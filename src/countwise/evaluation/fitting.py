@@ -17,7 +17,7 @@ from countwise.learning import Tallying
 from countwise.models._predicting import Predicting
 from countwise.selection.judges import weighted
 
-__all__ = ["Fitted", "adds_up", "answers_of", "fitted", "prefixes", "refitted"]
+__all__ = ["Fitted", "adds_up", "answers_of", "deals_all", "fitted", "prefixes", "refitted"]
 
 Rows = NDArray[np.int64]
 Split = tuple[Rows, Rows]
@@ -59,14 +59,14 @@ def fitted(estimator: Any, ground: Ground, splits: Sequence[Split], *, fast: boo
     fast : bool, default=True
         Whether folds are added up where that is the same as fitting anew.
     """
-    if fast and adds_up(estimator) and _deal_all(splits, len(ground)):
+    if fast and adds_up(estimator) and deals_all(splits, len(ground)):
         yield from _added(estimator, ground, splits)
     else:
         for train, _ in splits:
             yield refitted(estimator, ground.piece(train))
 
 
-def _deal_all(splits: Sequence[Split], n: int) -> bool:
+def deals_all(splits: Sequence[Split], n: int) -> bool:
     """Whether every row is held out once, and all others are learned from."""
     if not splits or any(len(train) + len(test) != n for train, test in splits):
         return False

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,15 +14,72 @@ from numpy.typing import NDArray
 from countwise import progress
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed, warn
 from countwise.evaluation.answers import SCORES, Answers, majority
-from countwise.evaluation.fitting import Fitted, adds_up, answers_of, fitted
+from countwise.evaluation.fitting import Fitted, adds_up, answers_of, deals_all, fitted
 from countwise.evaluation.ground import Ground, ground_of
 from countwise.evaluation.leaving import answers_without, baseline_without
+from countwise.evaluation.processes import elsewhere, over_processes, processes_of
 from countwise.evaluation.validation import Fold, Validation
 from countwise.folds import splits_of
 
-__all__ = ["cross_validate", "judged", "leave_one_out", "scoring_of", "splits_for"]
+__all__ = ["Trial", "cross_validate", "judged", "leave_one_out", "scoring_of", "splits_for"]
 
 Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What learners are put to; it travels to other processes.
+
+    Parameters
+    ----------
+    ground : Ground
+        The table.
+    splits : list of (train, test)
+        The rows of each fold.
+    others : dict of str to scorer
+        Scores of scikit-learn's.
+    fast : bool, default=True
+        Whether models that add up are added up.
+    """
+
+    ground: Ground
+    splits: list[tuple[Rows, Rows]]
+    others: dict[str, Callable[..., float]]
+    fast: bool = True
+
+    def parts(self, estimator: Any) -> list[Sequence[int]]:
+        """The folds that are judged in one go: all, if what was counted of one serves the others."""
+        every = range(len(self.splits))
+        if self.fast and adds_up(estimator) and deals_all(self.splits, len(self.ground)):
+            return [every]
+        return [[f] for f in every]
+
+    def folds(self, estimator: Any, which: Sequence[int]) -> Iterator[Fold]:
+        """What came of some folds."""
+        splits = [self.splits[f] for f in which]
+        models = fitted(estimator, self.ground, splits, fast=self.fast)
+        for model, (train, test) in zip(models, splits, strict=True):
+            fold = judged(model, self.ground, train, test, self.others)
+            yield _portable(fold) if elsewhere() else fold
+
+
+def _judged_part(shared: tuple[Any, Trial], which: Sequence[int], tell: Callable[[], None]) -> list[Fold]:
+    estimator, trial = shared
+    found = []
+    for fold in trial.folds(estimator, which):
+        found.append(fold)
+        tell()
+    return found
+
+
+def _portable(fold: Fold) -> Fold:
+    """An error that does not travel goes as words."""
+    try:
+        pickle.loads(pickle.dumps(fold.error))  # noqa: S301 - what was written just here
+    except Exception:
+        told = RuntimeError(f"{type(fold.error).__name__}: {fold.error}")
+        return replace(fold, error=told, fitted=replace(fold.fitted, error=None))
+    return fold
 
 
 def cross_validate(
@@ -33,6 +92,7 @@ def cross_validate(
     groups: Any = None,
     sample_weight: Any = None,
     random_state: int = 0,
+    n_jobs: int | None = None,
     fast: bool = True,
     name: str | None = None,
 ) -> Validation:
@@ -60,6 +120,9 @@ def cross_validate(
         A weight for each row, in learning and in scores.
     random_state : int, default=0
         Deals differently.
+    n_jobs : int, optional
+        Folds are fitted anew in so many processes, which share the processors; -1 is one for each. By default in
+        this one; so are models that add up.
     fast : bool, default=True
         Whether models that add up are added up.
     name : str, optional
@@ -82,14 +145,14 @@ def cross_validate(
     """
     ground = ground_of(X, y, sample_weight)
     wanted, others = scoring_of(scoring)
-    splits = splits_for(cv, ground, groups, random_state)
-    listener, folds = progress.current(), []
-    for done, (model, (train, test)) in enumerate(
-        zip(fitted(estimator, ground, splits, fast=fast), splits, strict=True)
+    trial = Trial(ground, splits_for(cv, ground, groups, random_state), others, fast)
+    tasks = [(which, len(which)) for which in trial.parts(estimator)]
+    found: dict[int, Fold] = {}
+    for which, part in over_processes(
+        _judged_part, (estimator, trial), tasks, processes_of(n_jobs), progress.counter()
     ):
-        folds.append(judged(model, ground, train, test, others))
-        if listener is not None:
-            listener(done + 1)
+        found.update(zip(which, part, strict=True))
+    folds = [found[f] for f in sorted(found)]
     if all(fold.answers is None for fold in folds):
         raise folds[0].error or TableError("There is no fold.")
     told = name or type(estimator).__name__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import progress
-from countwise.errors import OptionError, TooFewRows, warn
-from countwise.evaluation.fitting import answers_of, prefixes
+from countwise.errors import OptionError, TableError, TooFewRows, warn
+from countwise.evaluation.fitting import adds_up, answers_of, prefixes
 from countwise.evaluation.folding import scoring_of, splits_for
 from countwise.evaluation.ground import Ground, Piece, ground_of
+from countwise.evaluation.processes import over_processes, processes_of
 from countwise.working import Grid
 
 __all__ = ["LearningCurve", "learning_curve", "named"]
@@ -124,7 +125,7 @@ class LearningCurve:
 
     def __str__(self) -> str:
         lines = [str(self.summary)]
-        lines += [f"{name} failed at first: {error}" for name, error in self.errors.items()]
+        lines += [f"{name} failed at {error}" for name, error in self.errors.items()]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -144,6 +145,7 @@ def learning_curve(
     groups: Any = None,
     sample_weight: Any = None,
     random_state: int = 0,
+    n_jobs: int | None = None,
     fast: bool = True,
 ) -> LearningCurve:
     """How good learners are as the rows that they learn from grow.
@@ -169,7 +171,7 @@ def learning_curve(
         See `cross_validate`.
     stratified : bool, default=True
         Whether every prefix has its share of each class.
-    groups, sample_weight, random_state, fast
+    groups, sample_weight, random_state, n_jobs, fast
         See `cross_validate`.
 
     Returns
@@ -191,32 +193,75 @@ def learning_curve(
     (score,), others = scoring_of(scoring if isinstance(scoring, str) or callable(scoring) else [*scoring][:1])
     splits = _splits(ground, cv, repeats, test_size, groups, random_state)
     sizes = sizes_of(train_sizes, min(len(train) for train, _ in splits))
-    shape = (len(sizes), len(splits))
-    train = {name: np.full(shape, np.nan) for name in learners}
-    test = {name: np.full(shape, np.nan) for name in learners}
-    seconds = {name: np.full(shape, np.nan) for name in learners}
-    errors: dict[str, str] = {}
-    listener, done = progress.current(), 0
     rng = np.random.default_rng(random_state)
-    for r, (rows, held) in enumerate(splits):
-        # the rows held out come first, so that they and any prefix lie together: both are answered in one go
-        together = ground.piece(np.concatenate([held, _order(ground, rows, rng, stratified)]))
-        learned = together.between(len(held), len(together))
-        for name, learner in learners.items():
-            for i, model in enumerate(prefixes(learner, learned, sizes, fast=fast)):
-                seconds[name][i, r] = model.seconds
-                if model.error is None:
-                    asked = together.between(0, len(held) + sizes[i])
-                    with progress.quiet():
-                        test[name][i, r], train[name][i, r] = _scores(model.model, asked, len(held), score, others)
-                else:
-                    errors.setdefault(name, f"{sizes[i]} rows: {model.error}")
-                done += 1
-                if listener is not None:
-                    listener(done)
+    # the rows held out come first, so that they and any prefix lie together: both are answered in one go
+    turns = [(held, _order(ground, rows, rng, stratified)) for rows, held in splits]
+    shared = _Turns(ground, learners, turns, sizes, score, others, fast)
+    shape, processes = (len(sizes), len(splits)), processes_of(n_jobs)
+    if fast and all(adds_up(learner) for learner in learners.values()):
+        processes = 1  # what is counted of a prefix serves the next: no other process is as fast
+    train, test, seconds = ({name: np.full(shape, np.nan) for name in learners} for _ in range(3))
+    errors: dict[str, str] = {}
+    # in one process the rows of a turn are taken once for all learners
+    who = [[name] for name in learners] if processes > 1 else [list(learners)]
+    tasks = [((r, names), len(names) * len(sizes)) for r in range(len(turns)) for names in who]
+    for (r, _), found in over_processes(_turn, shared, tasks, processes, progress.counter()):
+        for name, points in found.items():
+            seconds[name][:, r], test[name][:, r], train[name][:, r] = points.numbers.T
+            if points.error is not None and name not in errors:
+                errors[name] = points.error
+    if len(errors) == len(learners) and all(np.isnan(scores).all() for scores in test.values()):
+        raise TableError("; ".join(f"{name} failed at {error}" for name, error in errors.items()))
     for name, error in errors.items():
-        warn(f"{name} could not learn from {error}")
+        warn(f"{name} failed at {error}")
     return LearningCurve(score, np.array(sizes), train, test, seconds, errors)
+
+
+@dataclass(frozen=True, eq=False)
+class _Turns:
+    """What every learner is put to; it travels to other processes."""
+
+    ground: Ground
+    learners: dict[str, Any]
+    rows: list[tuple[Rows, Rows]]  # held out, and learned from in this order
+    sizes: list[int]
+    score: str
+    others: Mapping[str, Any]
+    fast: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """A curve of one turn: seconds, score on rows held out and on rows learned from, for each size."""
+
+    numbers: Floats
+    error: str | None
+
+
+def _turn(shared: _Turns, task: tuple[int, list[str]], tell: Callable[[], None]) -> dict[str, _Points]:
+    r, names = task
+    held, order = shared.rows[r]
+    together = shared.ground.piece(np.concatenate([held, order]))
+    return {name: _points(shared, shared.learners[name], together, len(held), tell) for name in names}
+
+
+def _points(shared: _Turns, learner: Any, together: Piece, held: int, tell: Callable[[], None]) -> _Points:
+    learned, numbers, error = together.between(held, len(together)), [], None
+    for size, model in zip(shared.sizes, prefixes(learner, learned, shared.sizes, fast=shared.fast), strict=True):
+        scores = [np.nan, np.nan]
+        failure = model.error
+        if failure is None:
+            try:
+                with progress.quiet():
+                    asked = together.between(0, held + size)
+                    scores = _scores(model.model, asked, held, shared.score, shared.others)
+            except Exception as reason:  # the other points go on
+                failure = reason
+        if failure is not None:
+            error = error or f"{size} rows: {failure}"
+        numbers.append([model.seconds, *scores])
+        tell()
+    return _Points(np.array(numbers), error)
 
 
 def named(estimator: Any) -> dict[str, Any]:
