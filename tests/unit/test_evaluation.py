@@ -218,6 +218,19 @@ def test_groups_of_rows_and_scores_of_each():
     assert np.isnan(cross_validate(NaiveBayesClassifier(), lone, "Status", cv=5).by("Home")["roc_auc"][1])
     with pytest.raises(TableError, match="did you mean 'Home'"):
         found.by("Hom")
+    named = cross_validate(NaiveBayesClassifier(), credit, "Status", cv=5, scoring="accuracy", by="Home")
+    assert named.by()["accuracy"] == table["accuracy"]
+    assert str(named).endswith(str(named.by()))
+    without = cross_validate(NaiveBayesClassifier(), credit.drop(columns="Home"), "Status", cv=5, by=home)
+    assert without.by()["rows"] == table["rows"]
+    assert leave_one_out(NaiveBayesClassifier(), credit, "Status", by="Home").by()["rows"] == table["rows"]
+    for judge in (cross_validate, leave_one_out):
+        with pytest.raises(TableError, match="did you mean 'Home'"):
+            judge(NaiveBayesClassifier(), credit, "Status", by="Hom")
+        with pytest.raises(TableError, match="by has 3 entries; the table has 600 rows"):
+            judge(NaiveBayesClassifier(), credit, "Status", by=["a", "b", "c"])
+    with pytest.raises(OptionError, match="no groups"):
+        found.by()
     groups = np.arange(600) // 10
     held = cross_validate(NaiveBayesClassifier(), credit, "Status", cv=5, groups=groups)
     assert all(len(set(groups[f.test]) & set(groups[f.train])) == 0 for f in held.folds)
@@ -266,6 +279,20 @@ def test_leaving_out_is_that_of_scikit_learn():
     assert nearest.folds[0].fitted.how == "fitting"
     with pytest.raises(TooFewRows):
         leave_one_out(NaiveBayesClassifier(), X.head(1), y[:1])
+
+
+def test_a_learner_that_fails_without_a_row_is_judged_on_the_others() -> None:
+    X, y = np.arange(12.0)[:, None], np.array(["a", "b"] * 6)
+    X[[5, 6]] = 3.0  # it fails unless these, and the fourth, are left out: always
+    with pytest.raises(RuntimeError, match="not with 3"):
+        leave_one_out(Moody(), X, y)
+    X[[5, 6]] = 0.0  # it fails unless the fourth is left out
+    with pytest.warns(DataWarning, match="failed in fold 12 of 12"):
+        found = leave_one_out(Moody(), X, y, by=["odd", "even"] * 6)
+    assert found.rows.tolist() == [3]
+    assert len(found.answers) == 1
+    assert found.by()["rows"] == [1]
+    assert "each of 12 rows left out in turn; it failed at 11" in str(found)
 
 
 # -- curves ------------------------------------------------------------------------------------------------------

@@ -90,6 +90,7 @@ def cross_validate(
     cv: Any = 10,
     scoring: Any = None,
     groups: Any = None,
+    by: Any = None,
     sample_weight: Any = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -116,6 +117,8 @@ def cross_validate(
         scikit-learn. By default all of the former.
     groups : array-like, optional
         Rows of one group are held out together.
+    by : str or array-like, optional
+        A column, or a label for each row: scores are told for the rows of each of its values too.
     sample_weight : array-like, optional
         A weight for each row, in learning and in scores.
     random_state : int, default=0
@@ -145,6 +148,8 @@ def cross_validate(
     """
     ground = ground_of(X, y, sample_weight)
     wanted, others = scoring_of(scoring)
+    if by is not None:
+        ground.labels(by, X)  # what is no column is told before the work
     trial = Trial(ground, splits_for(cv, ground, groups, random_state), others, fast)
     tasks = [(which, len(which)) for which in trial.parts(estimator)]
     found: dict[int, Fold] = {}
@@ -159,11 +164,19 @@ def cross_validate(
     for i, fold in enumerate(folds):
         if fold.error is not None:
             warn(f"{told} failed in fold {i + 1} of {len(folds)}: {fold.error}")
-    return Validation(told, tuple(folds), wanted, ground, X)
+    return Validation(told, tuple(folds), wanted, ground, X, by)
 
 
 def leave_one_out(
-    estimator: Any, X: Any, y: Any = None, *, scoring: Any = None, sample_weight: Any = None, name: str | None = None
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    scoring: Any = None,
+    by: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    name: str | None = None,
 ) -> Validation:
     """Judge a learner on each row in turn, learned from all others.
 
@@ -173,7 +186,7 @@ def leave_one_out(
 
     Parameters
     ----------
-    estimator, X, y, scoring, sample_weight, name
+    estimator, X, y, scoring, by, sample_weight, n_jobs, name
         See `cross_validate`. A row of weight n is left out as a whole.
 
     Returns
@@ -195,21 +208,24 @@ def leave_one_out(
         raise TooFewRows("Leaving a row out needs at least two rows.")
     if others:
         raise OptionError(f"{listed(others)} would be of single rows.", hint=f"give scores among {listed(SCORES)}.")
+    if by is not None:
+        ground.labels(by, X)
     every, start = np.arange(len(ground)), time.perf_counter()
     if not adds_up(estimator):
         splits = [(np.delete(every, i), every[i : i + 1]) for i in every]
-        found = cross_validate(estimator, X, y, cv=splits, scoring=scoring, sample_weight=sample_weight, name=name)
-        whole = Fitted(None, sum(f.fitted.seconds for f in found.folds), "fitting")
-        return Validation(
-            found.name, (Fold(every, every, whole, found.answers, found.baseline, 0.0),), wanted, ground, X
+        found = cross_validate(
+            estimator, X, y, cv=splits, scoring=scoring, sample_weight=sample_weight, n_jobs=n_jobs, name=name
         )
+        whole = Fitted(None, sum(f.fitted.seconds for f in found.folds), "fitting")
+        fold = Fold(every, found.rows, whole, found.answers, found.baseline, 0.0)  # without rows at which it failed
+        return Validation(found.name, (fold,), wanted, ground, X, by)
     with progress.quiet():
         model = estimator._counted(ground.piece(every).source)
         model._settle_or_wait(patient=False)
     answers = answers_without(model, ground)
     whole = Fitted(model, time.perf_counter() - start, "leaving out")
     fold = Fold(every, every, whole, answers, baseline_without(ground), 0.0)
-    return Validation(name or type(estimator).__name__, (fold,), wanted, ground, X)
+    return Validation(name or type(estimator).__name__, (fold,), wanted, ground, X, by)
 
 
 def scoring_of(scoring: Any) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -57,21 +57,25 @@ class Ground:
         source = replace(self.source, frame=frame, target=target, weights=weights, places=which)
         return Piece(self, which, source, self.codes[which])
 
-    def column(self, name: str, X: Any) -> NDArray[Any]:
-        """A column as labels, also one that learners did not see."""
+    def labels(self, by: Any, X: Any) -> NDArray[Any]:
+        """The group of each row: a column of the table, also one that learners did not see, or labels themselves."""
         from countwise.errors import did_you_mean, listed
         from countwise.frames import frame_of
 
-        frame = frame_of(X)
-        if name not in frame.columns:
+        frame, name = frame_of(X), by if isinstance(by, str) else "by"
+        if not isinstance(by, str):
+            column = frame_of({name: by}).columns[name]
+            if len(column) != frame.n_rows:
+                raise TableError(f"by has {len(column)} entries; the table has {frame.n_rows} rows.")
+        elif name in frame.columns:
+            column = frame.columns[name]
+        else:
             raise TableError(
                 f"The table has no column {name!r} to tell groups by.",
                 hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
             )
-        column = frame.columns[name]
         own = Nominal(name).learn(column)
-        codes = own.encode(column)
-        labels = np.array([*own.values, None, None], dtype=object)[codes]
+        labels = np.array([*own.values, None, None], dtype=object)[own.encode(column)]
         return labels if self.rows.kept is None else labels[self.rows.kept]
 
 

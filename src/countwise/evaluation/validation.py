@@ -75,6 +75,8 @@ class Validation:
         The table.
     X : any table
         As the user gave it.
+    groups : str or array-like, optional
+        By which groups scores are told.
 
     Examples
     --------
@@ -90,6 +92,7 @@ class Validation:
     scoring: tuple[str, ...]
     ground: Ground
     X: Any = field(repr=False, default=None)
+    groups: Any = field(repr=False, default=None)
 
     @property
     def done(self) -> list[Fold]:
@@ -179,16 +182,21 @@ class Validation:
             }
         )
 
-    def by(self, column: str) -> Grid:
+    def by(self, column: Any = None) -> Grid:
         """The scores of the rows of each group.
 
         Parameters
         ----------
-        column : str
-            The column whose values are the groups; learners need not have seen it.
+        column : str or array-like, optional
+            The column whose values are the groups, which learners need not have seen, or the group of each row; by
+            default what `cross_validate` was given.
         """
-        labels = self.ground.column(column, self.X)[self.rows]
-        return scores_by(self.answers, labels, column, [s for s in self.scoring if s in SCORES])
+        column = self.groups if column is None else column
+        if column is None:
+            raise OptionError("There are no groups to tell apart.", hint="name a column.")
+        labels = self.ground.labels(column, self.X)[self.rows]
+        name = column if isinstance(column, str) else "group"
+        return scores_by(self.answers, labels, name, [s for s in self.scoring if s in SCORES])
 
     def cost(self, costs: Any) -> float:
         """The mean cost of the answers.
@@ -234,6 +242,7 @@ class Validation:
         if zeros and "log_loss" in self.scoring:
             lines += ["", f"log_loss is infinite: the class of {zeros} row{'s' * (zeros != 1)} got probability 0."]
         lines += [f"Fold {i + 1} failed: {error}" for i, error in self.errors]
+        lines += [] if self.groups is None else ["", str(self.by())]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -241,8 +250,9 @@ class Validation:
     @property
     def _told(self) -> str:
         n, k = f"{len(self.ground):,} rows", len(self.folds)
-        if k == 1 and len(self.folds[0].test) == len(self.ground):
-            return f"each of {n} left out in turn"
+        if k == 1 and len(self.folds[0].train) == len(self.ground):
+            failed = len(self.ground) - len(self.folds[0].test)
+            return f"each of {n} left out in turn{f'; it failed at {failed:,}' * (failed > 0)}"
         how = "each counted once" if self.folds[0].fitted.how == "adding" else "fitted anew for each"
         return f"{k} folds of {n}, {how}"
 
