@@ -161,9 +161,10 @@ def cross_validate(
     if all(fold.answers is None for fold in folds):
         raise folds[0].error or TableError("There is no fold.")
     told = name or type(estimator).__name__
-    for i, fold in enumerate(folds):
-        if fold.error is not None:
-            warn(f"{told} failed in fold {i + 1} of {len(folds)}: {fold.error}")
+    failed = [i for i, fold in enumerate(folds) if fold.error is not None]
+    if failed:
+        more = f" and in {len(failed) - 1:,} more" * (len(failed) > 1)
+        warn(f"{told} failed in fold {failed[0] + 1:,} of {len(folds):,}{more}: {folds[failed[0]].error}")
     return Validation(told, tuple(folds), wanted, ground, X, by)
 
 
