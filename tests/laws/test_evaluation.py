@@ -9,7 +9,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from countwise import DiscriminantClassifier, cross_validate, learning_curve, leave_one_out
+from countwise import (
+    Bernoulli,
+    DiscriminantClassifier,
+    MEstimate,
+    Multinomial,
+    cross_validate,
+    learning_curve,
+    leave_one_out,
+)
 from countwise.errors import CountwiseError
 from countwise.evaluation.fitting import answers_of, prefixes, refitted
 from countwise.evaluation.ground import ground_of
@@ -24,7 +32,15 @@ EVERY = {
     "missing is a value": twice("nominal", "categorical", missing="value"),
     "poisson, raw": twice("count", "poisson", smoothing=0),
     "prior smoothed": twice("nominal", "categorical", prior="smoothed"),
-}
+    **{f"{name}, {kind}": twice("text", law, smoothing=smoothing)
+       for name, law in (("bernoulli of text", Bernoulli), ("multinomial of text", Multinomial))
+       for kind, law, smoothing in (
+           ("raw", law(), 0), ("capped", law(cap=0.5), 1), ("of two words", law(max_words=2), 0.5),
+           ("of all words", law(max_words=None), 1), ("m-estimate", law(), MEstimate(2.0)),
+           ("global shares", law(), "global"),
+       )},
+    "multinomial of text, repeats": twice("text", Multinomial(repeats=1)),
+}  # fmt: skip
 every_law = pytest.mark.parametrize("law", EVERY)
 
 

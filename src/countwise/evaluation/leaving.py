@@ -8,7 +8,6 @@ taking them back from the model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,17 @@ from scipy.special import xlogy
 
 from countwise import _kernels, progress
 from countwise.conditionals import Gaussian, Poisson, smoothing_of
+from countwise.conditionals._words import WordsDensity
+from countwise.conditionals.bernoulli import BernoulliDensity
 from countwise.conditionals.categorical import CategoricalDensity
 from countwise.conditionals.gaussian import GaussianDensity
+from countwise.conditionals.multinomial import MultinomialDensity
 from countwise.conditionals.poisson import PoissonDensity
-from countwise.conditionals.ranges import RangesDensity
 from countwise.evaluation.answers import Answers, small_logs
 from countwise.evaluation.fitting import answers_of
 from countwise.evaluation.ground import Ground
+from countwise.evaluation.leaving_words import bernoulli, multinomial, words_are_closed
+from countwise.evaluation.left import Left
 from countwise.models.naive_bayes import NaiveBayes
 from countwise.parts import Part
 
@@ -33,33 +36,6 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 _WORN = 1e-4  # of a sum of squares: if less is left, digits are lost
-
-
-@dataclass(frozen=True, eq=False)
-class _Left:
-    """All rows, each with its class and weight, as they are left out."""
-
-    model: Any
-    codes: NDArray[np.int64]
-    weights: Floats
-
-    @property
-    def k(self) -> int:
-        return len(self.model.classes_)
-
-    def own(self, values: Floats) -> Floats:
-        """Of each row, what its class has."""
-        return np.asarray(values[self.codes])
-
-    def picked(self, values: Floats) -> Floats:
-        """Of each row, the entry of its class."""
-        return np.asarray(values[np.arange(len(self.codes)), self.codes])
-
-    def with_own(self, every: Floats, own: Floats) -> Floats:
-        """A row of all classes for each row, with another entry for its own."""
-        out = np.tile(every, (len(self.codes), 1)) if every.ndim == 1 else every.copy()
-        out[np.arange(len(self.codes)), self.codes] = own
-        return out
 
 
 def answers_without(model: Any, ground: Ground) -> Answers:
@@ -76,13 +52,13 @@ def answers_without(model: Any, ground: Ground) -> Answers:
     if not isinstance(model, NaiveBayes) or not all(_is_closed(model, part) for part in model.parts_):
         return _taken_back(model, ground, np.arange(n), np.zeros((n, len(ground.classes))))
     weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
-    left = _Left(model, ground.codes, weights)
+    left = Left(model, ground.codes, weights)
     with progress.quiet():
         table = model._table(model._open(ground.source.frame), 0, n, every=True)
     prior, odd = _priors(left)
     joint = prior.copy()
     for part in model.parts_:
-        terms, worn = _way(model.densities_[part.key])(left, part, table[part.key])
+        terms, worn = _WAYS[type(model.densities_[part.key])](left, part, table[part.key])
         joint += terms
         odd |= worn
     proba = joint.copy()
@@ -141,22 +117,14 @@ def baseline_without(ground: Ground) -> Answers:
 
 def _is_closed(model: Any, part: Part) -> bool:
     density = model.densities_[part.key]
-    if hasattr(density, "choice"):  # without the row another law may be chosen
+    if hasattr(density, "choice") or type(density) not in _WAYS:  # without the row another law may be chosen
         return False
-    if isinstance(density, RangesDensity) or type(density) not in (
-        CategoricalDensity, GaussianDensity, PoissonDensity
-    ):  # fmt: skip
-        return False
+    if isinstance(density, WordsDensity):
+        return words_are_closed(density)
     return not isinstance(density, CategoricalDensity) or density.unseen != "error"
 
 
-def _way(density: Any) -> Callable[[_Left, Part, Any], tuple[Floats, Flags]]:
-    if isinstance(density, GaussianDensity):
-        return _gaussian
-    return _poisson if isinstance(density, PoissonDensity) else _categorical
-
-
-def _priors(left: _Left) -> tuple[Floats, Flags]:
+def _priors(left: Left) -> tuple[Floats, Flags]:
     """Log P(class) without each row; rows that are the last of their class are told."""
     counts = left.model.class_count_.astype(np.float64)
     pairs, place = np.unique(np.stack([left.codes, left.weights], axis=1), axis=0, return_inverse=True)
@@ -170,7 +138,7 @@ def _priors(left: _Left) -> tuple[Floats, Flags]:
     return table[place.ravel()], last[place.ravel()]
 
 
-def _gaussian(left: _Left, part: Part, column: Any) -> tuple[Floats, Flags]:
+def _gaussian(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
     rule: Gaussian = part.rule
     tally, w = left.model.tallies_[part.key], left.weights
     x = np.asarray(column, dtype=np.float64)
@@ -205,7 +173,7 @@ def _less(n: Floats, mean: Any, m2: Any, x: Floats, w: Floats) -> tuple[Floats, 
     return rest, after, np.where(rest > 0, np.maximum(square, 0.0), 0.0), worn
 
 
-def _poisson(left: _Left, part: Part, column: Any) -> tuple[Floats, Flags]:
+def _poisson(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
     rule: Poisson = part.rule
     tally, w = left.model.tallies_[part.key], left.weights
     x = np.asarray(column, dtype=np.float64)
@@ -225,7 +193,7 @@ def _poisson(left: _Left, part: Part, column: Any) -> tuple[Floats, Flags]:
     return np.where(silent[:, None], 0.0, logs), there & ~(total - w > 1e-9)
 
 
-def _categorical(left: _Left, part: Part, column: Any) -> tuple[Floats, Flags]:
+def _categorical(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
     density: CategoricalDensity = left.model.densities_[part.key]
     v, size = np.asarray(column, dtype=np.int64), len(density.of.values)
     there = v < size
@@ -255,3 +223,12 @@ def _categorical(left: _Left, part: Part, column: Any) -> tuple[Floats, Flags]:
     odd = gone & (density.unseen == "share")
     nothing = there & (everything <= 1e-9)
     return np.where((~there | gone | nothing)[:, None], 0.0, logs), odd
+
+
+_WAYS: dict[type, Callable[[Left, Part, Any], tuple[Floats, Flags]]] = {
+    CategoricalDensity: _categorical,
+    GaussianDensity: _gaussian,
+    PoissonDensity: _poisson,
+    MultinomialDensity: multinomial,
+    BernoulliDensity: bernoulli,
+}
