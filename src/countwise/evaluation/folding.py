@@ -181,9 +181,9 @@ def leave_one_out(
 ) -> Validation:
     """Judge a learner on each row in turn, learned from all others.
 
-    Of a naive Bayes of categorical, Bernoulli, Gaussian and Poisson laws all rows are answered at once: what is left
-    out changes one entry of each tally. Other models that learn by counting take the row back; others are fitted
-    anew.
+    Of a naive Bayes of categorical, Bernoulli, multinomial, Gaussian and Poisson laws, and of discriminants of rows
+    without gaps, all rows are answered at once: it is written out what a tally becomes without one row. Other models
+    that learn by counting take the row back; others are fitted anew.
 
     Parameters
     ----------
@@ -214,19 +214,24 @@ def leave_one_out(
     every, start = np.arange(len(ground)), time.perf_counter()
     if not adds_up(estimator):
         splits = [(np.delete(every, i), every[i : i + 1]) for i in every]
-        found = cross_validate(
+        anew = cross_validate(
             estimator, X, y, cv=splits, scoring=scoring, sample_weight=sample_weight, n_jobs=n_jobs, name=name
         )
-        whole = Fitted(None, sum(f.fitted.seconds for f in found.folds), "fitting")
-        fold = Fold(every, found.rows, whole, found.answers, found.baseline, 0.0)  # without rows at which it failed
-        return Validation(found.name, (fold,), wanted, ground, X, by)
+        whole = Fitted(None, sum(f.fitted.seconds for f in anew.folds), "fitting")
+        fold = Fold(every, anew.rows, whole, anew.answers, anew.baseline, 0.0)  # without rows at which it failed
+        return Validation(anew.name, (fold,), wanted, ground, X, by)
     with progress.quiet():
         model = estimator._counted(ground.piece(every).source)
         model._settle_or_wait(patient=False)
-    answers = answers_without(model, ground)
+    found, told = answers_without(model, ground), name or type(estimator).__name__
+    if found.errors:
+        first, error = next(iter(found.errors.items()))
+        if not len(found.rows):
+            raise error
+        warn(f"{told} failed without row {first:,} and {len(found.errors) - 1:,} more: {error}")
     whole = Fitted(model, time.perf_counter() - start, "leaving out")
-    fold = Fold(every, every, whole, answers, baseline_without(ground), 0.0)
-    return Validation(name or type(estimator).__name__, (fold,), wanted, ground, X, by)
+    fold = Fold(every, found.rows, whole, found.answers, baseline_without(ground).take(found.rows), 0.0)
+    return Validation(told, (fold,), wanted, ground, X, by)
 
 
 def scoring_of(scoring: Any) -> tuple[tuple[str, ...], dict[str, Any]]:

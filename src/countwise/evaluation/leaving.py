@@ -1,4 +1,4 @@
-"""Leaving one row out in closed form: what a naive Bayes of all other rows answers to a row.
+"""Leaving one row out in closed form: what a model of all other rows answers to a row.
 
 Of each column only the tally of the row's own class changes, and by one value; what follows from it is written out
 for all rows at once. Rows for which that would lose digits, or that are the last of their class, are answered by
@@ -8,6 +8,7 @@ taking them back from the model.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,18 @@ from countwise.conditionals.bernoulli import BernoulliDensity
 from countwise.conditionals.categorical import CategoricalDensity
 from countwise.conditionals.gaussian import GaussianDensity
 from countwise.conditionals.multinomial import MultinomialDensity
+from countwise.conditionals.normal import Normal
 from countwise.conditionals.poisson import PoissonDensity
 from countwise.evaluation.answers import Answers, small_logs
 from countwise.evaluation.fitting import answers_of
-from countwise.evaluation.ground import Ground
+from countwise.evaluation.ground import Ground, Piece
+from countwise.evaluation.leaving_rows import normal, rows_are_closed
 from countwise.evaluation.leaving_words import bernoulli, multinomial, words_are_closed
 from countwise.evaluation.left import Left
-from countwise.models.naive_bayes import NaiveBayes
+from countwise.models._bayes import Bayes
 from countwise.parts import Part
 
-__all__ = ["answers_without", "baseline_without"]
+__all__ = ["Without", "answers_without", "baseline_without"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -38,7 +41,26 @@ _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 _WORN = 1e-4  # of a sum of squares: if less is left, digits are lost
 
 
-def answers_without(model: Any, ground: Ground) -> Answers:
+@dataclass(frozen=True, eq=False)
+class Without:
+    """What came of leaving each row out.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Those that have an answer.
+    answers : Answers
+        To them.
+    errors : dict of int to Exception
+        The rows without which there is no model, and why.
+    """
+
+    rows: NDArray[np.int64]
+    answers: Answers
+    errors: dict[int, Exception]
+
+
+def answers_without(model: Any, ground: Ground) -> Without:
     """What a model answers to each row when it has learned from all others.
 
     Parameters
@@ -49,12 +71,15 @@ def answers_without(model: Any, ground: Ground) -> Answers:
         The rows.
     """
     n = len(ground)
-    if not isinstance(model, NaiveBayes) or not all(_is_closed(model, part) for part in model.parts_):
-        return _taken_back(model, ground, np.arange(n), np.zeros((n, len(ground.classes))))
+    blank = np.zeros((n, len(ground.classes)))
+    if not isinstance(model, Bayes) or any(type(law) not in _WAYS for law in model.densities_.values()):
+        return _taken_back(model, ground, np.arange(n), blank)
     weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
     left = Left(model, ground.codes, weights)
     with progress.quiet():
         table = model._table(model._open(ground.source.frame), 0, n, every=True)
+    if not all(_is_closed(model, part, table[part.key]) for part in model.parts_):
+        return _taken_back(model, ground, np.arange(n), blank)
     prior, odd = _priors(left)
     joint = prior.copy()
     for part in model.parts_:
@@ -75,29 +100,39 @@ def answers_without(model: Any, ground: Ground) -> Answers:
 
 def _taken_back(
     model: Any, ground: Ground, which: NDArray[np.int64], proba: Floats, logs: Floats | None = None
-) -> Answers:
+) -> Without:
     """The rows named answered by a model from which each was taken back; of the others it is told what is known."""
-    listener = progress.current()
-    logs = None if logs is None else logs.copy()
-    for done, i in enumerate(which):
-        rest = model._blank()
-        rest._absorb(model)
-        with progress.quiet():
-            one = ground.piece(np.array([i]))
-            rest._take_back(one.source)
-            rest._drop_what_is_gone()
-            rest._settle_or_wait(patient=False)
-        answer = answers_of(rest, one)
+    tell, logs, errors = progress.counter(), None if logs is None else logs.copy(), {}
+    for i in which.tolist():
+        try:
+            answer = _without(model, ground.piece(np.array([i])))
+        except Exception as error:  # there is no model of the others: the rows after it go on
+            errors[i] = error
+            continue
+        finally:
+            tell()
         proba[i] = answer.proba[0]
         if logs is None and answer.logs is not None:
             with np.errstate(divide="ignore"):
                 logs = np.log(proba[np.arange(len(ground)), ground.codes])
         if logs is not None:
             logs[i] = answer.log_own[0]
-        if listener is not None:
-            listener(done + 1)
     weights = None if ground.weights is None else ground.weights.astype(np.float64)
-    return Answers(ground.classes, ground.codes, proba, None, weights, logs)
+    rows, answers = np.arange(len(ground)), Answers(ground.classes, ground.codes, proba, None, weights, logs)
+    if errors:
+        rows = np.delete(rows, list(errors))
+        answers = answers.take(rows)
+    return Without(rows, answers, errors)
+
+
+def _without(model: Any, one: Piece) -> Answers:
+    with progress.quiet():
+        rest = model._blank()
+        rest._absorb(model)
+        rest._take_back(one.source)
+        rest._drop_what_is_gone()
+        rest._settle_or_wait(patient=False)
+    return answers_of(rest, one)
 
 
 def baseline_without(ground: Ground) -> Answers:
@@ -115,12 +150,14 @@ def baseline_without(ground: Ground) -> Answers:
 # -- what follows from a tally less one value ------------------------------------------------
 
 
-def _is_closed(model: Any, part: Part) -> bool:
+def _is_closed(model: Any, part: Part, column: Any) -> bool:
     density = model.densities_[part.key]
-    if hasattr(density, "choice") or type(density) not in _WAYS:  # without the row another law may be chosen
+    if hasattr(density, "choice"):  # without the row another law may be chosen
         return False
     if isinstance(density, WordsDensity):
         return words_are_closed(density)
+    if isinstance(density, Normal):
+        return rows_are_closed(density, part, column)
     return not isinstance(density, CategoricalDensity) or density.unseen != "error"
 
 
@@ -231,4 +268,5 @@ _WAYS: dict[type, Callable[[Left, Part, Any], tuple[Floats, Flags]]] = {
     PoissonDensity: _poisson,
     MultinomialDensity: multinomial,
     BernoulliDensity: bernoulli,
+    Normal: normal,
 }
