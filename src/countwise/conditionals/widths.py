@@ -22,6 +22,8 @@ __all__ = [
     "leave_one_out_likelihood",
     "ones_as_none",
     "rows_behind",
+    "scott",
+    "silverman",
     "width_of",
 ]
 
@@ -65,17 +67,27 @@ def width_of(rule: Any, values: NDArray[np.float64], weights: NDArray[Any]) -> f
     squares = (away * away if all_ones(weights) else weights * away * away).sum() / weights.sum()
     sd = float(np.sqrt(squares * (n / (n - 1))))
     if rule == "scott":
-        return sd * n**-0.2
+        return scott(sd, n)
     low, high = quantiles(values, weights, np.array([0.25, 0.75]))
-    quartile = float(high - low) / 1.349
-    silverman = 0.9 * (min(sd, quartile) if quartile > 0 else sd) * n**-0.2
+    thumb = float(silverman(sd, float(high - low), n))
     if rule == "silverman":
-        return float(silverman)
+        return thumb
     if rule == "sheather_jones":  # where its equation has no solution, the rule of thumb stands
-        return sheather_jones(values, weights) or float(silverman)
+        return sheather_jones(values, weights) or thumb
     if rule == "leave_one_out":
-        return _best_width(values, weights, float(silverman), float(values[-1] - values[0]))
+        return _best_width(values, weights, thumb, float(values[-1] - values[0]))
     raise OptionError(f"width={rule!r} is unknown.", hint=f"give a number or one of {listed(RULES)}.")
+
+
+def scott(sd: Any, n: Any) -> Any:
+    """Scott's rule, from the deviation and the number of rows."""
+    return sd * n**-0.2
+
+
+def silverman(sd: Any, half: Any, n: Any) -> Any:
+    """Silverman's rule, from the deviation, the extent of the middle half and the number of rows."""
+    quartile = half / 1.349
+    return 0.9 * np.where(quartile > 0, np.minimum(sd, quartile), sd) * n**-0.2
 
 
 def rows_behind(weights: NDArray[Any]) -> float:

@@ -21,6 +21,7 @@ from countwise.conditionals._words import WordsDensity
 from countwise.conditionals.bernoulli import BernoulliDensity
 from countwise.conditionals.categorical import CategoricalDensity
 from countwise.conditionals.gaussian import GaussianDensity
+from countwise.conditionals.kernel import KernelDensity
 from countwise.conditionals.multinomial import MultinomialDensity
 from countwise.conditionals.normal import Normal
 from countwise.conditionals.poisson import PoissonDensity
@@ -28,6 +29,7 @@ from countwise.evaluation.answers import Answers, small_logs
 from countwise.evaluation.fitting import answers_of
 from countwise.evaluation.ground import Ground, Piece
 from countwise.evaluation.leaving_rows import normal, rows_are_closed
+from countwise.evaluation.leaving_values import kernel, values_are_closed
 from countwise.evaluation.leaving_words import bernoulli, multinomial, words_are_closed
 from countwise.evaluation.left import Left
 from countwise.models._bayes import Bayes
@@ -156,6 +158,8 @@ def _is_closed(model: Any, part: Part, column: Any) -> bool:
         return False
     if isinstance(density, WordsDensity):
         return words_are_closed(density)
+    if isinstance(density, KernelDensity):
+        return values_are_closed(density, part)
     if isinstance(density, Normal):
         return rows_are_closed(density, part, column)
     return not isinstance(density, CategoricalDensity) or density.unseen != "error"
@@ -268,5 +272,6 @@ _WAYS: dict[type, Callable[[Left, Part, Any], tuple[Floats, Flags]]] = {
     PoissonDensity: _poisson,
     MultinomialDensity: multinomial,
     BernoulliDensity: bernoulli,
+    KernelDensity: kernel,
     Normal: normal,
 }
