@@ -295,6 +295,21 @@ def test_a_learner_that_fails_without_a_row_is_judged_on_the_others() -> None:
     assert "each of 12 rows left out in turn; it failed at 11" in str(found)
 
 
+def test_rows_without_which_there_is_no_model_are_told_and_the_others_go_on() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(23, 2)), np.array(["few"] * 3 + ["many"] * 20)
+    X[3:, 0] += 2
+    with pytest.warns(DataWarning, match=r"failed without row 0 and without 2 more: The covariance of class 'few'"):
+        found = leave_one_out(DiscriminantClassifier("own"), X, y)
+    assert found.rows.tolist() == list(range(3, 23))
+    assert len(found.answers) == len(found.baseline) == 20
+    by_hand = [
+        DiscriminantClassifier("own").fit(np.delete(X, i, 0), np.delete(y, i)).predict_proba(X[[i]])[0]
+        for i in range(3, 23)
+    ]
+    np.testing.assert_allclose(found.answers.proba, by_hand, rtol=0, atol=1e-10)
+
+
 # -- curves ------------------------------------------------------------------------------------------------------
 
 

@@ -228,7 +228,8 @@ def leave_one_out(
         first, error = next(iter(found.errors.items()))
         if not len(found.rows):
             raise error
-        warn(f"{told} failed without row {first:,} and {len(found.errors) - 1:,} more: {error}")
+        more = f" and without {len(found.errors) - 1:,} more" * (len(found.errors) > 1)
+        warn(f"{told} failed without row {first:,}{more}: {error}")
     whole = Fitted(model, time.perf_counter() - start, "leaving out")
     fold = Fold(every, found.rows, whole, found.answers, baseline_without(ground).take(found.rows), 0.0)
     return Validation(told, (fold,), wanted, ground, X, by)
