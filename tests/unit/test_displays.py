@@ -359,3 +359,23 @@ def test_a_validation_names_the_pictures_that_there_are(birds):
     assert isinstance(found.plot("precision_recall"), PrecisionRecallDisplay)
     with pytest.raises(OptionError, match="did you mean 'calibration'"):
         found.plot("calibraton")
+
+
+def test_a_loss_beyond_all_others_does_not_flatten_the_picture():
+    scores = np.array([[1e9, 2e9], [0.9, 1.1], [0.5, 0.6]])
+    how = {"train_sizes": [20, 200, 2000], "train_scores": scores / 2}
+    assert LearningCurveDisplay(**how, test_scores=scores, score_name="log_loss").plot().ax_.get_yscale() == "log"
+    plain = LearningCurveDisplay(train_sizes=[20, 200], train_scores=scores[1:], test_scores=scores[1:],
+                                 score_name="log_loss").plot()  # fmt: skip
+    assert plain.ax_.get_yscale() == "linear"
+
+
+def test_of_very_many_names_the_most_frequent_are_drawn():
+    shares = np.full(500, 0.001)
+    shares[[3, 400]] = 0.2
+    names = [f"v{i}" for i in range(500)]
+    shown = DensityDisplay("key", values=names, curves={"a": shares, "b": shares[::-1]}, kind="bars").plot()
+    labels = [label.get_text() for label in shown.ax_.get_xticklabels()]
+    assert len(labels) == 30
+    assert {"v3", "v99", "v400", "v496"} & set(labels) >= {"v3", "v400", "v496"}
+    assert "and 470 more values" in [text.get_text() for text in shown.ax_.get_legend().get_texts()]

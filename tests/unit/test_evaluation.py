@@ -377,8 +377,9 @@ def test_neighbors_are_chosen_by_leaving_out():
         assert score == pytest.approx(np.mean(by_hand == y))
     assert curve.train[0] == 1.0
     assert curve.best == curve.values[int(np.argmax(curve.held_out))]
-    folds = k_curve(NeighborsClassifier(), X, y, k=[1, 9], cv=5)
-    assert folds.values == [1, 9]
+    folds = k_curve(NeighborsClassifier(), X, y, k=[9, 1, 9], cv=5)
+    assert folds.values == [1, 9]  # ascending, each once
+    assert width_curve(ParzenDensity(), {"x": X[:, 0]}, widths=[2.0, 0.5, 2.0]).values == [0.5, 2.0]
 
 
 class Mute(Moody):

@@ -136,7 +136,8 @@ def width_curve(
     if isinstance(estimator, ParzenEstimate) and setting is None and y is None:
         from sklearn.base import clone
 
-        found = clone(estimator).fit(X).width_curve(widths, cv=cv)
+        tried = None if widths is None else _numbers(widths, "widths")
+        found = clone(estimator).fit(X).width_curve(tried, cv=cv)
         return _made("width", "log_likelihood", found["width"], found["train"], found["held_out"])
     name = setting or _setting(estimator, _WIDTHS, "a width")
     tried = np.geomspace(0.05, 5, 21).round(6).tolist() if widths is None else _numbers(widths, "widths")
@@ -220,10 +221,11 @@ def _setting(estimator: Any, names: Sequence[str], what: str) -> str:
 
 
 def _numbers(values: Any, what: str) -> list[Any]:
+    """Each once, ascending: of equally good ones the last is the simplest."""
     tried: list[Any] = [values] if np.isscalar(values) else list(values)
     if not tried or any(isinstance(v, str | bool) or not np.isfinite(v) or v <= 0 for v in tried):
         raise OptionError(f"{what} must be numbers above 0, not {values!r}.")
-    return [v.item() if isinstance(v, np.generic) else v for v in tried]
+    return sorted({v.item() if isinstance(v, np.generic) else v for v in tried})
 
 
 def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any, score: str) -> SettingCurve:

@@ -153,6 +153,11 @@ class LearningCurveDisplay(Display):
 
                 ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         ax.xaxis.set_major_formatter(lambda value, _: number(value))
+        every = [*self.test_scores.values(), *self.train_scores.values()]
+        means = np.concatenate([_over_repeats(scores)[0] for scores in every])
+        means = means[np.isfinite(means)]
+        if self.score_name == "log_loss" and len(means) and 0 < 50 * means.min() < means.max():
+            ax.set_yscale("log")  # who is sure and wrong pays any price
         ax.set_xlabel("rows learned from")
         told = self.score_name.replace("_", " ")
         ax.set_ylabel(("error" if self.score_name == "accuracy" else f"1 - {told}") if self.error else told)

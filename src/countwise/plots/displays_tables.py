@@ -16,6 +16,7 @@ from countwise.working.numbers import number
 __all__ = ["ConfusionDisplay", "DensityDisplay"]
 
 Floats = NDArray[np.float64]
+_MOST_BARS = 30  # values of a name that are drawn
 
 
 class ConfusionDisplay(Display):
@@ -202,7 +203,7 @@ class DensityDisplay(Display):
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it, on the given axes or on new ones."""
-        wide = len(self.values) * len(self.curves) > 24 and self.kind == "bars"
+        wide = min(len(self.values), _MOST_BARS) * len(self.curves) > 24 and self.kind == "bars"
         ax = self._place(ax, (9.0 if wide else 6.4, 4.0))
         if self.kind == "bars":
             self._bars(ax)
@@ -219,12 +220,17 @@ class DensityDisplay(Display):
         return self
 
     def _bars(self, ax: Any) -> None:
-        k, at = len(self.curves), np.arange(len(self.values))
+        every = np.stack(list(self.curves.values()))
+        # of very many values those that some class has most often, in their own order
+        kept = np.sort(np.argsort(-every.max(axis=0), kind="stable")[:_MOST_BARS])
+        k, at = len(self.curves), np.arange(len(kept))
         width = 0.8 / k
         for i, (c, shares) in enumerate(self.curves.items()):
-            ax.bar(at + (i - (k - 1) / 2) * width, shares, width, label=str(c), color=look(i)[0], alpha=0.75,
+            ax.bar(at + (i - (k - 1) / 2) * width, shares[kept], width, label=str(c), color=look(i)[0], alpha=0.75,
                    hatch=HATCHES[i % len(HATCHES)], edgecolor="white", linewidth=0.5)  # fmt: skip
-        names = [shortened(str(v), 110, 9) for v in self.values]
+        if len(kept) < len(self.values):
+            ax.bar([0], [0], label=f"and {len(self.values) - len(kept):,} more values", color="none")
+        names = [shortened(str(self.values[j]), 110, 9) for j in kept.tolist()]
         ax.set_xticks(at, names, fontsize=9)
         if sum(map(len, names)) > 60 or max(map(len, names)) > 70 // max(len(names), 1):
             ax.tick_params(axis="x", labelrotation=35)
