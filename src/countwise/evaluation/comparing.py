@@ -16,7 +16,7 @@ from countwise.errors import TableError
 from countwise.evaluation.answers import SCORES
 from countwise.evaluation.comparison import MAJORITY, Comparison, cause, ordered
 from countwise.evaluation.dependence import broken_pairs
-from countwise.evaluation.folding import Trial, judged, scoring_of, splits_for
+from countwise.evaluation.folding import Trial, groups_of, judged, one_score, splits_for
 from countwise.evaluation.ground import Ground, ground_of
 from countwise.evaluation.learning_curves import LearningCurve, learning_curve
 from countwise.evaluation.processes import over_processes, processes_of
@@ -98,7 +98,7 @@ def compare(
         Those of scikit-learn's kind to be judged too. One that takes no names or gaps is put behind a
         `NumericEncoder` and a SimpleImputer, and `notes` says so; a pipeline gets the table as it is.
     only, without : str or sequence of str, optional
-        The learners to judge, or to leave out, by name.
+        The learners of the package to judge, beside those given, or learners to leave out, by name.
     score : str or callable, default="accuracy"
         Who is best is told by it; see `cross_validate`.
     cv, groups, sample_weight, random_state
@@ -137,9 +137,9 @@ def compare(
     ground = ground_of(X, y, sample_weight)
     if len(ground.classes) < 2:
         raise TableError(f"All rows are of one class, {ground.classes[0]!r}: there is nothing to tell apart.")
-    (chosen,), others = scoring_of(score if isinstance(score, str) or callable(score) else [*score][:1])
+    chosen, others = one_score(score, "score")
     wanted = tuple(dict.fromkeys((chosen, *SCORES)))
-    trial = Trial(ground, splits_for(cv, ground, groups, random_state), others)
+    trial = Trial(ground, splits_for(cv, ground, groups_of(groups, ground, X), random_state), others)
     kinds = Kinds(ground, types)
     found = suited(kinds, learners, only, without)
     so_far = _SoFar(dict(found.left_out), list(found.notes.items()))

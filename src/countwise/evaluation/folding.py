@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,8 +20,9 @@ from countwise.evaluation.leaving import answers_without, baseline_without
 from countwise.evaluation.processes import elsewhere, over_processes, processes_of
 from countwise.evaluation.validation import Fold, Validation
 from countwise.folds import splits_of
+from countwise.selection.judges import scored
 
-__all__ = ["Trial", "cross_validate", "judged", "leave_one_out", "scoring_of", "splits_for"]
+__all__ = ["Trial", "cross_validate", "groups_of", "judged", "leave_one_out", "one_score", "scoring_of", "splits_for"]
 
 Rows = NDArray[np.int64]
 
@@ -115,8 +116,8 @@ def cross_validate(
     scoring : str, callable or list, optional
         Of "accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error"; also a scorer of
         scikit-learn. By default all of the former.
-    groups : array-like, optional
-        Rows of one group are held out together.
+    groups : str or array-like, optional
+        A column, or a label for each row: rows of one group are held out together.
     by : str or array-like, optional
         A column, or a label for each row: scores are told for the rows of each of its values too.
     sample_weight : array-like, optional
@@ -150,7 +151,8 @@ def cross_validate(
     wanted, others = scoring_of(scoring)
     if by is not None:
         ground.labels(by, X)  # what is no column is told before the work
-    trial = Trial(ground, splits_for(cv, ground, groups, random_state), others, fast)
+    splits = splits_for(cv, ground, groups_of(groups, ground, X), random_state)
+    trial = Trial(ground, splits, others, fast)
     tasks = [(which, len(which)) for which in trial.parts(estimator)]
     found: dict[int, Fold] = {}
     for which, part in over_processes(
@@ -213,12 +215,13 @@ def leave_one_out(
         ground.labels(by, X)
     every, start = np.arange(len(ground)), time.perf_counter()
     if not adds_up(estimator):
-        splits = [(np.delete(every, i), every[i : i + 1]) for i in every]
+        rows = every if ground.rows.kept is None else ground.rows.kept
+        splits = [(np.delete(rows, i), rows[i : i + 1]) for i in every]
         anew = cross_validate(
             estimator, X, y, cv=splits, scoring=scoring, sample_weight=sample_weight, n_jobs=n_jobs, name=name
         )
         whole = Fitted(None, sum(f.fitted.seconds for f in anew.folds), "fitting")
-        fold = Fold(every, anew.rows, whole, anew.answers, anew.baseline, 0.0)  # without rows at which it failed
+        fold = Fold(every, anew._places, whole, anew.answers, anew.baseline, 0.0)  # without rows at which it failed
         return Validation(anew.name, (fold,), wanted, ground, X, by)
     with progress.quiet():
         model = estimator._counted(ground.piece(every).source)
@@ -237,14 +240,37 @@ def leave_one_out(
 
 def scoring_of(scoring: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The names of the scores, and those of them that are scikit-learn's."""
-    given = SCORES if scoring is None else (scoring,) if isinstance(scoring, str) or callable(scoring) else scoring
-    names, others = [], {}
-    for one in given:
-        name = one if isinstance(one, str) else getattr(one, "__name__", type(one).__name__)
-        if name not in SCORES or callable(one):
-            others[name] = _scorer(one)
-        names.append(name)
-    return tuple(names), others
+    given: Any = SCORES if scoring is None else scoring
+    given = [given] if isinstance(given, str) or callable(given) else given
+    if isinstance(given, Mapping):
+        pairs: list[tuple[str | None, Any]] = [(str(name), one) for name, one in given.items()]
+    elif isinstance(given, Iterable):
+        pairs = [(None, one) for one in given]
+    else:
+        raise OptionError(f"scoring must name scores, not {given!r}.", hint=f"give some of {listed(SCORES)}.")
+    found: dict[str, Any] = {}
+    for name, one in pairs:
+        told = name or (one if isinstance(one, str) else _name_of(one))
+        while told in found and not isinstance(one, str):  # two of one name
+            told = f"{told}_"
+        found[told] = None if isinstance(one, str) and one == told and told in SCORES else _scorer(one)
+    if not found:
+        raise OptionError("There is no score.", hint=f"give some of {listed(SCORES)}.")
+    return tuple(found), {name: scorer for name, scorer in found.items() if scorer is not None}
+
+
+def one_score(scoring: Any, what: str = "scoring") -> tuple[str, dict[str, Any]]:
+    """The name of a single score, and its scorer if it is scikit-learn's."""
+    names, others = scoring_of("accuracy" if scoring is None else scoring)
+    if len(names) > 1:
+        raise OptionError(f"{what} takes one score, not {listed(names)}.")
+    return names[0], others
+
+
+def _name_of(scorer: Any) -> str:
+    """A scorer is called like the function that it calls."""
+    called = getattr(scorer, "_score_func", scorer)
+    return str(getattr(called, "__name__", type(called).__name__))
 
 
 def _scorer(one: Any) -> Any:
@@ -252,7 +278,7 @@ def _scorer(one: Any) -> Any:
 
     if callable(one):
         return one
-    if one not in get_scorer_names():
+    if not isinstance(one, str) or one not in get_scorer_names():
         raise OptionError(
             f"The score {one!r} is unknown.",
             hint=did_you_mean(one, [*SCORES, *get_scorer_names()]) or f"give one of {listed(SCORES)}.",
@@ -262,23 +288,36 @@ def _scorer(one: Any) -> Any:
 
 def splits_for(cv: Any, ground: Ground, groups: Any = None, seed: Any = 0) -> list[tuple[Rows, Rows]]:
     """The rows learned from and those held out, of each fold."""
-    n = len(ground)
+    n, kept = len(ground), ground.rows.kept
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        try:
+            splits = splits_of(list(cv.split(np.empty((n, 1)), ground.rows.y, groups)), n, lambda: np.arange(n))
+        except TypeError as error:
+            raise OptionError(f"{type(cv).__name__} gives no splits: {error}") from None
+        except ValueError as error:
+            if groups is None and "groups" in str(error):
+                told = f"{type(cv).__name__} needs groups."
+                raise OptionError(told, hint="name a column: groups='name'.") from None
+            raise
+    elif kept is not None and isinstance(cv, Iterable) and not isinstance(cv, str):
+        given = int(ground.n_given)
+        where = np.full(given, -1, dtype=np.int64)  # splits number the rows of the user's table
+        where[kept] = np.arange(n)
+        splits = [
+            (where[a][where[a] >= 0], where[b][where[b] >= 0]) for a, b in splits_of(cv, given, lambda: np.arange(n))
+        ]
+    else:
+        splits = splits_of(cv, n, lambda: np.arange(n) if groups is None else groups, ground.codes, seed)
+    return [(np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64)) for train, test in splits]
 
-    def numbered() -> Rows:
-        if groups is None:
-            return np.arange(n)
-        column = np.asarray(groups)
-        if len(column) not in (n, ground.source.n_given) and ground.rows.kept is None:
-            raise TableError(f"groups has {len(column)} entries; the table has {n} rows.")
-        column = column if len(column) == n or ground.rows.kept is None else column[ground.rows.kept]
-        return np.unique(column, return_inverse=True)[1]
 
-    if hasattr(cv, "split") and groups is not None:
-        cv = list(cv.split(np.empty((n, 1)), ground.rows.y, numbered()))
-    return [
-        (np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64))
-        for train, test in splits_of(cv, n, numbered, ground.codes, seed)
-    ]
+def groups_of(groups: Any, ground: Ground, X: Any) -> Rows | None:
+    """The group of each row, numbered; rows without one are a group of their own."""
+    if groups is None:
+        return None
+    labels = ground.labels(groups, X, "groups").tolist()
+    places = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+    return np.array([places[label] for label in labels], dtype=np.int64)
 
 
 def judged(model: Fitted, ground: Ground, train: Rows, test: Rows, others: dict[str, Callable[..., float]]) -> Fold:
@@ -294,7 +333,8 @@ def judged(model: Fitted, ground: Ground, train: Rows, test: Rows, others: dict[
             answers = answers_of(model.model, held)
             took = time.perf_counter() - start
             with progress.quiet():
-                extra = {name: float(scorer(model.model, held.table, held.y)) for name, scorer in others.items()}
+                extra = {name: scored(scorer, model.model, held.table, held.y, held.weights)
+                         for name, scorer in others.items()}  # fmt: skip
         except Exception as reason:
             answers, error = None, reason
     return Fold(train, test, model, answers, base, took, extra, error)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.attributes import Nominal
 from countwise.errors import TableError
-from countwise.frames import taken
+from countwise.frames import frame_of, taken
 from countwise.outputs import rows_of
 from countwise.selection.opening import Opened, opened
 from countwise.sources import Memory
@@ -35,12 +35,15 @@ class Ground:
         In ascending order.
     codes : ndarray of int
         The class of each row.
+    n_given : int
+        How many rows the user's table has, those that were left out among them.
     """
 
     rows: Opened
     source: Memory
     classes: tuple[Any, ...]
     codes: NDArray[np.int64]
+    n_given: int
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -57,16 +60,17 @@ class Ground:
         source = replace(self.source, frame=frame, target=target, weights=weights, places=which)
         return Piece(self, which, source, self.codes[which])
 
-    def labels(self, by: Any, X: Any) -> NDArray[Any]:
+    def labels(self, by: Any, X: Any, what: str = "by") -> NDArray[Any]:
         """The group of each row: a column of the table, also one that learners did not see, or labels themselves."""
         from countwise.errors import did_you_mean, listed
-        from countwise.frames import frame_of
 
-        frame, name = frame_of(X), by if isinstance(by, str) else "by"
+        frame, name = frame_of(X), by if isinstance(by, str) else what
         if not isinstance(by, str):
+            if np.ndim(by) > 1:
+                raise TableError(f"{what} has {np.ndim(by)} dimensions; give a column, or a label for each row.")
             column = frame_of({name: by}).columns[name]
             if len(column) != frame.n_rows:
-                raise TableError(f"by has {len(column)} entries; the table has {frame.n_rows} rows.")
+                raise TableError(f"{what} has {len(column)} entries; the table has {frame.n_rows} rows.")
         elif name in frame.columns:
             column = frame.columns[name]
         else:
@@ -148,4 +152,4 @@ def ground_of(X: Any, y: Any, sample_weight: Any = None) -> Ground:
     source = memory(rows.frame, rows.y, rows.weights)
     target = Nominal(source.name, grows=True).learn(source.target)
     codes = target.encode(source.target, strict=True).astype(np.int64)
-    return Ground(rows, source, tuple(target.values), codes)
+    return Ground(rows, source, tuple(target.values), codes, frame_of(X).n_rows)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from countwise import progress
 from countwise.errors import OptionError, TableError, TooFewRows, warn
 from countwise.evaluation.fitting import adds_up, answers_of, prefixes
-from countwise.evaluation.folding import scoring_of, splits_for
+from countwise.evaluation.folding import groups_of, one_score, splits_for
 from countwise.evaluation.ground import Ground, Piece, ground_of
 from countwise.evaluation.processes import over_processes, processes_of
+from countwise.selection.judges import scored
 from countwise.working import Grid
 
 __all__ = ["LearningCurve", "learning_curve", "named"]
@@ -190,8 +191,8 @@ def learning_curve(
     """
     ground = ground_of(X, y, sample_weight)
     learners = named(estimator)
-    (score,), others = scoring_of(scoring if isinstance(scoring, str) or callable(scoring) else [*scoring][:1])
-    splits = _splits(ground, cv, repeats, test_size, groups, random_state)
+    score, others = one_score(scoring)
+    splits = _splits(ground, cv, repeats, test_size, groups_of(groups, ground, X), random_state)
     sizes = sizes_of(train_sizes, min(len(train) for train, _ in splits))
     rng = np.random.default_rng(random_state)
     # the rows held out come first, so that they and any prefix lie together: both are answered in one go
@@ -343,6 +344,6 @@ def _scores(model: Any, rows: Piece, held: int, score: str, others: Mapping[str,
     """The score on the first rows, which were held out, and on the others."""
     if score in others:
         pieces = rows.between(0, held), rows.between(held, len(rows))
-        return [float(others[score](model, piece.table, piece.y)) for piece in pieces]
+        return [scored(others[score], model, piece.table, piece.y, piece.weights) for piece in pieces]
     answers = answers_of(model, rows, proba=score not in ("accuracy", "balanced_accuracy"))
     return [answers.take(part).score(score) for part in (slice(0, held), slice(held, len(rows)))]

@@ -260,7 +260,8 @@ def suited(kinds: Kinds, given: Any = None, only: Any = None, without: Any = Non
     given : estimator, list of them, or mapping of name to estimator, optional
         Those of the user, beside those of the package.
     only, without : str or sequence of str, optional
-        The learners to take, or to leave out, by name; of letters and digits alone, in any case.
+        The learners of the package to take, or learners to leave out, by name; of letters and digits alone, in any
+        case.
     """
     theirs = {} if given is None or (isinstance(given, Mapping | Sequence) and not given) else named(given)
     for name in theirs:
@@ -270,7 +271,7 @@ def suited(kinds: Kinds, given: Any = None, only: Any = None, without: Any = Non
     wanted, unwanted = _chosen(only, every), _chosen(without, every) or []
     found = Suited({}, {}, {})
     for name in every:
-        if name in unwanted or (wanted is not None and name not in wanted):
+        if name in unwanted or (wanted is not None and name not in wanted and name not in theirs):
             continue
         if name in theirs:
             _take_theirs(name, theirs[name], kinds, found)
@@ -311,8 +312,7 @@ def _take_theirs(name: str, learner: Any, kinds: Kinds, found: Suited) -> None:
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 
-    knows = isinstance(learner, Tallying | Pipeline) or type(learner).__module__.partition(".")[0] == "countwise"
-    tags = None if knows else get_tags(learner).input_tags
+    tags = None if _takes_tables(learner) else get_tags(learner).input_tags
     if tags is None:
         found.learners[name] = learner
         return
@@ -327,6 +327,16 @@ def _take_theirs(name: str, learner: Any, kinds: Kinds, found: Suited) -> None:
     found.learners[name] = Pipeline([*steps, ("learner", learner)]) if steps else learner
     if told:
         found.notes[name] = f"behind {' and '.join(told)}"
+
+
+def _takes_tables(learner: Any) -> bool:
+    """Whether a learner, or what it searches over, wraps or calibrates, takes a table as it is."""
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(learner, Tallying | Pipeline) or type(learner).__module__.partition(".")[0] == "countwise":
+        return True
+    inner = getattr(learner, "estimator", None)
+    return inner is not None and _takes_tables(inner)
 
 
 def _steps(kinds: Kinds, *, takes_gaps: bool) -> tuple[list[tuple[str, Any]], list[str]]:

@@ -115,9 +115,15 @@ class Validation:
         return self._in_order([fold.baseline for fold in self.done])
 
     @property
-    def rows(self) -> Rows:
-        """The row of the table that each answer is of."""
+    def _places(self) -> Rows:
+        """Which of the rows judged each answer is of."""
         return np.sort(np.concatenate([fold.test for fold in self.done]), kind="stable")
+
+    @property
+    def rows(self) -> Rows:
+        """The row of the user's table that each answer is of."""
+        kept = self.ground.rows.kept
+        return self._places if kept is None else np.asarray(kept[self._places], dtype=np.int64)
 
     def _in_order(self, parts: Sequence[Answers]) -> Answers:
         order = np.argsort(np.concatenate([fold.test for fold in self.done]), kind="stable")
@@ -194,7 +200,7 @@ class Validation:
         column = self.groups if column is None else column
         if column is None:
             raise OptionError("There are no groups to tell apart.", hint="name a column.")
-        labels = self.ground.labels(column, self.X)[self.rows]
+        labels = self.ground.labels(column, self.X)[self._places]
         name = column if isinstance(column, str) else "group"
         return scores_by(self.answers, labels, name, [s for s in self.scoring if s in SCORES])
 

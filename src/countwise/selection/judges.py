@@ -100,18 +100,24 @@ def weighted(model: Any, weights: NDArray[Any] | None) -> dict[str, Any]:
     if weights is None:
         return {}
     last, prefix = (model[-1], f"{model.steps[-1][0]}__") if hasattr(model, "steps") else (model, "")
+    if hasattr(last, "refit") and hasattr(last, "estimator"):  # a search, which hands them on
+        return {f"{prefix}{name}": values for name, values in weighted(last.estimator, weights).items()}
     if not has_fit_parameter(last, "sample_weight"):
         raise OptionError(f"{type(last).__name__} takes no weights.", hint="leave sample_weight out.")
     return {f"{prefix}sample_weight": weights}
 
 
-def _score(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
-    # a plain function of the user's own knows of no weights
+def scored(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
+    """What a scorer says; a plain function of the user's own knows of no weights."""
     knows = hasattr(scorer, "_score_func") or hasattr(scorer, "_estimator")
-    value = scorer(model, X, y, sample_weight=weights) if knows and weights is not None else scorer(model, X, y)
+    return float(scorer(model, X, y, sample_weight=weights) if knows and weights is not None else scorer(model, X, y))
+
+
+def _score(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
+    value = scored(scorer, model, X, y, weights)
     if not np.isfinite(value):
         raise TableError(f"The scoring gave {value}: subsets cannot be compared.", hint="use another scoring.")
-    return float(value)
+    return value
 
 
 class Refits:
