@@ -121,12 +121,14 @@ def test_of_two_classes_the_positive_one_is_drawn_and_learners_share_axes():
     y = np.where(positive, "yes", "no")
     shown = ROCDisplay.from_predictions(y, score, name="one")
     assert list(shown.roc_auc) == ["yes"]
-    other = ROCDisplay.from_predictions(y, score, pos_label="no", name="other", ax=shown.ax_)
+    # numbers alone are the probability of the positive class, whichever that is
+    other = ROCDisplay.from_predictions(y, 1 - score, pos_label="no", name="other", ax=shown.ax_)
     assert other.roc_auc["no"] == pytest.approx(shown.roc_auc["yes"], abs=1e-12)
     one, two = (line for line in shown.ax_.lines if line.get_gid() == "curve")
     assert one.get_marker() != two.get_marker()
     assert str(one.get_linestyle()) + str(one._dash_pattern) != str(two.get_linestyle()) + str(two._dash_pattern)
-    assert [text.get_text().split(" (")[0] for text in shown.ax_.get_legend().get_texts()] == ["one", "other"]
+    told = [text.get_text().split(" (")[0] for text in shown.ax_.get_legend().get_texts()]
+    assert told == ["one: yes", "other: no"]
 
 
 def test_the_name_of_the_column_will_do_for_the_class(model, birds):

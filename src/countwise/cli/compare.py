@@ -67,7 +67,7 @@ def command(
         without=_split(without),
         score=score,
         cv=cv,
-        types={name: kind for name, kind in known.items() if name in kept} or None,
+        types={name: kind for name, kind in known.items() if name not in drop and name != target} or None,
         curve=None if curve else False,
         n_jobs=jobs,
         random_state=seed,
@@ -82,6 +82,8 @@ def command(
         told = "1 learner was" if waiting == 1 else f"{waiting} learners were"
         click.echo(f"stopped: {told} not judged.", err=True)
         raise SystemExit(130)
+    if found.best is None:
+        raise SystemExit(1)
 
 
 def _split(names: tuple[str, ...]) -> list[str] | None:

@@ -88,6 +88,7 @@ def command(
     over = "k" if k is not None else "widths" if widths is not None else None
     if over is not None and (sizes is not None or len(kinds) > 1):
         raise click.UsageError(f"--{over} is of one model, and takes no --sizes.")
+    _refuse_idle(over, "repeats", "score", "seed")
     tried = _numbers(str(k if over == "k" else widths), f"--{over}") if over else []
     files = tables(file)
     if output is not None:
@@ -104,6 +105,14 @@ def command(
         echo_json(_learning_json(curve) if isinstance(curve, LearningCurve) else _setting_json(curve))
     else:
         click.echo(_learning_told(curve) if isinstance(curve, LearningCurve) else _setting_told(curve))
+
+
+def _refuse_idle(over: str | None, *names: str) -> None:
+    """Options that a curve over a setting has no use for."""
+    context = click.get_current_context()
+    for name in names if over is not None else ():
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{over} takes no --{name}.")
 
 
 def _table(files: list[Path], target: str, drop: tuple[str, ...]) -> dict[str, Any]:
@@ -246,7 +255,7 @@ def _setting_told(curve: Any) -> str:
     )
     table = str(Grid({name: [shown(cell) for cell in cells] for name, cells in curve.frame.items()}))
     if curve.best is not None:
-        best = f"best {curve.setting}: {number(curve.best)} by {curve.score}"
+        best = f"best {curve.setting}: {number(curve.best)} by {curve.score}{curve.edge}"
     else:
         best = f"No {curve.setting} is best: each gives some row held out a probability of 0. Try wider ones."
     return f"{table}\n\n{chart}\n{best}"

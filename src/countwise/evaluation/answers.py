@@ -28,11 +28,11 @@ def greater(score: str) -> bool:
     return score not in _LESS
 
 
-def bounds(score: str) -> tuple[float, float]:
+def bounds(score: str, n_classes: int) -> tuple[float, float]:
     """What a score is at least and at most; of scikit-learn's that is not known."""
     if score not in SCORES:
         return -np.inf, np.inf
-    return 0.0, {"log_loss": np.inf, "brier": 2.0}.get(score, 1.0)  # of two classes a Brier score is 1 at most
+    return 0.0, {"log_loss": np.inf, "brier": 1.0 if n_classes == 2 else 2.0}.get(score, 1.0)
 
 
 @dataclass(frozen=True, eq=False)  # no slots: what is derived is kept

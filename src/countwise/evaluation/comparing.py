@@ -139,7 +139,8 @@ def compare(
         raise TableError(f"All rows are of one class, {ground.classes[0]!r}: there is nothing to tell apart.")
     chosen, others = one_score(score, "score")
     wanted = tuple(dict.fromkeys((chosen, *SCORES)))
-    trial = Trial(ground, splits_for(cv, ground, groups_of(groups, ground, X), random_state), others)
+    together = groups_of(groups, ground, X)
+    trial = Trial(ground, splits_for(cv, ground, together, random_state), others)
     kinds = Kinds(ground, types)
     found = suited(kinds, learners, only, without)
     so_far = _SoFar(dict(found.left_out), list(found.notes.items()))
@@ -153,7 +154,8 @@ def compare(
             curved = [] if curve is False else names if curve else _worth_a_curve(names)
             with _noted():
                 so_far.pairs = broken_pairs(kinds)
-                so_far.curve = _curve({n: found.learners[n] for n in curved}, ground, score, random_state, n_jobs)
+                of = {n: found.learners[n] for n in curved}
+                so_far.curve = _curve(of, ground, score, together, random_state, n_jobs)
         except KeyboardInterrupt:
             so_far.stopped = True
     validations = {**so_far.of(found.learners), MAJORITY: _majority(trial, wanted, X)}
@@ -260,7 +262,7 @@ def _worth_a_curve(names: Sequence[str]) -> list[str]:
 
 
 def _curve(
-    learners: Mapping[str, Any], ground: Ground, score: Any, seed: int, n_jobs: int | None
+    learners: Mapping[str, Any], ground: Ground, score: Any, groups: Any, seed: int, n_jobs: int | None
 ) -> LearningCurve | None:
     if not learners or len(ground) < _LEAST_ROWS:
         return None
@@ -271,6 +273,7 @@ def _curve(
         train_sizes=_SIZES,
         repeats=_REPEATS,
         scoring=score,
+        groups=groups,
         sample_weight=ground.weights,
         random_state=seed,
         n_jobs=n_jobs,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from countwise.errors import CountwiseError
+from countwise.errors import CountwiseError, OptionError, did_you_mean, listed
 from countwise.evaluation.answers import SCORES, greater
 from countwise.evaluation.learning_curves import LearningCurve
 from countwise.evaluation.pairing import Paired, paired
@@ -107,6 +107,9 @@ class Comparison:
         name : str
             A learner, or "majority class".
         """
+        if name not in self.validations:
+            known = did_you_mean(name, self.validations) or f"there are {listed(self.validations, 20)}."
+            raise OptionError(f"No learner {name!r} was judged.", hint=known)
         return paired(self.validations[self.best or MAJORITY], self.validations[name], self.score)
 
     @lazy

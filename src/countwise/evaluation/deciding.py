@@ -90,7 +90,9 @@ def cheapest(proba: Floats, costs: Floats) -> NDArray[np.int64]:
     """The answers that cost least on average, by the probabilities; of equals the first."""
     if np.array_equal(costs, 1.0 - np.eye(len(costs))):  # every error costs the same: rounding must not break a tie
         return np.argmax(proba, axis=1)
-    return np.argmin(proba @ costs, axis=1)
+    expected = np.einsum("rc,ca->ra", proba, costs)  # in one order for each row: no row depends on its neighbors
+    least = expected.min(axis=1, keepdims=True)
+    return np.argmax(expected <= least + 1e-12 * float(np.abs(costs).max(initial=0.0)), axis=1)
 
 
 def cost_threshold(cost: Any, classes: Sequence[Any] = (0, 1), *, pos_label: Any = None) -> float:
@@ -149,7 +151,9 @@ def costs_of(cost: Any, classes: Sequence[Any], pos_label: Any = None) -> Floats
     [[0.0, 1.0], [5.0, 0.0]]
     """
     k, positive = len(classes), _positive(classes, pos_label)
-    if not isinstance(cost, Mapping):
+    if hasattr(cost, "index") and hasattr(cost, "columns"):  # a frame says itself which class and answer a cost is of
+        table = _table(_aligned(cost, classes), k)
+    elif not isinstance(cost, Mapping):
         table = _table(cost, k)
     else:
         table = np.zeros((k, k)) if any(key in _PLACES for key in cost) else 1.0 - np.eye(k)
@@ -158,6 +162,20 @@ def costs_of(cost: Any, classes: Sequence[Any], pos_label: Any = None) -> Floats
     if not np.isfinite(table).all():
         raise OptionError("Costs must be finite numbers.")
     return table
+
+
+def _aligned(cost: Any, classes: Sequence[Any]) -> Any:
+    """A frame of costs with its rows and columns in the order of the classes."""
+    rows, columns = ({_label(c): i for i, c in enumerate(axis)} for axis in (cost.index, cost.columns))
+    wanted = [_label(c) for c in classes]
+    if set(rows) != set(wanted) or set(columns) != set(wanted):
+        raise OptionError(f"The rows and columns of a frame of costs are the classes: {listed(wanted)}.")
+    return np.asarray(cost)[np.ix_([rows[c] for c in wanted], [columns[c] for c in wanted])]
+
+
+def _label(c: Any) -> str:
+    """A class as it is named: 1 and 1.0 are one class."""
+    return str(int(c)) if isinstance(c, float | np.floating) and float(c).is_integer() else str(c)
 
 
 def _table(cost: Any, k: int) -> Floats:
@@ -180,13 +198,13 @@ def _number(key: Any, value: Any) -> float:
 def _positive(classes: Sequence[Any], pos_label: Any) -> int:
     if pos_label is None:
         return 1
-    names = [str(c) for c in classes]
-    if str(pos_label) not in names:
+    names = [_label(c) for c in classes]
+    if _label(pos_label) not in names:
         raise OptionError(
             f"There is no class {pos_label!r}.",
             hint=did_you_mean(pos_label, names) or f"classes are {listed(names)}.",
         )
-    return names.index(str(pos_label))
+    return names.index(_label(pos_label))
 
 
 def _place(key: Any, classes: Sequence[Any], positive: int) -> tuple[int, int]:
@@ -199,9 +217,9 @@ def _place(key: Any, classes: Sequence[Any], positive: int) -> tuple[int, int]:
             )
         row, column = _PLACES[key]
         return (row, column) if positive == 1 else (1 - row, 1 - column)
-    places = {str(c): i for i, c in enumerate(classes)}
-    pair = tuple(key) if isinstance(key, tuple | list) else ()
-    odd = next((str(c) for c in pair if str(c) not in places), None if len(pair) == 2 else str(key))
+    places = {_label(c): i for i, c in enumerate(classes)}
+    pair = tuple(_label(c) for c in key) if isinstance(key, tuple | list) else ()
+    odd = next((c for c in pair if c not in places), None if len(pair) == 2 else str(key))
     if odd is not None:
         known = [*places] if pair else [*_PLACES]
         raise OptionError(
@@ -209,4 +227,4 @@ def _place(key: Any, classes: Sequence[Any], positive: int) -> tuple[int, int]:
             hint=did_you_mean(odd, known)
             or f"classes are {listed(places)}; of two, fn, fp, tp and tn have costs too.",
         )
-    return places[str(pair[0])], places[str(pair[1])]
+    return places[pair[0]], places[pair[1]]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from countwise.attributes import Nominal
+from countwise.conditionals.widths import rows_behind
 from countwise.errors import CountwiseError
 from countwise.evaluation.suiting import Kinds
 from countwise.working import Grid
@@ -43,24 +44,33 @@ def broken_pairs(kinds: Kinds) -> Grid | None:
         told = model.fit(ground.rows.X, ground.rows.y, sample_weight=ground.weights).conditional_mi_
     except CountwiseError:
         return None
-    free = [_freedom(kinds.schema[a], kinds.schema[b], len(ground.classes)) for a, b in
+    free = [_freedom(kinds.met(a), kinds.met(b), len(ground.classes)) for a, b in
             zip(told["one"], told["other"], strict=True)]  # fmt: skip
-    n = float(len(ground))
-    chance = [df / (2 * n * math.log(2)) for df in free]
-    breaks = [_surprising(bits, df, n, len(free)) for bits, df in zip(told["bits"], free, strict=True)]
+    rows = [_rows_behind(kinds, a, b) for a, b in zip(told["one"], told["other"], strict=True)]
+    chance = [df / (2 * n * math.log(2)) if n > 0 else math.nan for df, n in zip(free, rows, strict=True)]
+    every = zip(told["bits"], free, rows, strict=True)
+    breaks = [df > 0 and n > 0 and _surprising(bits, df, n, len(free)) for bits, df, n in every]
     return Grid(
         {"one": told["one"], "other": told["other"], "bits": told["bits"], "by_chance": chance, "breaks": breaks}
     )
 
 
+def _rows_behind(kinds: Kinds, a: str, b: str) -> float:
+    """How many rows have both cells; of weights that are no copies, the number of rows alike."""
+    columns = kinds.ground.rows.frame.columns
+    there = kinds.there(a) & kinds.there(b) if len(columns) else np.zeros(0, dtype=bool)
+    weights = kinds.ground.weights
+    return float(there.sum()) if weights is None else rows_behind(weights[there])
+
+
 def _freedom(a: Any, b: Any, n_classes: int) -> int:
     """How many parameters a dependence has: a slope for each class, two of a Gaussian for each value, or a table."""
-    values = [max(len(x.values) - 1, 1) if isinstance(x, Nominal) else None for x in (a, b)]
+    values = [max(len(x.values) - 1, 0) if isinstance(x, Nominal) else None for x in (a, b)]
     one, other = values
     if one is None and other is None:
         return n_classes
     if one is None or other is None:
-        return 2 * n_classes * (one or other or 1)
+        return 2 * n_classes * (other if one is None else one)  # type: ignore[operator]
     return n_classes * one * other
 
 

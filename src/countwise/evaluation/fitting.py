@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import progress
+from countwise.errors import OptionError
 from countwise.evaluation.answers import Answers, small_logs
 from countwise.evaluation.ground import Ground, Piece
+from countwise.frames import is_sparse
 from countwise.learning import Tallying
 from countwise.models._predicting import Predicting
+from countwise.models.naive_bayes import NaiveBayes
 from countwise.selection.judges import weighted
 
 __all__ = ["Fitted", "adds_up", "answers_of", "deals_all", "fitted", "prefixes", "refitted"]
@@ -42,8 +45,10 @@ class Fitted:
     error: Exception | None = None
 
 
-def adds_up(estimator: Any) -> bool:
+def adds_up(estimator: Any, ground: Ground) -> bool:
     """Whether models of pieces, added up, are the model of all rows."""
+    if is_sparse(ground.rows.X) and not isinstance(estimator, NaiveBayes):
+        return False  # others write its zeros out before they count
     return isinstance(estimator, Tallying) and hasattr(estimator, "predict_proba") and estimator._adds_up()
 
 
@@ -59,7 +64,7 @@ def fitted(estimator: Any, ground: Ground, splits: Sequence[Split], *, fast: boo
     fast : bool, default=True
         Whether folds are added up where that is the same as fitting anew.
     """
-    if fast and adds_up(estimator) and deals_all(splits, len(ground)):
+    if fast and adds_up(estimator, ground) and deals_all(splits, len(ground)):
         yield from _added(estimator, ground, splits)
     else:
         for train, _ in splits:
@@ -85,20 +90,29 @@ def deals_all(splits: Sequence[Split], n: int) -> bool:
 def _added(estimator: Any, ground: Ground, splits: Sequence[Split]) -> Iterator[Fitted]:
     """Each fold is counted once; what is learned without it is the sum of those before and of those after."""
     start = time.perf_counter()
+    failed: dict[int, Exception] = {}
     with progress.quiet():
-        pieces = [estimator._counted(ground.piece(test).source) for _, test in splits]
+        pieces = []
+        for f, (_, test) in enumerate(splits):
+            try:
+                pieces.append(estimator._counted(ground.piece(test).source))
+            except Exception as reason:  # of all folds but this one
+                failed[f] = reason
+                pieces.append(estimator._blank())
         behind = [estimator._blank() for _ in range(len(pieces) + 1)]
         for f in range(len(pieces) - 1, -1, -1):
             behind[f]._absorb(behind[f + 1])
             behind[f]._absorb(pieces[f])
     before, share = estimator._blank(), (time.perf_counter() - start) / len(splits)
     for f, piece in enumerate(pieces):
-        start, error, model = time.perf_counter(), None, estimator._blank()
+        start, model = time.perf_counter(), estimator._blank()
+        error = next((reason for g, reason in failed.items() if g != f), None)
         try:
-            with progress.quiet():
-                model._absorb(before)
-                model._absorb(behind[f + 1])
-                model._settle_or_wait(patient=False)
+            if error is None:
+                with progress.quiet():
+                    model._absorb(before)
+                    model._absorb(behind[f + 1])
+                    model._settle_or_wait(patient=False)
         except Exception as reason:
             error = reason
         before._absorb(piece)
@@ -133,7 +147,7 @@ def prefixes(estimator: Any, rows: Piece, sizes: Sequence[int], *, fast: bool = 
     fast : bool, default=True
         Whether what is counted is added up where that is the same as fitting anew.
     """
-    if not (fast and adds_up(estimator)):
+    if not (fast and adds_up(estimator, rows.ground)):
         for size in sizes:
             yield refitted(estimator, rows.between(0, size))
         return
@@ -143,11 +157,11 @@ def prefixes(estimator: Any, rows: Piece, sizes: Sequence[int], *, fast: bool = 
         try:
             with progress.quiet():
                 running._absorb(estimator._counted(rows.between(done, size).source))
+                done = size  # rows that cannot be counted are met again at the next size
                 model._absorb(running)
                 model._settle_or_wait(patient=False)
         except Exception as reason:
             error = reason
-        done = size
         yield Fitted(None if error else model, time.perf_counter() - start, "adding", error)
 
 
@@ -157,6 +171,8 @@ def answers_of(model: Any, rows: Piece, *, proba: bool = True) -> Answers:
     Where only the answers are asked for, the probabilities may be left NaN.
     """
     ground = rows.ground
+    if not hasattr(model, "classes_"):
+        raise OptionError(f"{type(model).__name__} tells no classes.", hint="give a classifier.")
     places = {c: i for i, c in enumerate(ground.classes)}
     own = np.array([places[_plain(c)] for c in model.classes_])
     shape = (len(rows), len(ground.classes))

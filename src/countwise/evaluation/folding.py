@@ -51,7 +51,7 @@ class Trial:
     def parts(self, estimator: Any) -> list[Sequence[int]]:
         """The folds that are judged in one go: all, if what was counted of one serves the others."""
         every = range(len(self.splits))
-        if self.fast and adds_up(estimator) and deals_all(self.splits, len(self.ground)):
+        if self.fast and adds_up(estimator, self.ground) and deals_all(self.splits, len(self.ground)):
             return [every]
         return [[f] for f in every]
 
@@ -214,7 +214,7 @@ def leave_one_out(
     if by is not None:
         ground.labels(by, X)
     every, start = np.arange(len(ground)), time.perf_counter()
-    if not adds_up(estimator):
+    if not adds_up(estimator, ground):
         rows = every if ground.rows.kept is None else ground.rows.kept
         splits = [(np.delete(rows, i), rows[i : i + 1]) for i in every]
         anew = cross_validate(

@@ -113,7 +113,8 @@ class LearningCurve:
                     kept = scores[~np.isnan(scores)]
                     kept = 1 - kept if self.is_error else kept
                     cells += [float(kept.mean()) if len(kept) else float("nan")]
-                    cells += [float(kept.std(ddof=1)) if len(kept) > 1 else float("nan")]
+                    finite = len(kept) > 1 and np.isfinite(kept).all()
+                    cells += [float(kept.std(ddof=1)) if finite else float("nan")]
                 for column, cell in zip(columns.values(), cells, strict=True):
                     column.append(cell)
         return Grid(columns)
@@ -199,7 +200,7 @@ def learning_curve(
     turns = [(held, _order(ground, rows, rng, stratified)) for rows, held in splits]
     shared = _Turns(ground, learners, turns, sizes, score, others, fast)
     shape, processes = (len(sizes), len(splits)), processes_of(n_jobs)
-    if fast and all(adds_up(learner) for learner in learners.values()):
+    if fast and all(adds_up(learner, ground) for learner in learners.values()):
         processes = 1  # what is counted of a prefix serves the next: no other process is as fast
     train, test, seconds = ({name: np.full(shape, np.nan) for name in learners} for _ in range(3))
     errors: dict[str, str] = {}
@@ -296,18 +297,28 @@ def _splits(
         return [split for turn in range(turns) for split in splits_for(cv, ground, groups, seed + turn)]
     if not 0 < test_size < 1:
         raise OptionError(f"test_size must be between 0 and 1, not {test_size!r}.")
-    hands = max(2, round(1 / test_size))
     found = []
     for turn in range(turns):
         rng = np.random.default_rng([seed, turn])
         if groups is not None:
-            found.append(splits_for(hands, ground, groups, seed + turn)[0])
+            found.append(_held_together(np.asarray(groups), test_size, rng))
             continue
         order = _order(ground, np.arange(len(ground)), rng, True)
         # the last of an order that has every class in its share: so have the rows held out
         held = max(1, min(len(ground) - 1, round(test_size * len(ground))))
         found.append((np.sort(order[:-held]), np.sort(order[-held:])))
     return found
+
+
+def _held_together(groups: Rows, test_size: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Whole groups, by chance, until the share of rows to hold out is reached."""
+    sizes = np.bincount(groups)
+    if len(sizes) < 2:
+        raise TooFewRows("All rows are of one group: none can be held out.")
+    order = rng.permutation(len(sizes))
+    enough = int(np.searchsorted(np.cumsum(sizes[order]), test_size * len(groups))) + 1
+    held = np.isin(groups, order[: min(enough, len(sizes) - 1)])
+    return np.flatnonzero(~held), np.flatnonzero(held)
 
 
 def sizes_of(train_sizes: Any, most: int) -> list[int]:

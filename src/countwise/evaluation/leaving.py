@@ -27,7 +27,7 @@ from countwise.conditionals.normal import Normal
 from countwise.conditionals.poisson import PoissonDensity
 from countwise.evaluation.answers import Answers, small_logs
 from countwise.evaluation.fitting import answers_of
-from countwise.evaluation.ground import Ground, Piece
+from countwise.evaluation.ground import Ground
 from countwise.evaluation.leaving_rows import normal, rows_are_closed
 from countwise.evaluation.leaving_values import kernel, values_are_closed
 from countwise.evaluation.leaving_words import bernoulli, multinomial, words_are_closed
@@ -41,6 +41,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 _WORN = 1e-4  # of a sum of squares: if less is left, digits are lost
+_LIGHT, _HEAVY = 1e-3, 1e9  # between such weights what is left is told from rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,8 @@ def answers_without(model: Any, ground: Ground) -> Without:
     """
     n = len(ground)
     blank = np.zeros((n, len(ground.classes)))
+    if ground.weights is not None and not _LIGHT <= ground.weights.min() <= ground.weights.max() <= _HEAVY:
+        return _taken_back(model, ground, np.arange(n), blank, again=np.ones(n, dtype=bool))
     if not isinstance(model, Bayes) or any(type(law) not in _WAYS for law in model.densities_.values()):
         return _taken_back(model, ground, np.arange(n), blank)
     weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
@@ -83,11 +86,13 @@ def answers_without(model: Any, ground: Ground) -> Without:
     if not all(_is_closed(model, part, table[part.key]) for part in model.parts_):
         return _taken_back(model, ground, np.arange(n), blank)
     prior, odd = _priors(left)
-    joint = prior.copy()
+    joint, again = prior.copy(), np.zeros(n, dtype=bool)
     for part in model.parts_:
-        terms, worn = _WAYS[type(model.densities_[part.key])](left, part, table[part.key])
+        law = type(model.densities_[part.key])
+        terms, not_told = _WAYS[law](left, part, table[part.key])
         joint += terms
-        odd |= worn
+        odd |= not_told
+        again |= not_told & (law in (GaussianDensity, Normal))  # taking back would lose the same digits
     proba = joint.copy()
     if _kernels.normalize(proba, "proba"):
         lost = ~np.isfinite(proba).all(axis=1)
@@ -97,17 +102,22 @@ def answers_without(model: Any, ground: Ground) -> Without:
         ground.codes,
         lambda small: joint[small] - np.logaddexp.reduce(joint[small], axis=1, keepdims=True),
     )
-    return _taken_back(model, ground, np.flatnonzero(odd), proba, logs)
+    return _taken_back(model, ground, np.flatnonzero(odd), proba, logs, again)
 
 
 def _taken_back(
-    model: Any, ground: Ground, which: NDArray[np.int64], proba: Floats, logs: Floats | None = None
+    model: Any,
+    ground: Ground,
+    which: NDArray[np.int64],
+    proba: Floats,
+    logs: Floats | None = None,
+    again: Flags | None = None,
 ) -> Without:
-    """The rows named answered by a model from which each was taken back; of the others it is told what is known."""
+    """The rows named answered by a model without them, taken back or fitted again; others as they are known."""
     tell, logs, errors = progress.counter(), None if logs is None else logs.copy(), {}
     for i in which.tolist():
         try:
-            answer = _without(model, ground.piece(np.array([i])))
+            answer = _without(model, ground, i, again is not None and bool(again[i]))
         except Exception as error:  # there is no model of the others: the rows after it go on
             errors[i] = error
             continue
@@ -127,12 +137,18 @@ def _taken_back(
     return Without(rows, answers, errors)
 
 
-def _without(model: Any, one: Piece) -> Answers:
+def _without(model: Any, ground: Ground, i: int, again: bool) -> Answers:
+    one = ground.piece(np.array([i]))
     with progress.quiet():
         rest = model._blank()
-        rest._absorb(model)
-        rest._take_back(one.source)
-        rest._drop_what_is_gone()
+        if not again:
+            rest._absorb(model)
+            rest._take_back(one.source)
+            again = any(getattr(tally, "worn", False) for tally in rest.tallies_.values())
+        if again:  # what was taken back would leave too few digits
+            rest = model._counted(ground.piece(np.delete(np.arange(len(ground)), i)).source)
+        else:
+            rest._drop_what_is_gone()
         rest._settle_or_wait(patient=False)
     return answers_of(rest, one)
 
@@ -143,7 +159,8 @@ def baseline_without(ground: Ground) -> Answers:
     weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
     counts = np.tile(np.bincount(ground.codes, weights, k).astype(np.float64), (n, 1))
     counts[np.arange(n), ground.codes] -= weights
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    # the shares of all rows: without a row its class is the rarer, which would rank it last by no fault of its own
+    shares = np.tile(np.bincount(ground.codes, weights, k) / weights.sum(), (n, 1))
     return Answers(
         ground.classes, ground.codes, shares, np.argmax(counts, axis=1), None if ground.weights is None else weights
     )
@@ -243,7 +260,8 @@ def _categorical(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
     at, w = np.where(there, v, 0), left.weights
     counts = density.counts.astype(np.float64)
     totals, of_value = counts.sum(axis=1), counts.sum(axis=0)
-    mine = left.with_own(counts.T[at], counts[left.codes, at] - w)
+    rest = counts[left.codes, at] - w
+    mine = left.with_own(counts.T[at], np.where(rest < 1e-9, 0.0, rest))
     whole = left.with_own(totals, left.own(totals) - w)
     everyone, everything = of_value[at] - w, of_value.sum() - w
     estimate = density.smoothing.estimate
@@ -257,7 +275,7 @@ def _categorical(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
         share = np.where(
             whole + mass > 1e-12, (mine + added[:, None]) / (whole + mass), (everyone / everything)[:, None]
         )
-        logs = np.log(np.where(share < 1e-15, 0.0, share))
+        logs = np.log(share)
     of = density.of
     kept = np.array([not of.grows or value in of.fixed or part.how != "same" for value in of.values])
     gone = there & (everyone <= 1e-9) & ~kept[at]  # the only row of this value: the others never met it

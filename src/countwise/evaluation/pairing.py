@@ -51,12 +51,23 @@ class Paired:
     n: int
     confidence: float = 0.95
 
+    @property
+    def told_apart(self) -> bool:
+        """Whether the difference is more than chance, or beyond all measure."""
+        return bool(np.isinf(self.difference) or self.p_value < 1 - self.confidence)
+
     def __str__(self) -> str:
         better = self.difference > 0 if greater(self.score) else self.difference < 0
+        if np.isinf(self.difference):
+            worse, best = (self.other, self.one) if better else (self.one, self.other)
+            return f"{worse} is infinitely worse than {best} by {self.score}: in some folds it is infinite."
+        if self.n < 2:
+            few = "one fold" if self.n else "no fold"
+            return f"{self.one} and {self.other} have {few} in common: there is no test by {self.score}."
         if not np.isfinite(self.p_value):
             return f"{self.one} and {self.other} cannot be told apart by {self.score}."
         sure = "is better than" if better else "is worse than"
-        verb = sure if self.p_value < 1 - self.confidence else "is not told apart from"
+        verb = sure if self.told_apart else "is not told apart from"
         return (
             f"{self.one} {verb} {self.other} by {self.score}: difference {self.difference:+.4f}, "
             f"{100 * self.confidence:g} % interval {self.low:+.4f} to {self.high:+.4f}, p = {self.p_value:.3g}"
@@ -86,6 +97,9 @@ def paired(one: Validation, other: Validation, score: str = "accuracy", confiden
     """
     from scipy.stats import t
 
+    for validation in (one, other):
+        if not isinstance(validation, Validation):
+            raise OptionError(f"{type(validation).__name__} was not judged.", hint="give what cross_validate found.")
     same = len(one.folds) == len(other.folds) and all(
         np.array_equal(a.test, b.test) for a, b in zip(one.folds, other.folds, strict=True)
     )
@@ -93,7 +107,12 @@ def paired(one: Validation, other: Validation, score: str = "accuracy", confiden
         raise OptionError("The learners were judged on different folds.", hint="give both the same cv.")
     if not 0 < confidence < 1:
         raise OptionError(f"confidence must lie between 0 and 1, not {confidence!r}.")
-    gaps = one.values(score) - other.values(score)
+    mine, theirs = one.values(score), other.values(score)
+    if np.isinf(mine).any() != np.isinf(theirs).any():  # one mean is infinite: no number of other folds outweighs it
+        far = np.inf if np.isinf(mine).any() else -np.inf
+        return Paired(one.name, other.name, score, far, np.nan, np.nan, np.nan, len(mine), confidence)
+    with np.errstate(invalid="ignore"):
+        gaps = mine - theirs
     both = np.isfinite(gaps)
     gaps, n = gaps[both], int(both.sum())
     if n < 2:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.bags import Block, Text
@@ -70,6 +71,22 @@ class Kinds:
     def n_numbers(self) -> int:
         """How many numbers a row is, if names are told by a number for each value but the first."""
         return len(self.numbers) + sum(max(len(a.values) - 1, 0) for a in self.names)
+
+    def there(self, name: str) -> NDArray[np.bool_]:
+        """In which rows a column has a cell."""
+        own, column = self.schema[name], self.ground.rows.frame.columns[name]
+        if isinstance(own, Nominal):
+            return np.asarray(own.encode(column) < len(own.values))
+        return ~np.isnan(np.asarray(own.encode(column), dtype=np.float64))
+
+    def met(self, name: str) -> Attribute:
+        """An attribute with the values that some row has: categories may be declared and never met."""
+        own = self.schema[name]
+        if not isinstance(own, Nominal):
+            return own
+        codes = own.encode(self.ground.rows.frame.columns[name])
+        seen = np.bincount(codes, minlength=len(own.values) + 2)[: len(own.values)] > 0
+        return Nominal(name, tuple(v for v, met in zip(own.values, seen, strict=True) if met))
 
     @lazy
     def gaps(self) -> bool:

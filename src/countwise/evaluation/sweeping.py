@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -75,6 +75,15 @@ class SettingCurve:
         """The best value, as `plots.plot_width` takes it."""
         return self.best
 
+    @property
+    def edge(self) -> str:
+        """A word of warning where the best of what was tried is the last in its direction."""
+        if self.best is None or len(self.values) < 3 or self.best not in (self.values[0], self.values[-1]):
+            return ""
+        if self.best == self.values[0] and self.best == 1 and self.setting in _NEIGHBORS:
+            return ""  # there are no fewer
+        return f", the {'smallest' if self.best == self.values[0] else 'largest'} that was tried"
+
     def plot(self, ax: Any = None) -> Any:
         """Draw it, on the given axes or on new ones: a `SettingCurveDisplay`."""
         from countwise.plots import SettingCurveDisplay
@@ -84,7 +93,7 @@ class SettingCurve:
     def __str__(self) -> str:
         if self.best is None:
             return f"{self.frame}\nNo {self.setting} is best: none has a finite {self.score} on rows held out."
-        return f"{self.frame}\nbest {self.setting}: {self.best:g} by {self.score}"
+        return f"{self.frame}\nbest {self.setting}: {self.best:g} by {self.score}{self.edge}"
 
     __repr__ = __str__
 
@@ -152,8 +161,8 @@ def k_curve(
     Parameters
     ----------
     estimator : estimator
-        A `NeighborsClassifier` (each row left out in turn, all k from one search), or any classifier with a setting
-        "n_neighbors" or "k".
+        A `NeighborsClassifier` (each row left out in turn, all k from one search, unless its metric is learned from
+        the classes), or any classifier with a setting "n_neighbors" or "k".
     X : any table
     y : array-like or str
         The class of each row, or the name of its column.
@@ -174,10 +183,14 @@ def k_curve(
     """
     from countwise.models.neighbors import ClassNeighbors
 
-    tried = [int(v) for v in _numbers(k, "k")]
+    tried = _numbers(k, "k")
+    if any(v != int(v) for v in tried):
+        raise OptionError(f"k must be whole numbers, not {listed(tried)}.")
+    tried = [int(v) for v in tried]
     if min(tried) < 1:
         raise OptionError(f"k must be 1 or more, not {min(tried)}.")
-    if isinstance(estimator, ClassNeighbors) and cv is None and setting is None and estimator.radius is None:
+    loo = isinstance(estimator, ClassNeighbors) and "max_neighbors" in estimator.get_params(deep=False)
+    if loo and cv is None and setting is None and estimator.radius is None and not _learns(estimator.metric):
         return _by_leaving_out(estimator, X, y, tried)
     name = setting or _setting(estimator, _NEIGHBORS, "a number of neighbors")
     return _swept(estimator, name, tried, X, y, 10 if cv is None else cv, "accuracy")
@@ -191,6 +204,13 @@ def setting_curve(estimator: Any, X: Any, y: Any, *, values: Any, cv: Any, setti
     return width_curve(estimator, X, y, widths=values, cv=cv, setting=setting)
 
 
+def _learns(metric: Any) -> bool:
+    """Whether distances are made from the classes, so that a row cannot be left out of them afterwards."""
+    if metric is None or not hasattr(metric, "nominal"):
+        return False
+    return metric.nominal == "mvdm" or isinstance(metric.weights, str) or metric.attributes is not None
+
+
 def _by_leaving_out(estimator: Any, X: Any, y: Any, tried: list[int]) -> SettingCurve:
     from sklearn.base import clone
 
@@ -199,6 +219,8 @@ def _by_leaving_out(estimator: Any, X: Any, y: Any, tried: list[int]) -> Setting
     kept = [v for v in tried if v in scores]
     if not kept:
         raise OptionError(f"There are too few rows for {listed(tried)} neighbors.")
+    if len(kept) < len(tried):
+        warn(f"There are too few rows for {listed([v for v in tried if v not in kept])} neighbors: left out.")
     ground = ground_of(X, y)
     everything = ground.piece(np.arange(len(ground)))
     train = []
@@ -215,14 +237,16 @@ def _setting(estimator: Any, names: Sequence[str], what: str) -> str:
     if found is None:
         raise OptionError(
             f"{type(estimator).__name__} has no setting for {what}.",
-            hint=f"name it: setting={next(iter(have), 'name')!r}.",
+            hint="name it: setting='name', or 'step__name' of a step in a pipeline.",
         )
     return found
 
 
 def _numbers(values: Any, what: str) -> list[Any]:
     """Each once, ascending: of equally good ones the last is the simplest."""
-    tried: list[Any] = [values] if np.isscalar(values) else list(values)
+    tried: list[Any] = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    if None in tried:
+        tried = []
     if not tried or any(isinstance(v, str | bool) or not np.isfinite(v) or v <= 0 for v in tried):
         raise OptionError(f"{what} must be numbers above 0, not {values!r}.")
     return sorted({v.item() if isinstance(v, np.generic) else v for v in tried})
@@ -290,5 +314,13 @@ def _of_classifier(ground: Ground, score: str, model: Any, a: NDArray[Any], b: N
 def _of_density(X: Any, model: Any, a: NDArray[Any], b: NDArray[Any]) -> tuple[float, float]:
     from sklearn.base import clone
 
-    fitted = clone(model).fit(rows_of(X, a))
-    return float(fitted.score(rows_of(X, a))), float(fitted.score(rows_of(X, b)))
+    fitted, n = clone(model).fit(rows_of(X, a)), len(a) + len(b)
+
+    def at(rows: NDArray[Any]) -> float:
+        """Of as many rows as there are, so that the two can be compared."""
+        logs = getattr(fitted, "score_samples", None)
+        if logs is not None:
+            return n * float(np.mean(logs(rows_of(X, rows))))
+        return n / len(rows) * float(fitted.score(rows_of(X, rows)))
+
+    return at(a), at(b)

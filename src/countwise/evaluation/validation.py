@@ -152,7 +152,7 @@ class Validation:
         if len(values) < 2 or not np.isfinite(values).all():
             return float("nan"), float("nan")
         reach = float(t.ppf(0.5 + confidence / 2, len(values) - 1)) * standard_error(values, self.done)
-        least, most = bounds(score)
+        least, most = bounds(score, len(self.ground.classes))
         return max(float(values.mean() - reach), least), min(float(values.mean() + reach), most)
 
     @property
@@ -214,13 +214,15 @@ class Validation:
         """
         return self.answers.cost(costs_of(costs, self.ground.classes))
 
-    def plot(self, kind: str = "roc", ax: Any = None) -> Any:
+    def plot(self, kind: str = "roc", ax: Any = None, *, pos_label: Any = None) -> Any:
         """Draw the answers to the rows held out.
 
         Parameters
         ----------
         kind : {"roc", "precision_recall", "calibration", "confusion"}, default="roc"
         ax : matplotlib Axes, optional
+        pos_label : class, optional
+            Draw this class alone; of two classes the second by default.
 
         Returns
         -------
@@ -240,7 +242,7 @@ class Validation:
             raise OptionError(
                 f"kind={kind!r} is unknown.", hint=did_you_mean(kind, known) or f"give {listed(known)}."
             )
-        return displays[kind].from_answers(self.answers, name=self.name, ax=ax)
+        return displays[kind].from_answers(self.answers, name=self.name, pos_label=pos_label, ax=ax)
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self._told}", "", str(self.scores)]
@@ -260,7 +262,7 @@ class Validation:
             failed = len(self.ground) - len(self.folds[0].test)
             return f"each of {n} left out in turn{f'; it failed at {failed:,}' * (failed > 0)}"
         how = "each counted once" if self.folds[0].fitted.how == "adding" else "fitted anew for each"
-        return f"{k} folds of {n}, {how}"
+        return f"{k} fold{'s' * (k != 1)} of {n}, {how}"
 
 
 def scores_by(answers: Answers, labels: NDArray[Any], column: str, scoring: Sequence[str]) -> Grid:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["verdict_of"]
 
-_SURE = 0.05
 _MARGIN = 0.02  # by which probabilities may be off, beyond chance, and still be called right
 _SHARES = ("accuracy", "balanced_accuracy")
 
@@ -47,7 +46,7 @@ def _best(found: Comparison) -> str:
     gain = mine - base if greater(found.score) else base - mine
     if gain <= 0:
         return f"{first}, and that is no better than the majority class ({_shown(found, base)}): nothing was learned."
-    if not against.p_value < _SURE:
+    if not against.told_apart:
         return (
             f"{first}; the majority class has {_shown(found, base)}, and by these folds the two are not told apart "
             f"({_p(against.p_value)}): what was learned may be chance."
@@ -71,11 +70,11 @@ def _p(value: float) -> str:
 def _equals(found: Comparison) -> str:
     """Who is not told apart from the best."""
     rest = [name for name in found.learners if name != found.best and not found.validations[name].errors]
-    near = [name for name in rest if not found.against(name).p_value < _SURE]
-    if not rest or not found.against(MAJORITY).p_value < _SURE:
+    near = [name for name in rest if not found.against(name).told_apart]
+    if not rest or not found.against(MAJORITY).told_apart:
         return ""
     if not near:
-        return f"All others are worse by more than chance (p < {_SURE:g} each)."
+        return "All others are worse by more than chance (p < 0.05 each)."
     quick = min(near, key=lambda name: _seconds(found, name))
     own = _seconds(found, str(found.best))
     told = "By the paired test no other is told apart from it" if len(near) == len(rest) else (
@@ -169,6 +168,6 @@ def _tan(found: Comparison) -> str:
 
     pair = paired(found.validations["TAN"], found.validations["naive Bayes"], found.score)
     better = pair.difference > 0 if greater(found.score) else pair.difference < 0
-    if not pair.p_value < _SURE:
+    if not pair.told_apart:
         return "; TAN, which allows for one such link an attribute, is not told apart from naive Bayes"
     return f"; TAN, which allows for one such link an attribute, is {'better' if better else 'worse'} here"

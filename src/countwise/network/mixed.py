@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -113,8 +114,20 @@ class MixedFamilies(Families):
         if not allowed(self.laws.get(parent), self.laws.get(child)):
             return -np.inf
         with_it, _, n = self.likelihood(child, (*given, parent))
-        without, _, m = self.likelihood(child, given)
+        without, _, m = self._with(parent).likelihood(child, given)
         return max(0.0, (with_it / n - without / m) / float(np.log(2))) if n > 0 and m > 0 else 0.0
+
+    def _with(self, name: str) -> MixedFamilies:
+        """The same of the rows in which a variable is there, so that what it gains is of the same rows."""
+        if type(self) is not MixedFamilies:
+            return self  # an engine has counted the rows
+        column = np.asarray(self.table[name])
+        there = ~np.isnan(column) if name in self.numbers else column < len(self.attributes[name].values)
+        if there.all():
+            return self
+        fewer = copy(self)
+        fewer.table = self.table.take(there)
+        return fewer
 
     def _poisson(self, child: str, given: Nominal, rows: Table) -> tuple[float, int, float]:
         tally = Moments(given, self.numbers[child]).fill(rows)

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from countwise.attributes import Nominal
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.frames import frame_of, series_of
+from countwise.outputs import chosen
 from countwise.plots.style import axes, bare, look
+from countwise.sources.memory import weights_of
 
 __all__ = ["DASHES", "HATCHES", "Display", "Told", "column_of", "legend", "line", "told_by", "told_of"]
 
@@ -107,14 +109,31 @@ def told_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba:
         raise OptionError(f"This {type(estimator).__name__} is not fitted, or tells no classes.", hint="fit it.")
     if proba and not hasattr(estimator, "predict_proba"):
         raise OptionError(f"{type(estimator).__name__} tells no probabilities.")
-    column = column_of(X, y) if isinstance(y, str) else y
+    column = y
+    if isinstance(y, str):
+        column, frame = column_of(X, y), frame_of(X)
+        if y not in getattr(estimator, "feature_names_in_", ()):  # to others it is a column that they never met
+            X = chosen(X, frame, [place for place, name in enumerate(frame.names) if name != y])
     classes = [_plain(c) for c in estimator.classes_]
     shares = np.asarray(estimator.predict_proba(X), dtype=np.float64) if proba else None
     predicted = None if proba else [_plain(c) for c in estimator.predict(X)]
     return told_of(column, shares, predicted, classes, sample_weight)
 
 
-def told_of(y: Any, proba: Any, predicted: Any, classes: Sequence[Any] | None, sample_weight: Any = None) -> Told:
+def told_of_probabilities(answers: Any, name: str | None) -> None:
+    """Refuse to draw probabilities that were never told."""
+    if np.isnan(answers.proba).any():
+        raise OptionError(f"{name or 'The learner'} tells no probabilities: there is nothing to draw.")
+
+
+def told_of(
+    y: Any,
+    proba: Any,
+    predicted: Any,
+    classes: Sequence[Any] | None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> Told:
     """The same from arrays; rows without a class are left out, a class that was never met has probability 0."""
     own, codes = _coded(y)
     known = codes < len(own)
@@ -124,13 +143,14 @@ def told_of(y: Any, proba: Any, predicted: Any, classes: Sequence[Any] | None, s
     places = {c: i for i, c in enumerate(names)}
     for c in own:  # a class that the classifier never met
         places.setdefault(c, len(places))
-    weight = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if len(weight) != len(codes):
-        raise TableError(f"There are {len(weight)} weights for {len(codes)} rows.")
+    given = weights_of(sample_weight, len(codes))
+    weight = np.ones(len(codes)) if given is None else np.asarray(given, dtype=np.float64)
     found = np.array([places[c] for c in own], dtype=np.int64)
     at = found[codes[known]] if len(own) else np.empty(0, dtype=np.int64)
     if not len(at):
         raise TableError("No row has a class.")
+    if proba is not None and np.ndim(proba) == 1 and len(names) == 2 and pos_label == names[0]:
+        proba = 1.0 - np.asarray(proba, dtype=np.float64)  # told of the first class
     shares = _shares(proba, len(codes), len(names), len(places))[known] if proba is not None else None
     if predicted is not None:
         answered = np.array([places.get(_plain(c), -1) for c in predicted], dtype=np.int64)

@@ -165,11 +165,12 @@ class LearningCurveDisplay(Display):
 
 def _over_repeats(scores: Floats) -> tuple[Floats, Floats]:
     """Means and deviations over the repeats that have a score."""
-    known = np.isfinite(scores)
+    known = ~np.isnan(scores)  # what is infinite in one repeat is infinite on average
     n = known.sum(axis=1)
     total = np.where(known, scores, 0.0).sum(axis=1)
     mean = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
-    gaps = np.where(known, scores - mean[:, None], 0.0)
+    with np.errstate(invalid="ignore"):
+        gaps = np.where(known, scores - mean[:, None], 0.0)
     deviation = np.sqrt((gaps**2).sum(axis=1) / np.maximum(n - 1, 1))
     return mean, deviation
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures.ranks import area, average_precision, by_range, precision_recall_points, roc_points
-from countwise.plots.displays import Display, Told, legend, line, told_by, told_of
+from countwise.plots.displays import Display, Told, legend, line, told_by, told_of, told_of_probabilities
 from countwise.plots.style import QUIET, SOFT
 
 __all__ = ["CalibrationDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
@@ -69,18 +69,19 @@ class _ByClass(Display):
         y_true : array-like
             The class of each row.
         y_proba : array-like, shape (rows, classes) or (rows,)
-            P(class | row); a list of numbers is the probability of the second of two classes.
+            P(class | row); a list of numbers is the probability of the second of two classes, or of `pos_label`.
         classes : sequence, optional
             What the columns stand for; the classes in `y_true` in ascending order by default.
         sample_weight, pos_label, name, ax
             See `from_estimator`.
         """
-        told = told_of(y_true, y_proba, None, classes, sample_weight)
+        told = told_of(y_true, y_proba, None, classes, sample_weight, pos_label)
         return cls.from_answers(told, pos_label=pos_label, name=name, ax=ax)
 
     @classmethod
     def from_answers(cls, answers: Any, *, pos_label: Any = None, name: str | None = None, ax: Any = None) -> Self:
         """Draw answers such as those of `cross_validate`: anything with classes, codes, proba and weight."""
+        told_of_probabilities(answers, name)
         classes = list(answers.classes)
         which = [_class(classes, pos_label)] if pos_label is not None or len(classes) == 2 else range(len(classes))
         curves, numbers = {}, {}
@@ -104,7 +105,7 @@ class _ByClass(Display):
     def _label(self, c: Any) -> str:
         number = self.numbers[c]
         told = f"{self.summary} {number:.3f}" if not np.isnan(number) else f"{self.summary} undefined"
-        who = self.name if len(self.curves) == 1 and self.name else str(c)
+        who = f"{self.name}: {c}" if len(self.curves) == 1 and self.name else str(c)
         return f"{who} ({told})"
 
 
@@ -265,7 +266,7 @@ class CalibrationDisplay(Display):
         sample_weight: Any = None, name: str | None = None, ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw probabilities of rows whose class is known; see `ROCDisplay.from_predictions`."""
-        told = told_of(y_true, y_proba, None, classes, sample_weight)
+        told = told_of(y_true, y_proba, None, classes, sample_weight, pos_label)
         return cls.from_answers(told, n_bins=n_bins, pos_label=pos_label, name=name, ax=ax)
 
     @classmethod
@@ -275,6 +276,7 @@ class CalibrationDisplay(Display):
         """Draw answers such as those of `cross_validate`: anything with its arrays."""
         if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
             raise OptionError(f"n_bins must be a whole number of at least 1, not {n_bins!r}.")
+        told_of_probabilities(answers, name)
         classes = list(answers.classes)
         if pos_label is None and len(classes) != 2:
             p = answers.proba[np.arange(len(answers.codes)), answers.answered]

@@ -45,7 +45,11 @@ class ConfusionDisplay(Display):
 
     def __init__(self, table: Any, *, classes: Sequence[Any], costs: Any = None) -> None:
         self.table, self.classes = np.asarray(table, dtype=np.float64), list(classes)
-        self.costs = None if costs is None else np.asarray(costs, dtype=np.float64)
+        try:
+            self.costs = None if costs is None else np.asarray(costs, dtype=np.float64)
+        except (TypeError, ValueError):
+            told = "Costs are a table here: a row for each class, a column for each answer."
+            raise OptionError(told, hint="countwise.evaluation.deciding.costs_of makes one of a mapping.") from None
         k = len(self.classes)
         for what, values in (("answers", self.table), ("costs", self.costs)):
             if values is not None and values.shape != (k, k):
@@ -103,6 +107,8 @@ class ConfusionDisplay(Display):
                     j, i, self._cell(i, j), ha="center", va="center", color=ink, fontsize=small
                 )
         names = [shortened(str(c), 90, 10) for c in self.classes]
+        if len(set(names)) < len(names):  # what tells them apart may stand at the end
+            names = [shortened(str(c)[::-1], 90, 10)[::-1] for c in self.classes]
         ax.set_xticks(range(k), names, fontsize=min(small + 1, 9))
         ax.set_yticks(range(k), names, fontsize=min(small + 1, 9))
         if k > 4 or max(map(len, names)) > 8:
@@ -189,6 +195,8 @@ class DensityDisplay(Display):
         grid = density.grid()
         if grid is None or not len(grid):
             raise OptionError(f"What is learned of {attribute!r} cannot be drawn: {density.rule}.")
+        if getattr(density, "constant", False) or (not hasattr(density, "of") and not np.ptp(grid) > 0):
+            raise OptionError(f"Nothing was learned of {attribute!r}: it has no two values.")
         logs = np.zeros((len(grid), density.n_classes))
         density.add_log_prob(grid, logs)
         shares = np.exp(logs)

@@ -177,6 +177,11 @@ def weights_of(sample_weight: Any, n_rows: int, *, whole: bool = True) -> NDArra
         return None
     weights = np.asarray(sample_weight)
     if weights.ndim == 0:
+        if weights.dtype.kind not in "iufb":
+            raise TableError(
+                f"sample_weight is {sample_weight!r}, which is not a number.",
+                hint="give one number a row, or a column: sample_weight=table['name'].",
+            )
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
         raise TableError("Sample weights must be 1D array or scalar.")
