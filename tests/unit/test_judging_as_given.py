@@ -91,7 +91,7 @@ def test_groups_are_a_column_or_labels_with_gaps(credit):
             cross_validate(model, credit, "Status", cv=3, groups=groups)
     with pytest.raises(OptionError, match="GroupKFold needs groups"):
         cross_validate(model, credit, "Status", cv=GroupKFold(3))
-    with pytest.raises(TooFewRows, match="cannot be split into 3 folds"):
+    with pytest.raises(TooFewRows, match="2 groups cannot be split into 3 folds"):
         cross_validate(model, credit, "Status", cv=3, groups=np.arange(900) % 2)
 
 

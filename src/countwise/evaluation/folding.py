@@ -307,6 +307,9 @@ def splits_for(cv: Any, ground: Ground, groups: Any = None, seed: Any = 0) -> li
             (where[a][where[a] >= 0], where[b][where[b] >= 0]) for a, b in splits_of(cv, given, lambda: np.arange(n))
         ]
     else:
+        many = n if groups is None else int(groups.max(initial=-1)) + 1
+        if groups is not None and isinstance(cv, int | np.integer) and many < cv:
+            raise TooFewRows(f"{many} groups cannot be split into {cv} folds.", hint="give a smaller cv.")
         splits = splits_of(cv, n, lambda: np.arange(n) if groups is None else groups, ground.codes, seed)
     return [(np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64)) for train, test in splits]
 
