@@ -151,6 +151,25 @@ def test_equally_cheap_answers_are_the_first():
     assert together.tolist() == [decide(proba[i : i + 1], cost=costs)[0] for i in range(500)]
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.to_datetime(["2020-01-01", "2021-01-01"]),
+        pd.Categorical(["low", "high"], categories=["low", "high", "never"], ordered=True),
+        np.array([True, False]),
+        np.array([0.0, 1.0]),
+        np.array([7, -1], dtype=np.int8),
+    ],
+    ids=["dates", "ordered", "truth", "floats", "small integers"],
+)
+def test_classes_of_any_kind_are_judged(labels):
+    X, y = pd.DataFrame({"x": np.r_[np.zeros(15), np.ones(15)] + np.arange(30) % 4 / 5}), pd.Series(labels.repeat(15))
+    ours, theirs = (cross_validate(NaiveBayesClassifier(), X, y, cv=3, fast=f) for f in (True, False))
+    np.testing.assert_allclose(ours.answers.proba, theirs.answers.proba, rtol=0, atol=1e-10)
+    assert ours.answers.accuracy > 0.9
+    assert leave_one_out(NaiveBayesClassifier(), X, y).answers.accuracy > 0.9
+
+
 def test_of_two_classes_a_brier_score_is_1_at_most():
     assert bounds("brier", 2) == (0.0, 1.0)
     assert bounds("brier", 3) == (0.0, 2.0)

@@ -173,8 +173,7 @@ def answers_of(model: Any, rows: Piece, *, proba: bool = True) -> Answers:
     ground = rows.ground
     if not hasattr(model, "classes_"):
         raise OptionError(f"{type(model).__name__} tells no classes.", hint="give a classifier.")
-    places = {c: i for i, c in enumerate(ground.classes)}
-    own = np.array([places[_plain(c)] for c in model.classes_])
+    own = ground.coded(model.classes_)
     shape = (len(rows), len(ground.classes))
     shares, predicted, logs, X = np.broadcast_to(np.nan, shape), None, None, _asked(model, rows)
     with progress.quiet():
@@ -188,7 +187,7 @@ def answers_of(model: Any, rows: Piece, *, proba: bool = True) -> Answers:
             logs = _small_logs(model, rows, shares, own)
         # of ours the answer is the most probable class
         if not isinstance(model, Tallying) or not hasattr(model, "predict_proba"):
-            predicted = np.array([places[_plain(c)] for c in model.predict(X)])
+            predicted = ground.coded(model.predict(X))
     return Answers(ground.classes, rows.codes, shares, predicted, rows.weights, logs)
 
 
@@ -207,7 +206,3 @@ def _small_logs(model: Any, rows: Piece, shares: Any, own: NDArray[np.int64]) ->
         return model.predict_log_proba(_asked(model, rows.ground.piece(rows.which[which])))
 
     return small_logs(shares[np.arange(len(rows)), rows.codes], place[rows.codes], ask)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.attributes import Nominal
 from countwise.errors import TableError
-from countwise.frames import frame_of, taken
+from countwise.frames import frame_of, series_of, taken
 from countwise.outputs import rows_of
 from countwise.selection.opening import Opened, opened
 from countwise.sources import Memory
@@ -31,8 +31,8 @@ class Ground:
         The table and its target apart; rows without a target are left out.
     source : Memory
         The same, opened.
-    classes : tuple
-        In ascending order.
+    target : Nominal
+        What the classes are.
     codes : ndarray of int
         The class of each row.
     n_given : int
@@ -41,9 +41,18 @@ class Ground:
 
     rows: Opened
     source: Memory
-    classes: tuple[Any, ...]
+    target: Nominal
     codes: NDArray[np.int64]
     n_given: int
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """In ascending order."""
+        return tuple(self.target.values)
+
+    def coded(self, labels: Any) -> NDArray[np.int64]:
+        """The place of each label among the classes."""
+        return self.target.encode(series_of(labels)[0], strict=True).astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -152,4 +161,4 @@ def ground_of(X: Any, y: Any, sample_weight: Any = None) -> Ground:
     source = memory(rows.frame, rows.y, rows.weights)
     target = Nominal(source.name, grows=True).learn(source.target)
     codes = target.encode(source.target, strict=True).astype(np.int64)
-    return Ground(rows, source, tuple(target.values), codes, frame_of(X).n_rows)
+    return Ground(rows, source, target, codes, frame_of(X).n_rows)
