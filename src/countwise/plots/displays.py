@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise.attributes import Nominal
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.frames import frame_of, series_of
+from countwise.frames import Coded, frame_of, series_of
 from countwise.outputs import chosen
 from countwise.plots.style import axes, bare, look
 from countwise.sources.memory import weights_of
@@ -165,7 +165,7 @@ def told_of(
 
 
 def _coded(y: Any) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
-    column = series_of(y)[0]
+    column = y if isinstance(y, Coded) else series_of(y)[0]  # of a table it may have been read already
     own = Nominal("y", grows=True).learn(column)
     return tuple(own.values), own.encode(column).astype(np.int64)
 
