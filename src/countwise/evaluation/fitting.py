@@ -76,13 +76,12 @@ def deals_all(splits: Sequence[Split], n: int) -> bool:
     if not splits or any(len(train) + len(test) != n for train, test in splits):
         return False
     held = np.concatenate([test for _, test in splits])
-    if len(held) != n or len(np.unique(held)) != n:
+    if len(held) != n or not (np.bincount(held, minlength=n) == 1).all():
         return False
-    mark = np.zeros(n, dtype=bool)
     for train, test in splits:
-        mark[:] = False
-        mark[test] = True
-        if mark[train].any() or len(np.unique(train)) != len(train):
+        seen = np.zeros(n, dtype=bool)  # marks, not sorted sets: tables are long
+        seen[train] = True
+        if seen[test].any() or np.count_nonzero(seen) != len(train):
             return False
     return True
 

@@ -154,6 +154,7 @@ def ground_of(X: Any, y: Any, sample_weight: Any = None) -> Ground:
         Rows of weight 0 are left out.
     """
     rows = opened(X, y, sample_weight)
+    n_given = len(rows.y) if rows.kept is None else frame_of(X).n_rows
     if rows.weights is not None and not rows.weights.all():
         keep = np.flatnonzero(rows.weights)
         kept = keep if rows.kept is None else rows.kept[keep]
@@ -161,4 +162,4 @@ def ground_of(X: Any, y: Any, sample_weight: Any = None) -> Ground:
     source = memory(rows.frame, rows.y, rows.weights)
     target = Nominal(source.name, grows=True).learn(source.target)
     codes = target.encode(source.target, strict=True).astype(np.int64)
-    return Ground(rows, source, target, codes, frame_of(X).n_rows)
+    return Ground(rows, source, target, codes, n_given)
