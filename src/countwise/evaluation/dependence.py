@@ -44,9 +44,11 @@ def broken_pairs(kinds: Kinds) -> Grid | None:
         told = model.fit(ground.rows.X, ground.rows.y, sample_weight=ground.weights).conditional_mi_
     except CountwiseError:
         return None
-    free = [_freedom(kinds.met(a), kinds.met(b), len(ground.classes)) for a, b in
-            zip(told["one"], told["other"], strict=True)]  # fmt: skip
-    rows = [_rows_behind(kinds, a, b) for a, b in zip(told["one"], told["other"], strict=True)]
+    pairs = list(zip(told["one"], told["other"], strict=True))
+    names = {name for pair in pairs for name in pair}  # each column is looked at once, and not with every other
+    met, there = {name: kinds.met(name) for name in names}, {name: kinds.there(name) for name in names}
+    free = [_freedom(met[a], met[b], len(ground.classes)) for a, b in pairs]
+    rows = [_rows_behind(there[a] & there[b], ground.weights) for a, b in pairs]
     chance = [df / (2 * n * math.log(2)) if n > 0 else math.nan for df, n in zip(free, rows, strict=True)]
     every = zip(told["bits"], free, rows, strict=True)
     breaks = [df > 0 and n > 0 and _surprising(bits, df, n, len(free)) for bits, df, n in every]
@@ -55,12 +57,9 @@ def broken_pairs(kinds: Kinds) -> Grid | None:
     )
 
 
-def _rows_behind(kinds: Kinds, a: str, b: str) -> float:
+def _rows_behind(both: Any, weights: Any) -> float:
     """How many rows have both cells; of weights that are no copies, the number of rows alike."""
-    columns = kinds.ground.rows.frame.columns
-    there = kinds.there(a) & kinds.there(b) if len(columns) else np.zeros(0, dtype=bool)
-    weights = kinds.ground.weights
-    return float(there.sum()) if weights is None else rows_behind(weights[there])
+    return float(both.sum()) if weights is None else rows_behind(weights[both])
 
 
 def _freedom(a: Any, b: Any, n_classes: int) -> int:

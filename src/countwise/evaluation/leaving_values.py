@@ -50,7 +50,7 @@ def kernel(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
             logs = _all_at_once(values, weights, float(part.rule.width))[at]
         else:
             less = pairs[:, 1]
-            widths = _given(part, at) if plain else _widths(part.rule.width, values, weights, at, less)
+            widths = _widths(part.rule.width, values, weights, at, less)
             logs = _one_by_one(values, weights, at, less, widths)
         terms[mine, c], odd[mine] = logs[place.ravel()], ~np.isfinite(logs[place.ravel()])
     terms[odd] = 0.0
@@ -66,12 +66,10 @@ def _all_at_once(values: Floats, weights: NDArray[Any], h: float) -> Floats:
         return np.asarray(sums - np.log((float(weights.sum()) - 1.0) * h) - _HALF_LOG_2PI)
 
 
-def _given(part: Part, at: NDArray[np.intp]) -> Floats:
-    return np.full(len(at), float(part.rule.width))
-
-
-def _widths(rule: str, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats) -> Floats:
-    """The width that a rule of thumb gives without each of the rows."""
+def _widths(rule: Any, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats) -> Floats:
+    """The width without each of the rows, given or by a rule of thumb."""
+    if not isinstance(rule, str):
+        return np.full(len(at), float(rule))
     found, sure = np.empty(len(at)), np.zeros(len(at), dtype=bool)
     if weights.dtype.kind in "iu" and weights.sum() < _MOST_ROWS:
         found, sure = _thumbs(rule, values, weights, at, less.astype(np.int64))
