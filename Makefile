@@ -25,6 +25,7 @@ test: $(STAMPS)/tests
 
 lint: $(STAMPS)/lint
 	@echo "Looking at style, types and imports ..."
+	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports

@@ -50,9 +50,7 @@ class Cover:
             rows &= self.of(condition)
         return rows
 
-    def counts(
-        self, rows: NDArray[Any], kind: NDArray[np.intp] | None = None, kinds: int = 1
-    ) -> NDArray[np.float64]:
+    def counts(self, rows: NDArray[Any], kind: NDArray[np.intp] | None = None, kinds: int = 1) -> NDArray[np.float64]:
         """The weight of each class in some rows; of rows of several kinds a row for each kind."""
         weights, k = None if self.ground.weights is None else self.ground.weights[rows], self.ground.n_classes
         told = self.ground.told[rows] if kind is None else kind * k + self.ground.told[rows]
