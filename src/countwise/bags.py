@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags
 from countwise.attributes import Attribute
 from countwise.errors import SchemaError, TableError
 from countwise.frames import Coded, Column, is_missing, is_sparse
@@ -42,7 +43,7 @@ class Bag:
     indices: NDArray[Any]
     data: NDArray[Any]
     n_words: int
-    missing: NDArray[np.bool_] | None = None
+    missing: Flags | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.errors import SchemaError, TableError
 from countwise.frames import Coded, Column, is_missing, is_sparse
 
@@ -155,7 +156,7 @@ def _first_row(column: Coded, value: Any) -> int:
     return int(np.argmax(column.codes == code))
 
 
-def seconds_of(column: NDArray[Any]) -> NDArray[np.float64]:
+def seconds_of(column: NDArray[Any]) -> Floats:
     """Dates and durations as seconds, NaT as NaN."""
     unit = "timedelta64[us]" if column.dtype.kind == "m" else "datetime64[us]"
     seconds = column.astype(unit).astype(np.int64) / 1e6
@@ -163,7 +164,7 @@ def seconds_of(column: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(seconds)
 
 
-def numbers_of(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+def numbers_of(column: NDArray[Any], name: str) -> Floats:
     """Objects or strings as numbers, NaN where missing; what is no number is an error that names its row."""
     plain = (int, float, type(None), np.integer, np.floating)
     kinds = set(map(type, column)) if column.dtype.kind == "O" else set()

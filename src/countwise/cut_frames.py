@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from countwise._typing import Floats
 from countwise.attributes import Ordinal
 from countwise.schema import Schema
 from countwise.sources.choosing import cut
 from countwise.sql import range_query
-from countwise.terms import Floats, Ranges
+from countwise.terms import Ranges
 
 __all__ = ["CutFrames"]
 

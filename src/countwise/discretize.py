@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats, Indices
 from countwise.attributes import Attribute, Numeric, Ordinal
 from countwise.bags import Block
 from countwise.columns import narrowest, refuse_infinity
@@ -288,7 +289,7 @@ class Discretization(Converting, CutFrames):
         )
         return rebuilt(X, opened, columns, container_of(X, self._asked()))
 
-    def _back(self, columns: list[Column], name: str) -> NDArray[np.int64]:
+    def _back(self, columns: list[Column], name: str) -> Indices:
         """Codes of labels, of codes as numbers, or of one column a range; missing is behind the last."""
         domain = self.attributes_[name]
         k = len(domain.values)
@@ -305,7 +306,7 @@ class Discretization(Converting, CutFrames):
             raise TableError(f"{name!r} is {cells[np.argmax(wrong)]:g}; its ranges have the codes 0 to {k - 1}.")
         return np.where(np.isnan(cells), k, cells).astype(np.int64)
 
-    def centers(self, name: str) -> NDArray[np.float64]:
+    def centers(self, name: str) -> Floats:
         """The middle of each range of a column.
 
         Parameters
@@ -371,7 +372,7 @@ class Discretization(Converting, CutFrames):
         )
 
 
-def _middles(ends: NDArray[np.float64]) -> NDArray[np.float64]:
+def _middles(ends: Floats) -> Floats:
     """The middle of each range; never its lower end, which belongs to the range below."""
     middles = ends[:-1] + np.diff(ends) / 2
     return np.where((middles > ends[:-1]) | (np.diff(ends) == 0), middles, ends[1:])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.columns import refuse_infinity
 from countwise.conditionals import Categorical
@@ -169,7 +170,7 @@ class Encoding(Converting):
             columns[a.name] = self._value(a, [np.asarray(c, dtype=np.float64) for c in own], frame.n_rows)
         return rebuilt(X, frame, columns, container_of(X, self._asked()))
 
-    def _value(self, a: Attribute, columns: list[NDArray[np.float64]], n_rows: int) -> Column:
+    def _value(self, a: Attribute, columns: list[Floats], n_rows: int) -> Column:
         if not isinstance(a, Nominal):
             return columns[0]
         missing = np.zeros(n_rows, dtype=bool)
@@ -191,7 +192,7 @@ class Encoding(Converting):
         return Coded(codes, a.values, declared=True, ordered=isinstance(a, Ordinal))
 
 
-def _refuse_strange(cells: NDArray[np.float64], a: Nominal, way: str) -> None:
+def _refuse_strange(cells: Floats, a: Nominal, way: str) -> None:
     """Numbers that `transform` never gives are an error."""
     if way in ("onehot", "thresholds"):
         wrong = ((cells != 0) & (cells != 1)).any(axis=1)

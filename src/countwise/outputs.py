@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Indices
 from countwise.errors import OptionError, TableError
 from countwise.frames import Coded, Column, Frame, is_sparse
 
@@ -117,7 +118,7 @@ def _laid_out(column: Column, container: str) -> Any:
     return library.DictionaryArray.from_arrays(indices, categories, ordered=column.ordered)
 
 
-def _values(codes: NDArray[np.int64], missing: NDArray[np.bool_], categories: list[Any]) -> NDArray[Any]:
+def _values(codes: Indices, missing: Flags, categories: list[Any]) -> NDArray[Any]:
     table = np.empty(len(categories) + 1, dtype=object)
     table[:-1] = categories
     return table[np.where(missing, len(categories), codes)]

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats
+
 __all__ = [
     "Choices",
     "Cut",
@@ -29,7 +31,6 @@ __all__ = [
     "time_of",
 ]
 
-Floats = NDArray[np.float64]
 _TIME = re.compile(r"-?\d{4,}-\d\d-\d\dT\d\d(:\d\d(:\d\d(\.\d+)?)?)?")
 
 
@@ -165,7 +166,7 @@ class Joint:
     center: Floats
     away: Floats
     groups: NDArray[np.intp]
-    there: NDArray[np.bool_]
+    there: Flags
     slopes: Floats | None = None
     factors: Floats | None = None
     log_norm: Floats | None = None

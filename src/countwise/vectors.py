@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal
 from countwise.errors import SchemaError
 
@@ -99,7 +100,7 @@ def numbers_of_codes(a: Nominal, codes: NDArray[Any]) -> list[NDArray[Any]]:
     return [np.where(unknown, np.float32(np.nan), codes == code).astype(np.float32) for code in range(len(a.values))]
 
 
-def cells_of(attributes: Sequence[Attribute], columns: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+def cells_of(attributes: Sequence[Attribute], columns: Sequence[NDArray[Any]]) -> Floats:
     """Encoded columns as one matrix: numbers, and codes as numbers, NaN where a cell is missing or never seen.
 
     It may share the memory of a single column.
@@ -114,7 +115,7 @@ def cells_of(attributes: Sequence[Attribute], columns: Sequence[NDArray[Any]]) -
     return cells
 
 
-def chosen_cells(cells: NDArray[np.float64], columns: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float64]:
+def chosen_cells(cells: Floats, columns: Sequence[int] | NDArray[np.intp]) -> Floats:
     """Some columns of a matrix; the matrix itself if they are all of them."""
     if len(columns) == cells.shape[1]:
         return cells

@@ -11,13 +11,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.cases.values import is_number, key_of, kind_of
 
 __all__ = ["Column", "Records"]
 
-Floats = NDArray[np.float64]
 Tokens = Callable[[Any], Iterable[Hashable]]
 
 
@@ -52,7 +51,7 @@ class Column:
             self.kinds.add(kind_of(value))
         self._codes.append(code)
 
-    def codes(self) -> NDArray[np.int64]:
+    def codes(self) -> Indices:
         """For each record the number of its value, or -1."""
         return np.array(self._codes, dtype=np.int64)
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from countwise.cases.columns import Column, Floats
+from countwise._typing import Floats
+from countwise.cases.columns import Column
 from countwise.cases.matching import Matching, best_matching, graph_tokens
 from countwise.cases.similarities import Similarity, counted_tokens
 from countwise.cases.values import LabeledGraph, Where, counted

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Indices
 from countwise.cases.values import LabeledGraph, key_of
 
 __all__ = ["Matching", "best_matching", "graph_tokens", "greedy_matching"]
@@ -78,7 +78,7 @@ def graph_tokens(graph: LabeledGraph) -> Iterator[Hashable]:
         yield "edge", graph.directed, a == b, ends, key_of(label)
 
 
-def _start(one: _Arcs, other: _Arcs) -> NDArray[np.int64]:
+def _start(one: _Arcs, other: _Arcs) -> Indices:
     """What each pair of nodes is worth alone: 1 and its loops, or -1 if the labels differ."""
     codes: dict[Hashable, int] = {}
     mine, theirs = (np.array([codes.setdefault(label, len(codes)) for label in g.labels]) for g in (one, other))
@@ -89,7 +89,7 @@ def _start(one: _Arcs, other: _Arcs) -> NDArray[np.int64]:
     return worth
 
 
-def _surroundings(one: _Arcs, other: _Arcs) -> NDArray[np.int64]:
+def _surroundings(one: _Arcs, other: _Arcs) -> Indices:
     """How many edges with their far ends' labels each pair of nodes has in common."""
     places: dict[Hashable, int] = {}
     found: list[list[list[int]]] = []

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from countwise.cases.columns import Column, Floats, Records
+from countwise._typing import Floats
+from countwise.cases.columns import Column, Records
 from countwise.cases.graphs import GraphSimilarity
 from countwise.cases.sets import SetSimilarity
 from countwise.cases.similarities import EqualSimilarity, NumberSimilarity, Similarity, similarity_of

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from countwise.cases.columns import Column, Floats
+from countwise._typing import Floats
+from countwise.cases.columns import Column
 from countwise.cases.similarities import Similarity, similarity_of
 from countwise.cases.values import Where, key_of
 from countwise.errors import OptionError, TableError, check_settings

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from countwise.cases.columns import Column, Floats
+from countwise._typing import Floats
+from countwise.cases.columns import Column
 from countwise.cases.values import Where, checked, is_number, key_of, kind_of, shown
 from countwise.distances.strings import edit_distance
 from countwise.errors import OptionError, TableError, check_settings

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from countwise.cases.columns import Column, Floats
+from countwise._typing import Floats
+from countwise.cases.columns import Column
 from countwise.cases.similarities import Similarity
 from countwise.cases.values import Where
 from countwise.errors import OptionError, TableError, did_you_mean, listed

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal
 from countwise.errors import OptionError
 from countwise.working.steps import Step
@@ -63,7 +64,7 @@ class Smoothing:
     epsilon: float | None = 0.0
     estimate: MEstimate | None = None
 
-    def pseudo(self, counts: NDArray[Any], values: Sequence[Any], extra: int = 0) -> NDArray[np.float64]:
+    def pseudo(self, counts: NDArray[Any], values: Sequence[Any], extra: int = 0) -> Floats:
         """The imagined count of each value; shape (values + extra,)."""
         k = counts.shape[-1] + extra
         if k == 0:  # nothing but missing cells: no value, no count
@@ -159,11 +160,11 @@ class Density(Protocol):
 
     n_classes: int
 
-    def add_log_prob(self, column: Any, out: NDArray[np.float64]) -> None:
+    def add_log_prob(self, column: Any, out: Floats) -> None:
         """Add log P(value | class) to out (rows, classes) in place; a missing cell adds 0."""
 
     @classmethod
-    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: NDArray[np.float64]) -> None:
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """The same for many attributes in one pass over the rows."""
 
     def steps(self, name: str, column: Any, shown: str) -> list[Step]:
@@ -181,7 +182,7 @@ class Density(Protocol):
     def draw(self, c: int, size: int, rng: np.random.Generator) -> Any:
         """Values drawn from P(attribute | class c)."""
 
-    def draw_log_prob(self, column: Any, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_log_prob(self, column: Any, size: int, rng: np.random.Generator) -> Floats:
         """Log factors of a one-row column under parameters drawn from what the counts leave open."""
 
     def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
@@ -200,7 +201,7 @@ class Conditional(Protocol):
         """The density that a filled tally gives."""
 
 
-def add_each(cls: Any, densities: Sequence[Any], columns: Sequence[Any], out: NDArray[np.float64]) -> None:
+def add_each(cls: Any, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
     """The plain way to add many: one after the other."""
     for density, column in zip(densities, columns, strict=True):
         density.add_log_prob(column, out)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
+from countwise._typing import Flags, Floats, Indices
 from countwise.attributes import Attribute, Nominal, Ordinal
 from countwise.conditionals._product_kernels import KERNELS, NOMINAL, ORDINAL, geometric, log_kernel, moved
 from countwise.conditionals.normal import patterns_of
@@ -18,8 +19,6 @@ from countwise.tallies import all_ones
 
 __all__ = ["Bumps"]
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 
 _BLOCK = 2048  # queries a piece of work
 _FAST_BLOCK = 1 << 17  # the same where a query costs some nanoseconds, and threads more than they save
@@ -50,11 +49,11 @@ class Bumps:
 
     attributes: tuple[Attribute, ...]
     kernels: tuple[str, ...]
-    widths: Vector
-    cells: Matrix
-    weights: Vector
+    widths: Floats
+    cells: Floats
+    weights: Floats
     spare: Bumps | None = None
-    _kept: dict[bytes, tuple[Matrix, Vector, Matrix]] = field(default_factory=dict, repr=False)
+    _kept: dict[bytes, tuple[Floats, Floats, Floats]] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """The rows and widths; what is derived from them is worked out again when it is asked for."""
@@ -80,7 +79,7 @@ class Bumps:
         )
 
     @lazy
-    def scales(self) -> Matrix:
+    def scales(self) -> Floats:
         """Per column (h, 0); the logarithms of the shares of the same and of any other value; (log λ, 0)."""
         scales = np.zeros((len(self.attributes), 2))
         with np.errstate(divide="ignore"):
@@ -96,7 +95,7 @@ class Bumps:
         return scales
 
     @lazy
-    def log_norms(self) -> Vector:
+    def log_norms(self) -> Floats:
         """The logarithm of each kernel's height, where it is one of numbers."""
         area = {0: np.sqrt(2 * np.pi), 1: 4 / 3, 2: 2.0}
         return np.array(
@@ -110,14 +109,14 @@ class Bumps:
 
     # -- densities -------------------------------------------------------------------
 
-    def log_density(self, queries: Matrix) -> Vector:
+    def log_density(self, queries: Floats) -> Floats:
         """Log f(row); 0 for a row of which no cell is there."""
         if len(self.attributes) == 1 and not self.known.any():
             return self._unknown(queries)
         logs = self._on_line(queries[:, 0]) if self.is_line else self._sums(queries)
         return self._normed(queries, logs, np.log(self.n))
 
-    def leave_one_out(self) -> Vector:
+    def leave_one_out(self) -> Floats:
         """Log f(row) of each training row, from all the others; a weight of w is w rows."""
         if len(self.attributes) == 1 and not self.known.any():
             return self._unknown(self.cells)
@@ -129,17 +128,17 @@ class Bumps:
             return np.where(np.isneginf(total), -np.inf, self._normed(self.cells, logs, total))
 
     @lazy
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Flags:
         """The rows that have the first cell."""
         return ~np.isnan(self.cells[:, 0])
 
-    def _unknown(self, queries: Matrix) -> Vector:
+    def _unknown(self, queries: Floats) -> Floats:
         """Of a column without any cell: the density that stands in, or none."""
         if self.spare is not None:
             return self.spare.log_density(queries)
         return np.where(np.isnan(queries[:, 0]), 0.0, -np.inf)
 
-    def _normed(self, queries: Matrix, logs: Vector, total: Any) -> Vector:
+    def _normed(self, queries: Floats, logs: Floats, total: Any) -> Floats:
         gaps = np.isnan(queries)
         if not gaps.any():
             return np.asarray(logs - (total - self.log_norms.sum()))
@@ -150,7 +149,7 @@ class Bumps:
     # one column of numbers
 
     @lazy
-    def sorted_line(self) -> tuple[Vector, Vector | None]:
+    def sorted_line(self) -> tuple[Floats, Floats | None]:
         """Sorted values and their weights; rows with the same value are one, unless their weights are broken."""
         known = self.known
         column = self.cells[:, 0] if known.all() else self.cells[known, 0]
@@ -184,11 +183,11 @@ class Bumps:
         values, weights = self.sorted_line
         return _kernels.gauss_expand(values, weights, float(self.widths[0]), TOLERANCE)
 
-    def _on_line(self, queries: Vector) -> Vector:
+    def _on_line(self, queries: Floats) -> Floats:
         (values, weights), (boxes, taylor) = self.sorted_line, self.expansion
         h, queries = float(self.widths[0]), np.ascontiguousarray(queries)
 
-        def work(start: int, stop: int) -> Vector:
+        def work(start: int, stop: int) -> Floats:
             return _kernels.gauss_log_sums(values, weights, h, boxes, taylor, TOLERANCE, queries[start:stop])
 
         # a call looks at every point once: calls must not be many where points are
@@ -199,7 +198,7 @@ class Bumps:
         known = float(self.weights[self.known].sum())
         return sums if known == self.n else sums + float(np.log(self.n) - np.log(known))
 
-    def _on_line_left_out(self) -> Vector:
+    def _on_line_left_out(self) -> Floats:
         (values, weights), (boxes, taylor) = self.sorted_line, self.expansion
         sums = _kernels.gauss_loo_log_sums(values, weights, float(self.widths[0]), boxes, taylor, TOLERANCE)
         found = np.zeros(len(self.cells))
@@ -213,15 +212,15 @@ class Bumps:
     # many columns, or others than numbers
 
     @lazy
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Indices:
         """The rows in an order in which near ones are neighbors."""
         return self._order_of(self.cells)
 
-    def _order_of(self, cells: Matrix) -> NDArray[np.int64]:
+    def _order_of(self, cells: Floats) -> Indices:
         return _kernels.product_order(np.ascontiguousarray(cells), self.kinds, self.scales)
 
     @lazy
-    def ordinal_shares(self) -> Matrix:
+    def ordinal_shares(self) -> Floats:
         """Log of what λ^|d| adds up to over all values, from each row's value; 0 where it is missing."""
         shares = np.zeros(self.cells.shape)
         for j in np.flatnonzero(self.kinds == ORDINAL).tolist():
@@ -230,7 +229,7 @@ class Bumps:
             shares[:, j] = np.where(np.isnan(codes), 0.0, total[np.nan_to_num(codes).astype(np.int64)])
         return shares
 
-    def _sums(self, queries: Matrix, *, left_out: bool = False) -> Vector:
+    def _sums(self, queries: Floats, *, left_out: bool = False) -> Floats:
         """Log sums for any queries, in groups that have the same ordinal cells."""
         out = np.zeros(len(queries))
         ordinal = np.flatnonzero(self.kinds == ORDINAL)
@@ -241,7 +240,7 @@ class Bumps:
             out[rows] = self._group(queries[rows], gaps, ordinal[there], rows if left_out else None)
         return out
 
-    def _prepared(self, ordinal: NDArray[np.intp]) -> tuple[Matrix, Vector, Matrix]:
+    def _prepared(self, ordinal: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
         """The rows in order, their log weights where those ordinal cells are asked for, and their boxes."""
         key = ordinal.tobytes()
         if key not in self._kept:
@@ -251,7 +250,7 @@ class Bumps:
             self._kept[key] = points, weighed, _kernels.product_boxes(points, weighed)
         return self._kept[key]
 
-    def _group(self, queries: Matrix, absent: Matrix | None, ordinal: NDArray[np.intp], own: Any) -> Vector:
+    def _group(self, queries: Floats, absent: Floats | None, ordinal: NDArray[np.intp], own: Any) -> Floats:
         """Log sums of queries with the same ordinal cells; `own` says which row each query is, to be left out."""
         order = self.order
         points, weighed, boxes = self._prepared(ordinal)
@@ -268,7 +267,7 @@ class Bumps:
                 left = np.log(np.maximum(self.weights[mine] - 1.0, 0.0))
             rest = left + weighed[places] - np.log(self.weights[mine])
 
-        def work(start: int, stop: int) -> Vector:
+        def work(start: int, stop: int) -> Floats:
             part = slice(start, stop)
             gaps = None if absent is None else absent[part]
             mine = None if places is None else places[part]
@@ -298,7 +297,7 @@ class Bumps:
             self.weights[known],
         )
 
-    def _absent(self, queries: Matrix, *, left_out: bool) -> Matrix | None:
+    def _absent(self, queries: Floats, *, left_out: bool) -> Floats | None:
         """The logarithm of what stands for the kernel of a missing training cell, beside the kernel's height."""
         gaps = np.isnan(self.cells)
         if not gaps.any():
@@ -315,7 +314,7 @@ class Bumps:
 
     # -- what else can be asked ---------------------------------------------------------
 
-    def carriers(self, query: Vector) -> Vector:
+    def carriers(self, query: Floats) -> Floats:
         """The share of the density at a row that each training row carries."""
         logs = self.log_terms(query)
         top = logs.max(initial=-np.inf)
@@ -324,7 +323,7 @@ class Bumps:
         terms = np.exp(logs - top)
         return np.asarray(terms / terms.sum())
 
-    def log_terms(self, query: Vector) -> Vector:
+    def log_terms(self, query: Floats) -> Floats:
         """Log of weight times product kernel of each training row, by the definition."""
         absent = self._absent(query[None, :], left_out=False)
         total = np.log(self.weights)
@@ -335,7 +334,7 @@ class Bumps:
             total = total + np.where(np.isnan(self.cells[:, j]), 0.0 if absent is None else absent[0, j], term)
         return np.asarray(total)
 
-    def draw(self, size: int, rng: np.random.Generator) -> Matrix:
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Rows drawn from the density: training rows, each cell moved by its kernel."""
         rows = rng.choice(len(self.cells), size, p=self.weights / self.n)
         out = self.cells[rows]
@@ -348,7 +347,7 @@ class Bumps:
             out[:, j] = moved(a, kernel, float(h), out[:, j], rng)
         return out
 
-    def with_widths(self, widths: Vector) -> Bumps:
+    def with_widths(self, widths: Floats) -> Bumps:
         """The same rows under other widths; they need not be sorted again."""
         other = Bumps(self.attributes, self.kernels, widths, self.cells, self.weights, self.spare)
         if self.is_line and not self.known.any():

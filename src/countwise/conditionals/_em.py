@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats
 from countwise.errors import warn
 from countwise.tallies._cells import Cells
 
 __all__ = ["Estimate", "em"]
 
-Matrix = NDArray[np.float64]
 Places = NDArray[np.intp]
 _TOLERANCE = 1e-10  # a step that moves nothing by more than this share of a deviation is the last
 _MOST_STEPS = 3000
@@ -29,17 +29,17 @@ _JITTER = 1e-12  # eigenvalues of a correlation matrix below this are none
 class Estimate(NamedTuple):
     """Gaussians, one a class, over all columns."""
 
-    n: NDArray[np.float64]  # (classes,)
-    mean: Matrix  # (classes, columns)
-    scatter: Matrix  # (classes, columns, columns): expected, about the class means
+    n: Floats  # (classes,)
+    mean: Floats  # (classes, columns)
+    scatter: Floats  # (classes, columns, columns): expected, about the class means
     n_iter: int
 
 
 class _State(NamedTuple):
     """Where EM stands: means, and one covariance or one a class; all in units of the columns' deviations."""
 
-    mean: Matrix  # (classes, columns)
-    covariance: Matrix  # (1 or classes, columns, columns)
+    mean: Floats  # (classes, columns)
+    covariance: Floats  # (1 or classes, columns, columns)
 
     def away_from(self, other: _State) -> float:
         moved = np.abs(self.mean - other.mean).max()
@@ -51,19 +51,17 @@ class _Group:
     """Cells (a pattern of gaps in a class) with as many columns there as each other."""
 
     classes: Places  # (cells,)
-    n: NDArray[np.float64]  # (cells,)
-    mean: Matrix  # (cells, there)
+    n: Floats  # (cells,)
+    mean: Floats  # (cells, there)
     there: Places  # (cells, there)
     gone: Places  # (cells, gone)
     heavy: Places  # the cells that have a scatter of their own
-    scatter: Matrix  # (heavy, there, there)
+    scatter: Floats  # (heavy, there, there)
     which: Places  # (cells,): the regression of each
     first: Places  # (regressions,): a cell that has it
 
 
-def em(
-    patterns: Sequence[tuple[NDArray[np.bool_], Cells]], mean: Matrix, variance: Matrix, *, shared: bool
-) -> Estimate:
+def em(patterns: Sequence[tuple[Flags, Cells]], mean: Floats, variance: Floats, *, shared: bool) -> Estimate:
     """The Gaussians under which the cells that are there are likeliest.
 
     Parameters
@@ -134,18 +132,14 @@ def _step(groups: Sequence[_Group], state: _State) -> _State:
     return _State(mean, np.where((n > 0)[:, None, None], covariance, state.covariance))
 
 
-def _grouped(
-    patterns: Sequence[tuple[NDArray[np.bool_], Cells]], center: Matrix, scale: Matrix, *, shared: bool
-) -> list[_Group]:
-    by_size: dict[int, list[tuple[NDArray[np.bool_], Cells]]] = {}
+def _grouped(patterns: Sequence[tuple[Flags, Cells]], center: Floats, scale: Floats, *, shared: bool) -> list[_Group]:
+    by_size: dict[int, list[tuple[Flags, Cells]]] = {}
     for mask, cells in patterns:
         by_size.setdefault(int(mask.sum()), []).append((mask, cells))
     return [_group(found, center, scale, shared=shared) for found in by_size.values()]
 
 
-def _group(
-    found: Sequence[tuple[NDArray[np.bool_], Cells]], center: Matrix, scale: Matrix, *, shared: bool
-) -> _Group:
+def _group(found: Sequence[tuple[Flags, Cells]], center: Floats, scale: Floats, *, shared: bool) -> _Group:
     n = np.stack([cells.n for _, cells in found])
     pattern, classes = np.nonzero(n > 0)
     there = np.stack([np.flatnonzero(mask) for mask, _ in found])[pattern]
@@ -173,9 +167,7 @@ def _group(
     )
 
 
-def _expected(
-    groups: Sequence[_Group], state: _State, *, by_class: bool
-) -> tuple[NDArray[np.float64], Matrix, Matrix]:
+def _expected(groups: Sequence[_Group], state: _State, *, by_class: bool) -> tuple[Floats, Floats, Floats]:
     """Expected number, mean and scatter of the complete rows; the scatter of each class, or of all together."""
     k, d = state.mean.shape
     n, total = np.zeros(k), np.zeros((k, d))
@@ -210,7 +202,7 @@ def _expected(
     return n, mean, scatter
 
 
-def _add_heavy(scatter: Matrix, group: _Group, slope: Matrix, into: Places) -> None:
+def _add_heavy(scatter: Floats, group: _Group, slope: Floats, into: Places) -> None:
     """What the gaps inherit of the scatter that cells have of their own."""
     if not len(group.heavy):
         return
@@ -222,7 +214,7 @@ def _add_heavy(scatter: Matrix, group: _Group, slope: Matrix, into: Places) -> N
     _add(scatter, across @ own.swapaxes(1, 2), to, gone, gone)
 
 
-def _precision(covariance: Matrix) -> Matrix | None:
+def _precision(covariance: Floats) -> Floats | None:
     """The inverse of each covariance, if all of them can be inverted with digits to spare."""
     try:
         np.linalg.cholesky(covariance - 1e-9 * np.eye(covariance.shape[1]))
@@ -231,7 +223,7 @@ def _precision(covariance: Matrix) -> Matrix | None:
         return None
 
 
-def _regressions(group: _Group, covariance: Matrix, precision: Matrix | None) -> tuple[Matrix, Matrix]:
+def _regressions(group: _Group, covariance: Floats, precision: Floats | None) -> tuple[Floats, Floats]:
     """The slopes of what is gone on what is there, and the covariance that they leave."""
     there, gone = group.there[group.first], group.gone[group.first]
     own = (group.classes[group.first] if len(covariance) > 1 else np.zeros_like(group.first))[:, None, None]
@@ -248,7 +240,7 @@ def _regressions(group: _Group, covariance: Matrix, precision: Matrix | None) ->
     return slope, left
 
 
-def _add(to: Matrix, parts: Matrix, into: Places, rows: Places, columns: Places) -> None:
+def _add(to: Floats, parts: Floats, into: Places, rows: Places, columns: Places) -> None:
     """Add each cell's matrix to that of its class, at its own rows and columns."""
     k, d, _ = to.shape
     flat = (into[:, None, None] * d + rows[:, :, None]) * d + columns[:, None, :]

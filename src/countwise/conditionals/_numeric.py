@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.conditionals._base import left_out
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
@@ -21,7 +22,7 @@ class NumericDensity:
     rule: str
     constant: bool
 
-    def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
+    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
         """Add log P(x | class) to out (rows, classes)."""
         raise NotImplementedError
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.attributes import Attribute, Nominal, Ordinal
 
 __all__ = ["CANONICAL", "KERNELS", "NOMINAL", "ORDINAL", "geometric", "log_kernel", "moved"]
 
-Vector = NDArray[np.float64]
 
 KERNELS = {"gaussian": 0, "epanechnikov": 1, "uniform": 2}
 NOMINAL, ORDINAL = 3, 4
@@ -17,7 +16,7 @@ NOMINAL, ORDINAL = 3, 4
 CANONICAL = {"gaussian": 1.0, "epanechnikov": 2.2138, "uniform": 1.7400}
 
 
-def log_kernel(kind: int, scale: Vector, away: Vector) -> Vector:
+def log_kernel(kind: int, scale: Floats, away: Floats) -> Floats:
     """Log of a kernel at a distance, without the constants that are the same for all rows."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind == NOMINAL:
@@ -31,7 +30,7 @@ def log_kernel(kind: int, scale: Vector, away: Vector) -> Vector:
         return np.log(inside)
 
 
-def moved(a: Attribute, kernel: str, h: float, column: Vector, rng: np.random.Generator) -> Vector:
+def moved(a: Attribute, kernel: str, h: float, column: Floats, rng: np.random.Generator) -> Floats:
     """Cells moved by the kernel."""
     size = len(column)
     if isinstance(a, Nominal):
@@ -45,7 +44,7 @@ def moved(a: Attribute, kernel: str, h: float, column: Vector, rng: np.random.Ge
     return column + h * np.where(far, steps[1], steps[2])
 
 
-def geometric(share: float, k: int) -> Vector:
+def geometric(share: float, k: int) -> Floats:
     """What share^|steps| adds up to over k values, from each of them."""
     if share == 1:
         return np.full(k, float(k))
@@ -53,7 +52,7 @@ def geometric(share: float, k: int) -> Vector:
     return np.asarray((1 + share - share ** (codes + 1.0) - share ** (k - codes + 0.0)) / (1 - share))
 
 
-def _other_value(a: Nominal, share: float, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+def _other_value(a: Nominal, share: float, codes: Indices, rng: np.random.Generator) -> Indices:
     """Values moved by the kernel of names, or of orders."""
     k, out = len(a.values), codes.copy()
     if not isinstance(a, Ordinal):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats
 from countwise.attributes import Nominal
 from countwise.conditionals._em import Estimate, em
 from countwise.conditionals._singular import Redundant, flat
@@ -19,8 +20,7 @@ from countwise.vectors import Vector
 
 __all__ = ["Sample"]
 
-Matrix = NDArray[np.float64]
-Patterns = list[tuple[NDArray[np.bool_], Cells]]
+Patterns = list[tuple[Flags, Cells]]
 _TINY = 1e-145  # squares of numbers below this are no longer exact
 
 
@@ -69,7 +69,7 @@ class Sample:
             self._refuse_incomplete(sum((cells.n for _, cells in found), np.zeros(self.n_classes)))
         return found
 
-    def _refuse_incomplete(self, n: NDArray[np.float64]) -> None:
+    def _refuse_incomplete(self, n: Floats) -> None:
         for c, label in enumerate(self.classes):
             if self.weight[c] > 0 and n[c] == 0:
                 raise TooFewRows(
@@ -107,7 +107,7 @@ class Sample:
         self.margins = margins_of(found, self.n_classes, len(self.columns))
 
     @property
-    def means(self) -> Matrix:
+    def means(self) -> Floats:
         """The mean of each class and column; of all classes where a class has no value."""
         n, mean, _ = self.margins
         overall = (n * mean).sum(axis=0) / np.maximum(n.sum(axis=0), 1e-300)
@@ -184,7 +184,7 @@ class Sample:
 def _columns_of(cells: Cells, places: NDArray[np.intp]) -> Cells:
     """The moments of some of the numbers."""
 
-    def square(m: Matrix | None) -> Any:
+    def square(m: Floats | None) -> Any:
         return None if m is None else m[:, places[:, None], places[None, :]]
 
     higher = None if cells.higher is None else (square(cells.higher[0]), square(cells.higher[1]))

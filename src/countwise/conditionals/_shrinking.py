@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import OptionError, TableError
 from countwise.tallies._cells import Cells
 
 __all__ = ["check_shrinkage", "ledoit_wolf_share", "oas_share", "shrunk", "shrunk_by_scale"]
-
-Matrix = NDArray[np.float64]
 
 
 def check_shrinkage(shrinkage: Any) -> None:
@@ -25,13 +23,13 @@ def check_shrinkage(shrinkage: Any) -> None:
         )
 
 
-def shrunk(covariance: Matrix, share: float) -> Matrix:
+def shrunk(covariance: Floats, share: float) -> Floats:
     """(1 - share) Σ + share (tr Σ / d) I."""
     d = len(covariance)
     return (1 - share) * covariance + share * (np.trace(covariance) / d) * np.eye(d)
 
 
-def shrunk_by_scale(covariance: Matrix, share: float) -> Matrix:
+def shrunk_by_scale(covariance: Floats, share: float) -> Floats:
     """The same after every column was brought to deviation 1, and taken back."""
     sd = np.sqrt(np.diag(covariance))
     sd = np.where(sd > 0, sd, 1.0)
@@ -65,7 +63,7 @@ def ledoit_wolf_share(cells: Cells, c: int) -> float:
     return 0.0 if noise <= 0 else noise / away
 
 
-def oas_share(covariance: Matrix, n: float) -> float:
+def oas_share(covariance: Floats, n: float) -> float:
     """How much the oracle-approximating formula shrinks, each column brought to deviation 1 first."""
     d = len(covariance)
     if d == 1:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats
 from countwise.working.numbers import number
 
 __all__ = ["Redundant", "flat", "redundant"]
 
-Matrix = NDArray[np.float64]
 _LEAST = 1e-11  # share of a column's variance that the columns before it leave open
 _SMALL = 1e-290  # a variance that is next to nothing, or the square of numbers too small to be squared
 _MOST_TERMS = 4
@@ -43,14 +42,14 @@ class Redundant:
         return f"{self.name!r} {self.why}"
 
 
-def flat(n: Matrix, mean: Matrix, m2: Matrix) -> NDArray[np.bool_]:
+def flat(n: Floats, mean: Floats, m2: Floats) -> Flags:
     """Which columns have no spread within the classes, from (n, mean, M2) of each class and column."""
     total = np.maximum(n.sum(axis=0), 1e-300)
     resolution = (8 * np.finfo(float).eps * np.abs(np.where(n > 0, mean, 0.0)).max(axis=0)) ** 2
     return np.asarray(m2.sum(axis=0) / total <= np.maximum(resolution, _SMALL))
 
 
-def redundant(covariance: Matrix, mean: Matrix, names: Sequence[str], least: float | None = None) -> list[Redundant]:
+def redundant(covariance: Floats, mean: Floats, names: Sequence[str], least: float | None = None) -> list[Redundant]:
     """The columns to leave out so that the covariance can be inverted; the earlier column stays.
 
     Parameters
@@ -92,7 +91,7 @@ def redundant(covariance: Matrix, mean: Matrix, names: Sequence[str], least: flo
     return found
 
 
-def _is_sound(r: Matrix, least: float) -> bool:
+def _is_sound(r: Floats, least: float) -> bool:
     """Whether no column of a correlation matrix comes near to being told by those before it."""
     try:
         return bool((np.diag(np.linalg.cholesky(r)) ** 2).min() > 10 * least)
@@ -100,14 +99,14 @@ def _is_sound(r: Matrix, least: float) -> bool:
         return False
 
 
-def _constant(j: int, mean: Matrix, names: Sequence[str], resolution: Matrix) -> Redundant:
+def _constant(j: int, mean: Floats, names: Sequence[str], resolution: Floats) -> Redundant:
     apart = float(np.ptp(mean[:, j]))
     separates = apart**2 > max(float(resolution[j]), _SMALL)
     why = "is constant within each class, and differs between them" if separates else "is constant"
     return Redundant(j, names[j], why, separates)
 
 
-def _combination(j: int, kept: Sequence[int], covariance: Matrix, mean: Matrix, names: Sequence[str]) -> Redundant:
+def _combination(j: int, kept: Sequence[int], covariance: Floats, mean: Floats, names: Sequence[str]) -> Redundant:
     """The kept columns that make up another, and whether the classes' means do so too."""
     part = np.ix_(kept, kept)
     sd = np.sqrt(np.diag(covariance))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.bags import Bag
 from countwise.conditionals._base import Smoothing, add_each, exact
 from countwise.conditionals.categorical import written
@@ -62,13 +63,13 @@ class WordsDensity:
         """Counts of the words kept, shape (classes, kept)."""
         return self.counts if len(self.kept) == len(self.words) else self.counts[:, self.kept]
 
-    def _capped(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _capped(self, logs: Floats) -> Floats:
         """Raise low log-probabilities so that no word outweighs the cap; shape (kept, classes)."""
         if self.cap is None:
             return logs
         return np.maximum(logs, logs.max(axis=1, keepdims=True) - self.cap)
 
-    def _spread(self, kept: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _spread(self, kept: Floats) -> Floats:
         """Rows for all words of the block; a word that is not kept adds nothing."""
         if len(self.kept) == len(self.words):
             return np.ascontiguousarray(kept)
@@ -113,7 +114,7 @@ class WordsDensity:
         """The words of a row."""
         return " ".join(self.words[w] for w in column.row(row)[0])
 
-    def _word_rows(self, classes: Sequence[Any], prob: NDArray[np.float64], most: int = 20) -> dict[str, list[Any]]:
+    def _word_rows(self, classes: Sequence[Any], prob: Floats, most: int = 20) -> dict[str, list[Any]]:
         """The words that speak loudest for or against a class."""
         with np.errstate(divide="ignore"):
             logs = np.log(prob)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Count, Nominal, Numeric
 from countwise.conditionals.gaussian import Gaussian, GaussianDensity
 from countwise.conditionals.kernel import Kernel, KernelDensity
@@ -160,9 +160,7 @@ def _block_score(density: Any, values: Any, weights: Any, own: Any, n: Any, c: i
     return _kernels.sum_log_share(joint, c, weights, _LEAST)
 
 
-def _own(
-    density: Any, values: NDArray[np.float64], moments: Moments, overall: Overall, c: int, unit: Any
-) -> NDArray[np.float64]:
+def _own(density: Any, values: Floats, moments: Moments, overall: Overall, c: int, unit: Any) -> Floats:
     """Log f(x | c) at values of class c, made from the other rows of the class."""
     if isinstance(density, RangesDensity):
         return _own_ranges(density, values, unit, c)
@@ -185,13 +183,13 @@ def _own(
         return np.asarray(-0.5 * (values - mean_left) ** 2 / variance - 0.5 * np.log(2 * np.pi * variance))
 
 
-def _own_poisson(values: NDArray[np.float64], rate: NDArray[np.float64]) -> NDArray[np.float64]:
+def _own_poisson(values: Floats, rate: Floats) -> Floats:
     from scipy.special import gammaln
 
     return np.asarray(values * np.log(rate) - rate - gammaln(values + 1))
 
 
-def _own_ranges(density: RangesDensity, values: Any, unit: Any, c: int) -> NDArray[np.float64]:
+def _own_ranges(density: RangesDensity, values: Any, unit: Any, c: int) -> Floats:
     codes = density.codes(values)
     counts, pseudo = density.counts[c], density.pseudo
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -199,7 +197,7 @@ def _own_ranges(density: RangesDensity, values: Any, unit: Any, c: int) -> NDArr
         return np.asarray(np.log(np.maximum(np.nan_to_num(share), 0.0)))
 
 
-def _own_kernel(density: KernelDensity, values: Any, weights: Any, c: int) -> NDArray[np.float64]:
+def _own_kernel(density: KernelDensity, values: Any, weights: Any, c: int) -> Floats:
     if density.constant:
         return np.zeros(len(values))
     h = float(density.widths[c])

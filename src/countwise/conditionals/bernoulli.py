@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal
 from countwise.bags import Bag, Block, Text
 from countwise.conditionals._base import exact, left_out, smoothing_of
@@ -79,7 +80,7 @@ class BernoulliDensity(WordsDensity):
         self.rule = f"Bernoulli, {smoothing}"
 
     @lazy
-    def pseudo(self) -> NDArray[np.float64]:
+    def pseudo(self) -> Floats:
         """Imagined texts with and without each word, shape (kept, 2)."""
         if self.smoothing.estimate is not None and self.smoothing.estimate.p == "global":
             share = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
@@ -88,7 +89,7 @@ class BernoulliDensity(WordsDensity):
         return np.broadcast_to(two, (len(self.kept), 2))
 
     @lazy
-    def prob(self) -> NDArray[np.float64]:
+    def prob(self) -> Floats:
         """P(word there | class), shape (classes, kept)."""
         totals = self.n.astype(np.float64)[:, None] + self.pseudo.sum(axis=1)
         overall = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
@@ -96,13 +97,13 @@ class BernoulliDensity(WordsDensity):
             return np.where(totals > 0, (self.used + self.pseudo[:, 0]) / totals, overall)
 
     @lazy
-    def _logs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _logs(self) -> tuple[Floats, Floats]:
         """Log P(there) and log P(not there), shape (kept, classes)."""
         with np.errstate(divide="ignore"):
             return self._capped(np.log(self.prob.T)), self._capped(np.log1p(-self.prob.T))
 
     @lazy
-    def _tables(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
+    def _tables(self) -> tuple[Floats, Floats, Floats | None]:
         """What a present word changes, what all words absent give, and words that cannot be absent."""
         there, away = self._logs
         certain = np.isneginf(away)  # P(there) = 1: absence is impossible, which no difference can say
@@ -110,7 +111,7 @@ class BernoulliDensity(WordsDensity):
         base = np.where(certain, 0.0, away).sum(axis=0)
         return self._spread(change), base, self._spread(certain.astype(np.float64)) if certain.any() else None
 
-    def add_log_prob(self, column: Bag, out: NDArray[np.float64]) -> None:
+    def add_log_prob(self, column: Bag, out: Floats) -> None:
         """Add the words that are there, and those that are not."""
         change, base, certain = self._tables
         if column.missing is None:
@@ -170,7 +171,7 @@ class BernoulliDensity(WordsDensity):
             texts[i] = " ".join(self.words[self.kept[w]] for w in np.flatnonzero(there))
         return texts
 
-    def draw_log_prob(self, column: Bag, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_log_prob(self, column: Bag, size: int, rng: np.random.Generator) -> Floats:
         """Each word's probability drawn from its Beta posterior."""
         out = np.zeros((size, self.n_classes))
         if column.missing is not None and column.missing[0]:

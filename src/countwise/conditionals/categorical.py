@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal
 from countwise.conditionals._base import Smoothing, exact, left_out, smoothing_of
 from countwise.errors import OptionError
@@ -88,12 +89,12 @@ class CategoricalDensity:
         return int(self.unseen == "share")
 
     @lazy
-    def pseudo(self) -> NDArray[np.float64]:
+    def pseudo(self) -> Floats:
         """Imagined counts, shape (values + extra,)."""
         return self.smoothing.pseudo(self.counts, self.of.values, self._extra)
 
     @lazy
-    def prob(self) -> NDArray[np.float64]:
+    def prob(self) -> Floats:
         """P(value | class), shape (classes, values + extra)."""
         padded = self.counts.astype(np.float64)
         if self._extra:
@@ -107,7 +108,7 @@ class CategoricalDensity:
             return np.where(totals > 0, (padded + self.pseudo) / totals, overall)
 
     @lazy
-    def _lookup(self) -> NDArray[np.float64]:
+    def _lookup(self) -> Floats:
         """Log P laid out (values, missing, unseen; classes)."""
         k = len(self.of.values)
         table = np.zeros((k + 2, self.n_classes))
@@ -120,12 +121,12 @@ class CategoricalDensity:
             table[:] = 0.0  # nothing was ever counted: the attribute has no say
         return table
 
-    def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
+    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
         """Look each value up."""
         _kernels.add_lookup([column], [self._lookup], out)
 
     @classmethod
-    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: NDArray[np.float64]) -> None:
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """All nominal attributes in one pass."""
         _kernels.add_lookup(list(columns), [d._lookup for d in densities], out)
 
@@ -179,7 +180,7 @@ class CategoricalDensity:
         codes = rng.choice(len(p), size=size, p=p / p.sum())
         return self.of.decode(codes)
 
-    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """A value's probability is Beta given the counts; without smoothing, Jeffreys' half a count each."""
         out = np.zeros((size, self.n_classes))
         code, k = int(column[0]), len(self.of.values)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Flags, Floats
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals._numeric import NumericDensity
 from countwise.errors import OptionError, warn
@@ -18,7 +19,6 @@ from countwise.working.numbers import number
 
 __all__ = ["Gaussian", "GaussianDensity"]
 
-Floats = NDArray[np.float64]
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
@@ -137,7 +137,7 @@ class GaussianDensity(NumericDensity):
         mean: Floats,
         sd: Floats,
         n: Floats,
-        borrowed: NDArray[np.bool_],
+        borrowed: Flags,
         divisor: str = "n-1",
         scales: tuple[Floats, Floats] | None = None,
     ) -> None:
@@ -156,12 +156,12 @@ class GaussianDensity(NumericDensity):
         """Whether the column has no spread at all."""
         return not bool(self.inverse_sd.any())
 
-    def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
+    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
         """Add log f(x | class)."""
         self.add_many([self], [column], out)
 
     @classmethod
-    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: NDArray[np.float64]) -> None:
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """All Gaussian attributes in one pass."""
         _kernels.add_gaussian(
             list(columns),
@@ -180,7 +180,7 @@ class GaussianDensity(NumericDensity):
         """How many values the mean is of."""
         return float(self.n[c])
 
-    def grid(self) -> NDArray[np.float64]:
+    def grid(self) -> Floats:
         """Values from well below the lowest mean to well above the highest."""
         low, high = (self.mean - 4 * self.sd).min(), (self.mean + 4 * self.sd).max()
         return np.linspace(low, high, 801)
@@ -189,11 +189,11 @@ class GaussianDensity(NumericDensity):
         """The mean."""
         return float(self.mean[c]), f"± {number(self.sd[c])}"
 
-    def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
         """Normal numbers."""
         return rng.normal(self.mean[c], self.sd[c], size)
 
-    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """Means and deviations drawn from their posterior (normal, scaled inverse chi-square)."""
         out = np.zeros((size, self.n_classes))
         x = float(column[0])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.conditionals._em import Estimate
 from countwise.conditionals._sample import Sample
@@ -24,7 +24,6 @@ __all__ = ["JointGaussian"]
 
 _CREEPING = 1e-6  # of a column's variance
 COVARIANCES = ("shared", "own", "diagonal", "spherical")
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ class JointGaussian:
             sample.columns, sample.names, sample.means, sd, n, sample.left_out, rule, sample.n_complete
         )
 
-    def _refuse_light(self, sample: Sample, n: NDArray[np.float64], m2: NDArray[np.float64]) -> None:
+    def _refuse_light(self, sample: Sample, n: Floats, m2: Floats) -> None:
         """Weights that add up to less than the means that the divisor takes away."""
         if self.divisor == "n":
             return
@@ -151,7 +150,7 @@ class JointGaussian:
             return n
         return f"{n} - {'1' if self.covariance in ('own', 'diagonal') else 'classes'}"
 
-    def _inverted(self, sample: Sample) -> tuple[Estimate, Matrix, NDArray[np.float64], tuple[Redundant, ...]]:
+    def _inverted(self, sample: Sample) -> tuple[Estimate, Floats, Floats, tuple[Redundant, ...]]:
         """Means and covariances, after the columns that a covariance cannot do with are left out."""
         shared = self.covariance == "shared"
         estimate = sample.estimate(shared=shared)
@@ -170,7 +169,7 @@ class JointGaussian:
             _refuse_singular(sample, covariance, estimate)
         return estimate, covariance, shares, tuple(found)
 
-    def _covariance(self, sample: Sample, estimate: Estimate) -> tuple[Matrix, NDArray[np.float64]]:
+    def _covariance(self, sample: Sample, estimate: Estimate) -> tuple[Floats, Floats]:
         """(columns, columns) of all classes, or (classes, columns, columns); and by how much each was shrunk."""
         n, scatter = estimate.n, estimate.scatter
         less = 0 if self.divisor == "n" else 1
@@ -193,7 +192,7 @@ class JointGaussian:
         ]
         return np.sum(each, axis=0) / free, shares
 
-    def _share(self, sample: Sample, c: int, covariance: Matrix, n: float) -> float:
+    def _share(self, sample: Sample, c: int, covariance: Floats, n: float) -> float:
         if self.shrinkage is None or n <= 0:
             return 0.0
         if self.shrinkage == "auto" and sample.is_complete:
@@ -203,7 +202,7 @@ class JointGaussian:
         return float(self.shrinkage)
 
 
-def _pooled(estimate: Estimate) -> Matrix:
+def _pooled(estimate: Estimate) -> Floats:
     """The covariance of all classes together."""
     return np.asarray(estimate.scatter.sum(axis=0) / max(float(estimate.n.sum()), 1e-300))
 
@@ -256,7 +255,7 @@ def _warn_of(found: Sequence[Redundant], estimate: Estimate, columns: int) -> No
     )
 
 
-def _refuse_singular(sample: Sample, covariance: Matrix, estimate: Estimate) -> None:
+def _refuse_singular(sample: Sample, covariance: Floats, estimate: Estimate) -> None:
     """A class whose own covariance cannot be inverted: its density could not be compared with the others'."""
     for c, label in enumerate(sample.classes):
         # where cells are missing, EM only creeps towards a covariance that cannot be inverted

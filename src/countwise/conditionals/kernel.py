@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats, Multiset
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals._base import add_each
 from countwise.conditionals._numeric import NumericDensity
@@ -21,8 +22,6 @@ from countwise.tallies import Values
 from countwise.working.numbers import number
 
 __all__ = ["Kernel", "KernelDensity"]
-
-Multiset = tuple[NDArray[np.float64], NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +94,7 @@ class KernelDensity(NumericDensity):
 
     add_many = classmethod(add_each)
 
-    def __init__(
-        self, name: str, sets: tuple[Multiset, ...], widths: NDArray[np.float64], n: NDArray[Any], rule: Any
-    ) -> None:
+    def __init__(self, name: str, sets: tuple[Multiset, ...], widths: Floats, n: NDArray[Any], rule: Any) -> None:
         self.name, self.sets, self.widths, self.n = name, sets, widths, n
         self.n_classes = len(sets)
         how = rule if isinstance(rule, str) else "given"
@@ -114,14 +111,14 @@ class KernelDensity(NumericDensity):
             prepared.append((values, w, boxes, taylor, float(np.log(weights.sum() * h) + 0.5 * np.log(2 * np.pi))))
         return prepared
 
-    def log_density(self, column: NDArray[Any], c: int) -> NDArray[np.float64]:
+    def log_density(self, column: NDArray[Any], c: int) -> Floats:
         """Log f(x | class c); NaN where x is missing."""
         values, weights, boxes, taylor, norm = self._expanded[c]
         column = np.asarray(column, dtype=np.float64)
         sums = _kernels.gauss_log_sums(values, weights, float(self.widths[c]), boxes, taylor, TOLERANCE, column)
         return np.asarray(sums - norm)
 
-    def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64], skip: int | None = None) -> None:
+    def add_log_prob(self, column: NDArray[Any], out: Floats, skip: int | None = None) -> None:
         """Add log f(x | class), for all classes but the one to skip."""
         if self.constant:
             return
@@ -143,7 +140,7 @@ class KernelDensity(NumericDensity):
         """How many values the bumps stand over."""
         return float(self.n[c])
 
-    def grid(self) -> NDArray[np.float64]:
+    def grid(self) -> Floats:
         """Values from below the least to above the greatest."""
         if self.constant:
             return np.empty(0)
@@ -159,14 +156,14 @@ class KernelDensity(NumericDensity):
         low, middle, high = quantiles(values, weights, np.array([0.25, 0.5, 0.75]))
         return float(middle), f"half of them {number(low)} to {number(high)}"
 
-    def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
         """A training value of the class, moved by the kernel."""
         values, weights = self.sets[c]
         if len(values) == 0:
             return np.full(size, np.nan)
         return rng.choice(values, size, p=weights / weights.sum()) + rng.normal(0, self.widths[c], size)
 
-    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """The density at x is a mean of bumps; its spread is that of the Bayesian bootstrap."""
         out = np.zeros((size, self.n_classes))
         x = float(column[0])

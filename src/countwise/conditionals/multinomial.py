@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal
 from countwise.bags import Bag, Block, Text
 from countwise.conditionals._base import left_out, smoothing_of
@@ -100,7 +101,7 @@ class MultinomialDensity(WordsDensity):
         self.rule = f"multinomial, {smoothing}"
 
     @lazy
-    def prob(self) -> NDArray[np.float64]:
+    def prob(self) -> Floats:
         """P(word | class), shape (classes, kept)."""
         counts = self.used.astype(np.float64)
         pseudo = (
@@ -112,12 +113,12 @@ class MultinomialDensity(WordsDensity):
             return np.where(totals > 0, (counts + pseudo) / totals, overall)
 
     @lazy
-    def _table(self) -> NDArray[np.float64]:
+    def _table(self) -> Floats:
         with np.errstate(divide="ignore"):
             logs = self._capped(np.log(self.prob).T)
         return self._spread(logs)
 
-    def add_log_prob(self, column: Bag, out: NDArray[np.float64]) -> None:
+    def add_log_prob(self, column: Bag, out: Floats) -> None:
         """Add Σ m log P(word | class)."""
         _kernels.csr_add(column.indptr, column.indices, self._amounts(column), self._table, False, out)
         if self.coefficient:
@@ -181,7 +182,7 @@ class MultinomialDensity(WordsDensity):
             texts[i] = " ".join(self.words[self.kept[w]] for w in rng.choice(len(p), size=k, p=p))
         return texts
 
-    def draw_log_prob(self, column: Bag, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_log_prob(self, column: Bag, size: int, rng: np.random.Generator) -> Floats:
         """Probabilities of the words drawn from their Dirichlet posterior."""
         out = np.zeros((size, self.n_classes))
         if column.missing is not None and column.missing[0]:

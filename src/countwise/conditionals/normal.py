@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Flags, Floats
 from countwise.conditionals._base import left_out as left_out_step
 from countwise.conditionals._singular import Redundant
 from countwise.conditionals.gaussian import GaussianDensity
@@ -19,7 +20,6 @@ from countwise.working.steps import Factor, Step
 
 __all__ = ["DiagonalNormal", "Marginal", "Normal", "event_of", "patterns_of"]
 
-Matrix = NDArray[np.float64]
 _MOST_KEPT = 1 << 26  # bytes of marginal laws, of patterns of missing cells, that are kept
 _MOST_SHOWN = 3  # numbers of a row that are written out; those of longer ones stand in the tables below
 
@@ -34,7 +34,7 @@ def event_of(names: Sequence[str], values: Sequence[str]) -> tuple[tuple[str, st
     return (f"({', '.join(names)})", f"({row})"), row
 
 
-def patterns_of(cells: Matrix) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+def patterns_of(cells: Floats) -> list[tuple[Flags, NDArray[np.intp]]]:
     """The patterns in which cells are there, and the rows of each."""
     if len(cells) == 0:
         return []
@@ -58,7 +58,7 @@ class Marginal:
         Positive definite.
     """
 
-    def __init__(self, mean: Matrix, covariance: Matrix) -> None:
+    def __init__(self, mean: Floats, covariance: Floats) -> None:
         self.mean, self.shared = mean, covariance.ndim == 2
         stack = covariance[None] if self.shared else covariance
         sd = np.sqrt(np.einsum("kjj->kj", stack))
@@ -74,11 +74,11 @@ class Marginal:
             self.bias = -0.5 * (z * z).sum(axis=1)
 
     @property
-    def precision(self) -> Matrix:
+    def precision(self) -> Floats:
         """Σ⁻¹."""
         return np.asarray(self.whitener.swapaxes(1, 2) @ self.whitener)
 
-    def add_relative(self, columns: Sequence[Any], out: Matrix) -> NDArray[np.uint8]:
+    def add_relative(self, columns: Sequence[Any], out: Floats) -> NDArray[np.uint8]:
         """Add what tells the classes apart to complete rows of out; returns which rows have gaps."""
         gaps = np.zeros(len(out), dtype=np.uint8)
         if self.shared:
@@ -89,7 +89,7 @@ class Marginal:
             _add_where(out, self.log_norm, gaps)
         return gaps
 
-    def add_common(self, columns: Sequence[Any], out: Matrix) -> NDArray[np.uint8]:
+    def add_common(self, columns: Sequence[Any], out: Floats) -> NDArray[np.uint8]:
         """Add what is the same for all classes: the density about the center, if the covariance is shared."""
         gaps = np.zeros(len(out), dtype=np.uint8)
         common = np.zeros((len(out), 1))
@@ -99,7 +99,7 @@ class Marginal:
         return gaps
 
 
-def _add_where(out: Matrix, constants: Matrix, gaps: NDArray[np.uint8]) -> None:
+def _add_where(out: Floats, constants: Floats, gaps: NDArray[np.uint8]) -> None:
     if gaps.any():
         out[gaps == 0] += constants
     else:
@@ -138,12 +138,12 @@ class Normal:
 
     columns: NDArray[np.intp]
     names: tuple[str, ...]
-    mean: Matrix
-    covariance: Matrix
-    n: NDArray[np.float64]
+    mean: Floats
+    covariance: Floats
+    n: Floats
     left_out: dict[str, str]
     redundant: tuple[Redundant, ...]
-    shrinkage: NDArray[np.float64]
+    shrinkage: Floats
     n_iter: int
     rule: str
     n_complete: float
@@ -164,7 +164,7 @@ class Normal:
         """The law of rows without a gap."""
         return Marginal(self.mean, self.covariance)
 
-    def marginal(self, there: NDArray[np.bool_]) -> Marginal:
+    def marginal(self, there: Flags) -> Marginal:
         """The law of the columns that are there."""
         if there.all():
             return self.whole
@@ -182,22 +182,22 @@ class Normal:
         return {name: value for name, value in vars(self).items() if name != "whole"} | {"_kept": {}}
 
     @classmethod
-    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Matrix) -> None:
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """Add what tells the classes apart."""
         for density, column in zip(densities, columns, strict=True):
             density._add(column, out, "add_relative")
 
-    def add_common(self, column: Sequence[Any], out: Matrix) -> None:
+    def add_common(self, column: Sequence[Any], out: Floats) -> None:
         """Add what is the same for all classes."""
         if self.shared:
             self._add(column, out, "add_common")
 
-    def add_log_prob(self, column: Sequence[Any], out: Matrix) -> None:
+    def add_log_prob(self, column: Sequence[Any], out: Floats) -> None:
         """Add log f(row | class)."""
         self._add(column, out, "add_relative")
         self.add_common(column, out)
 
-    def _add(self, column: Sequence[Any], out: Matrix, what: str) -> None:
+    def _add(self, column: Sequence[Any], out: Floats, what: str) -> None:
         used = [column[j] for j in self.columns.tolist()]
         gaps = np.flatnonzero(getattr(self.whole, what)(used, out))
         if len(gaps) == 0:
@@ -209,7 +209,7 @@ class Normal:
                 getattr(self.marginal(there), what)(list(cells[rows][:, there].T), part)
                 out[gaps[rows]] += part
 
-    def row(self, column: Sequence[Any]) -> Matrix:
+    def row(self, column: Sequence[Any]) -> Floats:
         """The numbers in use of the first row."""
         return np.array([float(column[j][0]) for j in self.columns.tolist()])
 
@@ -282,9 +282,9 @@ class DiagonalNormal:
         cls,
         columns: Any,
         names: Sequence[str],
-        mean: Matrix,
-        sd: Matrix,
-        n: Matrix,
+        mean: Floats,
+        sd: Floats,
+        n: Floats,
         left_out: dict[str, str],
         rule: str,
         n_complete: float,
@@ -305,27 +305,27 @@ class DiagonalNormal:
         return tuple(law.name for law in self.laws)
 
     @property
-    def mean(self) -> Matrix:
+    def mean(self) -> Floats:
         """Means, (classes, columns)."""
         return np.stack([law.mean for law in self.laws], axis=1)
 
     @property
-    def sd(self) -> Matrix:
+    def sd(self) -> Floats:
         """Deviations, (classes, columns)."""
         return np.stack([law.sd for law in self.laws], axis=1)
 
     @property
-    def n(self) -> NDArray[np.float64]:
+    def n(self) -> Floats:
         """Rows behind them, a class."""
         return np.max([law.n for law in self.laws], axis=0)
 
     @classmethod
-    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Matrix) -> None:
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """All columns in one pass."""
         for density, column in zip(densities, columns, strict=True):
             density.add_log_prob(column, out)
 
-    def add_log_prob(self, column: Sequence[Any], out: Matrix) -> None:
+    def add_log_prob(self, column: Sequence[Any], out: Floats) -> None:
         """Add log f(row | class); a missing cell adds nothing."""
         used = [column[j] for j in self.columns.tolist()]
         GaussianDensity.add_many(self.laws, used, out)

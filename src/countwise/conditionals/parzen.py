@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals._base import add_each
 from countwise.conditionals._base import left_out as left_out_step
@@ -178,13 +179,13 @@ class ParzenLaw:
         """What they are called."""
         return tuple(a.name for a in self.attributes)
 
-    def add_log_prob(self, column: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    def add_log_prob(self, column: Floats, out: Floats) -> None:
         """Add log f(row | class); a missing cell is integrated out."""
         queries = chosen_cells(column, self.columns)
         for c, bumps in enumerate(self.bumps):
             out[:, c] += bumps.log_density(queries)
 
-    def steps(self, name: str, column: NDArray[np.float64], shown: str) -> list[Step]:
+    def steps(self, name: str, column: Floats, shown: str) -> list[Step]:
         """The density of each class at the row."""
         x = column[0, self.columns]
         there = ~np.isnan(x)

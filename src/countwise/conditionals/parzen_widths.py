@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.conditionals._bumps import Bumps
 from countwise.conditionals._product_kernels import CANONICAL
@@ -17,8 +18,6 @@ from countwise.folds import splits_of
 
 __all__ = ["HELD_OUT", "check_width", "folds_of", "held_out", "rule_of", "train", "widths_of"]
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 Folds = list[tuple[Bumps, NDArray[Any]]] | None  # the rows to stand on, and those that are held out
 
 LEAST = 1e-300  # below it 1 / h is no number
@@ -72,7 +71,7 @@ def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
     return found
 
 
-def _same(cells: Matrix) -> NDArray[np.intp]:
+def _same(cells: Floats) -> NDArray[np.intp]:
     """Rows that are the same, in the order in which they first come: a copy left behind would be found again."""
     _, first, which = np.unique(cells, axis=0, return_index=True, return_inverse=True, equal_nan=False)
     place = np.empty(len(first), dtype=np.intp)
@@ -80,7 +79,7 @@ def _same(cells: Matrix) -> NDArray[np.intp]:
     return place[which.ravel()]
 
 
-def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Vector:
+def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Floats:
     """The width of each column; 0 where a column of numbers has no spread.
 
     Parameters
@@ -112,7 +111,7 @@ def _least(bumps: Bumps, j: int) -> float:
     return least_width(*_distinct(bumps, j))
 
 
-def _distinct(bumps: Bumps, j: int) -> tuple[Vector, Vector]:
+def _distinct(bumps: Bumps, j: int) -> tuple[Floats, Floats]:
     """The distinct values of a column, and their weights."""
     known = ~np.isnan(bumps.cells[:, j])
     values, which = np.unique(bumps.cells[known, j], return_inverse=True)
@@ -165,14 +164,14 @@ def held_out(bumps: Bumps, folds: Folds) -> float:
     )
 
 
-def _total(logs: Vector, weights: Vector) -> float:
+def _total(logs: Floats, weights: Floats) -> float:
     return -np.inf if np.isneginf(logs).any() else float((weights * logs).sum())
 
 
-def _likeliest(bumps: Bumps, widths: Vector, free: list[int], folds: Folds, least: Vector) -> Vector:
+def _likeliest(bumps: Bumps, widths: Floats, free: list[int], folds: Folds, least: Floats) -> Floats:
     """All widths by one factor first, then one after the other, until nothing is gained."""
 
-    def score(widths: Vector) -> float:
+    def score(widths: Floats) -> float:
         return held_out(bumps.with_widths(np.maximum(widths, least)), folds)
 
     numbers = [j for j in free if isinstance(bumps.attributes[j], Numeric)]
@@ -190,7 +189,7 @@ def _likeliest(bumps: Bumps, widths: Vector, free: list[int], folds: Folds, leas
     return np.maximum(widths, least)
 
 
-def _by_factor(bumps: Bumps, widths: Vector, numbers: list[int], score: Callable[[Vector], float]) -> Vector:
+def _by_factor(bumps: Bumps, widths: Floats, numbers: list[int], score: Callable[[Floats], float]) -> Floats:
     """The factor on the widths of numbers that the held-out rows prefer: a scan, then golden section."""
 
     def at(log_factor: float) -> float:
@@ -234,11 +233,11 @@ def _repeats(bumps: Bumps) -> bool:
     return len(np.unique(known)) < len(known) or bool((bumps.weights > 1).any())
 
 
-def _one(bumps: Bumps, widths: Vector, j: int, score: Callable[[Vector], float], best: float) -> tuple[Vector, float]:
+def _one(bumps: Bumps, widths: Floats, j: int, score: Callable[[Floats], float], best: float) -> tuple[Floats, float]:
     """One width, the others held still."""
     a: Attribute = bumps.attributes[j]
 
-    def with_width(h: float) -> Vector:
+    def with_width(h: float) -> Floats:
         tried = widths.copy()
         tried[j] = h
         return tried

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals._base import smoothing_of
 from countwise.conditionals._numeric import NumericDensity
@@ -80,18 +81,18 @@ class PoissonDensity(NumericDensity):
         Rates, and how many values are behind them.
     """
 
-    def __init__(self, name: str, rate: NDArray[np.float64], n: NDArray[np.float64]) -> None:
+    def __init__(self, name: str, rate: Floats, n: Floats) -> None:
         self.name, self.rate, self.n = name, rate, n
         self.n_classes = len(rate)
         self.rule = "Poisson"
         self.constant = not bool(rate.any())  # nothing but zeros, or nothing at all: no say
 
-    def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
+    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
         """Add log P(x | class)."""
         self.add_many([self], [column], out)
 
     @classmethod
-    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: NDArray[np.float64]) -> None:
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """All Poisson attributes in one pass."""
         pairs = [(d, c) for d, c in zip(densities, columns, strict=True) if not d.constant]
         if pairs:
@@ -106,7 +107,7 @@ class PoissonDensity(NumericDensity):
         """How many values the rate is of."""
         return float(self.n[c])
 
-    def grid(self) -> NDArray[np.float64]:
+    def grid(self) -> Floats:
         """Counts from 0 to well above the highest rate."""
         high = self.rate.max()
         return np.arange(0.0, min(np.ceil(high + 4 * np.sqrt(high) + 4), 4096))
@@ -119,7 +120,7 @@ class PoissonDensity(NumericDensity):
         """Poisson numbers."""
         return rng.poisson(self.rate[c], size)
 
-    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """Rates drawn from their gamma posterior."""
         from scipy.special import gammaln
 

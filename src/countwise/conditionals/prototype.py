@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.conditionals._base import add_each
 from countwise.conditionals._base import left_out as left_out_step
@@ -19,8 +20,6 @@ from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
 
 __all__ = ["Middle", "MiddleDensity"]
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class Middle:
         power = 2 if self.metric == "euclidean" else 1
         return MiddleDensity(tally.of, np.array(middles), n, away / scale**power, scale, self)
 
-    def _middle(self, values: Vector, weights: NDArray[Any]) -> float:
+    def _middle(self, values: Floats, weights: NDArray[Any]) -> float:
         if len(values) == 0:
             return 0.0
         if self.center == "mean":
@@ -132,7 +131,7 @@ class Middle:
         return float(deviation) if self.scaled and deviation > 0 else 1.0
 
 
-def _middle_code(counts: Vector) -> float:
+def _middle_code(counts: Floats) -> float:
     """The code at which half of the rows are reached."""
     if not counts.sum() > 0:
         return 0.0
@@ -165,12 +164,12 @@ class MiddleDensity:
     def __init__(
         self,
         of: Attribute,
-        middles: Vector,
-        n: Vector,
+        middles: Floats,
+        n: Floats,
         away: float,
         scale: float,
         settings: Middle,
-        apart: Vector | None = None,
+        apart: Floats | None = None,
     ) -> None:
         self.of, self.name, self.middles, self.n, self.scale = of, of.name, middles, n, scale
         self.away, self.weight, self.apart = away * settings.weight, settings.weight, apart
@@ -190,7 +189,7 @@ class MiddleDensity:
         self.silent = "never seen" if not (n > 0).any() else "constant" if not away and not np.ptp(middles) else ""
         self.silent = self.silent or ("" if settings.weight > 0 else "of no weight")
 
-    def distances(self, column: NDArray[Any]) -> NDArray[np.float64]:
+    def distances(self, column: NDArray[Any]) -> Floats:
         """The (squared) distance from each class's middle, (rows, classes); NaN where the cell is missing."""
         cells = np.asarray(column, dtype=np.float64)
         if isinstance(self.of, Nominal):
@@ -199,7 +198,7 @@ class MiddleDensity:
         with np.errstate(over="ignore"):
             return self.weight * (gaps**2 if self.squared else gaps)
 
-    def gaps(self, cells: Vector) -> NDArray[np.float64]:
+    def gaps(self, cells: Floats) -> Floats:
         """How far numbers, or codes, are from each class's middle; NaN stays NaN."""
         if type(self.of) is not Nominal and self.apart is None:
             return np.abs(cells[:, None] - self.middles) / self.scale
@@ -210,7 +209,7 @@ class MiddleDensity:
             found = (cells[:, None] != self.middles).astype(np.float64)
         return np.where(lost[:, None], np.nan, found)
 
-    def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
+    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
         """Add - d² / 2s², or - d / s."""
         if self.silent:
             return

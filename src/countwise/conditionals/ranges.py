@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.columns import narrowest
 from countwise.conditionals._base import smoothing_of
@@ -106,12 +107,12 @@ class RangesDensity(CategoricalDensity):
         _kernels.cut_codes(column, self.edges, codes)
         return codes
 
-    def add_log_prob(self, column: NDArray[Any], out: NDArray[np.float64]) -> None:
+    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
         """Find the range, then look it up."""
         _kernels.add_lookup([self.codes(column)], [self._lookup], out)
 
     @classmethod
-    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: NDArray[np.float64]) -> None:
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """All such attributes in one pass."""
         codes = [d.codes(column) for d, column in zip(densities, columns, strict=True)]
         _kernels.add_lookup(codes, [d._lookup for d in densities], out)
@@ -122,7 +123,7 @@ class RangesDensity(CategoricalDensity):
         inside = "" if codes[0] > len(self.edges) else f" in {self.of.values[codes[0]]}"
         return super().steps(name, codes, f"{shown}{inside}" if inside else shown)
 
-    def grid(self) -> NDArray[np.float64]:
+    def grid(self) -> Floats:
         """A number in the middle of each range."""
         if len(self.edges) == 0:
             return np.zeros(1)
@@ -134,13 +135,13 @@ class RangesDensity(CategoricalDensity):
         """The range of the number."""
         return str(self.of.values[int(self.codes(column[row : row + 1])[0])])
 
-    def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
         """The middle of a range, in the proportions of class c."""
         p = self.prob[c]
         if not p.sum() > 0:
             return np.full(size, np.nan)
         return self.grid()[rng.choice(len(p), size=size, p=p / p.sum())]
 
-    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """As for nominal values."""
         return super().draw_log_prob(self.codes(column), size, rng)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.cuts import quantiles
 
 __all__ = ["sheather_jones"]
@@ -16,7 +17,7 @@ _STAGES = 7
 _FAR = 25.0  # interquartile ranges beyond which a value would only make the grid coarse
 
 
-def sheather_jones(values: NDArray[np.float64], weights: NDArray[Any]) -> float | None:
+def sheather_jones(values: Floats, weights: NDArray[Any]) -> float | None:
     """The width by Botev's diffusion estimator; None if its equation has no solution.
 
     The width is the fixed point of seven plug-in stages, each the integral of a squared derivative
@@ -45,7 +46,7 @@ def sheather_jones(values: NDArray[np.float64], weights: NDArray[Any]) -> float 
     return None if t is None else float(np.sqrt(t) * span)
 
 
-def _fixed_point(n: int, orders: NDArray[np.float64], squares: NDArray[np.float64]) -> float | None:
+def _fixed_point(n: int, orders: Floats, squares: Floats) -> float | None:
     from scipy.optimize import brentq
 
     limit = 1e-12 + 0.01 * (min(max(n, 50), 1050) - 50) / 1000
@@ -59,7 +60,7 @@ def _fixed_point(n: int, orders: NDArray[np.float64], squares: NDArray[np.float6
     return None
 
 
-def _distance(t: float, n: int, orders: NDArray[np.float64], squares: NDArray[np.float64]) -> float:
+def _distance(t: float, n: int, orders: Floats, squares: Floats) -> float:
     """How far t is from what the stages make of it."""
     norm = _norm(_STAGES, t, orders, squares)
     for stage in range(_STAGES - 1, 1, -1):
@@ -71,6 +72,6 @@ def _distance(t: float, n: int, orders: NDArray[np.float64], squares: NDArray[np
     return float(t - (2 * n * np.sqrt(np.pi) * norm) ** -0.4) if norm > 0 else float("nan")
 
 
-def _norm(stage: int, t: float, orders: NDArray[np.float64], squares: NDArray[np.float64]) -> float:
+def _norm(stage: int, t: float, orders: Floats, squares: Floats) -> float:
     """The integral of the squared derivative of that order, smoothed for a time t."""
     return float(2 * np.pi ** (2 * stage) * (orders**stage * squares * np.exp(-orders * np.pi**2 * t)).sum())

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.conditionals.sheather_jones import sheather_jones
 from countwise.cuts import quantiles
 from countwise.errors import OptionError, listed
@@ -30,10 +31,8 @@ __all__ = [
 RULES = ("silverman", "scott", "sheather_jones", "leave_one_out")
 TOLERANCE = 1e-12  # error of a kernel sum, relative to its peak
 
-Multiset = tuple[NDArray[np.float64], NDArray[Any]]
 
-
-def width_of(rule: Any, values: NDArray[np.float64], weights: NDArray[Any]) -> float:
+def width_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
     """The width that a rule gives for one class; 0 if the values have no spread.
 
     Parameters
@@ -98,7 +97,7 @@ def rows_behind(weights: NDArray[Any]) -> float:
     return total**2 / float((np.asarray(weights, dtype=np.float64) ** 2).sum())
 
 
-def least_width(values: NDArray[np.float64], weights: NDArray[Any]) -> float:
+def least_width(values: Floats, weights: NDArray[Any]) -> float:
     """Half the step of numbers that were rounded: below it a density would be a comb, and find every copy again.
 
     0 where values hardly repeat. `values` are distinct and ascending.
@@ -109,12 +108,12 @@ def least_width(values: NDArray[np.float64], weights: NDArray[Any]) -> float:
     return 0.5 * float(np.diff(values).min())
 
 
-def ones_as_none(weights: NDArray[Any]) -> NDArray[np.float64] | None:
+def ones_as_none(weights: NDArray[Any]) -> Floats | None:
     """Weights for a kernel: none at all if every one is 1."""
     return None if all_ones(weights) else weights.astype(np.float64)
 
 
-def leave_one_out_likelihood(values: NDArray[np.float64], weights: NDArray[Any], h: float) -> float:
+def leave_one_out_likelihood(values: Floats, weights: NDArray[Any], h: float) -> float:
     """Sum over the rows of log f(x) where f is made from all the other rows (003)."""
     kernel_weights = ones_as_none(weights)
     boxes, taylor = _kernels.gauss_expand(values, kernel_weights, h, TOLERANCE)
@@ -123,7 +122,7 @@ def leave_one_out_likelihood(values: NDArray[np.float64], weights: NDArray[Any],
     return float((weights * (logs - np.log(np.maximum(rest, 1e-300) * h) - 0.5 * np.log(2 * np.pi))).sum())
 
 
-def _best_width(values: NDArray[np.float64], weights: NDArray[Any], start: float, extent: float) -> float:
+def _best_width(values: Floats, weights: NDArray[Any], start: float, extent: float) -> float:
     """A coarse scan over widths, then golden section around the best."""
     least = max(start / 20, least_width(values, weights))
     grid = np.geomspace(least, max(4 * start, extent, 2 * least), 32)

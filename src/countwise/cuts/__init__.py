@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from countwise.cuts._base import Cuts, Edges, labels, midway
+from countwise._typing import Floats
+from countwise.cuts._base import Cuts, labels, midway
 from countwise.cuts.bins import best_number
 from countwise.cuts.report import CutReport
 from countwise.cuts.supervised import class_contiguous, mdl, min_n
@@ -28,7 +29,7 @@ __all__ = [
     "SUPERVISED",
     "CutReport",
     "Cuts",
-    "Edges",
+    "Floats",
     "How",
     "best_number",
     "class_contiguous",

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.working.numbers import number
 
-__all__ = ["Cuts", "Edges", "labels", "midway", "uncut"]
-
-Edges = NDArray[np.float64]
+__all__ = ["Cuts", "labels", "midway", "uncut"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +32,7 @@ class Cuts:
         What did not go as asked.
     """
 
-    edges: Edges
+    edges: Floats
     reason: str = ""
     parts: tuple[Sequence[Any] | NDArray[Any], ...] = ()
     notes: tuple[str, ...] = ()
@@ -60,7 +59,7 @@ def midway(low: Any, high: Any) -> Any:
     return np.where(middle < high, middle, low)
 
 
-def labels(edges: Edges) -> tuple[str, ...]:
+def labels(edges: Floats) -> tuple[str, ...]:
     """Ranges as a person reads them: ``<= 70.5``, ``(70.5, 77.5]``, ``> 77.5``."""
     if len(edges) == 0:
         return ("any",)
@@ -69,7 +68,7 @@ def labels(edges: Edges) -> tuple[str, ...]:
     return (f"<= {texts[0]}", *middle, f"> {texts[-1]}")
 
 
-def _written(edges: Edges) -> list[str]:
+def _written(edges: Floats) -> list[str]:
     """Short numbers as they are; long ones in as few figures, from six on, as keep the edges apart and in place."""
     short = [len(f"{e:.9g}") < 17 and float(f"{e:.9g}") == e for e in edges]
     gap = float(np.diff(edges).min()) if len(edges) > 1 else abs(float(edges[0])) * 5e-3

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats, Indices
 from countwise.cuts._base import Cuts, midway, uncut
 from countwise.tallies import Values
 from countwise.working.numbers import number
@@ -152,7 +153,7 @@ def _why_not(tally: Values) -> tuple[str, ...]:
     return ("one class only: there is nothing to tell apart",) if low < high else ()
 
 
-def _by_value(tally: Values) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[Any], NDArray[Any]]:
+def _by_value(tally: Values) -> tuple[Floats, Indices, NDArray[Any], NDArray[Any]]:
     """Distinct values, where the entries of each begin, and the class and weight of each entry."""
     values, codes, weights = tally.merged
     if len(values) == 0:
@@ -176,12 +177,10 @@ def _named(sides: Sequence[frozenset[int]], tally: Values) -> list[str]:
     return [words[side] for side in sides]
 
 
-def _delayed(
-    starts: Any, codes: Any, weights: Any, n_classes: int, n: float
-) -> tuple[list[int], list[NDArray[np.float64]]]:
+def _delayed(starts: Any, codes: Any, weights: Any, n_classes: int, n: float) -> tuple[list[int], list[Floats]]:
     """Places of the cuts, and what each range holds of each class."""
     places: list[int] = []
-    inside: list[NDArray[np.float64]] = []
+    inside: list[Floats] = []
     held = [0.0] * n_classes
     ends = np.append(starts[1:], len(codes)).tolist()
     known, amounts = codes.tolist(), weights.tolist()

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.cuts._base import Cuts, Edges, midway, uncut
+from countwise._typing import Floats
+from countwise.cuts._base import Cuts, midway, uncut
 from countwise.errors import OptionError, TableError
 from countwise.tallies import Values, all_ones
 from countwise.working.numbers import number
@@ -125,7 +126,7 @@ def kmeans(tally: Values, n_bins: int) -> Cuts:
 
 
 def given(tally: Values, edges: Sequence[float]) -> Cuts:
-    """Edges that a person gave.
+    """Floats that a person gave.
 
     Examples
     --------
@@ -145,8 +146,8 @@ def given(tally: Values, edges: Sequence[float]) -> Cuts:
     return Cuts(wanted, "given", notes=notes)
 
 
-def edges_of(edges: Any) -> Edges:
-    """Edges given by hand, checked: numbers, finite, each once; they may come in any order."""
+def edges_of(edges: Any) -> Floats:
+    """Floats given by hand, checked: numbers, finite, each once; they may come in any order."""
     try:
         wanted = np.asarray(edges, dtype=np.float64)
     except (TypeError, ValueError):
@@ -161,7 +162,7 @@ def edges_of(edges: Any) -> Edges:
     return np.sort(wanted)
 
 
-def quantiles(values: NDArray[np.float64], weights: NDArray[Any], shares: NDArray[np.float64]) -> Edges:
+def quantiles(values: Floats, weights: NDArray[Any], shares: Floats) -> Floats:
     """The values below which given shares of the rows lie; midway between two values where a share ends there.
 
     The rule is even-handed: counting from above gives the same values as counting from below.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats, Indices
 from countwise.distances.laid import Laid, Law
 from countwise.distances.local import Lookup, Overlap
 from countwise.distances.search import Found, Search
@@ -15,7 +16,6 @@ from countwise.errors import OptionError
 
 __all__ = ["ApproximateSearch"]
 
-Floats = NDArray[np.float64]
 _WIDEST = 64  # numbers that stand for a name
 _ASKED, _SAMPLE, _JUDGED = 4, 200, 10  # candidates a neighbor; rows and neighbors by which the recall is measured
 
@@ -93,7 +93,7 @@ class ApproximateSearch(Search):
         radius: float = np.inf,
         *,
         weighted: bool = True,
-        skip: NDArray[np.int64] | None = None,
+        skip: Indices | None = None,
         penalties: Floats | None = None,
         ties: bool = False,
     ) -> Found:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise._kernels import PairLaw, PairRows
+from countwise._typing import Flags, Floats, Indices
 from countwise.attributes import Numeric
 from countwise.distances.local import Cells, Difference, Edits, Local, Lookup, Overlap, Words
 from countwise.frames import Frame
@@ -18,7 +18,6 @@ from countwise.table import Table
 
 __all__ = ["Laid", "Law", "lay", "of_unit_length"]
 
-Floats = NDArray[np.float64]
 _TABLE_CELLS = 1 << 23  # of one table between queries and rows
 
 
@@ -44,11 +43,11 @@ class Laid:
         """Some rows."""
         return Laid(self.numbers[start:stop], [cells.slice(start, stop) for cells in self.cells])
 
-    def take(self, rows: NDArray[np.int64]) -> Laid:
+    def take(self, rows: Indices) -> Laid:
         """Some rows, in the order given."""
         return Laid(np.ascontiguousarray(self.numbers[rows]), [cells.take(rows) for cells in self.cells])
 
-    def unknown(self, law: Law) -> NDArray[np.bool_]:
+    def unknown(self, law: Law) -> Flags:
         """Rows of which nothing is known that has a say."""
         nothing = np.ones(len(self), dtype=bool)
         for j, difference in enumerate(law.differences):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import measures
+from countwise._typing import Flags, Floats
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.bags import Block, Text
 from countwise.cuts import How
@@ -95,7 +96,7 @@ class Rows:
         """What is told of rows."""
         return None if self.told is None else self.told.target
 
-    def _there(self, a: Attribute) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _there(self, a: Attribute) -> tuple[Floats, Flags]:
         cells = Difference(a, 1.0, 0.0, 1.0, "none").lay(self.table[a.name], self.table[a.name]).column
         return cells, ~np.isnan(cells)
 

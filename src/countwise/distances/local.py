@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats, Indices
 from countwise.attributes import Attribute, Nominal
 from countwise.bags import Bag, Text
 from countwise.columns import narrowest
@@ -21,8 +22,6 @@ from countwise.frames import Column
 from countwise.working.numbers import number
 
 __all__ = ["Cells", "Difference", "Edits", "Local", "Lookup", "Overlap", "Words"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +48,7 @@ class Cells:
             return _texts(self.values.slice(start, stop), self.new)
         return self._of(self.column[start:stop])
 
-    def take(self, rows: NDArray[np.int64]) -> Cells:
+    def take(self, rows: Indices) -> Cells:
         """Some rows, in the order given, with only the values that they have."""
         if isinstance(self.values, Bag):
             return _texts(self.values.take(rows), self.new)
@@ -88,7 +87,7 @@ class Local:
         """A column laid out, as it is encoded and as it was given."""
         raise NotImplementedError
 
-    def lost(self, cells: Cells) -> NDArray[np.bool_]:
+    def lost(self, cells: Cells) -> Flags:
         """Which cells are missing, or never seen."""
         raise NotImplementedError
 
@@ -109,7 +108,7 @@ class Difference(Local):
             cells = np.where(column >= self.of.missing, np.nan, cells)
         return Cells(cells)
 
-    def lost(self, cells: Cells) -> NDArray[np.bool_]:
+    def lost(self, cells: Cells) -> Flags:
         """NaN."""
         return np.isnan(cells.column)
 
@@ -130,7 +129,7 @@ class Overlap(Local):
         """Codes; those of missing cells are `n_values`, those of values never seen one more."""
         return Cells(column)
 
-    def lost(self, cells: Cells) -> NDArray[np.bool_]:
+    def lost(self, cells: Cells) -> Flags:
         """Codes behind those of values."""
         return np.asarray(cells.column >= self.n_values)
 
@@ -167,7 +166,7 @@ class Lookup(Local):
         size = len(self.table)
         return Cells(np.append(self.place, size).astype(narrowest(size + 1))[codes])
 
-    def lost(self, cells: Cells) -> NDArray[np.bool_]:
+    def lost(self, cells: Cells) -> Flags:
         """Those without a place."""
         return np.asarray(cells.column >= len(self.table))
 
@@ -195,7 +194,7 @@ class Edits(Local):
         mine = Nominal(self.of.name, grows=True).learn(given)
         return Cells(mine.encode(given), tuple(map(_string, mine.values)))
 
-    def lost(self, cells: Cells) -> NDArray[np.bool_]:
+    def lost(self, cells: Cells) -> Flags:
         """Codes behind those of strings."""
         return np.asarray(cells.column >= len(cells.values))
 
@@ -221,7 +220,7 @@ class Words(Local):
         """A code for each row: texts are seldom equal. Words never seen stand behind the others."""
         return _texts(*_with_unknown(self.of, column, given)) if isinstance(self.of, Text) else _texts(column)
 
-    def lost(self, cells: Cells) -> NDArray[np.bool_]:
+    def lost(self, cells: Cells) -> Flags:
         """Codes behind those of texts."""
         return np.asarray(cells.column >= len(cells.values))
 

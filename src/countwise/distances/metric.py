@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.cells import one_row
 from countwise.columns import refuse_infinity
@@ -231,7 +231,7 @@ class Metric(Fitting):
         refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
         return lay(self.law_, table, frame)
 
-    def pairwise(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+    def pairwise(self, X: Any, Y: Any = None) -> Floats:
         """The distance of each row of X from each row of Y.
 
         Parameters
@@ -246,7 +246,7 @@ class Metric(Fitting):
         rows = self.lay(X)
         return self.distances(rows, rows if Y is None else self.lay(Y))
 
-    def distances(self, queries: Laid, rows: Laid) -> NDArray[np.float64]:
+    def distances(self, queries: Laid, rows: Laid) -> Floats:
         """The same of rows that are laid out."""
         law, out = self.law_, np.empty((len(queries), len(rows)))
         for start, stop in law.blocks(queries, rows):
@@ -325,7 +325,7 @@ class Metric(Fitting):
         return Grid(columns)
 
 
-def distance_matrix(X: Any, Y: Any = None, metric: Any = None, *, y: Any = None) -> NDArray[np.float64]:
+def distance_matrix(X: Any, Y: Any = None, metric: Any = None, *, y: Any = None) -> Floats:
     """The distance of each row of X from each row of Y, over mixed columns with gaps.
 
     Parameters

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import _kernels, progress
+from countwise._typing import Flags, Floats, Indices
 from countwise.distances.laid import Laid, Law
 
 __all__ = ["Found", "Search"]
 
-Floats = NDArray[np.float64]
 _BLOCK = 256  # queries a piece of work
 
 
@@ -31,22 +30,22 @@ class Found:
         The sum of what all attributes add, and the distance.
     """
 
-    starts: NDArray[np.int64]
-    ids: NDArray[np.int64]
+    starts: Indices
+    ids: Indices
     sums: Floats
     distances: Floats
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Indices:
         """How many rows each query has."""
         return np.diff(self.starts)
 
     @property
-    def owner(self) -> NDArray[np.int64]:
+    def owner(self) -> Indices:
         """The query of each row that was found."""
         return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
 
-    def only(self, kept: NDArray[np.bool_]) -> Found:
+    def only(self, kept: Flags) -> Found:
         """The same without some of the rows."""
         if kept.all():
             return self
@@ -97,7 +96,7 @@ class Search:
         radius: float = np.inf,
         *,
         weighted: bool = True,
-        skip: NDArray[np.int64] | None = None,
+        skip: Indices | None = None,
         penalties: Floats | None = None,
         ties: bool = False,
     ) -> Found:

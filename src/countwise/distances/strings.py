@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Indices
 
 __all__ = ["edit_distance", "edit_distances"]
 
@@ -60,7 +61,7 @@ def edit_distances(a: Sequence[str], b: Sequence[str]) -> NDArray[np.uint32]:
     return out
 
 
-def _letters(strings: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def _letters(strings: Sequence[str]) -> tuple[NDArray[np.uint32], Indices]:
     """The code points of all strings, and where each string begins."""
     letters = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     sizes = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))

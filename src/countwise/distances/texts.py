@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.bags import Bag
 
 __all__ = ["HOW", "bag_distances"]
@@ -14,7 +14,7 @@ __all__ = ["HOW", "bag_distances"]
 HOW = ("cosine", "jaccard", "bag_jaccard")
 
 
-def bag_distances(a: Bag, b: Bag, how: str) -> NDArray[np.float64]:
+def bag_distances(a: Bag, b: Bag, how: str) -> Floats:
     """One less the likeness of each two texts.
 
     Parameters
@@ -48,15 +48,15 @@ def _matrix(bag: Bag, width: int) -> Any:
     return csr_array((data, bag.indices[part], bag.indptr - bag.indptr[0]), shape=(len(bag), width))
 
 
-def _dot(left: Any, right: Any) -> NDArray[np.float64]:
+def _dot(left: Any, right: Any) -> Floats:
     return np.asarray((left @ right.T).toarray())
 
 
-def _squares(matrix: Any) -> NDArray[np.float64]:
+def _squares(matrix: Any) -> Floats:
     return np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
 
 
-def _smaller(left: Any, right: Any) -> NDArray[np.float64]:
+def _smaller(left: Any, right: Any) -> Floats:
     """The sum over all words of the smaller of two counts, by layers: counts are whole numbers, and mostly small."""
     total = np.zeros((left.shape[0], right.shape[0]))
     deepest = min(left.data.max(initial=0), right.data.max(initial=0))
@@ -71,7 +71,7 @@ def _whole(left: Any, right: Any) -> bool:
     return all(bool((m.data == np.floor(m.data)).all()) and m.data.max(initial=0) <= 64 for m in (left, right))
 
 
-def _smaller_of_rows(left: Any, right: Any) -> NDArray[np.float64]:
+def _smaller_of_rows(left: Any, right: Any) -> Floats:
     """The same row by row, for counts that are not small whole numbers."""
     total = np.zeros((left.shape[0], right.shape[0]))
     for i in range(left.shape[0]):
@@ -90,7 +90,7 @@ def _at_least(matrix: Any, layer: int) -> Any:
     return copy
 
 
-def _one_less(common: NDArray[np.float64], whole: NDArray[np.float64], left: Any, right: Any) -> NDArray[np.float64]:
+def _one_less(common: Floats, whole: Floats, left: Any, right: Any) -> Floats:
     """1 - common / whole; two empty texts are alike, and what rounding leaves of nothing is nothing."""
     likeness = np.divide(common, whole, out=np.zeros_like(common), where=whole > 0)
     likeness[np.ix_(np.diff(left.indptr) == 0, np.diff(right.indptr) == 0)] = 1.0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats, Indices
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.lazy import lazy
 from countwise.measures.ranks import area, by_range
@@ -17,7 +18,6 @@ from countwise.working import Grid
 
 __all__ = ["SCORES", "Answers", "bounds", "greater", "majority", "small_logs"]
 
-Floats = NDArray[np.float64]
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error")
 _LESS = frozenset({"log_loss", "brier", "calibration_error"})
 _SMALL = 1e-300  # a probability below it has lost digits, or is 0 because a double holds no smaller one
@@ -64,9 +64,9 @@ class Answers:
     """
 
     classes: tuple[Any, ...]
-    codes: NDArray[np.int64]
+    codes: Indices
     proba: Floats
-    predicted: NDArray[np.int64] | None = None
+    predicted: Indices | None = None
     weights: Floats | None = None
     logs: Floats | None = None
 
@@ -76,7 +76,7 @@ class Answers:
         return len(self.codes)
 
     @lazy
-    def answered(self) -> NDArray[np.int64]:
+    def answered(self) -> Indices:
         """The class that was answered."""
         return _kernels.argmax_rows(self.proba) if self.predicted is None else self.predicted
 
@@ -273,7 +273,7 @@ def _whole(x: float) -> Any:
     return int(x) if float(x).is_integer() else float(x)
 
 
-def small_logs(own: Floats, place: NDArray[np.int64], ask: Callable[[NDArray[np.int64]], Any]) -> Floats | None:
+def small_logs(own: Floats, place: Indices, ask: Callable[[Indices], Any]) -> Floats | None:
     """Log P(the class that it is | row), where some of these are too small for a double.
 
     Parameters
@@ -307,7 +307,7 @@ def small_logs(own: Floats, place: NDArray[np.int64], ask: Callable[[NDArray[np.
     return np.asarray(logs)
 
 
-def majority(train: NDArray[np.int64], test: Answers, weights: Floats | None = None) -> Answers:
+def majority(train: Indices, test: Answers, weights: Floats | None = None) -> Answers:
     """The answers of whoever only knows how frequent the classes are.
 
     Parameters

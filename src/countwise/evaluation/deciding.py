@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 
 __all__ = ["cheapest", "cost_threshold", "costs_of", "decide"]
 
-Floats = NDArray[np.float64]
 _PLACES = {"tn": (0, 0), "fp": (0, 1), "fn": (1, 0), "tp": (1, 1)}
 
 
@@ -86,7 +85,7 @@ def _probabilities(given: Any) -> Floats:
     return proba
 
 
-def cheapest(proba: Floats, costs: Floats) -> NDArray[np.int64]:
+def cheapest(proba: Floats, costs: Floats) -> Indices:
     """The answers that cost least on average, by the probabilities; of equals the first."""
     if np.array_equal(costs, 1.0 - np.eye(len(costs))):  # every error costs the same: rounding must not break a tie
         return np.argmax(proba, axis=1)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import progress
+from countwise._typing import Indices
 from countwise.errors import OptionError
 from countwise.evaluation.answers import Answers, small_logs
 from countwise.evaluation.ground import Ground, Piece
@@ -22,8 +22,7 @@ from countwise.selection.judges import weighted
 
 __all__ = ["Fitted", "adds_up", "answers_of", "deals_all", "fitted", "prefixes", "refitted"]
 
-Rows = NDArray[np.int64]
-Split = tuple[Rows, Rows]
+Split = tuple[Indices, Indices]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +59,7 @@ def fitted(estimator: Any, ground: Ground, splits: Sequence[Split], *, fast: boo
     estimator : estimator
     ground : Ground
     splits : sequence of (train, test)
-        Rows of each fold.
+        Indices of each fold.
     fast : bool, default=True
         Whether folds are added up where that is the same as fitting anew.
     """
@@ -195,13 +194,13 @@ def _asked(model: Any, rows: Piece) -> Any:
     return rows.source.frame if isinstance(model, Tallying) else rows.table
 
 
-def _small_logs(model: Any, rows: Piece, shares: Any, own: NDArray[np.int64]) -> Any:
+def _small_logs(model: Any, rows: Piece, shares: Any, own: Indices) -> Any:
     if not hasattr(model, "predict_log_proba"):
         return None
     place = np.full(shares.shape[1], -1)
     place[own] = np.arange(len(own))
 
-    def ask(which: Rows) -> Any:
+    def ask(which: Indices) -> Any:
         return model.predict_log_proba(_asked(model, rows.ground.piece(rows.which[which])))
 
     return small_logs(shares[np.arange(len(rows)), rows.codes], place[rows.codes], ask)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import progress
+from countwise._typing import Indices
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed, warn
 from countwise.evaluation.answers import SCORES, Answers, majority
 from countwise.evaluation.fitting import Fitted, adds_up, answers_of, deals_all, fitted
@@ -23,8 +23,6 @@ from countwise.folds import splits_of
 from countwise.selection.judges import scored
 
 __all__ = ["Trial", "cross_validate", "groups_of", "judged", "leave_one_out", "one_score", "scoring_of", "splits_for"]
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +42,7 @@ class Trial:
     """
 
     ground: Ground
-    splits: list[tuple[Rows, Rows]]
+    splits: list[tuple[Indices, Indices]]
     others: dict[str, Callable[..., float]]
     fast: bool = True
 
@@ -110,7 +108,7 @@ def cross_validate(
     X : any table
         Names, numbers, texts, gaps.
     y : array-like or str
-        The class of each row, or the name of its column. Rows without one are left out.
+        The class of each row, or the name of its column. Indices without one are left out.
     cv : int, splitter or splits, default=10
         Into how many folds the rows are dealt, each with its share of every class.
     scoring : str, callable or list, optional
@@ -286,7 +284,7 @@ def _scorer(one: Any) -> Any:
     return get_scorer(one)
 
 
-def splits_for(cv: Any, ground: Ground, groups: Any = None, seed: Any = 0) -> list[tuple[Rows, Rows]]:
+def splits_for(cv: Any, ground: Ground, groups: Any = None, seed: Any = 0) -> list[tuple[Indices, Indices]]:
     """The rows learned from and those held out, of each fold."""
     n, kept = len(ground), ground.rows.kept
     if hasattr(cv, "split") and not isinstance(cv, str):
@@ -314,7 +312,7 @@ def splits_for(cv: Any, ground: Ground, groups: Any = None, seed: Any = 0) -> li
     return [(np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64)) for train, test in splits]
 
 
-def groups_of(groups: Any, ground: Ground, X: Any) -> Rows | None:
+def groups_of(groups: Any, ground: Ground, X: Any) -> Indices | None:
     """The group of each row, numbered; rows without one are a group of their own."""
     if groups is None:
         return None
@@ -323,7 +321,9 @@ def groups_of(groups: Any, ground: Ground, X: Any) -> Rows | None:
     return np.array([places[label] for label in labels], dtype=np.int64)
 
 
-def judged(model: Fitted, ground: Ground, train: Rows, test: Rows, others: dict[str, Callable[..., float]]) -> Fold:
+def judged(
+    model: Fitted, ground: Ground, train: Indices, test: Indices, others: dict[str, Callable[..., float]]
+) -> Fold:
     """What a model of some rows answers to others."""
     held = ground.piece(test)
     blank = Answers(ground.classes, held.codes, np.zeros((len(test), len(ground.classes))), None, held.weights)

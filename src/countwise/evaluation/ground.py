@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.attributes import Nominal
 from countwise.errors import TableError
 from countwise.frames import frame_of, series_of, taken
@@ -17,8 +18,6 @@ from countwise.sources import Memory
 from countwise.sources.memory import memory
 
 __all__ = ["Ground", "Piece", "ground_of"]
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class Ground:
     rows: Opened
     source: Memory
     target: Nominal
-    codes: NDArray[np.int64]
+    codes: Indices
     n_given: int
 
     @property
@@ -50,7 +49,7 @@ class Ground:
         """In ascending order."""
         return tuple(self.target.values)
 
-    def coded(self, labels: Any) -> NDArray[np.int64]:
+    def coded(self, labels: Any) -> Indices:
         """The place of each label among the classes."""
         return self.target.encode(series_of(labels)[0], strict=True).astype(np.int64)
 
@@ -62,7 +61,7 @@ class Ground:
         """Of the rows."""
         return self.rows.weights
 
-    def piece(self, which: Rows) -> Piece:
+    def piece(self, which: Indices) -> Piece:
         """Some rows, in the order given."""
         weights = None if self.source.weights is None else self.source.weights[which]
         frame, target = self.source.frame.take(which), taken(self.source.target, which)
@@ -108,9 +107,9 @@ class Piece:
     """
 
     ground: Ground
-    which: Rows
+    which: Indices
     source: Memory
-    codes: NDArray[np.int64]
+    codes: Indices
 
     def __len__(self) -> int:
         return len(self.which)
@@ -136,7 +135,7 @@ class Piece:
         return self.ground.rows.y[self.which]
 
     @property
-    def weights(self) -> NDArray[np.float64] | None:
+    def weights(self) -> Floats | None:
         """Their weights."""
         given = self.ground.weights
         return None if given is None else given[self.which].astype(np.float64)
@@ -151,7 +150,7 @@ def ground_of(X: Any, y: Any, sample_weight: Any = None) -> Ground:
     y : array-like or str
         The class of each row, or the name of its column.
     sample_weight : array-like, optional
-        Rows of weight 0 are left out.
+        Indices of weight 0 are left out.
     """
     rows = opened(X, y, sample_weight)
     n_given = len(rows.y) if rows.kept is None else frame_of(X).n_rows

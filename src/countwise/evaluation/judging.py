@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.attributes import Nominal
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.evaluation.answers import Answers, small_logs
@@ -16,8 +17,6 @@ from countwise.frames import frame_of
 from countwise.outputs import rows_of
 
 __all__ = ["Judge"]
-
-Floats = NDArray[np.float64]
 
 
 class Judge:
@@ -66,7 +65,7 @@ class Judge:
         self.n_missing = self.n_abstained = 0
         self.unmet: dict[Any, int] = {}
         self._met = {_plain(c): i for i, c in enumerate(model.classes_)}
-        self._parts: list[tuple[list[Any], Floats, NDArray[np.int64], Floats, Floats | None]] = []
+        self._parts: list[tuple[list[Any], Floats, Indices, Floats, Floats | None]] = []
         self._labels: list[Any] = []
 
     def add(self, X: Any) -> None:
@@ -92,14 +91,14 @@ class Judge:
         if groups is not None:
             self._labels += [groups[i] for i in kept]
 
-    def _small_logs(self, X: Any, labels: list[Any], proba: Floats, kept: NDArray[np.int64]) -> Floats | None:
+    def _small_logs(self, X: Any, labels: list[Any], proba: Floats, kept: Indices) -> Floats | None:
         if not hasattr(self.model, "predict_log_proba"):
             return None
         place = np.array([self._met.get(c, -1) for c in labels], dtype=np.int64)
         own = np.where(place >= 0, proba[np.arange(len(labels)), np.maximum(place, 0)], 0.0)
         return small_logs(own, place, lambda which: self.model.predict_log_proba(rows_of(X, kept[which])))
 
-    def _answered(self, X: Any, proba: Floats) -> NDArray[np.int64]:
+    def _answered(self, X: Any, proba: Floats) -> Indices:
         if not hasattr(self.model, "rules_"):  # of all others the answer is the most probable class
             return np.argmax(np.nan_to_num(proba), axis=1)
         return np.array([self._met.get(_plain(c), 0) for c in self.model.predict(X)], dtype=np.int64)

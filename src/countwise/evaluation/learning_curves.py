@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import progress
+from countwise._typing import Floats, Indices
 from countwise.errors import OptionError, TableError, TooFewRows, warn
 from countwise.evaluation.fitting import adds_up, answers_of, prefixes
 from countwise.evaluation.folding import groups_of, one_score, splits_for
@@ -19,9 +19,6 @@ from countwise.selection.judges import scored
 from countwise.working import Grid
 
 __all__ = ["LearningCurve", "learning_curve", "named"]
-
-Rows = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +51,7 @@ class LearningCurve:
     """
 
     scoring: str
-    train_sizes: NDArray[np.int64]
+    train_sizes: Indices
     train: dict[str, Floats]
     test: dict[str, Floats]
     fit_seconds: dict[str, Floats] = field(repr=False, default_factory=dict)
@@ -225,7 +222,7 @@ class _Turns:
 
     ground: Ground
     learners: dict[str, Any]
-    rows: list[tuple[Rows, Rows]]  # held out, and learned from in this order
+    rows: list[tuple[Indices, Indices]]  # held out, and learned from in this order
     sizes: list[int]
     score: str
     others: Mapping[str, Any]
@@ -289,7 +286,7 @@ def named(estimator: Any) -> dict[str, Any]:
 
 def _splits(
     ground: Ground, cv: Any, repeats: int | None, test_size: float, groups: Any, seed: int
-) -> list[tuple[Rows, Rows]]:
+) -> list[tuple[Indices, Indices]]:
     turns = repeats if repeats is not None else (10 if cv is None else 1)
     if isinstance(turns, bool) or not isinstance(turns, int | np.integer) or turns < 1:
         raise OptionError(f"repeats must be a whole number of at least 1, not {repeats!r}.")
@@ -310,7 +307,7 @@ def _splits(
     return found
 
 
-def _held_together(groups: Rows, test_size: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def _held_together(groups: Indices, test_size: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
     """Whole groups, by chance, until the share of rows to hold out is reached."""
     sizes = np.bincount(groups)
     if len(sizes) < 2:
@@ -338,7 +335,7 @@ def sizes_of(train_sizes: Any, most: int) -> list[int]:
     return sorted({int(size) for size in given})
 
 
-def _order(ground: Ground, rows: Rows, rng: np.random.Generator, stratified: bool) -> Rows:
+def _order(ground: Ground, rows: Indices, rng: np.random.Generator, stratified: bool) -> Indices:
     """The rows by chance; stratified: so that every prefix has its share of each class."""
     mixed = rng.permutation(rows)
     if not stratified:

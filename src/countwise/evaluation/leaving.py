@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from countwise import _kernels, progress
+from countwise._typing import Flags, Floats, Indices
 from countwise.conditionals import Gaussian, Poisson, smoothing_of
 from countwise.conditionals._words import WordsDensity
 from countwise.conditionals.bernoulli import BernoulliDensity
@@ -37,8 +37,6 @@ from countwise.parts import Part
 
 __all__ = ["Without", "answers_without", "baseline_without"]
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 _WORN = 1e-4  # of a sum of squares: if less is left, digits are lost
 _LIGHT, _HEAVY = 1e-3, 1e9  # between such weights what is left is told from rounding
@@ -58,7 +56,7 @@ class Without:
         The rows without which there is no model, and why.
     """
 
-    rows: NDArray[np.int64]
+    rows: Indices
     answers: Answers
     errors: dict[int, Exception]
 
@@ -108,7 +106,7 @@ def answers_without(model: Any, ground: Ground) -> Without:
 def _taken_back(
     model: Any,
     ground: Ground,
-    which: NDArray[np.int64],
+    which: Indices,
     proba: Floats,
     logs: Floats | None = None,
     again: Flags | None = None,

@@ -12,16 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats, Indices
 from countwise.conditionals.normal import Normal
 from countwise.evaluation.left import Left
 from countwise.parts import Part
 
 __all__ = ["normal", "rows_are_closed"]
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 _BLOCK = 1 << 14  # rows at a time
 _SINGULAR = 1e-5  # of a scatter matrix: if less is left in the direction of the row, digits are lost
 
@@ -53,7 +51,7 @@ def _less(rule: Any) -> int:
     return 0 if rule.divisor == "n" else 1
 
 
-def _shared(density: Normal, rule: Any, x: Floats, own: NDArray[np.int64], w: Floats) -> tuple[Floats, Flags]:
+def _shared(density: Normal, rule: Any, x: Floats, own: Indices, w: Floats) -> tuple[Floats, Flags]:
     n, rows = density.n, np.arange(len(x))
     free = float(n.sum()) - _less(rule) * len(n)
     whitener = density.whole.whitener[0] / np.sqrt(free)  # of S, not of Σ
@@ -69,7 +67,7 @@ def _shared(density: Normal, rule: Any, x: Floats, own: NDArray[np.int64], w: Fl
     return -0.5 * (free - w)[:, None] * forms, ~((rest > _SINGULAR) & (n[own] > w) & (free > w))
 
 
-def _own(density: Normal, rule: Any, x: Floats, own: NDArray[np.int64], w: Floats) -> tuple[Floats, Flags]:
+def _own(density: Normal, rule: Any, x: Floats, own: Indices, w: Floats) -> tuple[Floats, Flags]:
     law, n, less = density.whole, density.n, _less(rule)
     terms, odd = np.empty((len(x), len(n))), np.zeros(len(x), dtype=bool)
     for c, mean in enumerate(density.mean):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Flags, Floats, Indices
 from countwise.conditionals.kernel import KernelDensity
 from countwise.conditionals.widths import TOLERANCE, rows_behind, scott, silverman, width_of
 from countwise.evaluation.left import Left
@@ -16,8 +17,6 @@ from countwise.tallies import all_ones
 
 __all__ = ["kernel", "values_are_closed"]
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 _CELLS = 1 << 18  # bumps that are added up at a time, so that they stay in cache
 _MOST_ROWS = 1 << 24  # that are written out to be counted through
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
@@ -83,7 +82,7 @@ def _widths(rule: Any, values: Floats, weights: NDArray[Any], at: NDArray[np.int
 
 
 def _thumbs(
-    rule: str, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: NDArray[np.int64]
+    rule: str, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Indices
 ) -> tuple[Floats, Flags]:
     """The same for all rows at once, and for which of them enough digits are left."""
     total = int(weights.sum())
@@ -101,12 +100,12 @@ def _thumbs(
         return silverman(sd, high - low, n), sure
 
 
-def _share(every: Floats, first: NDArray[Any], less: NDArray[np.int64], n: Floats, share: float) -> Floats:
+def _share(every: Floats, first: NDArray[Any], less: Indices, n: Floats, share: float) -> Floats:
     """The value below which a share of the rows lies, as of `quantiles`, without some equal rows from `first` on."""
     target = n * share
     rank = np.clip(np.ceil(target * (1 - 1e-12)), 1, n).astype(np.int64)
 
-    def at(k: NDArray[np.int64]) -> Floats:
+    def at(k: Indices) -> Floats:
         return np.asarray(every[np.minimum(np.where(k < first, k, k + less), len(every) - 1)])
 
     here, above = at(rank - 1), at(np.minimum(rank, np.maximum(n.astype(np.int64) - 1, 0)))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats, Indices
 from countwise.bags import Bag, Text
 from countwise.conditionals._words import WordsDensity
 from countwise.conditionals.bernoulli import BernoulliDensity
@@ -22,8 +22,6 @@ from countwise.parts import Part
 
 __all__ = ["bernoulli", "multinomial", "words_are_closed"]
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 _CELLS = 1 << 22  # words times classes that are worked on at a time
 _NOTHING = 1e-9  # a count that is no more than rounding
 
@@ -58,10 +56,10 @@ class _Words:
         How many rows.
     """
 
-    row: NDArray[np.int64]
-    at: NDArray[np.int64]
+    row: Indices
+    at: Indices
     amount: Floats
-    own: NDArray[np.int64]
+    own: Indices
     less: Floats
     gone: Flags
     n: int

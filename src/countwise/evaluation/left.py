@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from countwise._typing import Floats, Indices
 
 __all__ = ["Left"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +27,7 @@ class Left:
     """
 
     model: Any
-    codes: NDArray[np.int64]
+    codes: Indices
     weights: Floats
 
     @property

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from countwise._typing import Floats
 from countwise.frames import frame_of
 
 __all__ = ["Matrix"]
@@ -20,7 +20,7 @@ class Matrix(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Nothing to learn."""
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Floats:
         """The columns side by side; missing is NaN."""
         return np.column_stack([np.asarray(column, dtype=np.float64) for column in frame_of(X).columns.values()])
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Flags
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.bags import Block, Text
 from countwise.errors import OptionError, did_you_mean, listed
@@ -72,7 +72,7 @@ class Kinds:
         """How many numbers a row is, if names are told by a number for each value but the first."""
         return len(self.numbers) + sum(max(len(a.values) - 1, 0) for a in self.names)
 
-    def there(self, name: str) -> NDArray[np.bool_]:
+    def there(self, name: str) -> Flags:
         """In which rows a column has a cell."""
         own, column = self.schema[name], self.ground.rows.frame.columns[name]
         if isinstance(own, Nominal):

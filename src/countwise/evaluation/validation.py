@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.evaluation.answers import SCORES, Answers, bounds
 from countwise.evaluation.deciding import costs_of
@@ -18,8 +19,6 @@ from countwise.lazy import lazy
 from countwise.working import Grid
 
 __all__ = ["Fold", "Validation", "scores_by", "standard_error"]
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +43,8 @@ class Fold:
         What was raised while fitting or answering.
     """
 
-    train: Rows
-    test: Rows
+    train: Indices
+    test: Indices
     fitted: Fitted
     answers: Answers | None
     baseline: Answers
@@ -115,12 +114,12 @@ class Validation:
         return self._in_order([fold.baseline for fold in self.done])
 
     @property
-    def _places(self) -> Rows:
+    def _places(self) -> Indices:
         """Which of the rows judged each answer is of."""
         return np.sort(np.concatenate([fold.test for fold in self.done]), kind="stable")
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> Indices:
         """The row of the user's table that each answer is of."""
         kept = self.ground.rows.kept
         return self._places if kept is None else np.asarray(kept[self._places], dtype=np.int64)
@@ -129,7 +128,7 @@ class Validation:
         order = np.argsort(np.concatenate([fold.test for fold in self.done]), kind="stable")
         return Answers.joined(parts).take(order)
 
-    def values(self, score: str) -> NDArray[np.float64]:
+    def values(self, score: str) -> Floats:
         """A score in each fold; NaN where the learner failed."""
         return np.array([fold.score(score) for fold in self.folds])
 
@@ -286,7 +285,7 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(kept)) if kept else float("nan")
 
 
-def standard_error(values: NDArray[np.float64], folds: Sequence[Fold]) -> float:
+def standard_error(values: Floats, folds: Sequence[Fold]) -> float:
     """The standard error of the mean over folds whose training sets overlap."""
     share = float(np.mean([len(fold.test) / max(len(fold.train), 1) for fold in folds]))
     return float(np.sqrt((1 / len(values) + share) * values.var(ddof=1)))

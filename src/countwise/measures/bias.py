@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import OptionError
 
 __all__ = ["chance_information", "expected_information", "pooled_rare"]
 
 
-def pooled_rare(counts: NDArray[Any], least: float = 5.0) -> NDArray[np.float64]:
+def pooled_rare(counts: NDArray[Any], least: float = 5.0) -> Floats:
     """The table with rare values as one, so that χ² does not live on cells that expect next to nothing.
 
     A value is rare if some class expects fewer than `least` rows of it. Values are taken from the

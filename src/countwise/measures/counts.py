@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
+
 __all__ = [
     "chi_square",
     "entropy",
@@ -21,7 +23,7 @@ __all__ = [
 ]
 
 
-def log2(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def log2(x: Floats) -> Floats:
     """The logarithm, with 0 where x is 0: what it is multiplied by is 0 there."""
     return np.log2(x, out=np.zeros_like(x), where=x > 0)
 
@@ -161,7 +163,7 @@ def gini_gain(counts: NDArray[Any]) -> Any:
     return float(gain) if n.ndim == 2 else gain
 
 
-def pmi(counts: NDArray[Any]) -> NDArray[np.float64]:
+def pmi(counts: NDArray[Any]) -> Floats:
     """Pointwise mutual information of each value and class, in bits (001).
 
     .. math:: log₂ [p(v, c) / (p(v) p(c))]
@@ -231,7 +233,7 @@ def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
     return statistic, freedom, p_value
 
 
-def mvdm(counts: NDArray[Any], power: float = 1.0) -> NDArray[np.float64]:
+def mvdm(counts: NDArray[Any], power: float = 1.0) -> Floats:
     """How differently the classes are spread among the rows of each two values (004).
 
     .. math:: d(v, w) = Σ_c |P(c | v) - P(c | w)|^k

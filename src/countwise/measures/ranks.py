@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["area", "average_precision", "by_range", "precision_recall_points", "roc_points"]
+from countwise._typing import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["area", "average_precision", "by_range", "precision_recall_points", "roc_points"]
 
 
 def _running(score: Floats, positive: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats, Floats]:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from countwise._typing import Flags, Floats, Indices
+
 __all__ = ["Records", "interval"]
 
 
@@ -54,7 +56,7 @@ class Records:
         self.used, self.right = np.zeros(n), np.zeros(n)
         self.met = np.zeros(n_classes)
 
-    def meet(self, i: int, sums: NDArray[np.float64]) -> None:
+    def meet(self, i: int, sums: Floats) -> None:
         """A row comes in turn: the kept rows tell it, and their records follow."""
         here = np.flatnonzero(self.kept)
         if len(here) == 0:
@@ -77,22 +79,22 @@ class Records:
             self.kept[i] = True
         self._drop(within)
 
-    def _class_interval(self, rows: NDArray[np.int64], confidence: float) -> tuple[Any, Any]:
+    def _class_interval(self, rows: Indices, confidence: float) -> tuple[Any, Any]:
         return interval(self.met[self.told[rows]], self.met.sum(), confidence)
 
-    def _acceptable(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _acceptable(self, rows: Indices) -> Flags:
         low, _ = interval(self.right[rows], self.used[rows], self.accept)
         _, high = self._class_interval(rows, self.accept)
         return np.asarray(low > high)
 
-    def _drop(self, rows: NDArray[np.int64]) -> None:
+    def _drop(self, rows: Indices) -> None:
         _, high = interval(self.right[rows], self.used[rows], self.drop)
         low, _ = self._class_interval(rows, self.drop)
         bad = rows[high < low]
         self.kept[bad] = False
         self.dropped[bad] = True
 
-    def reasons(self, classes: NDArray[Any], order: NDArray[np.int64]) -> list[str | None]:
+    def reasons(self, classes: NDArray[Any], order: Indices) -> list[str | None]:
         """Of each row, why it was removed; None if it stays."""
         here = np.flatnonzero(self.kept)
         good = np.zeros(len(self.kept), dtype=bool)

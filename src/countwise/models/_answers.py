@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures import chi_square
 from countwise.models._changes import changes_of
@@ -68,9 +68,7 @@ class Answers(Explaining):
             level=interval or 0.9,
         )
 
-    def predict_interval(
-        self, X: Any, *, level: float = 0.9, draws: int = 2000, random_state: int = 0
-    ) -> NDArray[np.float64]:
+    def predict_interval(self, X: Any, *, level: float = 0.9, draws: int = 2000, random_state: int = 0) -> Floats:
         """A credible interval on P(class | row), from the counts behind it.
 
         Each parameter is drawn from what the counts leave open (Dirichlet for tables,
@@ -197,7 +195,7 @@ class Answers(Explaining):
         return Grid(columns)
 
 
-def _present(tally: Any) -> NDArray[np.float64]:
+def _present(tally: Any) -> Floats:
     """How many cells are there, in each class."""
     if hasattr(tally, "axes"):
         return np.asarray(tally.table.sum(axis=1), dtype=np.float64)

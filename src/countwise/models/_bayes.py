@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.conditionals import smoothing_of
 from countwise.conditionals._base import exact
 from countwise.conditionals.categorical import written
@@ -75,10 +76,10 @@ class Bayes(TallyClassifier):
         counts: NDArray[Any] = self.tallies_[self.target_.name].table
         return counts
 
-    def _prior(self) -> NDArray[np.float64]:
+    def _prior(self) -> Floats:
         return self._prior_of(self.class_count_.astype(np.float64))
 
-    def _prior_of(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _prior_of(self, counts: Floats) -> Floats:
         """P(class) that counts and the setting give."""
         k = len(counts)
         if isinstance(self.prior, str):
@@ -134,14 +135,14 @@ class Bayes(TallyClassifier):
 
     # -- what a row adds up to --------------------------------------------------------
 
-    def _add_terms(self, table: Table, out: NDArray[np.float64], *, whole: bool = True) -> None:
+    def _add_terms(self, table: Table, out: Floats, *, whole: bool = True) -> None:
         for kind, keys in self._groups:
             kind.add_many([self.densities_[key] for key in keys], [table[key] for key in keys], out)
             if whole and hasattr(kind, "add_common"):
                 for key in keys:
                     self.densities_[key].add_common(table[key], out)
 
-    def _add_term(self, part: Part, table: Table, out: NDArray[np.float64]) -> None:
+    def _add_term(self, part: Part, table: Table, out: Floats) -> None:
         self.densities_[part.key].add_log_prob(table[part.key], out)
 
     # -- answers elsewhere ----------------------------------------------------------------

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.conditionals._bumps import Bumps
 from countwise.conditionals.parzen import written
 from countwise.working import Grid, Section
@@ -18,10 +18,8 @@ __all__ = ["by_columns", "carriers", "columns_of"]
 _MOST_ROWS = 5
 _MOST_COLUMNS = 12
 
-Vector = NDArray[np.float64]
 
-
-def carriers(bumps: Bumps, x: Vector, places: Sequence[int], title: str) -> Section:
+def carriers(bumps: Bumps, x: Floats, places: Sequence[int], title: str) -> Section:
     """The training rows whose bumps make up most of the density at a row."""
     shares = bumps.carriers(x)
     log = float(bumps.log_density(x[None, :])[0])
@@ -52,7 +50,7 @@ def carriers(bumps: Bumps, x: Vector, places: Sequence[int], title: str) -> Sect
     return Section(title, Grid(table), tuple(lines))
 
 
-def columns_of(bumps: Bumps, x: Vector) -> Vector:
+def columns_of(bumps: Bumps, x: Floats) -> Floats:
     """Log of f(row) over f(row without the column): what each column adds, the others given; NaN if missing."""
     known = np.flatnonzero(~np.isnan(x))
     rows = np.tile(x, (len(known) + 1, 1))
@@ -65,7 +63,7 @@ def columns_of(bumps: Bumps, x: Vector) -> Vector:
     return out
 
 
-def by_columns(laws: list[Bumps], x: Vector, classes: tuple[Any, ...], a: int, b: int) -> Section:
+def by_columns(laws: list[Bumps], x: Floats, classes: tuple[Any, ...], a: int, b: int) -> Section:
     """What each column adds, the others given, in the answer's class and in its rival's."""
     mine, other = columns_of(laws[a], x), columns_of(laws[b], x)
     known = np.flatnonzero(~np.isnan(x))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats
 from countwise.attributes import Count
 from countwise.table import Table
 from countwise.working import Change
@@ -28,10 +29,10 @@ class _Option:
     density: Any
     grid: Any
     order: NDArray[Any]
-    gains: NDArray[np.float64]  # (values, classes)
-    now: NDArray[np.float64]  # (classes,): what the present value adds
+    gains: Floats  # (values, classes)
+    now: Floats  # (classes,): what the present value adds
     partner: str | None  # the term of its absence, which changes with it
-    there: NDArray[np.float64]  # (classes,): what that term adds once the value is there
+    there: Floats  # (classes,): what that term adds once the value is there
 
 
 def changes_of(model: Any, table: Table, chosen: int) -> list[Change]:
@@ -51,7 +52,7 @@ def changes_of(model: Any, table: Table, chosen: int) -> list[Change]:
     return ranked[:_MOST]
 
 
-def _options(model: Any, table: Table) -> tuple[NDArray[np.float64], list[_Option]]:
+def _options(model: Any, table: Table) -> tuple[Floats, list[_Option]]:
     """The joint as it is, each log 0 as a number, and what can be changed in it."""
     start, options = np.maximum(model.log_prior_, _ZERO), []
     partners = {part.columns[0]: part.key for part in model.parts_ if part.how == "missing"}
@@ -76,7 +77,7 @@ def _options(model: Any, table: Table) -> tuple[NDArray[np.float64], list[_Optio
     return start, options
 
 
-def _term(model: Any, key: str, column: Any) -> NDArray[np.float64]:
+def _term(model: Any, key: str, column: Any) -> Floats:
     """What a one-row column adds for each class, log 0 as a number."""
     out = np.zeros((1, len(model.classes_)))
     model.densities_[key].add_log_prob(column, out)
@@ -125,7 +126,7 @@ def _judged(model: Any, changed: Table, values: dict[str, str], chosen: int) -> 
     return Change(model.classes_.tolist()[winner], values, _share(joint[0], winner))
 
 
-def _flips(joint: NDArray[np.float64], chosen: int) -> NDArray[np.bool_]:
+def _flips(joint: Floats, chosen: int) -> Flags:
     """Whether another class leads, by more than rounding."""
     return np.delete(joint, chosen, axis=1).max(axis=1) > joint[:, chosen] + _MARGIN
 
@@ -142,6 +143,6 @@ def _shortest(option: _Option, pick: int, before: Any, chosen: int) -> str:
     return repr(value)
 
 
-def _share(joint: NDArray[np.float64], c: int) -> float:
+def _share(joint: Floats, c: int) -> float:
     scaled = np.exp(joint - joint.max())
     return float(scaled[c] / scaled.sum())

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Indices
 from countwise.attributes import Nominal, Numeric
 from countwise.bags import Bag, Text
 from countwise.columns import refuse_infinity
@@ -47,7 +48,7 @@ class InstanceModel(Fitting):
     n_features_in_: int
     _numbers: bool
     _label_type: np.dtype[Any] | None
-    _order: NDArray[np.int64]  # the row, as it was given, of each that is kept
+    _order: Indices  # the row, as it was given, of each that is kept
     _told: NDArray[Any]  # its class, or its number
     _weights: NDArray[Any] | None
     _frame: Frame
@@ -272,7 +273,7 @@ class InstanceModel(Fitting):
         self._learn()
 
 
-def _ragged(flat: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+def _ragged(flat: NDArray[Any], starts: Indices) -> NDArray[Any]:
     out = np.empty(len(starts) - 1, dtype=object)
     for i in range(len(out)):
         out[i] = flat[starts[i] : starts[i + 1]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.distances.laid import Laid
 from countwise.distances.search import Found
 from countwise.models._votes import nearness
@@ -22,10 +22,10 @@ def left_out(
     k: float,
     start: int,
     stop: int,
-    penalties: NDArray[np.float64] | None = None,
+    penalties: Floats | None = None,
     *,
     ties: bool = False,
-) -> tuple[Found, NDArray[np.float64]]:
+) -> tuple[Found, Floats]:
     """The neighbors of some training rows among the others, and the weight of each.
 
     A weight of n is n copies: one of them is left out, the others are neighbors.

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal
 from countwise.errors import OptionError, check_number, listed
 from countwise.models._network_insight import NetworkInsight
@@ -199,7 +199,7 @@ class NetworkAnswers(NetworkInsight):
         frame = self.schema_.opened(X)  # type: ignore[attr-defined]
         return derive(self.schema_.encode(frame), self.parts_)  # type: ignore[attr-defined]
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: Any) -> Floats:
         """Log P(row), with what is missing summed out.
 
         Parameters

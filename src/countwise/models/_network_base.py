@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.conditionals import (
     Categorical,
@@ -90,7 +90,7 @@ class Networking(Tallying):
         """Arcs that were drawn by hand."""
         return []
 
-    def _hand_table(self, name: str) -> tuple[NDArray[np.float64], float | None] | None:
+    def _hand_table(self, name: str) -> tuple[Floats, float | None] | None:
         """A table that was given by hand, and how many rows it is worth (None: it stands)."""
         return None
 
@@ -322,11 +322,11 @@ class Networking(Tallying):
             {name: densities[name] for name in some if name not in named},
         )
 
-    def _table_of(self, name: str, tally: Counts, density: Any) -> NDArray[np.float64]:
+    def _table_of(self, name: str, tally: Counts, density: Any) -> Floats:
         shape = tally.table.shape
         hand = self._hand_table(name)
         if hand is None:
-            prob: NDArray[np.float64] = density.prob.reshape(shape)
+            prob: Floats = density.prob.reshape(shape)
             if not tally.table.any() and not density.pseudo.any():
                 return np.full(shape, 1.0 / max(shape[-1], 1))  # nothing was counted: every value alike
             return prob

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Indices
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.columns import narrowest
 from countwise.conditionals import Ranges
@@ -80,7 +81,7 @@ class _Engine:
         codes = self._combinations(parents, found.keys)
         return [moments_of(blank, codes, found, j) for j, blank in enumerate(asked)]
 
-    def _combinations(self, parents: Sequence[Nominal], keys: Frame) -> NDArray[np.int64]:
+    def _combinations(self, parents: Sequence[Nominal], keys: Frame) -> Indices:
         table = Table(self.coded(parents, keys), keys.n_rows)
         return codes_of_parents(parents, table).astype(np.int64)
 

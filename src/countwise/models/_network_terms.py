@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Flags, Floats
 from countwise.columns import narrowest
 from countwise.network.linear import LinearDensity
 from countwise.network.net import Net
 from countwise.table import Table
 
 __all__ = ["Terms"]
-
-Floats = NDArray[np.float64]
 
 
 class Terms:
@@ -108,7 +107,7 @@ class Terms:
 
     def open_rows(self, table: Table) -> NDArray[np.intp]:
         """The rows that lack a cell on which one depends that is there."""
-        lacks: NDArray[np.bool_] | None = None
+        lacks: Flags | None = None
         for name in self.inner:
             column = table[name]
             if len(column) and int(column.max()) >= self.sizes[name]:
@@ -119,5 +118,5 @@ class Terms:
         return np.empty(0, dtype=np.intp) if lacks is None else np.flatnonzero(lacks)
 
     @staticmethod
-    def _or(a: NDArray[np.bool_] | None, b: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _or(a: Flags | None, b: Flags) -> Flags:
         return b if a is None else a | b

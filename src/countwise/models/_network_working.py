@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal
 from countwise.bags import Text
 from countwise.cells import cell_of, shown_cell
@@ -42,7 +42,7 @@ class ClassWorking(Explaining):
             shift = self._common(table)
         return replace(working, log_joint=tuple((joint[0] - shift).tolist()))
 
-    def _common(self, table: Table) -> NDArray[np.float64]:
+    def _common(self, table: Table) -> Floats:
         """What the whole has, and the steps have not: families that the class is not in."""
         common = np.zeros((1, 1))
         for name in self.terms_.others:  # type: ignore[attr-defined]
@@ -179,7 +179,7 @@ class ClassWorking(Explaining):
         return Step(name, shown, tuple(factors), "known", rule, given=given)
 
     def _summed(
-        self, table: Table, one: Frame, hidden: dict[str, set[str]], gone: set[str], total: NDArray[np.float64]
+        self, table: Table, one: Frame, hidden: dict[str, set[str]], gone: set[str], total: Floats
     ) -> tuple[Step, str]:
         """One factor for all that hangs on what is missing: summed over its values."""
         joint = self._priors(1).copy()  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
+from countwise._typing import Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import refuse_infinity
 from countwise.errors import CountwiseError, warn
@@ -29,16 +30,16 @@ class Predicting:
     schema_: Schema
     parts_: list[Part]
     classes_: NDArray[Any]
-    log_prior_: NDArray[np.float64]
+    log_prior_: Floats
 
-    def _add_terms(self, table: Table, out: NDArray[np.float64], *, whole: bool = True) -> None:
+    def _add_terms(self, table: Table, out: Floats, *, whole: bool = True) -> None:
         """Add each term to out (rows, classes), which holds log P(class).
 
         What is the same for all classes of a row may be left out unless the whole is asked for.
         """
         raise NotImplementedError
 
-    def _add_term(self, part: Part, table: Table, out: NDArray[np.float64]) -> None:
+    def _add_term(self, part: Part, table: Table, out: Floats) -> None:
         """Add one term to out."""
         raise NotImplementedError
 
@@ -94,7 +95,7 @@ class Predicting:
 
         return _kernels.over_blocks(frame.n_rows, PREDICT_BLOCK, work, progress=progress.current())
 
-    def _filled(self, X: Any, kind: Kind | None) -> NDArray[np.float64]:
+    def _filled(self, X: Any, kind: Kind | None) -> Floats:
         frame = self._open(X)
         out = np.empty((frame.n_rows, len(self.classes_)))
         priors = self._priors(frame.n_rows)
@@ -106,11 +107,11 @@ class Predicting:
         self._warn_of_zeros(bad, told=kind is None)
         return out
 
-    def _priors(self, n_rows: int) -> NDArray[np.float64]:
+    def _priors(self, n_rows: int) -> Floats:
         """Log P(class) for the rows of a block, to be copied in one go."""
         return np.tile(self.log_prior_, (min(n_rows, PREDICT_BLOCK), 1))
 
-    def _posterior(self, table: Table, out: NDArray[np.float64], kind: Kind | None, priors: Any) -> int:
+    def _posterior(self, table: Table, out: Floats, kind: Kind | None, priors: Any) -> int:
         """Fill out; returns how many rows no class could have made."""
         out[:] = priors[: len(out)]
         self._add_terms(table, out, whole=kind is None)
@@ -135,7 +136,7 @@ class Predicting:
         """Why every class may have probability 0, and what helps."""
         return "numbers lie beyond all densities", "are they of the same unit as in training?"
 
-    def terms(self, X: Any) -> dict[str, NDArray[np.float64]]:
+    def terms(self, X: Any) -> dict[str, Floats]:
         """Log P(attribute | class) of every column on its own: what the answer is the sum of.
 
         Parameters
@@ -151,18 +152,18 @@ class Predicting:
         frame = self._open(X)
         table = self._table(frame, 0, frame.n_rows, every=True)
 
-        def one(part: Part) -> NDArray[np.float64]:
+        def one(part: Part) -> Floats:
             out = np.zeros((frame.n_rows, len(self.classes_)))
             self._add_term(part, table, out)
             return out
 
-        found: dict[str, NDArray[np.float64]] = {}
+        found: dict[str, Floats] = {}
         for part, term in zip(self.parts_, _kernels.over_items(self.parts_, one, table.threads), strict=True):
             name = " + ".join(part.columns)
             found[name] = found[name] + term if name in found else term
         return found
 
-    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_joint_log_proba(self, X: Any) -> Floats:
         """Log P(class) + Σ log P(attribute | class).
 
         Parameters
@@ -176,7 +177,7 @@ class Predicting:
         """
         return self._filled(X, None)
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Floats:
         """Log P(class | row).
 
         Parameters
@@ -190,7 +191,7 @@ class Predicting:
         """
         return self._filled(X, "log")
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """P(class | row).
 
         Parameters
@@ -237,7 +238,7 @@ class Predicting:
         self._warn_of_zeros(sum(bad for (bad,) in self._joint(frame, finish)))
         return codes
 
-    def _decided(self, table: Table, out: NDArray[np.float64], priors: Any) -> tuple[NDArray[np.intp], int]:
+    def _decided(self, table: Table, out: Floats, priors: Any) -> tuple[NDArray[np.intp], int]:
         """The most probable class of each row, and how many rows no class could have made: the prior decides them."""
         out[:] = priors[: len(out)]
         self._add_terms(table, out, whole=False)

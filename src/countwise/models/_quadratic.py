@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.conditionals.normal import Marginal, Normal
 from countwise.working import Grid, Section, Working
 from countwise.working.numbers import number, probability, signed
@@ -16,8 +16,6 @@ __all__ = ["sections_of"]
 
 _MOST = 12  # columns that are listed one by one
 _MOST_SQUARE = 5  # columns whose covariance is written out
-
-Vector = NDArray[np.float64]
 
 
 def sections_of(law: Normal, column: Any, working: Working) -> list[Section]:
@@ -35,14 +33,14 @@ def sections_of(law: Normal, column: Any, working: Working) -> list[Section]:
     return found
 
 
-def _parts(marginal: Marginal, x: Vector, c: int) -> tuple[Vector, Vector, int]:
+def _parts(marginal: Marginal, x: Floats, c: int) -> tuple[Floats, Floats, int]:
     """X - μ, Σ⁻¹ (x - μ), and which covariance it is."""
     k = 0 if marginal.shared else c
     away = x - marginal.mean[c]
     return away, marginal.whitener[k].T @ (marginal.whitener[k] @ away), k
 
 
-def _form(marginal: Marginal, x: Vector, names: list[str], working: Working, c: int) -> Section:
+def _form(marginal: Marginal, x: Floats, names: list[str], working: Working, c: int) -> Section:
     away, solved, k = _parts(marginal, x, c)
     products = away * solved
     square = float((marginal.whitener[k] @ away) @ (marginal.whitener[k] @ away))
@@ -85,7 +83,7 @@ def _covariances(law: Normal, there: Any, names: list[str], working: Working) ->
     return found
 
 
-def _contributions(marginal: Marginal, x: Vector, names: list[str], working: Working) -> Section:
+def _contributions(marginal: Marginal, x: Floats, names: list[str], working: Working) -> Section:
     """The log-odds of the answer against its rival, column by column."""
     a, b = working.chosen, working.rival
     first, second = working.classes[a], working.classes[b]
@@ -122,7 +120,7 @@ def _contributions(marginal: Marginal, x: Vector, names: list[str], working: Wor
     return Section(f"What each column says for {first} against {second}", Grid(table), (f"log-odds: {how}",))
 
 
-def _largest(sizes: Vector) -> list[int]:
+def _largest(sizes: Floats) -> list[int]:
     """All columns in order, or the largest if there are many."""
     if len(sizes) <= _MOST:
         return list(range(len(sizes)))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags
 from countwise.attributes import Nominal
 from countwise.conditionals import normal
 from countwise.conditionals.categorical import CategoricalDensity
@@ -143,7 +144,7 @@ def _listed(
     return Joint(numbers, center, mean - center, groups, there, **stacks)
 
 
-def _marginal(law: normal.Normal, there: NDArray[np.bool_]) -> _Law:
+def _marginal(law: normal.Normal, there: Flags) -> _Law:
     """The law of the numbers that are there, with zeros for the others."""
     marginal, place = law.marginal(there), np.flatnonzero(there)
     k, n = law.mean.shape
@@ -156,7 +157,7 @@ def _marginal(law: normal.Normal, there: NDArray[np.bool_]) -> _Law:
     return _Law(factors=factors, norm=marginal.log_norm)
 
 
-def _patterns(law: normal.Normal, groups: NDArray[np.intp], met: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _patterns(law: normal.Normal, groups: NDArray[np.intp], met: Sequence[Flags]) -> Flags:
     """Which columns are there: nothing missing first, then fewer gaps before more, as many as can be written down.
 
     Gaps in one column come first, then those in any two, and so on as long as there is room for all of a kind; then

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.cells import row_of
 from countwise.errors import OptionError, check_number
 from countwise.models._tree_base import TreeModel
@@ -27,9 +28,9 @@ class TreeAnswers(TreeModel):
     """A tree with explanations, drawings and rules."""
 
     classes_: NDArray[Any]
-    _probabilities: NDArray[np.float64]
+    _probabilities: Floats
     _best: NDArray[np.intp]
-    _means: NDArray[np.float64]
+    _means: Floats
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
         """The way of one row down the tree: every test, what is at each node, and what all attributes gained there.
@@ -78,7 +79,7 @@ class TreeAnswers(TreeModel):
         return Telling(self, table, self._landing(table)).account()
 
     @property
-    def feature_importances_(self) -> NDArray[np.float64]:
+    def feature_importances_(self) -> Floats:
         """What the splits by each attribute tell of a row's class on average, in bits; of numbers, in variance.
 
         Their sum is the entropy (variance) of all rows less that which is left in the leaves.

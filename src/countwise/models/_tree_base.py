@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
+from countwise._typing import Floats, Indices
 from countwise.attributes import Numeric
 from countwise.columns import refuse_infinity
 from countwise.errors import CountwiseError, OptionError, check_number, check_settings
@@ -63,7 +64,7 @@ class TreeModel(Fitting):
     n_features_in_: int
     _features: list[Feature]
     _used: list[int]
-    _node_weights: NDArray[np.float64]
+    _node_weights: Floats
     _label_type: np.dtype[Any] | None
     _numbers: bool
     _learns_in_engines = True
@@ -133,7 +134,7 @@ class TreeModel(Fitting):
     def _kinds(self, frame: Frame) -> Schema:
         return Schema.kinds(frame, self.types, self.categorical_features)
 
-    def _factors(self, counts: NDArray[np.float64], target: Any) -> NDArray[np.float64] | None:
+    def _factors(self, counts: Floats, target: Any) -> Floats | None:
         """The weights of classes."""
         return None
 
@@ -238,16 +239,16 @@ class TreeModel(Fitting):
         columns = columns_of(self._features, table, self._used)
         return land(self.tree_, columns, table.n_rows, self._node_weights)
 
-    def _answered(self, X: Any, answers: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    def _answered(self, X: Any, answers: Floats) -> list[Floats]:
         """The answers (nodes, ...) of the leaves that rows come to, block by block."""
         frame = self._open(X)
 
-        def work(start: int, stop: int) -> NDArray[np.float64]:
+        def work(start: int, stop: int) -> Floats:
             return self._landing(self._table(frame, start, stop)).blended(answers)
 
         return _kernels.over_blocks(frame.n_rows, BLOCK, work, progress=progress.current())
 
-    def apply(self, X: Any) -> NDArray[np.int64]:
+    def apply(self, X: Any) -> Indices:
         """The number of the leaf that each row comes to; of several, the one with the largest share.
 
         Parameters

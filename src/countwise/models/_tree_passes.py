@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._kernels.reference_bins import edges_of
+from countwise._typing import Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.bags import Text
 from countwise.columns import refuse_infinity
@@ -57,7 +58,7 @@ class FilePasses:
     left_out: int = 0
     values: dict[str, Values] = field(default_factory=dict)
     told: Any = None
-    edges: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    edges: dict[str, Floats] = field(default_factory=dict)
     gaps: dict[str, bool] = field(default_factory=dict)
 
     def look(self, n_bins: int, factors_of: Any) -> None:
@@ -147,7 +148,7 @@ class FilePasses:
                 found.append(TableColumn(j, none, len(edges) + 1, Threshold(), edges, gaps))
         return found
 
-    def passes(self, factors: NDArray[np.float64] | None) -> Iterator[Passing]:
+    def passes(self, factors: Floats | None) -> Iterator[Passing]:
         """All rows once more; `factors` are the weights of classes."""
         for rows in open_rows(self.X, self.y, self.sample_weight, numbers=self.numbers):
             if not rows.frame.n_rows:
@@ -175,7 +176,7 @@ class FilePasses:
         )
 
 
-def _pooled(tally: Values, target: Any, factors: NDArray[np.float64] | None) -> tuple[Any, Any]:
+def _pooled(tally: Values, target: Any, factors: Floats | None) -> tuple[Any, Any]:
     """The numbers of all classes and their weights, which may be weighed by class."""
     if factors is None:
         return tally.pooled
@@ -186,7 +187,7 @@ def _pooled(tally: Values, target: Any, factors: NDArray[np.float64] | None) -> 
     return numbers, np.bincount(place, weights=np.concatenate([part for _, part in weighed]))
 
 
-def _binned(column: NDArray[Any], edges: NDArray[np.float64]) -> NDArray[np.uint16]:
+def _binned(column: NDArray[Any], edges: Floats) -> NDArray[np.uint16]:
     codes = np.empty(len(column), dtype=np.uint16)
     _kernels.cut_codes(column, edges, codes)
     return codes

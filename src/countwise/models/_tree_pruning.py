@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import progress
+from countwise._typing import Floats
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.folds import by_content, splits_of
 from countwise.trees.criteria import Criterion
@@ -28,7 +29,6 @@ __all__ = [
     "unknown_rule",
 ]
 
-Floats = NDArray[np.float64]
 _RULES = ("pessimistic", "reduced_error", "cost_complexity")
 
 

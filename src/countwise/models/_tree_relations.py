@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.bags import Text
 from countwise.errors import RowsRefused, TableError
@@ -108,7 +108,7 @@ def _learned(
     return Schema(found.get(a.name, a) for a in schema.attributes), extents
 
 
-def _told(model: Any, ready: Ready) -> tuple[Any, Telling, NDArray[np.float64] | None, Any]:
+def _told(model: Any, ready: Ready) -> tuple[Any, Telling, Floats | None, Any]:
     """The target, what is told of rows, the weight of each class, and the dtype of classes."""
     relation = ready.relation
     name = str(relation.target)
@@ -168,7 +168,7 @@ class _Asked:
         self.bins[feature.column] = bins
         return TableColumn(j, none, len(bins.edges) + 1, Threshold(), bins.edges, extent.gaps)
 
-    def _factors_of(self, classes: Any) -> NDArray[np.float64]:
+    def _factors_of(self, classes: Any) -> Floats:
         """What the weights of rows are multiplied by."""
         assert self.telling.factors is not None  # noqa: S101 - asked before
         return np.asarray(self.telling.factors[self.telling.target.encode(classes, strict=True)])

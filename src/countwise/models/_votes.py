@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.distances.search import Found
 from countwise.errors import OptionError
 
 __all__ = ["WEIGHTS", "Voting", "nearness"]
 
-Floats = NDArray[np.float64]
 WEIGHTS = ("uniform", "distance", "squared")
 
 

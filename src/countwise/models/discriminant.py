@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal
 from countwise.conditionals.joint import JointGaussian
 from countwise.conditionals.normal import DiagonalNormal, Normal
@@ -88,12 +88,12 @@ class Discriminant(Explaining, Bayes):
         return dict(self._law.left_out)
 
     @property
-    def means_(self) -> NDArray[np.float64]:
+    def means_(self) -> Floats:
         """The class means, (classes, columns)."""
         return np.asarray(self._law.mean)
 
     @property
-    def covariance_(self) -> NDArray[np.float64]:
+    def covariance_(self) -> Floats:
         """Σ: (columns, columns) where it is shared, (classes, columns, columns) where each class has its own."""
         law = self._law
         if isinstance(law, Normal):
@@ -102,7 +102,7 @@ class Discriminant(Explaining, Bayes):
         return np.asarray(stack[0] if law.shared else stack)
 
     @property
-    def shrinkage_(self) -> NDArray[np.float64]:
+    def shrinkage_(self) -> Floats:
         """By how much the covariance was shrunk: one number, or one a class."""
         law = self._law
         return law.shrinkage if isinstance(law, Normal) else np.zeros(1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.distances.metric import Metric
 from countwise.distances.search import Found
 from countwise.errors import OptionError, check_settings
@@ -17,7 +17,6 @@ from countwise.working.numbers import number
 
 __all__ = ["Exemplars"]
 
-Floats = NDArray[np.float64]
 _BLOCK = 1 << 12  # training rows asked at a time
 
 

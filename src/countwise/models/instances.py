@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Flags, Floats, Indices
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.models._acceptance import Records
 from countwise.models._neighbor_base import InstanceModel
@@ -18,7 +18,6 @@ from countwise.working import Grid
 
 __all__ = ["Selection"]
 
-Floats = NDArray[np.float64]
 _BLOCK = 256  # rows whose distances from all others are kept at a time
 METHODS = ("edited", "condensed", "ib2", "ib3")
 
@@ -28,7 +27,7 @@ class Selection(Voting, InstanceModel):
 
     _numbers = False
     n_neighbors_: int
-    kept_: NDArray[np.int64]
+    kept_: Indices
     removed_: Grid
 
     def __init__(
@@ -128,11 +127,11 @@ class Selection(Voting, InstanceModel):
 
     # -- condensed -----------------------------------------------------------------------
 
-    def _in_turn(self) -> NDArray[np.int64]:
+    def _in_turn(self) -> Indices:
         """The rows in the order in which they were given."""
         return np.argsort(self._order, kind="stable")
 
-    def _distances(self, rows: NDArray[np.int64]) -> Floats:
+    def _distances(self, rows: Indices) -> Floats:
         """Of some rows from all, without roots."""
         queries = self._search.rows.take(rows)
         left, right, law = self._search.law.between(queries, self._search.rows)
@@ -151,7 +150,7 @@ class Selection(Voting, InstanceModel):
                 break
         return [None if kept[i] else f"row {self._order[teller[i]]} tells it" for i in range(len(turn))]
 
-    def _pass(self, turn: NDArray[np.int64], kept: NDArray[np.bool_], teller: NDArray[np.int64]) -> None:
+    def _pass(self, turn: Indices, kept: Flags, teller: Indices) -> None:
         for start in range(0, len(turn), _BLOCK):
             some = turn[start : start + _BLOCK]
             for i, sums in zip(some.tolist(), self._distances(some), strict=True):
@@ -163,7 +162,7 @@ class Selection(Voting, InstanceModel):
                 else:
                     kept[i] = True
 
-    def _nearest(self, here: NDArray[np.int64], sums: Floats) -> int:
+    def _nearest(self, here: Indices, sums: Floats) -> int:
         """Of some rows the nearest of the class that most of the neighbors have."""
         if self.n_neighbors_ == 1:
             return int(here[int(np.argmin(sums[here]))])

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal
 from countwise.conditionals.categorical import CategoricalDensity
 from countwise.conditionals.poisson import PoissonDensity
@@ -52,11 +52,11 @@ class LogisticForm:
     target: str
     classes: tuple[Any, ...]
     names: tuple[str, ...]
-    weights: NDArray[np.float64]
-    biases: NDArray[np.float64]
+    weights: Floats
+    biases: Floats
 
     @property
-    def w(self) -> NDArray[np.float64]:
+    def w(self) -> Floats:
         """The weights of the sigmoid, for two classes."""
         self._check_two()
         return np.asarray(self.weights[1] - self.weights[0])
@@ -74,7 +74,7 @@ class LogisticForm:
                 hint="weights and biases are those of the softmax.",
             )
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """P(class | x) by the formula, for rows of numbers in the order of `names`.
 
         Parameters
@@ -119,7 +119,7 @@ class LogisticForm:
     __repr__ = __str__
 
 
-def _linear(b: float, w: NDArray[np.float64], names: tuple[str, ...]) -> str:
+def _linear(b: float, w: Floats, names: tuple[str, ...]) -> str:
     text = number(b)
     for slope, name in zip(w.tolist(), names, strict=True):
         text += f" {'-' if slope < 0 else '+'} {number(abs(slope))}·{name}"
@@ -129,7 +129,7 @@ def _linear(b: float, w: NDArray[np.float64], names: tuple[str, ...]) -> str:
 def linear_form(model: Any) -> LogisticForm:
     """The logistic form of a naive Bayes whose laws are linear in their values: Poisson and categorical ones."""
     names: list[str] = []
-    weights: list[NDArray[np.float64]] = []
+    weights: list[Floats] = []
     biases = model.log_prior_.copy()
     for part in model.parts_:
         own, slopes, bias = _linear_part(part, model.densities_[part.key])
@@ -144,7 +144,7 @@ def linear_form(model: Any) -> LogisticForm:
     return LogisticForm(model.target_.name, tuple(model.classes_.tolist()), tuple(names), matrix, biases)
 
 
-def _linear_part(part: Part, density: Any) -> tuple[list[str], list[NDArray[np.float64]], Any]:
+def _linear_part(part: Part, density: Any) -> tuple[list[str], list[Floats], Any]:
     """Names, a weight for each class, and what is added to the biases."""
     if isinstance(density, PoissonDensity):
         if density.constant:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.cells import one_row
 from countwise.distances.search import Found
 from countwise.errors import OptionError, check_settings
@@ -21,8 +22,6 @@ from countwise.working import Account, Grid
 from countwise.working.numbers import number, percent
 
 __all__ = ["ClassNeighbors", "NumberNeighbors"]
-
-Floats = NDArray[np.float64]
 
 
 class NeighborModel(InstanceModel):

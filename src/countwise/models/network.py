@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal
 from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
 from countwise.frames import Frame
@@ -198,7 +198,7 @@ class BeliefNetwork(NetworkFiles, NetworkAnswers, Extending):
     def _hand_arcs(self) -> list[tuple[str, str]]:
         return [(p, c) for p, c in self.arcs or []]
 
-    def _hand_table(self, name: str) -> tuple[NDArray[np.float64], float | None] | None:
+    def _hand_table(self, name: str) -> tuple[Floats, float | None] | None:
         entry = (self.tables or {}).get(name)
         return None if entry is None else (np.array(entry["table"], dtype=np.float64), entry["rows"])
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.bags import Block, Text
 from countwise.errors import OptionError
@@ -167,7 +168,7 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
     def _adds_up(self) -> bool:
         return False  # arcs and cuts are found in the first piece: pieces would be networks of different shape
 
-    def _table_of(self, name: str, tally: Any, density: Any) -> NDArray[np.float64]:
+    def _table_of(self, name: str, tally: Any, density: Any) -> Floats:
         if name == tally.axes[-1].name == self._told and not self.graph_.parents[name] and tally.table.any():
             return self._prior_of(tally.table.astype(np.float64))
         return super()._table_of(name, tally, density)
@@ -189,11 +190,11 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
             self.log_prior_ = np.log(self.class_prior_)
         self.terms_ = Terms(self.net_, name)
 
-    def _priors(self, n_rows: int) -> NDArray[np.float64]:
+    def _priors(self, n_rows: int) -> Floats:
         tiled = super()._priors(n_rows)
         return np.zeros_like(tiled) if self.graph_.parents[self.target_.name] else tiled
 
-    def _add_terms(self, table: Table, out: NDArray[np.float64], *, whole: bool = True) -> None:
+    def _add_terms(self, table: Table, out: Floats, *, whole: bool = True) -> None:
         self.terms_.add(table, out, whole=whole)
         gaps = self.terms_.open_rows(table)
         if not len(gaps):
@@ -206,7 +207,7 @@ class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
         for found in posteriors(net.graph, net.tables, net.numbers, rows, asked=[name]):
             out[gaps[found.rows]] = found.log_of([name]) + found.log[:, None]
 
-    def _add_term(self, part: Any, table: Table, out: NDArray[np.float64]) -> None:
+    def _add_term(self, part: Any, table: Table, out: Floats) -> None:
         self.terms_.add(table, out, whole=True, only=part.key)
 
     def scoring(self) -> Scoring:

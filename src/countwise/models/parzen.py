@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.cells import one_row
 from countwise.columns import refuse_infinity
@@ -222,12 +222,12 @@ class ParzenEstimate(Tallying):
 
     # -- answers -----------------------------------------------------------------------
 
-    def _cells(self, frame: Frame, start: int, stop: int) -> NDArray[np.float64]:
+    def _cells(self, frame: Frame, start: int, stop: int) -> Floats:
         """The rows start to stop as cells of the columns in use."""
         try:
             table = self.schema_.encode(frame.slice(start, stop), strict=self.unseen == "error")
             refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
-            cells: NDArray[np.float64] = derive(table, self.parts_)[self.parts_[0].key]
+            cells: Floats = derive(table, self.parts_)[self.parts_[0].key]
             return chosen_cells(cells, self.law_.columns)
         except CountwiseError as error:
             raise error if error.row is None else error.at(error.row + start) from None
@@ -236,7 +236,7 @@ class ParzenEstimate(Tallying):
         self._check_fitted()
         return self.schema_.opened(X)
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
+    def score_samples(self, X: Any) -> Floats:
         """Log f of each row; a missing cell is integrated out, so that a row without any has log 1 = 0.
 
         Parameters
@@ -326,7 +326,7 @@ class ParzenEstimate(Tallying):
         self._check_fitted()
         return self._curve(self._tried(widths), None if cv is None else folds_of(self._bumps, cv))
 
-    def _tried(self, widths: Any) -> NDArray[np.float64]:
+    def _tried(self, widths: Any) -> Floats:
         """The widths, or factors, of a curve."""
         if widths is None:
             factors = np.geomspace(0.1, 10, 41)
@@ -336,7 +336,7 @@ class ParzenEstimate(Tallying):
             raise OptionError(f"widths must be numbers above 0, not {widths!r}.")
         return tried
 
-    def _curve(self, tried: NDArray[np.float64], folds: Any) -> Grid:
+    def _curve(self, tried: Floats, folds: Any) -> Grid:
         bumps = self._bumps
         numbers = np.array([isinstance(a, Numeric) for a in bumps.attributes])
 
@@ -379,7 +379,7 @@ class ParzenEstimate(Tallying):
         return Account(f"f({shown}) = {probability(log)}, log f = {number(log)}", log, tuple(sections), tuple(notes))
 
 
-def _columns_section(bumps: Bumps, x: NDArray[np.float64]) -> Section:
+def _columns_section(bumps: Bumps, x: Floats) -> Section:
     added = columns_of(bumps, x)
     known = np.flatnonzero(~np.isnan(x))
     table = {
@@ -391,7 +391,7 @@ def _columns_section(bumps: Bumps, x: NDArray[np.float64]) -> Section:
     return Section("What each column adds, the others given", Grid(table))
 
 
-def _as_given(a: Attribute, column: NDArray[np.float64]) -> Any:
+def _as_given(a: Attribute, column: Floats) -> Any:
     if isinstance(a, Nominal):
         if all(isinstance(v, bool) for v in a.values) and not np.isnan(column).any():
             return np.array(a.values, dtype=bool)[column.astype(np.int64)]

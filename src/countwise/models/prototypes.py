@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal, Ordinal
 from countwise.conditionals.prototype import Middle
 from countwise.distances.metric import Metric
@@ -97,7 +97,7 @@ class Prototype(Explaining, Bayes):
         }
         return Grid({self.target_.name: self.classes_.tolist(), **cells})
 
-    def distances(self, X: Any) -> NDArray[np.float64]:
+    def distances(self, X: Any) -> Floats:
         """The distance of each row from each class's prototype; a missing cell adds nothing.
 
         Parameters

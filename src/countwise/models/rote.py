@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats, Indices
 from countwise.attributes import Nominal, Numeric
 from countwise.cells import row_of, shown_cell
 from countwise.columns import refuse_infinity
@@ -23,7 +24,6 @@ from countwise.working.numbers import number, percent
 
 __all__ = ["Rote"]
 
-Floats = NDArray[np.float64]
 _SHOWN = 20
 
 
@@ -124,7 +124,7 @@ class Rote(Fitting):
         self._check_fitted()
         return self.schema_.opened(dense(X))
 
-    def _found(self, frame: Frame) -> NDArray[np.int64]:
+    def _found(self, frame: Frame) -> Indices:
         """The place of each row among those that were learned; -1 for one that was not."""
         table = self.schema_.encode(frame)
         refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
@@ -218,7 +218,7 @@ class Rote(Fitting):
             answers[lost] = self._deferred(X, lost, "predict")
         return answers
 
-    def _deferred(self, X: Any, lost: NDArray[np.bool_], what: str) -> Any:
+    def _deferred(self, X: Any, lost: Flags, what: str) -> Any:
         """The answers of the other classifier to rows that were not met."""
         from countwise.outputs import rows_of
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.attributes import Nominal
 from countwise.cells import row_of
 from countwise.conditionals import smoothing_of
@@ -164,7 +165,7 @@ class RuleList(TreeModel):
 
     # -- answers ---------------------------------------------------------------------
 
-    def decides(self, X: Any) -> NDArray[np.int64]:
+    def decides(self, X: Any) -> Indices:
         """The number of the rule that decides each row; that of the default is the number of rules.
 
         Parameters
@@ -179,7 +180,7 @@ class RuleList(TreeModel):
         frame = self._open(X)
         return self._deciding(self._table(frame, 0, frame.n_rows))
 
-    def _deciding(self, table: Table) -> NDArray[np.int64]:
+    def _deciding(self, table: Table) -> Indices:
         columns = columns_of(self._features, table, self._used)
         cover = Cover(Ground(self._features, columns, np.zeros(table.n_rows, dtype=np.uint8), None, 1))
         found = np.full(table.n_rows, len(self.rules_), dtype=np.int64)
@@ -211,7 +212,7 @@ class RuleList(TreeModel):
             answers = np.array([*answers[:-1].tolist(), None], dtype=object)
         return answers[which]
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """P(class | row): the shares of the classes among the training rows that the same rule decides.
 
         Where the list abstains they are NaN.

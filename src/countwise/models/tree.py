@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
+from countwise._typing import Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import plain
 from countwise.conditionals import smoothing_of
@@ -96,7 +97,7 @@ class ClassTree(TreeAnswers):
         both = factors[told] * (1.0 if weights is None else weights)
         return both.astype(np.int64) if _kernels.float_is_integral(both) else both
 
-    def _factors(self, counts: NDArray[np.float64], target: Nominal) -> NDArray[np.float64] | None:
+    def _factors(self, counts: Floats, target: Nominal) -> Floats | None:
         if self.class_weight is None:
             return None
         if not isinstance(self.class_weight, str):
@@ -129,7 +130,7 @@ class ClassTree(TreeAnswers):
         words = str(smoothing_of(self.smoothing))
         return "" if words == "unsmoothed" else words
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """P(class | row): the shares of the classes in the leaf.
 
         Parameters
@@ -144,7 +145,7 @@ class ClassTree(TreeAnswers):
         self._check_fitted()
         return np.concatenate(self._answered(X, self._probabilities))
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Floats:
         """Log P(class | row).
 
         Parameters
@@ -245,7 +246,7 @@ class NumberTree(TreeAnswers):
         self._used = np.unique(tree.attribute[tree.attribute >= 0]).tolist()
         self._means = tree.answering(self._numbers)[:, 1]
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Floats:
         """The mean of the leaf.
 
         Parameters
@@ -261,7 +262,7 @@ class NumberTree(TreeAnswers):
         return np.concatenate(self._answered(X, self._means))
 
 
-def _class_factors(given: Any, target: Nominal) -> NDArray[np.float64]:
+def _class_factors(given: Any, target: Nominal) -> Floats:
     if not isinstance(given, Mapping):
         raise OptionError(f"class_weight={given!r} is neither 'balanced' nor a mapping of class to weight.")
     known = {plain(c): w for c, w in given.items()}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import ReadError
 
 __all__ = ["BifNetwork", "read_bif", "write_bif"]
@@ -46,7 +46,7 @@ class BifNetwork:
     name: str
     values: dict[str, tuple[str, ...]]
     parents: dict[str, tuple[str, ...]]
-    tables: dict[str, NDArray[np.float64]]
+    tables: dict[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class _Reader:
         self.name = "network"
         self.values: dict[str, tuple[str, ...]] = {}
         self.parents: dict[str, tuple[str, ...]] = {}
-        self.tables: dict[str, NDArray[np.float64]] = {}
+        self.tables: dict[str, Floats] = {}
 
     def _cut(self, text: str) -> Iterator[_Token]:
         place = line = 0
@@ -225,7 +225,7 @@ class _Reader:
             raise self._fail(f"there is no variable {name!r}.", token)
         return name
 
-    def _table(self, name: str, above: list[str], head: _Token) -> NDArray[np.float64]:
+    def _table(self, name: str, above: list[str], head: _Token) -> Floats:
         sizes = [len(self.values[parent]) for parent in above]
         table = np.full([*sizes, len(self.values[name])], np.nan)
         self._mark("{")
@@ -274,7 +274,7 @@ class _Reader:
             raise self._fail(f"{count} numbers are expected, not {len(found)}.", head)
         return found
 
-    def _summed(self, name: str, above: list[str], table: NDArray[np.float64], head: _Token) -> NDArray[np.float64]:
+    def _summed(self, name: str, above: list[str], table: Floats, head: _Token) -> Floats:
         for row in itertools.product(*(range(n) for n in table.shape[:-1])):
             told = ", ".join(self.values[p][i] for p, i in zip(above, row, strict=True))
             what = f"P({name}{f' | {told}' if told else ''})"
@@ -294,7 +294,7 @@ def write_bif(
     name: str,
     values: Mapping[str, tuple[Any, ...]],
     parents: Mapping[str, tuple[str, ...]],
-    tables: Mapping[str, NDArray[np.float64]],
+    tables: Mapping[str, Floats],
 ) -> str:
     """The text of a BIF file; every number is written so that it is read back bit for bit.
 
@@ -327,5 +327,5 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _numbers(row: NDArray[np.float64]) -> str:
+def _numbers(row: Floats) -> str:
     return ", ".join(repr(float(x)) for x in row)

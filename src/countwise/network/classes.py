@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.measures import mutual_information
 from countwise.network.graph import Graph
 from countwise.network.mixed import MixedFamilies
@@ -19,7 +20,7 @@ __all__ = ["augmented_tree", "conditional_information", "k_dependence", "naive"]
 _TOGETHER = 4096  # pairs that are counted at a time
 
 
-def conditional_information(families: Families, names: Sequence[str], target: str | None) -> NDArray[np.float64]:
+def conditional_information(families: Families, names: Sequence[str], target: str | None) -> Floats:
     """What each two attributes tell of each other within the classes, in bits: I(a; b | class).
 
     Of numbers it is what knowing one gains of the likelihood of the other. It is minus infinity where neither may
@@ -69,7 +70,7 @@ def _informations(families: Families, pairs: Sequence[tuple[str, str]], given: t
     return found
 
 
-def _weighed(counts: NDArray[Any]) -> NDArray[np.float64]:
+def _weighed(counts: NDArray[Any]) -> Floats:
     """The bits within classes, by the classes' weights; counts (tables, classes if any, values of a, values of b)."""
     counts = counts.reshape(len(counts), -1, *counts.shape[-2:])
     weight = counts.sum(axis=(2, 3))
@@ -85,7 +86,7 @@ def naive(names: Sequence[str], target: str) -> Graph:
 def augmented_tree(
     names: Sequence[str],
     target: str,
-    information: NDArray[np.float64],
+    information: Floats,
     root: str | None = None,
     last: Collection[str] = (),
 ) -> Graph:
@@ -117,7 +118,7 @@ def k_dependence(
     families: Families,
     names: Sequence[str],
     target: str,
-    information: NDArray[np.float64],
+    information: Floats,
     k: int,
     last: Collection[str] = (),
 ) -> Graph:

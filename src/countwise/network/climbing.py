@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import OptionError
 from countwise.network.constraints import TINY, Constraints, Found
 from countwise.network.graph import Graph
@@ -191,7 +191,7 @@ class _Climb:
                 for p in others:
                     yield old, p, [*(q for q in above if q != old), p]
 
-    def moves(self, tabu: Sequence[Move] = ()) -> NDArray[np.float64]:
+    def moves(self, tabu: Sequence[Move] = ()) -> Floats:
         """What adding or removing an arc gains, and what turning it gains: `moves[child, parent]` are two numbers."""
         found = np.full((*self.gains.shape, 2), -np.inf)
         found[..., 0] = np.where(self.arc.T | ~self.below, self.gains, -np.inf)  # no arc from what is below

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Indices
 from countwise.attributes import Numeric
 from countwise.network.net import Net
 from countwise.network.sampling import forward
@@ -37,7 +38,7 @@ def drawn_rows(net: Net, n: int, rng: np.random.Generator) -> dict[str, NDArray[
     return {node: columns[node] for node in net.graph}
 
 
-def _numbers(net: Net, node: str, combos: NDArray[np.int64], columns: Any, rng: np.random.Generator) -> Any:
+def _numbers(net: Net, node: str, combos: Indices, columns: Any, rng: np.random.Generator) -> Any:
     line = net.numbers.lines.get(node)
     if line is not None:
         mean = line.intercept[combos].copy()

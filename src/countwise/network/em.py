@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.errors import warn
 from countwise.network.families import FamilyTally
 from countwise.network.net import Net
@@ -18,8 +18,6 @@ from countwise.table import Table
 from countwise.tallies._cells import Cells
 
 __all__ = ["Learned", "em"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,9 +210,7 @@ class _Expected:
         family = (name, *self.net.numbers.lines[name].numbers)
         return not any(np.isnan(np.asarray(rows.numbers[n], dtype=np.float64)).any() for n in family)
 
-    def _shares(
-        self, family: Sequence[str], found: Posterior, rows: Rows, weights: Floats
-    ) -> tuple[NDArray[np.int64], Floats]:
+    def _shares(self, family: Sequence[str], found: Posterior, rows: Rows, weights: Floats) -> tuple[Indices, Floats]:
         """For each row and combination of what is open in a family: the cell of its table, and the weight."""
         sizes = self.net.sizes()
         left = tuple(v for v in family if v in found.open)
@@ -283,7 +279,7 @@ class _Expected:
         return replace(tally, inner=None).fill(Table({**columns, **joined}, len(weights), weights))
 
 
-def _expected_cells(block: BlockTerm, places: list[int], own: NDArray[np.int64], at: Floats, size: int) -> Cells:
+def _expected_cells(block: BlockTerm, places: list[int], own: Indices, at: Floats, size: int) -> Cells:
     """Moments of a number and its numeric parents, in each combination of its nominal parents' values."""
     after = block.after[:, :, places]  # (rows, combinations, numbers)
     weight = at.sum(axis=0)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from countwise._typing import Floats
 
 __all__ = ["TINY", "Factor", "product", "scaled_product"]
 
-Floats = NDArray[np.float64]
 TINY = 1e-100  # a product of which nothing is larger is scaled up before it vanishes
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Flags
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.columns import narrowest
 from countwise.conditionals import Gaussian, MEstimate, smoothing_of
@@ -180,7 +181,7 @@ class FamilyTally:
     def _fill(self, table: Table) -> Self:
         blank = self._blank(self.parents)
         codes = codes_of_parents(self.parents, table)
-        there: NDArray[np.bool_] = codes < len(blank.given.values)
+        there: Flags = codes < len(blank.given.values)
         names = [a.name for a in (*self.numbers, self.of)]
         for name in names if self.numbers else ():
             there &= ~np.isnan(np.asarray(table[name], dtype=np.float64))

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal
 from countwise.errors import OptionError, did_you_mean, listed
 
@@ -26,7 +26,7 @@ def values_in(table: Any, parents: int) -> tuple[Any, ...] | None:
     return tuple(dict.fromkeys(value for row in rows for value in row)) or None
 
 
-def table_of(of: Nominal, parents: Sequence[Nominal], table: Any) -> NDArray[np.float64]:
+def table_of(of: Nominal, parents: Sequence[Nominal], table: Any) -> Floats:
     """P(node | parents) as an array, an axis for each parent and the last for the node.
 
     Parameters
@@ -84,7 +84,7 @@ def _code(a: Nominal, value: Any) -> int:
     return a.values.index(value)
 
 
-def _row(of: Nominal, row: Any) -> NDArray[np.float64]:
+def _row(of: Nominal, row: Any) -> Floats:
     if isinstance(row, Mapping):
         numbers = np.zeros(len(of.values))
         for value, p in row.items():
@@ -100,7 +100,7 @@ def _row(of: Nominal, row: Any) -> NDArray[np.float64]:
     return numbers
 
 
-def _sound(name: str, table: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sound(name: str, table: Floats) -> Floats:
     """The table with rows that sum to 1; those that miss it by more than rounding are an error."""
     if not np.isfinite(table).all() or (table < 0).any():
         raise OptionError(f"The table of {name!r} has numbers that are no probabilities.")

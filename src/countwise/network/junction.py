@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.network.elimination import elimination_order, refuse_wide
 from countwise.network.factors import TINY, Factor
 
 __all__ = ["Junction", "joined_cliques"]
-
-Floats = NDArray[np.float64]
 
 
 class Junction:
@@ -78,7 +76,7 @@ class Junction:
             self._views[variables] = _View(at, axes, shape)
         return self._views[variables]
 
-    def marginals(self, factors: Sequence[Factor]) -> tuple[dict[str, NDArray[np.float64]], float]:
+    def marginals(self, factors: Sequence[Factor]) -> tuple[dict[str, Floats], float]:
         """P(variable | evidence) of every variable, and the log of the probability of the evidence.
 
         Parameters
@@ -100,7 +98,7 @@ class Junction:
             return {}, log
         log += scale
         self._distributed(tables, told)
-        found: dict[str, NDArray[np.float64]] = {}
+        found: dict[str, Floats] = {}
         for v in self._variables:
             i, others = self._smallest[v]
             share = np.add.reduce(tables[i], axis=others)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats, Indices
 from countwise.errors import warn
 from countwise.tallies import Moments, Scatter
 
 __all__ = ["LinearDensity", "block_log_likelihood", "block_moments", "linear_from", "steady_from"]
 
-Floats = NDArray[np.float64]
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
@@ -41,7 +41,7 @@ class LinearDensity:
     slope: Floats
     sd: Floats
     n: Floats
-    borrowed: NDArray[np.bool_]
+    borrowed: Flags
 
     @property
     def n_classes(self) -> int:
@@ -53,7 +53,7 @@ class LinearDensity:
         """Whether there is no spread at all: the node then has no say."""
         return not bool((self.sd > 0).any())
 
-    def log_prob(self, y: Floats, x: Sequence[Floats], combos: NDArray[np.int64] | None = None) -> Floats:
+    def log_prob(self, y: Floats, x: Sequence[Floats], combos: Indices | None = None) -> Floats:
         """Log f(y | x), of each row under every combination, or under its own; 0 where a number is missing.
 
         Parameters
@@ -176,7 +176,7 @@ def _left(scatter: Floats, slope: Floats, p: int) -> float:
 
 
 def block_moments(
-    names: Sequence[str], laws: Mapping[str, LinearDensity], combos: Mapping[str, NDArray[np.int64]], n: int
+    names: Sequence[str], laws: Mapping[str, LinearDensity], combos: Mapping[str, Indices], n: int
 ) -> tuple[Floats, Floats]:
     """Mean and covariance of several numbers together, for each of n cases.
 

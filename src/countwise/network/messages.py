@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
+
 __all__ = ["as_rows", "calibrated", "calibrated_logs", "log_sum", "over"]
 
-Floats = NDArray[np.float64]
 Scoped = tuple[tuple[str, ...], Floats]  # variables, and a table whose first axis is the row
 Cliques = Sequence[tuple[str, ...]]
 

@@ -7,9 +7,9 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from countwise._typing import Flags
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.conditionals import Gaussian, Poisson
 from countwise.errors import OptionError
@@ -94,7 +94,7 @@ class MixedFamilies(Families):
         """The rows in which all are there: the numbers, and the combination of the names."""
         given = joined_parents(names)
         codes = codes_of_parents(names, self.table)
-        there: NDArray[np.bool_] = codes < len(given.values)
+        there: Flags = codes < len(given.values)
         columns = {n.name: np.asarray(self.table[n.name], dtype=np.float64) for n in numbers}
         for column in columns.values():
             there &= ~np.isnan(column)

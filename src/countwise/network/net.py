@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Attribute, Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.lazy import lazy
@@ -20,8 +20,6 @@ from countwise.network.numbers import Numbers
 from countwise.network.sampling import Estimate, gibbs, likelihood_weighting
 
 __all__ = ["Net"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

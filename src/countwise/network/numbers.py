@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.conditionals.gaussian import GaussianDensity
 from countwise.errors import OptionError
 from countwise.network.elimination import refuse_wide
@@ -16,8 +16,6 @@ from countwise.network.graph import Graph
 from countwise.network.linear import LinearDensity, block_log_likelihood, block_moments
 
 __all__ = ["BlockTerm", "Numbers", "as_linear"]
-
-Floats = NDArray[np.float64]
 
 
 def as_linear(density: Any) -> LinearDensity | None:
@@ -55,7 +53,7 @@ class BlockTerm:
     logs: Floats
     after: Floats
     left: Floats
-    own: Mapping[str, NDArray[np.int64]]
+    own: Mapping[str, Indices]
 
 
 class Numbers:
@@ -153,7 +151,7 @@ class Numbers:
         )
         return BlockTerm(tuple(names), scope, logs, after, left, own)
 
-    def combinations(self, scope: Sequence[str], parents: Sequence[str]) -> NDArray[np.int64]:
+    def combinations(self, scope: Sequence[str], parents: Sequence[str]) -> Indices:
         """For each combination of a scope's values, that of some nodes within it."""
         shape = [self.sizes[v] for v in scope]
         grid = np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), dtype=np.int64)

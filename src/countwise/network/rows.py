@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats
 from countwise.network.elimination import elimination_order, refuse_wide
 from countwise.network.graph import Graph
 from countwise.network.junction import joined_cliques
@@ -21,7 +22,6 @@ from countwise.network.numbers import BlockTerm, Numbers
 
 __all__ = ["Batch", "Posterior", "Rows", "batches", "posteriors"]
 
-Floats = NDArray[np.float64]
 _FEW = 64  # rows of one pattern below which patterns are thrown together
 _CELLS = 1 << 21  # of the largest table that is worked on at a time
 
@@ -78,7 +78,7 @@ class Posterior:
     cliques: list[tuple[tuple[str, ...], Floats]]
     logs: bool
     blocks: list[BlockTerm]
-    relevant: Mapping[str, NDArray[np.bool_]]
+    relevant: Mapping[str, Flags]
 
     def of(self, names: Sequence[str]) -> Floats:
         """P(names | what is there) of open nodes that stand in one clique, the first axis the row."""
@@ -111,7 +111,7 @@ class _Network:
         self.children = {name: graph.children(name) for name in graph}
         self.backwards = tuple(reversed(graph.order()))
 
-    def there(self, rows: Rows) -> dict[str, NDArray[np.bool_]]:
+    def there(self, rows: Rows) -> dict[str, Flags]:
         """In which rows each node is there; bags of words count as there."""
         found = {name: rows.codes[name] < size for name, size in self.sizes.items()}
         for name in self.numbers.densities:
@@ -120,9 +120,9 @@ class _Network:
             found[name] = ~np.isnan(np.asarray(column, dtype=np.float64)) if known else np.ones(rows.n_rows, bool)
         return found
 
-    def relevant(self, there: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
+    def relevant(self, there: Mapping[str, Flags]) -> dict[str, Flags]:
         """In which rows each node, or something below it, is there or asked for."""
-        found: dict[str, NDArray[np.bool_]] = {}
+        found: dict[str, Flags] = {}
         for name in self.backwards:
             own = there[name].copy()
             if name in self.asked:

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.errors import OptionError
 from countwise.network.graph import Graph
 
 __all__ = ["Estimate", "forward", "gibbs", "likelihood_weighting"]
 
-Floats = NDArray[np.float64]
-Codes = dict[str, NDArray[np.int64]]
+Codes = dict[str, Indices]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def forward(
     return codes, log
 
 
-def _drawn(rows: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
+def _drawn(rows: Floats, rng: np.random.Generator) -> Indices:
     """A value for each row of shares."""
     below = np.cumsum(rows, axis=1)
     at = rng.random(len(rows))[:, None] * below[:, -1:]

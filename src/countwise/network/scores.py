@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.attributes import Nominal
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.table import Table
@@ -22,7 +23,6 @@ _AT_ONCE = 1 << 22  # cells of tables that are kept at a time
 _WORTH = 1 << 28  # rows times cells from which on threads save more than they cost: about a millisecond
 
 Family = tuple[str, tuple[str, ...]]  # a child with its parents
-Floats = NDArray[np.float64]
 
 
 def family_score(counts: NDArray[Any], score: str, ess: float = 1.0) -> float:

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import OptionError
 from countwise.network.elimination import Elimination
 from countwise.network.factors import Factor
 from countwise.network.net import Net
 
 __all__ = ["sensitivities"]
-
-Floats = NDArray[np.float64]
 
 
 def sensitivities(net: Net, asked: str, code: int, known: Mapping[str, Any]) -> dict[str, Floats]:

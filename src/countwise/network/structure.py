@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import OptionError
 from countwise.network.climbing import hill_climb
 from countwise.network.constraints import TINY, Constraints, Found
@@ -73,7 +73,7 @@ class _Growing:
 
 def chow_liu(
     names: Sequence[str],
-    weight: Callable[[str, str], float] | NDArray[np.float64],
+    weight: Callable[[str, str], float] | Floats,
     root: str | None = None,
     last: Collection[str] = (),
 ) -> dict[str, str | None]:

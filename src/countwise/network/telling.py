@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal
 from countwise.network.elimination import Elimination, Step
 from countwise.network.factors import Factor, product
@@ -292,7 +292,7 @@ class _Telling:
 
 
 def _spread(factor: Factor, variables: Sequence[str], sizes: Sequence[int]) -> list[float]:
-    table: NDArray[np.float64] = np.broadcast_to(factor.over(variables), sizes)
+    table: Floats = np.broadcast_to(factor.over(variables), sizes)
     return table.ravel().tolist()
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.attributes import Nominal
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.frames import Coded, frame_of, series_of
@@ -18,7 +18,6 @@ from countwise.sources.memory import weights_of
 
 __all__ = ["DASHES", "HATCHES", "Display", "Told", "column_of", "legend", "line", "told_by", "told_of"]
 
-Floats = NDArray[np.float64]
 DASHES = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (6, 2, 1, 2, 1, 2)))
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxx", "++", "oo", "--", "**", "||")
 
@@ -97,9 +96,9 @@ class Told:
     """
 
     classes: tuple[Any, ...]
-    codes: NDArray[np.int64]
+    codes: Indices
     proba: Floats
-    answered: NDArray[np.int64]
+    answered: Indices
     weight: Floats
 
 
@@ -164,7 +163,7 @@ def told_of(
     return Told(tuple(places), at, shares, answered, weight[known])
 
 
-def _coded(y: Any) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+def _coded(y: Any) -> tuple[tuple[Any, ...], Indices]:
     column = y if isinstance(y, Coded) else series_of(y)[0]  # of a table it may have been read already
     own = Nominal("y", grows=True).learn(column)
     return tuple(own.values), own.encode(column).astype(np.int64)

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import OptionError, TableError
 from countwise.plots.displays import Display, legend, line
 from countwise.plots.style import INK, MARK, QUIET
@@ -16,8 +16,6 @@ from countwise.plots.widths import plot_width
 from countwise.working.numbers import number
 
 __all__ = ["LearningCurveDisplay", "SettingCurveDisplay"]
-
-Floats = NDArray[np.float64]
 
 
 class LearningCurveDisplay(Display):

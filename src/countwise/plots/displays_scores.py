@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures.ranks import area, average_precision, by_range, precision_recall_points, roc_points
 from countwise.plots.displays import Display, Told, legend, line, told_by, told_of, told_of_probabilities
@@ -15,7 +16,6 @@ from countwise.plots.style import QUIET, SOFT
 
 __all__ = ["CalibrationDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
 
-Floats = NDArray[np.float64]
 _MOST = 10  # lines in one picture
 
 

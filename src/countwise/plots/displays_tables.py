@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.plots.displays import HATCHES, Display, legend, line, told_by, told_of
@@ -15,7 +14,6 @@ from countwise.working.numbers import number
 
 __all__ = ["ConfusionDisplay", "DensityDisplay"]
 
-Floats = NDArray[np.float64]
 _MOST_BARS = 30  # values of a name that are drawn
 
 

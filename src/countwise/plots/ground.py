@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.attributes import Numeric
 from countwise.columns import in_order, refuse_infinity
 from countwise.errors import OptionError, TableError, did_you_mean, listed
@@ -51,15 +52,15 @@ class Ground:
     X: Any
     frame: Frame
     pair: tuple[str, str]
-    rows: NDArray[np.int64]
-    xy: NDArray[np.float64]
+    rows: Indices
+    xy: Floats
     y: NDArray[Any]
     classes: tuple[Any, ...]
     target: str | None
     notes: tuple[str, ...]
 
     @property
-    def limits(self) -> NDArray[np.float64]:
+    def limits(self) -> Floats:
         """The least and the greatest of each axis, with a margin: shape (2, 2)."""
         low, high = self.xy.min(axis=0), self.xy.max(axis=0)
         wide = np.where(high > low, high - low, np.maximum(1.0, np.abs(high)))
@@ -228,7 +229,7 @@ def _name(frame: Frame, given: Any) -> str:
 # -- many points -------------------------------------------------------------------
 
 
-def spread_out(xy: NDArray[np.float64], most: int = MOST) -> NDArray[np.int64]:
+def spread_out(xy: Floats, most: int = MOST) -> Indices:
     """At most so many rows, from everywhere: every so manieth along a line that visits each neighborhood in turn.
 
     Examples

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.network.graph import Graph
@@ -185,7 +185,7 @@ def graph_svg(graph: Graph, *, title: str = "") -> str:
 # -- what nodes show --------------------------------------------------------------------
 
 
-def _nominal(name: str, values: Sequence[Any], shares: NDArray[np.float64], known: Any) -> _Node:
+def _nominal(name: str, values: Sequence[Any], shares: Floats, known: Any) -> _Node:
     """The values with their shares; the smallest together where they are many."""
     every = [_Bar(str(value), float(p), _share(float(p))) for value, p in zip(values, shares, strict=True)]
     bars = every

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats, Indices
 from countwise.columns import plain
 from countwise.errors import DataWarning, OptionError, TableError, did_you_mean, listed
 from countwise.frames import Frame
@@ -44,10 +45,10 @@ class Panel:
 
     title: str
     alone: bool
-    codes: NDArray[np.int64]
-    sure: NDArray[np.float64] | None
-    lines: NDArray[np.float64]
-    wrong: NDArray[np.bool_]
+    codes: Indices
+    sure: Floats | None
+    lines: Floats
+    wrong: Flags
 
     @property
     def subtitle(self) -> str:
@@ -78,8 +79,8 @@ class Scene:
 
     ground: Ground
     classes: tuple[Any, ...]
-    codes: NDArray[np.int64]
-    shown: NDArray[np.int64]
+    codes: Indices
+    shown: Indices
     panels: list[Panel]
     caption: str
 
@@ -226,7 +227,7 @@ def _panel(
     return Panel(title, asked.alone, square, sure, _to_the_edge(square, field, xs, ys, ground.limits), wrong)
 
 
-def _centers(low: float, high: float, resolution: int) -> NDArray[np.float64]:
+def _centers(low: float, high: float, resolution: int) -> Floats:
     """The centers of so many pixels."""
     return np.asarray(low + (np.arange(resolution) + 0.5) * (high - low) / resolution)
 
@@ -239,7 +240,7 @@ def _about_nobody() -> Iterator[None]:
         yield
 
 
-def _codes(labels: Any, classes: tuple[Any, ...], who: str) -> NDArray[np.int64]:
+def _codes(labels: Any, classes: tuple[Any, ...], who: str) -> Indices:
     """The places of labels among the classes."""
     places = {value: code for code, value in enumerate(classes)}
     values = np.asarray(labels).ravel().tolist()
@@ -249,14 +250,14 @@ def _codes(labels: Any, classes: tuple[Any, ...], who: str) -> NDArray[np.int64]
     return np.array([places[value] for value in values], dtype=np.int64)
 
 
-def _chances(model: Any, X: Any, classes: tuple[Any, ...]) -> NDArray[np.float64] | None:
+def _chances(model: Any, X: Any, classes: tuple[Any, ...]) -> Floats | None:
     """P(class | place) with a column for each class, if the model tells."""
     if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
         return None
     return _by_class(np.asarray(model.predict_proba(X), dtype=np.float64), model, classes, 0.0)
 
 
-def _decisions(model: Any, X: Any, classes: tuple[Any, ...]) -> NDArray[np.float64] | None:
+def _decisions(model: Any, X: Any, classes: tuple[Any, ...]) -> Floats | None:
     """What a model without probabilities decides by, so that the boundary is a smooth line."""
     if not hasattr(model, "decision_function") or not hasattr(model, "classes_"):
         return None
@@ -266,13 +267,13 @@ def _decisions(model: Any, X: Any, classes: tuple[Any, ...]) -> NDArray[np.float
     return _by_class(found, model, classes, -np.inf) if found.shape[1] == len(model.classes_) else None
 
 
-def _by_class(found: NDArray[Any], model: Any, classes: tuple[Any, ...], other: float) -> NDArray[np.float64]:
+def _by_class(found: NDArray[Any], model: Any, classes: tuple[Any, ...], other: float) -> Floats:
     out = np.full((len(found), len(classes)), other)
     out[:, _codes(model.classes_, classes, "the model")] = found
     return out
 
 
-def _sure(chances: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _sure(chances: Floats, codes: Indices) -> Floats:
     """By how much the predicted class leads the next: 0 at the boundary, 1 where there is no doubt."""
     if chances.shape[1] < 2:
         return np.ones(len(codes))
@@ -284,7 +285,7 @@ def _sure(chances: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.
 
 def _to_the_edge(
     codes: NDArray[Any], scores: NDArray[Any] | None, xs: NDArray[Any], ys: NDArray[Any], limits: NDArray[Any]
-) -> NDArray[np.float64]:
+) -> Floats:
     """The boundary, drawn out from the centers of the outermost pixels to the frame."""
     wider = [np.array([low, *places, high]) for places, (low, high) in zip((xs, ys), limits, strict=True)]
     field = None

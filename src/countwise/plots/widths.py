@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import OptionError, TableError
 from countwise.plots.style import INK, MARK, QUIET, axes, bare
 from countwise.working.numbers import number
@@ -71,7 +71,7 @@ def plot_width(density: Any, ax: Any = None) -> Any:
     return ax
 
 
-def _curve(density: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _curve(density: Any) -> tuple[Floats, Floats, Floats]:
     """The three columns, by width."""
     curve = getattr(density, "width_curve_", None)
     if curve is None and hasattr(density, "width_curve"):  # its width was given, or by a rule: there is a curve still
@@ -93,7 +93,7 @@ def _curve(density: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], NDAr
     return widths[order], train[order], held_out[order]
 
 
-def _heights(train: NDArray[np.float64], held_out: NDArray[np.float64]) -> tuple[float, float]:
+def _heights(train: Floats, held_out: Floats) -> tuple[float, float]:
     """What to show: the curves about the best width; the fall at tiny widths leaves the picture below."""
     fine = held_out[np.isfinite(held_out)]
     known = np.concatenate([train[np.isfinite(train)], fine])
@@ -108,7 +108,7 @@ def _heights(train: NDArray[np.float64], held_out: NDArray[np.float64]) -> tuple
     return low - margin, top + 1.6 * margin
 
 
-def _height_at(best: float, widths: NDArray[np.float64], held_out: NDArray[np.float64]) -> float | None:
+def _height_at(best: float, widths: Floats, held_out: Floats) -> float | None:
     """The height of the held-out curve at a width, between two of its points if need be."""
     fine = np.isfinite(held_out)
     return float(np.interp(np.log(best), np.log(widths[fine]), held_out[fine])) if fine.any() else None

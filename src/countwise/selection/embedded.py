@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from countwise._typing import Flags, Floats
 from countwise.encode import Encoding
 from countwise.errors import OptionError, TableError
 from countwise.frames import frame_of, is_sparse
@@ -130,7 +131,7 @@ class EmbeddedSelector(Selector):
         if self.threshold not in (None, "mean") and not is_number(self.threshold):
             raise OptionError(f"threshold={self.threshold!r} is unknown.", hint="give a number or 'mean'.")
 
-    def _numbers(self, X: Any, weights: NDArray[Any] | None) -> tuple[NDArray[np.float64], list[list[int]]]:
+    def _numbers(self, X: Any, weights: NDArray[Any] | None) -> tuple[Floats, list[list[int]]]:
         """The table as numbers without gaps and of one spread, and the columns of each attribute."""
         coder = Encoding(types=self.types).fit(X, sample_weight=weights)
         columns = frame_of(coder.transform(X)).columns.values()
@@ -147,7 +148,7 @@ class EmbeddedSelector(Selector):
         groups = [[next(places) for _ in names] for names in coder.expanded_.values()]
         return cells / np.where(spread > 0, spread, 1.0), groups
 
-    def _kept(self, order: NDArray[Any]) -> NDArray[np.bool_]:
+    def _kept(self, order: NDArray[Any]) -> Flags:
         if self.k is None:
             mean = self.threshold in (None, "mean")
             limit = self.importances_.mean() if mean else float(self.threshold)
@@ -163,7 +164,7 @@ def _default() -> Any:
     return DecisionTreeClassifier(random_state=0)
 
 
-def told_by(model: Any) -> NDArray[np.float64]:
+def told_by(model: Any) -> Floats:
     """The importance of each column by a fitted model; the last step of a pipeline speaks for it."""
     model = model[-1] if hasattr(model, "steps") else model
     for name in ("feature_importances_", "coef_"):
@@ -177,7 +178,7 @@ def told_by(model: Any) -> NDArray[np.float64]:
     )
 
 
-def _joined(importances: NDArray[np.float64], groups: list[list[int]], linear: bool) -> NDArray[np.float64]:
+def _joined(importances: Floats, groups: list[list[int]], linear: bool) -> Floats:
     """What the columns of each attribute add up to, as shares."""
     parts = [importances[group] for group in groups]
     sums = np.array([np.sqrt((part**2).sum()) if linear else part.sum() for part in parts])

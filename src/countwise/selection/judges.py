@@ -14,6 +14,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import has_fit_parameter
 
 from countwise import _kernels, progress
+from countwise._typing import Floats
 from countwise.errors import OptionError, TableError
 from countwise.frames import is_sparse
 from countwise.models.naive_bayes import NaiveBayes
@@ -199,15 +200,15 @@ class _Fold:
     """What is kept of a fold: each attribute's term, and the answers to compare with."""
 
     classes: NDArray[Any]
-    prior: NDArray[np.float64]  # (rows, classes)
-    shares: NDArray[np.float64]  # of the classes: the answer without any attribute, as of any other estimator
-    terms: list[NDArray[np.float64]]  # (rows, classes) each
+    prior: Floats  # (rows, classes)
+    shares: Floats  # of the classes: the answer without any attribute, as of any other estimator
+    terms: list[Floats]  # (rows, classes) each
     target: NDArray[Any]  # codes
     y: NDArray[Any]
     weights: NDArray[Any] | None
     fallback: int
 
-    def base(self, subset: Subset) -> NDArray[np.float64]:
+    def base(self, subset: Subset) -> Floats:
         """Log P(class) and the terms of a subset."""
         if not subset:
             return np.tile(self.shares, (len(self.prior), 1))
@@ -264,9 +265,7 @@ class Terms:
             yield (), self.score(())
         yield from self._below((), [fold.prior for fold in self.folds], sizes)
 
-    def _below(
-        self, subset: Subset, bases: list[NDArray[np.float64]], sizes: range
-    ) -> Iterator[tuple[Subset, float]]:
+    def _below(self, subset: Subset, bases: list[Floats], sizes: range) -> Iterator[tuple[Subset, float]]:
         if len(subset) >= sizes[-1]:
             return
         start = subset[-1] + 1 if subset else 0
@@ -278,7 +277,7 @@ class Terms:
             deeper = [base + fold.terms[a] for base, fold in zip(bases, self.folds, strict=True)]
             yield from self._below((*subset, a), deeper, sizes)
 
-    def _means(self, bases: list[NDArray[np.float64]], terms: list[list[NDArray[np.float64]]]) -> list[float]:
+    def _means(self, bases: list[Floats], terms: list[list[Floats]]) -> list[float]:
         if self.scorer is None:
             work = list(zip(self.folds, bases, terms, strict=True))
             threads = None if sum(base.size * len(t) for _, base, t in work) > 1 << 16 else 1
@@ -292,16 +291,14 @@ class Terms:
         means: list[float] = np.mean(shares, axis=0).tolist()
         return means
 
-    def _judged(
-        self, fold: _Fold, base: NDArray[np.float64], terms: list[NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
+    def _judged(self, fold: _Fold, base: Floats, terms: list[Floats]) -> Floats:
         rows = np.zeros((len(base), 1))
         return np.array(
             [_score(self.scorer, Answered(fold, base + term), rows, fold.y, fold.weights) for term in terms]
         )
 
 
-def _running(fold: _Fold, attributes: Subset, start: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _running(fold: _Fold, attributes: Subset, start: Floats) -> list[Floats]:
     """The sums of the terms before each attribute."""
     sums = [start]
     for a in attributes[:-1]:
@@ -309,7 +306,7 @@ def _running(fold: _Fold, attributes: Subset, start: NDArray[np.float64]) -> lis
     return sums
 
 
-def _right(fold: _Fold, base: NDArray[np.float64], terms: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _right(fold: _Fold, base: Floats, terms: list[Floats]) -> Floats:
     """The share of right answers after adding each term."""
     weights = None if fold.weights is None else fold.weights.astype(np.float64)
     total = len(base) if weights is None else weights.sum()
@@ -348,7 +345,7 @@ class Answered(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Floats:
         """Log P(class | row)."""
         out = self.joint.copy()
         if _kernels.normalize(out, "log"):
@@ -356,7 +353,7 @@ class Answered(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             out[lost] = self.fold.prior[lost]
         return np.asarray(out)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """P(class | row)."""
         return np.exp(self.predict_log_proba(X))
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, measures
+from countwise._typing import Floats, Indices
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import narrowest, refuse_infinity
 from countwise.cuts import How
@@ -119,7 +120,7 @@ def codes_of(schema: Schema, table: Table, hows: Mapping[str, How]) -> tuple[lis
 
 def information_matrix(
     columns: list[NDArray[Any]], sizes: list[int], weights: NDArray[Any] | None, measure: Callable[[Any], Any]
-) -> NDArray[np.float64]:
+) -> Floats:
     """The measure of every pair of coded columns, and of every column with itself."""
     d, n_rows = len(columns), len(columns[0])
     matrix = np.zeros((d, d))
@@ -145,7 +146,7 @@ def _alone(counts: NDArray[Any], measure: Callable[[Any], Any]) -> float:
     return measures.entropy(counts) if measure is measures.mutual_information else float(np.count_nonzero(counts) > 1)
 
 
-def _batches(sizes: list[int]) -> Iterator[NDArray[np.int64]]:
+def _batches(sizes: list[int]) -> Iterator[Indices]:
     """Pairs of columns, as many at a time as there is room for."""
     batch: list[tuple[int, int]] = []
     cells = 0

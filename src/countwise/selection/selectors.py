@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 
+from countwise._typing import Flags, Floats
 from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
 from countwise.frames import Frame, frame_of, is_sparse
 from countwise.outputs import chosen, container_of, library_of, names_in, rebuilt
@@ -157,8 +158,8 @@ class Selector(Choosing, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "support_")
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        mask: NDArray[np.bool_] = self.support_
+    def _get_support_mask(self) -> Flags:
+        mask: Flags = self.support_
         return mask
 
     def __sklearn_tags__(self) -> Any:
@@ -281,7 +282,7 @@ class FilterSelector(Selector):
         if self.threshold is not None and not is_number(self.threshold):
             raise OptionError(f"threshold must be a number, not {self.threshold!r}.")
 
-    def _kept(self) -> NDArray[np.bool_]:
+    def _kept(self) -> Flags:
         self.ties_: tuple[str, ...] = ()
         values = np.nan_to_num(self.scores_, nan=-np.inf)
         if self.threshold is not None:
@@ -311,7 +312,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
-def _per_column(found: Sequence[Contingency], values: NDArray[np.float64], sparse: bool) -> NDArray[np.float64]:
+def _per_column(found: Sequence[Contingency], values: Floats, sparse: bool) -> Floats:
     """The best score of each column's tables; each word of a sparse matrix is a column of its own."""
     if sparse:
         return values

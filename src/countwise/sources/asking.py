@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import TableError, did_you_mean, listed
 from countwise.sources.engine import micros
 from countwise.terms import Node, Number, Test, kind_of, time_of
@@ -187,7 +187,7 @@ def all_of(conditions: Sequence[Any]) -> Any:
     return found
 
 
-def ranged(x: Any, edges: NDArray[np.float64], cells: Sequence[Any]) -> Any:
+def ranged(x: Any, edges: Floats, cells: Sequence[Any]) -> Any:
     """The cell of the range (lo, hi] that a number lies in, by halving: engines do not like to nest deeply."""
     import narwhals.stable.v2 as nw
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import CountwiseError, ReadError
 from countwise.frames import Frame, frame_of, is_missing
 from countwise.sources.stopping import asked
@@ -42,12 +43,12 @@ def number_of(value: Any) -> float:
     return 0.0 if is_missing(value) else float(value)
 
 
-def floats(column: Any) -> NDArray[np.float64]:
+def floats(column: Any) -> Floats:
     """A column of an answer as numbers; nothing is NaN."""
     return np.asarray(column, dtype=np.float64)
 
 
-def whole(weights: NDArray[np.float64]) -> NDArray[Any]:
+def whole(weights: Floats) -> NDArray[Any]:
     """Weights as integers, if they all are."""
     weights = np.nan_to_num(weights)
     return weights.astype(np.int64) if (weights == np.floor(weights)).all() else weights

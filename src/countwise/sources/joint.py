@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from countwise._typing import Floats
 from countwise.sources.asking import Asked, real
 from countwise.terms import Joint
 
@@ -34,7 +32,7 @@ def joint_voices(plan: Any, asked: Asked, term: Joint, apart: bool, mark: str = 
     return _shared(plan, term, mark) if term.factors is None else _own(plan, term, apart, mark)
 
 
-def _by_gaps(term: Joint, numbers: NDArray[np.float64], mark: str) -> Any:
+def _by_gaps(term: Joint, numbers: Floats, mark: str) -> Any:
     """A number that depends on the pattern of gaps; null where the pattern is not listed."""
     import narwhals.stable.v2 as nw
 

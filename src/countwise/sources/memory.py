@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Flags, Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import factorized
 from countwise.errors import CountwiseError, TableError, did_you_mean, listed, warn
@@ -223,7 +224,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _numbers(target: Column, name: str) -> NDArray[np.float64]:
+def _numbers(target: Column, name: str) -> Floats:
     """A target of numbers, NaN where it is missing."""
     numbers = Numeric(name).encode(target).astype(np.float64)
     if np.isinf(numbers).any():
@@ -241,7 +242,7 @@ def _keep(
     name: str,
     weights: NDArray[Any] | None,
     whole: bool,
-    missing: NDArray[np.bool_] | None,
+    missing: Flags | None,
 ) -> Memory:
     """The rows that have a target and a weight."""
     missing = None if missing is None or not missing.any() else missing
@@ -258,7 +259,7 @@ def _keep(
     return Memory(frame.take(keep), taken(target, keep), name, kept, left_out, places=rows, n_given=frame.n_rows)
 
 
-def _missing(target: Column, name: str) -> NDArray[np.bool_] | None:
+def _missing(target: Column, name: str) -> Flags | None:
     """Rows without a target, or None if there are none; a target that is no class is an error."""
     if isinstance(target, Coded):
         lost = np.array([*(is_missing(value) for value in target.categories), True])
@@ -276,7 +277,7 @@ def _some_negative(target: Coded) -> bool:
     return target.codes.dtype.kind == "i" and len(target.codes) > 0 and int(target.codes.min()) < 0
 
 
-def _missing_numbers(target: NDArray[Any], name: str) -> NDArray[np.bool_]:
+def _missing_numbers(target: NDArray[Any], name: str) -> Flags:
     if _kernels.float_is_integral(target):
         return np.isnan(target)
     if np.isinf(target).any():

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 from countwise.frames import Coded, Column, Frame, is_missing
 from countwise.sources.engine import answered, collected, floats, micros, number_of, rows_of_answer, whole
@@ -312,7 +313,7 @@ def _added(terms: Sequence[Any]) -> Any:
     return _added(terms[:half]) + _added(terms[half:])
 
 
-def _gone(column: Column) -> NDArray[np.bool_]:
+def _gone(column: Column) -> Flags:
     """Which cells are missing."""
     if isinstance(column, Coded):
         lost = np.array([*(is_missing(value) for value in column.categories), True])
@@ -328,7 +329,7 @@ def _gone(column: Column) -> NDArray[np.bool_]:
     )
 
 
-def _spread(x: NDArray[np.float64]) -> float:
+def _spread(x: Floats) -> float:
     """The deviation, as the quartiles have it where tails are long."""
     low, high = np.quantile(x, [0.25, 0.75])
     return min(float(x.std()), float(high - low) / 1.35) or float(x.std())

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise._kernels.reference_bins import edges_between
+from countwise._typing import Floats, Indices
 from countwise.frames import Frame
 from countwise.sources.relation import MOST_GROUPS
 from countwise.sources.relation_levels import Extent, Ready, code_of, numbers_in
 
 __all__ = ["Bins", "cut"]
 
-Floats = NDArray[np.float64]
-Decode = Callable[[Frame], NDArray[np.int64]]
+Decode = Callable[[Frame], Indices]
 _CELLS = 1 << 16  # into which the range of a number is parted
 _BLOCK = 16  # neighboring cells that are asked for as one, where they are in one bin
 _FETCHED = 1 << 18  # values or cells that are fetched at most instead of bins
@@ -113,7 +112,7 @@ class Bins:
             plan = plan.with_columns(cw_c=nw.when(lost).then(len(self.edges) + 1).otherwise(nw.col("cw_c")))
         return plan, ["cw_c"], lambda found: numbers_in(found, "cw_c").astype(np.int64)
 
-    def codes(self, numbers: Floats) -> NDArray[np.int64]:
+    def codes(self, numbers: Floats) -> Indices:
         """How many edges lie below each number; one more than there are for NaN."""
         found = np.searchsorted(self.edges, numbers)
         return np.where(np.isnan(numbers), len(self.edges) + 1, found)
@@ -150,7 +149,7 @@ class _Cells:
         if self.loose:
             plan = plan.with_columns(cw_x=nw.when(cell.is_in(self.loose)).then(x))
 
-        def decode(found: Frame) -> NDArray[np.int64]:
+        def decode(found: Frame) -> Indices:
             keys = numbers_in(found, "cw_c")
             codes = np.full(found.n_rows, len(bins.edges) + 1)
             one, many = keys >= 0, keys < 0
@@ -164,7 +163,7 @@ class _Cells:
         return plan, ["cw_c", "cw_x"] if self.loose else ["cw_c"], decode
 
 
-def _parted(ready: Ready, name: str, pieces: _Pieces, vague: NDArray[np.int64], factors: Any) -> _Pieces:
+def _parted(ready: Ready, name: str, pieces: _Pieces, vague: Indices, factors: Any) -> _Pieces:
     """The pieces with some of them parted: light ones into their values, heavy ones into cells."""
     heavy = pieces.rows[vague] > _HEAVY
     fresh = [
@@ -238,7 +237,7 @@ class _Pieces(NamedTuple):
     start: Floats
     stop: Floats
 
-    def take(self, which: NDArray[np.int64]) -> _Pieces:
+    def take(self, which: Indices) -> _Pieces:
         return _Pieces(*(part[np.sort(which)] for part in self))
 
     @staticmethod
@@ -269,7 +268,7 @@ class _Grid(NamedTuple):
         return (away * scale).floor()
 
 
-def _at_edges(pieces: _Pieces, n_bins: int) -> NDArray[np.int64]:
+def _at_edges(pieces: _Pieces, n_bins: int) -> Indices:
     """The pieces above which an edge lies: all, if there are few; see `edges_of` of the kernels."""
     if len(pieces.low) <= n_bins:
         return np.arange(len(pieces.low))

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.errors import RowsRefused, TableError
 from countwise.frames import Frame
 from countwise.sources.engine import collected, number_of, rows_of_answer
 from countwise.sources.relation import MOST_GROUPS, Relation, infinite_in
 
 __all__ = ["Extent", "Ready", "Sizes", "code_of", "fetched", "numbers_in", "switched"]
-
-Floats = NDArray[np.float64]
 
 
 class Sizes(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats
 from countwise.errors import TableError
 from countwise.frames import Frame
 from countwise.sources.engine import collected, floats, number_of, rows_of_answer, whole
@@ -21,7 +22,6 @@ from countwise.sources.relation import MOST_GROUPS, Relation, cells_at, too_many
 
 __all__ = ["Products", "Sums", "gaps", "moments", "products", "totals", "values"]
 
-Floats = NDArray[np.float64]
 _FAR = 1e3  # squared deviations from the shift beyond which squares are summed again
 _MOST_AGAIN = 64  # groups that are asked again
 FINENESS = 1 << 16  # parts of a deviation within which different values are taken together
@@ -63,7 +63,7 @@ class Products:
     """
 
     keys: Frame
-    present: NDArray[np.bool_]
+    present: Flags
     n: Floats
     mean: Floats
     scatter: Floats

@@ -5,24 +5,23 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from countwise._typing import Floats
 
 __all__ = ["DUST", "Cells", "merged", "nothing", "parted"]
 
 DUST = 1e-14  # of what there was: all that rounding leaves when everything is taken back
 
-Matrices = NDArray[np.float64]  # (classes, numbers, numbers)
-
 
 class Cells(NamedTuple):
     """The rows with the same numbers present, in each class."""
 
-    n: NDArray[np.float64]  # (classes,)
-    mean: NDArray[np.float64]  # (classes, numbers)
-    scatter: Matrices | None  # Σ (x - mean)(x - mean)'; None: no class has two rows
-    higher: tuple[Matrices, Matrices] | None = None  # Σ c_j² c_k and Σ c_j² c_k², where c = x - mean
+    n: Floats  # (classes,)
+    mean: Floats  # (classes, numbers)
+    scatter: Floats | None  # Σ (x - mean)(x - mean)'; None: no class has two rows
+    higher: tuple[Floats, Floats] | None = None  # Σ c_j² c_k and Σ c_j² c_k², where c = x - mean
 
-    def scattered(self) -> Matrices:
+    def scattered(self) -> Floats:
         """The scatter, zeros where there is none."""
         if self.scatter is not None:
             return self.scatter
@@ -76,7 +75,7 @@ def parted(whole: Cells, part: Cells) -> Cells:
     return rest._replace(higher=_higher_left(whole, part, rest))
 
 
-def _shifted(cells: Cells, to: NDArray[np.float64]) -> tuple[Matrices, Matrices]:
+def _shifted(cells: Cells, to: Floats) -> tuple[Floats, Floats]:
     """What a side adds to the third and fourth moments about another mean."""
     assert cells.higher is not None  # noqa: S101 - asked for only where they are kept
     delta = cells.mean - to
@@ -85,7 +84,7 @@ def _shifted(cells: Cells, to: NDArray[np.float64]) -> tuple[Matrices, Matrices]
     return third + more_third, fourth + more_fourth
 
 
-def _by_shift(cells: Cells, d: NDArray[np.float64], third: Matrices) -> tuple[Matrices, Matrices]:
+def _by_shift(cells: Cells, d: Floats, third: Floats) -> tuple[Floats, Floats]:
     """How the moments about the mean change when every difference grows by d."""
     s, n = cells.scattered(), cells.n[:, None, None]
     own = np.einsum("kjj->kj", s)  # (classes, numbers)
@@ -97,14 +96,14 @@ def _by_shift(cells: Cells, d: NDArray[np.float64], third: Matrices) -> tuple[Ma
     return more_third, more_fourth
 
 
-def _higher_together(a: Cells, b: Cells, mean: NDArray[np.float64]) -> tuple[Matrices, Matrices] | None:
+def _higher_together(a: Cells, b: Cells, mean: Floats) -> tuple[Floats, Floats] | None:
     if a.higher is None or b.higher is None:
         return None
     (t, q), (u, r) = _shifted(a, mean), _shifted(b, mean)
     return t + u, q + r
 
 
-def _higher_left(whole: Cells, part: Cells, rest: Cells) -> tuple[Matrices, Matrices] | None:
+def _higher_left(whole: Cells, part: Cells, rest: Cells) -> tuple[Floats, Floats] | None:
     if whole.higher is None or part.higher is None:
         return None
     moved = _shifted(part, whole.mean)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import refuse_infinity
 from countwise.errors import TableError
@@ -20,7 +21,7 @@ __all__ = ["Moments"]
 
 _DUST = 1e-14  # of what there was: all that rounding leaves when everything is taken back
 
-Triple = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+Triple = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,9 +52,9 @@ class Moments:
 
     given: Nominal
     of: Numeric
-    n: NDArray[np.float64] | None = None
-    mean: NDArray[np.float64] | None = None
-    m2: NDArray[np.float64] | None = None
+    n: Floats | None = None
+    mean: Floats | None = None
+    m2: Floats | None = None
     worn: bool = False
 
     @property
@@ -110,7 +111,7 @@ class Moments:
         n, mean, m2 = (spread(part, 0, self.given, given) for part in self.triple)
         return n, mean, m2
 
-    def variance(self, divisor: str) -> NDArray[np.float64]:
+    def variance(self, divisor: str) -> Floats:
         """M2 over n or n - 1; NaN where there are too few values."""
         n, _, m2 = self.triple
         below = n if divisor == "n" else n - 1

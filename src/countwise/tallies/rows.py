@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal
 from countwise.errors import TableError
 from countwise.table import Table
@@ -49,18 +50,18 @@ class Rows:
 
     given: Nominal
     of: Vector
-    cells: NDArray[np.float64] | None = field(default=None, repr=False)
+    cells: Floats | None = field(default=None, repr=False)
     codes: NDArray[Any] | None = field(default=None, repr=False)
-    weights: NDArray[np.float64] | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
 
     @property
-    def filled(self) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
+    def filled(self) -> tuple[Floats, NDArray[Any], Floats]:
         """Cells, classes and weights; none while blank."""
         if self.cells is None or self.codes is None or self.weights is None:
             return np.empty((0, len(self.of.attributes))), np.empty(0, dtype=np.int64), np.empty(0)
         return self.cells, self.codes, self.weights
 
-    def of_class(self, c: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+    def of_class(self, c: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
         """The cells and weights of one class, and where its rows stand among all."""
         cells, codes, weights = self.filled
         mine = np.flatnonzero(codes == c)
@@ -115,7 +116,7 @@ class Rows:
             codes = _recoded(codes.astype(np.float64), self.given, given).astype(np.int64)
         return cells, codes, weights
 
-    def counts(self) -> dict[str, NDArray[np.float64]]:
+    def counts(self) -> dict[str, Floats]:
         """How often each value of the nominal attributes is there."""
         cells, _, weights = self.filled
         found = {}
@@ -162,7 +163,7 @@ class Rows:
         return cls(given, of, cells, codes, weights)
 
 
-def _check_codes(cells: NDArray[np.float64], of: Vector) -> None:
+def _check_codes(cells: Floats, of: Vector) -> None:
     for j, a in enumerate(of.attributes):
         if isinstance(a, Nominal):
             known = cells[~np.isnan(cells[:, j]), j]
@@ -170,14 +171,14 @@ def _check_codes(cells: NDArray[np.float64], of: Vector) -> None:
                 raise ValueError(f"a row has a value of {a.name!r} that there is not")
 
 
-def _keys(cells: NDArray[np.float64], codes: NDArray[Any]) -> list[bytes]:
+def _keys(cells: Floats, codes: NDArray[Any]) -> list[bytes]:
     """Rows as bytes: two are the same if every cell is, missing ones included."""
     plain = np.where(np.isnan(cells), np.nan, cells) + 0.0  # one NaN, one zero
     whole = np.ascontiguousarray(np.column_stack([plain, codes.astype(np.float64)]))
     return [row.tobytes() for row in whole]
 
 
-def _take_back(places: list[int], weight: float, left: NDArray[np.float64]) -> None:
+def _take_back(places: list[int], weight: float, left: Floats) -> None:
     """Take a weight from the last rows that are the same."""
     least = 1e-12 * weight  # what rounding leaves of it
     while weight > least:
@@ -195,7 +196,7 @@ def _take_back(places: list[int], weight: float, left: NDArray[np.float64]) -> N
             places.pop()
 
 
-def _recoded(column: NDArray[np.float64], old: Nominal, new: Any) -> NDArray[np.float64]:
+def _recoded(column: Floats, old: Nominal, new: Any) -> Floats:
     """Codes of one domain as codes of another; what it does not have is missing."""
     if not isinstance(new, Nominal):  # nothing was met while the attribute was not known
         return column

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Flags, Floats
 from countwise.attributes import Nominal
 from countwise.columns import refuse_infinity
 from countwise.errors import TableError
@@ -69,7 +70,7 @@ class Scatter:
     # -- what is in it -------------------------------------------------------------
 
     @property
-    def patterns(self) -> list[tuple[NDArray[np.bool_], Cells]]:
+    def patterns(self) -> list[tuple[Flags, Cells]]:
         """The numbers that are there, as a mask, and their moments; the most complete rows first."""
         owners, found = self.of.owners, []
         for key, cells in (self.cells or {}).items():
@@ -88,15 +89,15 @@ class Scatter:
         return nothing(len(self.given.values), len(self.of.names), higher=self.higher) if found is None else found
 
     @property
-    def n_complete(self) -> NDArray[np.float64]:
+    def n_complete(self) -> Floats:
         """The weight of the rows without a missing cell, a class."""
         return self.complete.n
 
-    def margins(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def margins(self) -> tuple[Floats, Floats, Floats]:
         """(n, mean, M2) of each number on its own, (classes, numbers): from all rows in which it is there."""
         return margins_of(self.patterns, len(self.given.values), len(self.of.names))
 
-    def counts(self) -> dict[str, NDArray[np.float64]]:
+    def counts(self) -> dict[str, Floats]:
         """How often each value of the nominal attributes is there."""
         n, mean, _ = self.margins()
         often, owners = (n * mean).sum(axis=0), self.of.owners
@@ -107,7 +108,7 @@ class Scatter:
         # an attribute of which no value was met yet is missing everywhere
         return np.packbits(np.array(self.of.widths, dtype=np.int64) > 0).tobytes()
 
-    def _present(self, key: bytes) -> NDArray[np.bool_]:
+    def _present(self, key: bytes) -> Flags:
         bits = np.unpackbits(np.frombuffer(key, dtype=np.uint8), count=len(self.of.attributes))
         return bits.astype(bool)
 
@@ -184,7 +185,7 @@ class Scatter:
                 found[key.tobytes()] = self._alike(cells[rows][:, there], codes[rows], own)
         return found
 
-    def _alike(self, cells: NDArray[np.float64], codes: NDArray[Any], weights: Any) -> Cells:
+    def _alike(self, cells: Floats, codes: NDArray[Any], weights: Any) -> Cells:
         """Rows in which the same cells are there."""
         k = len(self.given.values)
         if len(cells) == 1:
@@ -311,7 +312,7 @@ class Scatter:
             raise ValueError("a pattern of missing cells does not fit the columns")
         k, d = len(self.given.values), int(self._present(key)[self.of.owners].sum())
 
-        def square(m: Any) -> NDArray[np.float64]:
+        def square(m: Any) -> Floats:
             return np.array(m, dtype=np.float64).reshape(k, d, d)
 
         n = np.array(parts[0], dtype=np.float64).reshape(k)
@@ -320,9 +321,7 @@ class Scatter:
         return Cells(n, mean, scatter, None if parts[3] is None else (square(parts[3][0]), square(parts[3][1])))
 
 
-def margins_of(
-    patterns: Sequence[tuple[NDArray[np.bool_], Cells]], classes: int, numbers: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def margins_of(patterns: Sequence[tuple[Flags, Cells]], classes: int, numbers: int) -> tuple[Floats, Floats, Floats]:
     """(n, mean, M2) of each number on its own, (classes, numbers), from patterns of what is there."""
     shape = (classes, numbers)
     total = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
@@ -361,12 +360,12 @@ def _by_class(cells: Cells, relay: Any) -> Cells:
 def _relaid(cells: Cells, places: NDArray[Any], width: int, old: Nominal, new: Nominal) -> Cells:
     """Numbers at their places in a wider vector, classes in a wider domain."""
 
-    def vector(part: NDArray[np.float64]) -> NDArray[np.float64]:
+    def vector(part: Floats) -> Floats:
         wide = np.zeros((len(part), width))
         wide[:, places] = part
         return wide
 
-    def square(part: NDArray[np.float64]) -> NDArray[np.float64]:
+    def square(part: Floats) -> Floats:
         wide = np.zeros((len(part), width, width))
         wide[:, places[:, None], places[None, :]] = part
         return wide

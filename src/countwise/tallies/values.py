@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats, Indices, Multiset
 from countwise.attributes import Nominal, Numeric
 from countwise.columns import infinity
 from countwise.lazy import lazy
@@ -20,13 +21,11 @@ from countwise.tallies.moments import Moments, too_large
 
 __all__ = ["Merged", "Values", "all_ones"]
 
-Multiset = tuple[NDArray[np.float64], NDArray[Any]]  # distinct values ascending, weight of each
-
 
 class Merged(NamedTuple):
     """The values of all classes in one ascending sequence, an entry for each value and class that meet."""
 
-    values: NDArray[np.float64]
+    values: Floats
     codes: NDArray[Any]
     weights: NDArray[Any] | None  # None: all 1
 
@@ -128,7 +127,7 @@ class Values:
         for name in ("merged", "moments", "pooled"):
             vars(self).pop(name, None)
 
-    def counts_in(self, edges: NDArray[np.float64]) -> NDArray[Any]:
+    def counts_in(self, edges: Floats) -> NDArray[Any]:
         """How many values of each class lie in each range (lo, hi], shape (classes, ranges)."""
         whole = all(weights.dtype.kind == "i" for _, weights in self.filled)
         counts = np.zeros((len(self.filled), len(edges) + 1), dtype=np.int64 if whole else np.float64)
@@ -229,7 +228,7 @@ def _refuse_extremes(mine: Multiset, column: NDArray[Any], name: str) -> None:
         raise too_large(name)
 
 
-def multiset(values: NDArray[np.float64], weights: NDArray[Any] | None) -> Multiset:
+def multiset(values: Floats, weights: NDArray[Any] | None) -> Multiset:
     """Distinct values in ascending order with their weights; NaN and weight 0 are left out."""
     if weights is None:
         ordered = np.sort(values)  # NaN comes last
@@ -240,7 +239,7 @@ def multiset(values: NDArray[np.float64], weights: NDArray[Any] | None) -> Multi
     return _squeezed(values[order], weights[order])
 
 
-def ones(n: int) -> NDArray[np.int64]:
+def ones(n: int) -> Indices:
     """N weights of 1 that take no memory."""
     return np.broadcast_to(np.int64(1), n)
 
@@ -250,7 +249,7 @@ def all_ones(weights: NDArray[Any]) -> bool:
     return weights.strides == (0,) or bool((weights == 1).all())
 
 
-def _counted(ordered: NDArray[np.float64]) -> Multiset:
+def _counted(ordered: Floats) -> Multiset:
     """Distinct values of an ordered array, and how often each occurs."""
     if len(ordered) == 0:
         return _NONE
@@ -263,7 +262,7 @@ def _counted(ordered: NDArray[np.float64]) -> Multiset:
     return ordered[starts], np.diff(starts, append=len(ordered))
 
 
-def _moments(values: NDArray[np.float64], weights: NDArray[Any]) -> tuple[float, float, float]:
+def _moments(values: Floats, weights: NDArray[Any]) -> tuple[float, float, float]:
     """(n, mean, M2) in two passes; the second takes out what rounding left in the mean.
 
     Sums, not dot products: BLAS would start threads of its own beside ours.
@@ -279,7 +278,7 @@ def _moments(values: NDArray[np.float64], weights: NDArray[Any]) -> tuple[float,
     return n, mean + shift, float((away * away if each is None else away * away * each).sum())
 
 
-def _squeezed(ordered: NDArray[np.float64], weights: NDArray[Any]) -> Multiset:
+def _squeezed(ordered: Floats, weights: NDArray[Any]) -> Multiset:
     """Equal neighbors joined; values that no weight is left of dropped."""
     fresh = np.empty(len(ordered), dtype=bool)
     if len(ordered) == 0:

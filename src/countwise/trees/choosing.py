@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats, Indices
 from countwise.trees.level import Level, Offers
 
 if TYPE_CHECKING:
@@ -21,19 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Chosen", "choose"]
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
     """The column that each node of a level asks (-1 for none), and what all attributes offered it."""
 
-    column: NDArray[np.int64]
+    column: Indices
     gains: Floats
     scores: Floats
     cuts: Floats
 
-    def of(self, nodes: NDArray[np.bool_]) -> Chosen:
+    def of(self, nodes: Flags) -> Chosen:
         """The same of some nodes."""
         return Chosen(self.column[nodes], self.gains[nodes], self.scores[nodes], self.cuts[nodes])
 
@@ -72,7 +70,7 @@ def _ratio(offer: Offers) -> Floats:
     return np.where(np.isnan(offer.gain), np.nan, ratio)
 
 
-def _worth(gains: Floats, many: NDArray[np.bool_], tolerance: Floats) -> NDArray[np.bool_]:
+def _worth(gains: Floats, many: Flags, tolerance: Floats) -> Flags:
     """C4.5's guard: a tiny gain over a tinier split must not win, so a gain must reach the average one.
 
     The average is that of all attributes by which a node could be split, also of those that gain nothing. Attributes

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags
 from countwise.attributes import Nominal
 from countwise.cuts import labels
 from countwise.trees.features import Feature
@@ -83,7 +84,7 @@ class Condition:
             return f"({written(self.low)}, {written(self.high)}]"
         return str(self).removeprefix(f"{self.attribute} ").removeprefix("= ")
 
-    def holds(self, column: NDArray[Any], feature: Feature) -> NDArray[np.bool_]:
+    def holds(self, column: NDArray[Any], feature: Feature) -> Flags:
         """Of each cell of a column of codes or numbers, whether it holds; of a missing one it does not."""
         if isinstance(feature.attribute, Nominal):
             known = column < len(feature.attribute.values)

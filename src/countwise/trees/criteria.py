@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.measures import entropy, gini, gini_gain, mutual_information, sd_reduction, variance_reduction
 
 __all__ = ["OF_CLASSES", "OF_NUMBERS", "Criterion", "moments_of"]
@@ -68,7 +69,7 @@ class Criterion:
             return variance if self.word == "variance" else np.sqrt(variance)
         return gini(cells, axis=-1) if self.word == "gini" else entropy(cells, axis=-1)
 
-    def at_nodes(self, cells: NDArray[Any]) -> NDArray[np.float64]:
+    def at_nodes(self, cells: NDArray[Any]) -> Floats:
         """The same of a tree's nodes, in which numbers are kept as weight, mean and squared deviations."""
         if not self.numbers:
             return np.asarray(self.impurity(cells))
@@ -97,7 +98,7 @@ class Criterion:
         return (cells > _PURE * cells.sum(axis=-1, keepdims=True)).sum(axis=-1) <= 1
 
 
-def moments_of(cells: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def moments_of(cells: NDArray[Any]) -> tuple[Floats, Floats, Floats]:
     """Weight, mean and sum of squared deviations, from weight, sum and sum of squares."""
     n, total, squares = (np.asarray(cells[..., i], dtype=np.float64) for i in range(3))
     mean = np.divide(total, n, out=np.zeros_like(n), where=n > 0)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.errors import TableError
 
 __all__ = ["Crowd"]
@@ -46,7 +47,7 @@ class Crowd:
         return self.n_classes > 0 and (self.weights is None or self.weights.dtype.kind == "i")
 
     @property
-    def floats(self) -> NDArray[np.float64] | None:
+    def floats(self) -> Floats | None:
         """The weights as the kernels of thresholds want them."""
         return None if self.weights is None else self.weights.astype(np.float64, copy=False)
 
@@ -56,7 +57,7 @@ class Crowd:
         entries: NDArray[Any],
         segments: NDArray[Any],
         n_cells: int,
-        centers: NDArray[np.float64] | None,
+        centers: Floats | None,
     ) -> NDArray[Any]:
         """What lies in each cell of a column of codes, in some segments: (segments, cells, classes or 3)."""
         if self.n_classes:
@@ -68,13 +69,13 @@ class Crowd:
 
     def thresholds(
         self, entries: NDArray[Any], starts: NDArray[Any], criterion: str, least: float
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    ) -> tuple[NDArray[Any], Floats]:
         """The best place in each segment of sorted entries, and what it gains."""
         if self.n_classes:
             return _kernels.best_thresholds(entries, starts, self.told, self.floats, self.n_classes, criterion, least)
         return _kernels.best_thresholds_of_numbers(entries, starts, self.told, self.floats, criterion, least)
 
-    def parted(self, who: NDArray[Any], sizes: NDArray[Any], shares: NDArray[np.float64]) -> tuple[Any, Any]:
+    def parted(self, who: NDArray[Any], sizes: NDArray[Any], shares: Floats) -> tuple[Any, Any]:
         """A crowd with the parts of some instances behind it, and where the parts of each instance begin.
 
         Instance who[j] has sizes[j] parts, whose shares of its weight stand in a row.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags
 from countwise.attributes import Nominal, Numeric, Ordinal
 from countwise.bags import Bag, Block, Text
 from countwise.errors import TableError
@@ -86,7 +87,7 @@ def columns_of(features: Sequence[Feature], table: Table, used: Sequence[int] | 
     ]
 
 
-def _by_word(bag: Bag) -> tuple[Any, NDArray[np.bool_] | None]:
+def _by_word(bag: Bag) -> tuple[Any, Flags | None]:
     from scipy.sparse import csr_array
 
     rows = slice(int(bag.indptr[0]), int(bag.indptr[-1]))
@@ -94,7 +95,7 @@ def _by_word(bag: Bag) -> tuple[Any, NDArray[np.bool_] | None]:
     return csr_array(parts, shape=(len(bag), bag.n_words)).tocsc(), bag.missing
 
 
-def _word(matrix: Any, missing: NDArray[np.bool_] | None, j: int) -> NDArray[Any]:
+def _word(matrix: Any, missing: Flags | None, j: int) -> NDArray[Any]:
     """How often a word stands in each row; NaN where the whole text is missing."""
     stored = slice(int(matrix.indptr[j]), int(matrix.indptr[j + 1]))
     counts = matrix.data[stored]

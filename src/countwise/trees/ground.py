@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.attributes import Nominal
 from countwise.errors import TableError
 from countwise.table import threads_for
@@ -111,7 +112,7 @@ class Ground:
         return len(self.told)
 
     @property
-    def floats(self) -> NDArray[np.float64] | None:
+    def floats(self) -> Floats | None:
         """The weights as floats."""
         return None if self.weights is None else self.weights.astype(np.float64)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Flags, Floats, Indices
 from countwise.trees.criteria import Criterion
 from countwise.trees.crowd import Crowd
 from countwise.trees.growth import FEW, Below, Growth, Settings, TreeColumn
@@ -21,8 +22,6 @@ from countwise.trees.tree import Tree
 from countwise.trees.ways import Searched
 
 __all__ = ["grow"]
-
-Floats = NDArray[np.float64]
 
 
 def grow(
@@ -115,7 +114,7 @@ class _Growing(Growth):
         segments = np.stack([starts[:-1], starts[1:]], axis=1)
         return self.crowd.table(whole, members, segments, 1, centers)[:, 0].astype(np.float64)
 
-    def _step(self, level: RowLevel, splits: Splits, opened: NDArray[np.bool_], threads: int | None) -> Step:
+    def _step(self, level: RowLevel, splits: Splits, opened: Flags, threads: int | None) -> Step:
         """Send every instance to its branch; those that lack the value to all of them, in parts."""
         sizes = splits.sizes
         kind = np.uint8 if sizes.max() < 255 else np.uint16 if sizes.max() < 65535 else np.uint32
@@ -192,9 +191,7 @@ def _shares(weights: Floats) -> Floats:
     return np.asarray(weights / total) if total > 0 else np.zeros(len(weights))
 
 
-def _siblings(
-    owner: NDArray[np.int64], sizes: NDArray[np.int64], nodes: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> tuple[Any, Any, Any]:
+def _siblings(owner: Indices, sizes: Indices, nodes: Indices, lengths: Indices) -> tuple[Any, Any, Any]:
     """Of nodes with two branches that are both open: the larger, the smaller, and the node itself."""
     two = np.zeros(int(owner.max()) + 1, dtype=bool)
     two[nodes[(sizes == 2) & (nodes <= owner.max())]] = True

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
+from countwise._typing import Flags, Floats, Indices
 from countwise.trees.choosing import Chosen, choose
 from countwise.trees.criteria import Criterion, moments_of
 from countwise.trees.level import Level, Offers, Ragged, Splits
@@ -18,7 +19,6 @@ from countwise.trees.tree import Tree
 
 __all__ = ["FEW", "Below", "Growth", "Settings", "TreeColumn"]
 
-Floats = NDArray[np.float64]
 FEW = 1 << 12  # entries for which threads cost more than they save
 
 
@@ -30,7 +30,7 @@ class TreeColumn(Protocol):
     def offers(self, level: Level) -> Offers:
         """What it offers each node of a level."""
 
-    def splits(self, level: Level, nodes: NDArray[np.int64]) -> Splits:
+    def splits(self, level: Level, nodes: Indices) -> Splits:
         """The splits of some nodes by this attribute."""
 
     def advance(self, step: Step) -> None:
@@ -63,7 +63,7 @@ class Settings:
     min_gain: float
     missing: str
     threshold_cost: bool
-    many: NDArray[np.bool_]
+    many: Flags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,8 +85,8 @@ class Below:
     splits: Splits
     cells: Floats
     centers: Floats | None
-    owner: NDArray[np.int64]
-    opened: NDArray[np.bool_]
+    owner: Indices
+    opened: Flags
 
 
 class Growth:
@@ -131,7 +131,7 @@ class Growth:
         self._cells.append(cells)
         self._parents.append(parent)
 
-    def _open(self, cells: Floats) -> NDArray[np.bool_]:
+    def _open(self, cells: Floats) -> Flags:
         """Nodes that may be split."""
         if self.settings.max_depth is not None and self.depth >= self.settings.max_depth:
             return np.zeros(len(cells), dtype=bool)
@@ -187,7 +187,7 @@ class Growth:
             return None
         return self._move(level, Below(splits, cells, centers, owner, opened), threads)
 
-    def _corrected(self, opened: NDArray[np.bool_], cells: Floats, centers: Floats) -> None:
+    def _corrected(self, opened: Flags, cells: Floats, centers: Floats) -> None:
         """Write down anew what is in the open children: what is left of sums about other centers is rounded."""
         n, mean, m2 = moments_of(cells)
         self._cells[-1][opened] = np.stack([n, mean + centers, m2], axis=-1)

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats, Indices
 from countwise.measures import entropy
 from countwise.trees.criteria import Criterion, moments_of
 from countwise.trees.crowd import Crowd
 
 __all__ = ["Level", "Offers", "Ragged", "RowLevel", "Splits", "Tests", "heaviest", "ragged"]
 
-Floats = NDArray[np.float64]
 Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
@@ -65,7 +65,7 @@ class Level:
         """How many rows there are to work on."""
         raise NotImplementedError
 
-    def table(self, column: Countable, nodes: NDArray[np.int64]) -> NDArray[Any]:
+    def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
         """What is in each cell of a column at some nodes: (nodes, cells, classes or 3)."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ class Level:
         joined = _joined(sides, absent, self.criterion.weight(sides))
         return np.where(np.isnan(known) | (lost <= 0), known, self.criterion.gain(joined))
 
-    def _alike(self, known: Floats, cells: Floats) -> NDArray[np.bool_]:
+    def _alike(self, known: Floats, cells: Floats) -> Flags:
         if not self.criterion.numbers:
             return np.asarray(self.criterion.pure(known))
         return np.asarray(moments_of(known)[2] <= 1e-12 * moments_of(cells)[2])
@@ -156,18 +156,18 @@ class RowLevel(Level):
     """
 
     members: NDArray[np.uint32]
-    starts: NDArray[np.int64]
+    starts: Indices
     crowd: Crowd
-    larger: NDArray[np.int64]
-    smaller: NDArray[np.int64]
-    parents: NDArray[np.int64]
+    larger: Indices
+    smaller: Indices
+    parents: Indices
 
     @property
     def n_entries(self) -> int:
         """How many instances there are."""
         return len(self.members)
 
-    def table(self, column: Countable, nodes: NDArray[np.int64]) -> NDArray[Any]:
+    def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
         """The cells of a column counted at some nodes."""
         segments = np.stack([self.starts[nodes], self.starts[nodes + 1]], axis=1)
         return self.crowd.table(column.codes, self.members, segments, column.n_cells, self.centers_of(nodes))
@@ -180,7 +180,7 @@ def _joined(sides: NDArray[Any], absent: NDArray[Any], weights: NDArray[Any]) ->
     return together
 
 
-def heaviest(weights: NDArray[Any]) -> NDArray[np.int64]:
+def heaviest(weights: NDArray[Any]) -> Indices:
     """The heaviest branch of each node (n, branches), of equally heavy ones the first: rounding must not decide."""
     return np.argmax(weights >= weights.max(axis=1, keepdims=True) * (1 - 1e-9), axis=1)
 
@@ -223,7 +223,7 @@ class Splits:
         What is in each branch.
     """
 
-    nodes: NDArray[np.int64]
+    nodes: Indices
     attribute: NDArray[np.int32]
     limits: Sequence[NDArray[Any]]
     groups: Sequence[NDArray[Any]]
@@ -248,7 +248,7 @@ class Splits:
         )  # fmt: skip
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Indices:
         """How many branches each node has."""
         return np.array([len(cells) for cells in self.cells], dtype=np.int64)
 
@@ -283,18 +283,18 @@ class Ragged:
         self.kind = kind
         self.parts: list[NDArray[Any]] = []
 
-    def put(self, rows: NDArray[np.int64], parts: Sequence[NDArray[Any]]) -> None:
+    def put(self, rows: Indices, parts: Sequence[NDArray[Any]]) -> None:
         """Fill some rows, all behind those filled before."""
         self.sizes[rows] = [len(part) for part in parts]
         self.parts.extend(parts)
 
-    def flat(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def flat(self) -> tuple[NDArray[Any], Indices]:
         """The rows one after the other, and where each begins."""
         flat = np.concatenate(self.parts) if self.parts else np.empty(0)
         return flat.astype(self.kind, copy=False), np.concatenate([[0], np.cumsum(self.sizes)])
 
 
-def ragged(parts: Sequence[NDArray[Any]], kind: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def ragged(parts: Sequence[NDArray[Any]], kind: Any) -> tuple[NDArray[Any], Indices]:
     """Arrays one after the other, and where each begins."""
     sizes = np.fromiter((len(part) for part in parts), dtype=np.int64, count=len(parts))
     flat = np.concatenate(parts).astype(kind, copy=False) if len(parts) else np.empty(0, dtype=kind)

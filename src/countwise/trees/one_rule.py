@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Floats
 from countwise.attributes import Nominal, Numeric
 from countwise.cuts import min_n
 from countwise.table import Table
@@ -62,9 +62,7 @@ def _rules(ground: Ground, j: int, target: Nominal, n: float) -> list[Rule]:
     return rules
 
 
-def _ranges(
-    ground: Ground, feature: Feature, x: NDArray[np.float64], target: Nominal, n: float
-) -> list[tuple[Condition, Any]]:
+def _ranges(ground: Ground, feature: Feature, x: Floats, target: Nominal, n: float) -> list[tuple[Condition, Any]]:
     rows = Table({"x": x, "class": ground.told}, ground.n_rows, ground.weights)
     tally = Values(Nominal("class", tuple(range(len(target.values)))), Numeric("x")).fill(rows)
     edges = min_n(tally, n, "majority").edges

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import progress
+from countwise._typing import Floats, Indices
 from countwise.attributes import Nominal, Numeric
 from countwise.table import Table
 from countwise.tallies import Counts, Moments, fill_all
@@ -27,7 +28,6 @@ from countwise.trees.ways import Threshold
 
 __all__ = ["Passing", "grow_in_passes"]
 
-Floats = NDArray[np.float64]
 _NODE, _TOLD = "(node)", "(told)"
 
 
@@ -48,7 +48,7 @@ class PassLevel(Level):
         """What is left to do is small: the rows have been read."""
         return 0
 
-    def table(self, column: Countable, nodes: NDArray[np.int64]) -> NDArray[Any]:
+    def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
         """The cells of a column at some nodes."""
         return np.ascontiguousarray(self.tables[column.place][nodes])
 
@@ -134,7 +134,7 @@ class _Passes(Growth):
             return None
         return self._pass_level(cells, centers, one)
 
-    def _pass_level(self, cells: Floats, centers: Floats | None, nodes: NDArray[np.int64]) -> PassLevel:
+    def _pass_level(self, cells: Floats, centers: Floats | None, nodes: Indices) -> PassLevel:
         tables = self._gathered([c for c in self.columns if isinstance(c, TableColumn)], nodes)
         if centers is not None:
             tables = {place: _about(table, centers) for place, table in tables.items()}
@@ -145,7 +145,7 @@ class _Passes(Growth):
         centers = None if below.centers is None else below.centers[below.opened]
         return self._pass_level(below.cells[below.opened], centers, self.numbers)
 
-    def _gathered(self, columns: Sequence[TableColumn], nodes: NDArray[np.int64]) -> dict[int, NDArray[Any]]:
+    def _gathered(self, columns: Sequence[TableColumn], nodes: Indices) -> dict[int, NDArray[Any]]:
         """One pass: the table of each column at some nodes."""
         tree = self.tree() if len(self._cells) else None
         place = np.full(self.n_nodes if tree is not None else 1, len(nodes), dtype=np.int64)
@@ -191,7 +191,7 @@ class _Passes(Growth):
         return np.stack([n, mean, m2], axis=-1).reshape(n_nodes, column.n_cells, 3)
 
 
-def _arrived(tree: Tree | None, piece: Passing, place: NDArray[np.int64], numbers: bool) -> tuple[Any, Any, Any]:
+def _arrived(tree: Tree | None, piece: Passing, place: Indices, numbers: bool) -> tuple[Any, Any, Any]:
     """The rows of a piece (or parts of them), the node that each has come to, and weights."""
     n = len(piece.told)
     if tree is None or len(tree) == 1:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats
 from countwise.trees.tree import Tree
 
 __all__ = ["Landing", "land", "shares_of"]
@@ -32,9 +33,9 @@ class Landing:
     n_rows: int
     leaves: NDArray[Any]
     rows: NDArray[Any] | None = None
-    shares: NDArray[np.float64] | None = None
+    shares: Floats | None = None
 
-    def blended(self, answers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def blended(self, answers: Floats) -> Floats:
         """The answers (nodes, ...) of the leaves, weighed by the shares; (rows, ...)."""
         if self.rows is None or self.shares is None:
             return answers[self.leaves]
@@ -44,7 +45,7 @@ class Landing:
         return out
 
 
-def shares_of(tree: Tree, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def shares_of(tree: Tree, weights: Floats) -> Floats:
     """Which share of its parent's rows each node has: where rows go that lack the value asked for."""
     below = np.zeros(len(tree))
     np.add.at(below, tree.parent[1:], weights[1:])
@@ -53,7 +54,7 @@ def shares_of(tree: Tree, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(weights, total, out=np.zeros(len(tree)), where=total > 0)
 
 
-def land(tree: Tree, columns: Sequence[NDArray[Any]], n_rows: int, weights: NDArray[np.float64]) -> Landing:
+def land(tree: Tree, columns: Sequence[NDArray[Any]], n_rows: int, weights: Floats) -> Landing:
     """Ask rows down to the leaves; a row that lacks a value goes down all branches, in shares."""
     tests = tree.tests
     at = _kernels.apply_tests(columns, None, None, n_rows, tests, tree.children)

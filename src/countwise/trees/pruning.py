@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats, Indices
 from countwise.trees.paths import Landing
 from countwise.trees.tree import Tree
 
 __all__ = ["Path", "at_nodes", "complexity_path", "pessimistic_errors", "prune_by_errors", "upper_error"]
-
-Floats = NDArray[np.float64]
 
 
 def upper_error(errors: Floats, n: Floats, confidence: float) -> Floats:
@@ -122,7 +121,7 @@ class Path:
 
     alphas: Floats
     impurities: Floats
-    leaves: NDArray[np.int64]
+    leaves: Indices
     pruned_at: Floats
 
 
@@ -177,7 +176,7 @@ def complexity_path(tree: Tree, risk: Floats) -> Path:
     return Path(np.array(alphas), np.array(impurities), np.array(counts), pruned_at)
 
 
-def _cut_off(tree: Tree, k: int, alpha: float, pruned_at: Floats, gone: NDArray[np.bool_]) -> None:
+def _cut_off(tree: Tree, k: int, alpha: float, pruned_at: Floats, gone: Flags) -> None:
     """Mark a node as a leaf from alpha on, and all below it as gone."""
     pruned_at[k] = alpha
     waiting = [k]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.attributes import Nominal, Numeric
 from countwise.cuts import class_contiguous, mdl
 from countwise.table import Table
@@ -40,7 +41,7 @@ class RangesColumn(SortedColumn):
         super().__init__(place, column)
         self.rule = RULES[rule]
         self.n_values = n_values
-        self._edges: list[NDArray[np.float64]] = []
+        self._edges: list[Floats] = []
 
     def offers(self, level: Level) -> Offers:
         """What it offers each node of a level."""
@@ -59,7 +60,7 @@ class RangesColumn(SortedColumn):
             found.put(one, level.offers(gain, one, lambda inside=inside: inside, self._absent(level, one), cut))
         return found
 
-    def _cut(self, level: RowLevel, k: int) -> NDArray[np.float64]:
+    def _cut(self, level: RowLevel, k: int) -> Floats:
         ids = self.entries[self.starts[k] : self.starts[k + 1]] >> 1
         crowd = level.crowd
         target = Nominal("class", tuple(range(crowd.n_classes)))
@@ -67,7 +68,7 @@ class RangesColumn(SortedColumn):
         rows = Table({"x": self._values(ids, level), "class": crowd.told[ids]}, len(ids), weights)
         return self.rule(Values(target, Numeric("x")).fill(rows)).edges
 
-    def _branches(self, level: RowLevel, k: int) -> NDArray[np.float64]:
+    def _branches(self, level: RowLevel, k: int) -> Floats:
         """What is in each range of one node, (1, ranges, classes)."""
         ids = self.entries[self.starts[k] : self.starts[k + 1]] >> 1
         places = self.starts[k] + np.searchsorted(self._values(ids, level), self._edges[k], side="right")
@@ -75,7 +76,7 @@ class RangesColumn(SortedColumn):
         segments = np.stack([ends[:-1], ends[1:]], axis=1)
         return self._inside(level, segments, np.full(len(segments), k))[None]
 
-    def splits(self, level: Level, nodes: NDArray[np.int64]) -> Splits:
+    def splits(self, level: Level, nodes: Indices) -> Splits:
         """The splits of some nodes by this attribute."""
         assert isinstance(level, RowLevel)  # noqa: S101 - see above
         cells, missing = [], []
@@ -89,7 +90,7 @@ class RangesColumn(SortedColumn):
         none = [_NO_GROUPS] * len(nodes)
         return Splits(nodes, attribute, limits, groups, none, gone, cells)
 
-    def _groups(self, edges: NDArray[np.float64], lost: int) -> NDArray[np.int32]:
+    def _groups(self, edges: Floats, lost: int) -> NDArray[np.int32]:
         """Of an order, the range of each value."""
         if not self.n_values:
             return _NO_GROUPS

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats, Indices
 from countwise.attributes import Nominal
 from countwise.errors import RowsRefused
 from countwise.frames import Frame
@@ -32,7 +33,6 @@ from countwise.trees.tree import Tree
 
 __all__ = ["Telling", "grow_in_engine"]
 
-Floats = NDArray[np.float64]
 MOST_NODES = 1 << 10  # of a level, that an engine is asked about
 _AT_ONCE = 64  # nodes at which the weights of parted rows are summed in one query
 
@@ -140,7 +140,7 @@ class _InEngine(Growth):
         centers = None if below.centers is None else below.centers[below.opened]
         return self._asked(below.cells[below.opened], centers, self.numbers)
 
-    def _asked(self, cells: Floats, centers: Floats | None, nodes: NDArray[np.int64]) -> PassLevel:
+    def _asked(self, cells: Floats, centers: Floats | None, nodes: Indices) -> PassLevel:
         """A level, its tables counted by the engine."""
         if len(nodes) > MOST_NODES:
             raise RowsRefused(
@@ -181,7 +181,7 @@ class _InEngine(Growth):
         return table
 
     def _add_whole(
-        self, table: Floats, some: NDArray[np.int64], column: TableColumn, ways: Ways, plan: Any, centers: Any
+        self, table: Floats, some: Indices, column: TableColumn, ways: Ways, plan: Any, centers: Any
     ) -> None:
         """Rows that are at one node."""
         import narwhals.stable.v2 as nw
@@ -203,7 +203,7 @@ class _InEngine(Growth):
         self._add(table, place, decode(found), found, "cw_w", "cw_s", "cw_q")
 
     def _add_parted(
-        self, table: Floats, some: NDArray[np.int64], column: TableColumn, ways: Ways, plan: Any, centers: Any
+        self, table: Floats, some: Indices, column: TableColumn, ways: Ways, plan: Any, centers: Any
     ) -> None:
         """Rows that are at several nodes, with a share of their weight at each."""
         import narwhals.stable.v2 as nw

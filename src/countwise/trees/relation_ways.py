@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countwise._typing import Indices
 from countwise.attributes import Nominal
 from countwise.trees.features import Feature
 from countwise.trees.paths import shares_of
@@ -42,7 +42,7 @@ class Ways:
         tree: Tree,
         features: Sequence[Feature],
         gaps: dict[int, bool],
-        nodes: NDArray[np.int64],
+        nodes: Indices,
         fractions: bool,
         numbers: bool,
     ) -> None:
@@ -64,7 +64,7 @@ class Ways:
         """
         return plan.with_columns(cw_at=self._at(0))
 
-    def shared_out(self, plan: Any, nodes: NDArray[np.int64]) -> Any:
+    def shared_out(self, plan: Any, nodes: Indices) -> Any:
         """The plan with what of each row's weight comes to some nodes, `cw_p` and the node's number."""
         import narwhals.stable.v2 as nw
 

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.trees.conditions import Condition, condition_of, with_one_more
 from countwise.trees.features import Feature
@@ -240,7 +241,7 @@ def _in_order(tree: Any, features: Sequence[Feature]) -> Iterator[tuple[int, tup
 
 def covered(
     conditions: Sequence[Condition], features: Sequence[Feature], columns: Sequence[NDArray[Any]], n_rows: int
-) -> NDArray[np.bool_]:
+) -> Flags:
     """The rows for which all conditions hold."""
     place = {f.name: j for j, f in enumerate(features)}
     rows = np.ones(n_rows, dtype=bool)

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats
 from countwise.trees.conditions import Condition
 from countwise.trees.ground import Ground
 from countwise.trees.pruning import upper_error
 from countwise.trees.rules import Rule, RuleSet
 
 __all__ = ["Cover", "ordered", "simplified"]
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(slots=True, eq=False)
@@ -30,10 +29,10 @@ class Cover:
     """
 
     ground: Ground
-    _masks: dict[Condition, Mask] = field(default_factory=dict, repr=False)
+    _masks: dict[Condition, Flags] = field(default_factory=dict, repr=False)
     _places: dict[str, int] = field(default_factory=dict, repr=False)
 
-    def of(self, condition: Condition) -> Mask:
+    def of(self, condition: Condition) -> Flags:
         """The rows for which a condition holds."""
         found = self._masks.get(condition)
         if found is None:
@@ -43,14 +42,14 @@ class Cover:
             self._masks[condition] = found
         return found
 
-    def all_of(self, conditions: Sequence[Condition]) -> Mask:
+    def all_of(self, conditions: Sequence[Condition]) -> Flags:
         """The rows for which all conditions hold."""
         rows = np.ones(self.ground.n_rows, dtype=bool)
         for condition in conditions:
             rows &= self.of(condition)
         return rows
 
-    def counts(self, rows: NDArray[Any], kind: NDArray[np.intp] | None = None, kinds: int = 1) -> NDArray[np.float64]:
+    def counts(self, rows: NDArray[Any], kind: NDArray[np.intp] | None = None, kinds: int = 1) -> Floats:
         """The weight of each class in some rows; of rows of several kinds a row for each kind."""
         weights, k = None if self.ground.weights is None else self.ground.weights[rows], self.ground.n_classes
         told = self.ground.told[rows] if kind is None else kind * k + self.ground.told[rows]
@@ -101,7 +100,7 @@ def _shortened(conditions: Sequence[Condition], c: int, cover: Cover, confidence
     return kept
 
 
-def _rates(counts: NDArray[np.float64], c: int, confidence: float | None) -> NDArray[np.float64]:
+def _rates(counts: Floats, c: int, confidence: float | None) -> Floats:
     """How often rules err, by the classes of the rows that each covers; one that covers nothing always does."""
     n = counts.sum(axis=1)
     errors = n - counts[:, c]
@@ -124,7 +123,7 @@ def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
     ]
     order = sorted(range(len(rules)), key=lambda i: (rates[i], -counts[i].sum(), i))
     free = np.ones(cover.ground.n_rows, dtype=bool)
-    list_: list[tuple[Rule, NDArray[np.float64]]] = []
+    list_: list[tuple[Rule, Floats]] = []
     for i in order:
         mine = masks[i] & free
         inside = cover.counts(mine)
@@ -144,7 +143,7 @@ def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
     return RuleSet(rules.target, rules.classes, kept, otherwise(left, everything, rules.classes))
 
 
-def otherwise(left: NDArray[np.float64], everything: NDArray[np.float64], classes: tuple[Any, ...]) -> Rule:
+def otherwise(left: Floats, everything: Floats, classes: tuple[Any, ...]) -> Rule:
     """What holds where no rule does: the commonest class of the rows left over, or of all if none is."""
     counts = left if left.sum() > 0 else everything
     best = int(np.argmax(counts))
@@ -152,13 +151,13 @@ def otherwise(left: NDArray[np.float64], everything: NDArray[np.float64], classe
     return Rule((), classes[best], float(left.sum()), share, tuple(counts.tolist()))
 
 
-def _counted(rule: Rule, inside: NDArray[np.float64], answer: Any, classes: tuple[Any, ...]) -> Rule:
+def _counted(rule: Rule, inside: Floats, answer: Any, classes: tuple[Any, ...]) -> Rule:
     n = float(inside.sum())
     right = float(inside[classes.index(answer)])
     return Rule(rule.conditions, answer, n, right / n if n else 0.0, tuple(inside.tolist()))
 
 
-def _commonest(rule: Rule, inside: NDArray[np.float64], classes: tuple[Any, ...]) -> Any:
+def _commonest(rule: Rule, inside: Floats, classes: tuple[Any, ...]) -> Any:
     """The answer of a rule, unless the rows that are left to it are mostly of another class."""
     best = int(np.argmax(inside))
     return rule.answer if inside[classes.index(rule.answer)] >= inside[best] else classes[best]

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats, Indices
 from countwise.cuts import midway
 from countwise.trees.level import Level, Offers, RowLevel, Splits
 from countwise.trees.tables import settled
 
 __all__ = ["SortedColumn", "Step"]
 
-Floats = NDArray[np.float64]
 _NO_GROUPS = np.empty(0, dtype=np.int32)
 
 
@@ -25,7 +25,7 @@ class Step:
 
     branch: NDArray[Any]
     slots: NDArray[np.int32]
-    first: NDArray[np.int64]
+    first: Indices
     n_next: int
     copies: NDArray[np.uint32] | None
 
@@ -70,12 +70,12 @@ class SortedColumn:
         absent, tried = self._absent(level, every), self._tried() if level.cost else None
         return level.offers(gain, slice(None), lambda: self._sides(level, every), absent, cut, tried)
 
-    def _tried(self) -> NDArray[np.int64]:
+    def _tried(self) -> Indices:
         """How many thresholds there are in each segment."""
         fresh = np.concatenate([[0], np.cumsum(self.entries & 1, dtype=np.int64)])
         return np.maximum(np.diff(fresh[self.starts]) - 1, 0)
 
-    def _middle(self, places: NDArray[np.int64], level: RowLevel) -> Floats:
+    def _middle(self, places: Indices, level: RowLevel) -> Floats:
         """Midway between the values on either side of some places."""
         low, high = (self._values(self.entries[at] >> 1, level) for at in (places - 1, places))
         return np.asarray(midway(low, high))
@@ -84,7 +84,7 @@ class SortedColumn:
         rows = level.crowd.rows
         return self.column[instances if rows is None else rows[instances]].astype(np.float64)
 
-    def _absent(self, level: RowLevel, nodes: NDArray[np.int64]) -> Floats | None:
+    def _absent(self, level: RowLevel, nodes: Indices) -> Floats | None:
         """What is in rows that lack a number."""
         if not self.gaps:
             return None
@@ -98,7 +98,7 @@ class SortedColumn:
             rest[rest <= 1e-12 * n[:, None]] = 0.0
         return rest
 
-    def _sides(self, level: RowLevel, nodes: NDArray[np.int64]) -> Floats:
+    def _sides(self, level: RowLevel, nodes: Indices) -> Floats:
         """What is below and above the best threshold of some nodes."""
         places = np.maximum(self._places[nodes], self.starts[nodes])
         left = np.stack([self.starts[nodes], places], axis=1)
@@ -106,13 +106,13 @@ class SortedColumn:
         inside = self._inside(level, np.concatenate([left, right]), np.concatenate([nodes, nodes]))
         return np.stack([inside[: len(nodes)], inside[len(nodes) :]], axis=1)
 
-    def _inside(self, level: RowLevel, segments: NDArray[np.int64], nodes: NDArray[np.int64]) -> Floats:
+    def _inside(self, level: RowLevel, segments: Indices, nodes: Indices) -> Floats:
         """What is in some segments of the entries."""
         one = np.broadcast_to(np.uint8(0), (len(self.column),))
         table = level.crowd.table(one, self.entries, segments, 1, level.centers_of(nodes))
         return table[:, 0].astype(np.float64)
 
-    def splits(self, level: Level, nodes: NDArray[np.int64]) -> Splits:
+    def splits(self, level: Level, nodes: Indices) -> Splits:
         """The splits of some nodes by this attribute."""
         assert isinstance(level, RowLevel)  # noqa: S101 - see above
         limits = list(self._middle(self._places[nodes], level)[:, None])

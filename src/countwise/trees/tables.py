@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Floats, Indices
 from countwise.trees.level import Level, Offers, RowLevel, Splits, heaviest
 from countwise.trees.together import Together
 from countwise.trees.ways import Multiway, Parted, Searched, Way
 
 __all__ = ["Batch", "TableColumn"]
 
-Floats = NDArray[np.float64]
 
 _WIDE = 1 << 10  # cells from which on only those that a node has are laid out
 _CELLS = 1 << 22  # of a table at a time
@@ -43,10 +43,10 @@ class Batch:
         The code of each cell, -1 where there is none; None if cell v is code v.
     """
 
-    nodes: NDArray[np.int64]
+    nodes: Indices
     table: NDArray[Any]
     absent: NDArray[Any] | None
-    values: NDArray[np.int64] | None = None
+    values: Indices | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +95,7 @@ class TableColumn:
             found.put(batch.nodes, self._offered(level, batch.nodes, parted, batch.absent))
         return found
 
-    def _offered(self, level: Level, nodes: NDArray[np.int64], parted: Parted, absent: Any) -> Offers:
+    def _offered(self, level: Level, nodes: Indices, parted: Parted, absent: Any) -> Offers:
         """What some nodes are offered, given how they would be split."""
         cut, tried = np.full(len(nodes), np.nan), None
         if self.edges is not None:
@@ -105,7 +105,7 @@ class TableColumn:
                 tried = np.count_nonzero(level.criterion.weight(parted.table()) > 0, axis=1) - 1
         return level.offers(parted.gain, nodes, parted.branches, absent, cut, tried)
 
-    def _known(self, nodes: NDArray[np.int64], level: Level) -> Parted | None:
+    def _known(self, nodes: Indices, level: Level) -> Parted | None:
         """How some nodes would be split, if that was found when the columns were counted together."""
         together, j = self.together, self.among
         if together is None or not together.ready or together.ways[j] is None:
@@ -118,7 +118,7 @@ class TableColumn:
     def advance(self, step: Any) -> None:
         """Nothing: the table of the next level is counted when it is asked for."""
 
-    def splits(self, level: Level, nodes: NDArray[np.int64]) -> Splits:
+    def splits(self, level: Level, nodes: Indices) -> Splits:
         """The splits of some nodes by this attribute."""
         some: list[Splits] = []
         for batch in self._some(level, nodes):
@@ -219,7 +219,7 @@ class TableColumn:
         for start in range(0, len(level), step):
             yield from self._some(level, np.arange(start, min(start + step, len(level))))
 
-    def _some(self, level: Level, nodes: NDArray[np.int64]) -> Iterator[Batch]:
+    def _some(self, level: Level, nodes: Indices) -> Iterator[Batch]:
         """Some nodes, counted anew unless their table was kept."""
         if isinstance(level, RowLevel) and self.n_cells > _WIDE:
             yield from self._wide(level, nodes)
@@ -233,7 +233,7 @@ class TableColumn:
                 some = nodes[start : start + step]
                 yield self._batch(some, self._counted(level, some))
 
-    def _batch(self, nodes: NDArray[np.int64], table: NDArray[Any]) -> Batch:
+    def _batch(self, nodes: Indices, table: NDArray[Any]) -> Batch:
         if not self.gaps:
             return Batch(nodes, table, None)
         return Batch(nodes, np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.float64))
@@ -243,7 +243,7 @@ class TableColumn:
         """The values, and one cell more if any is missing."""
         return self.n_values + self.gaps
 
-    def _counted(self, level: Level, nodes: NDArray[np.int64]) -> NDArray[Any]:
+    def _counted(self, level: Level, nodes: Indices) -> NDArray[Any]:
         return level.table(self, nodes)
 
     def _table_by_difference(self, level: RowLevel) -> NDArray[Any]:
@@ -265,7 +265,7 @@ class TableColumn:
         """Whether the table of a level is small enough to be kept for the next."""
         return self.n_cells <= _WIDE and len(level) * self.n_cells * level.cells.shape[1] <= _KEPT
 
-    def _wide(self, level: RowLevel, nodes: NDArray[np.int64]) -> Iterator[Batch]:
+    def _wide(self, level: RowLevel, nodes: Indices) -> Iterator[Batch]:
         """Only the values that a node has: nodes with about equally many of them together."""
         starts, stops = level.starts[nodes], level.starts[nodes + 1]
         sizes = stops - starts
@@ -306,7 +306,7 @@ class TableColumn:
             yield Batch(nodes[some], table, absent if gone.any() else None, values)
 
 
-def _add(table: Floats, at: Any, ids: NDArray[Any], level: RowLevel, nodes: NDArray[np.int64]) -> None:
+def _add(table: Floats, at: Any, ids: NDArray[Any], level: RowLevel, nodes: Indices) -> None:
     """Add instances to cells of a table."""
     crowd = level.crowd
     w = np.ones(len(ids)) if crowd.weights is None else crowd.weights[ids].astype(np.float64)

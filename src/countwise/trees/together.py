@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Floats, Indices
 from countwise.table import BLOCK, threads_for
 from countwise.trees.level import RowLevel
 from countwise.trees.ways import Searched
@@ -33,10 +34,10 @@ class _Tables:
     """
 
     arrays: list[NDArray[Any]]
-    array: NDArray[np.int64]
-    row: NDArray[np.int64]
+    array: Indices
+    row: Indices
 
-    def of(self, nodes: NDArray[np.int64], j: int | slice) -> NDArray[Any]:
+    def of(self, nodes: Indices, j: int | slice) -> NDArray[Any]:
         """The tables of some nodes: (nodes, cells, classes) of one column, or (columns, nodes, cells, classes)."""
         first = self.arrays[0][j]
         axis = 0 if isinstance(j, int) else 1
@@ -72,8 +73,8 @@ class Together:
     n_cells: Sequence[int]
     ways: Sequence[Searched | None]
     matrix: NDArray[np.uint8] = field(init=False, repr=False)
-    places: NDArray[np.int64] | None = field(default=None, repr=False)
-    gains: NDArray[np.float64] | None = field(default=None, repr=False)
+    places: Indices | None = field(default=None, repr=False)
+    gains: Floats | None = field(default=None, repr=False)
     _tables: _Tables | None = field(default=None, repr=False)
 
     def __post_init__(self, codes: Sequence[NDArray[Any]]) -> None:
@@ -96,12 +97,12 @@ class Together:
         """Whether the tables of the present level are here."""
         return self._tables is not None
 
-    def found(self, nodes: NDArray[np.int64], j: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def found(self, nodes: Indices, j: int) -> tuple[Indices, Floats]:
         """Place and gain of the best split by one column at some nodes."""
         assert self.places is not None and self.gains is not None  # noqa: S101, PT018 - asked when ready
         return self.places[nodes, j], self.gains[nodes, j]
 
-    def table(self, nodes: NDArray[np.int64], j: int) -> NDArray[Any]:
+    def table(self, nodes: Indices, j: int) -> NDArray[Any]:
         """The table of one column at some nodes, (nodes, cells, classes)."""
         assert self._tables is not None  # noqa: S101 - asked before
         return np.ascontiguousarray(self._tables.of(nodes, j)[:, : self.n_cells[j]])
@@ -130,7 +131,7 @@ class Together:
                 crowd.n_classes,
             )  # fmt: skip
 
-        def finish(nodes: NDArray[np.int64], counted: NDArray[Any]) -> Any:
+        def finish(nodes: Indices, counted: NDArray[Any]) -> Any:
             paired = np.flatnonzero(sibling[nodes] >= 0)
             if before is None or not len(paired):
                 return nodes, counted, None, self._best(counted, level), None
@@ -146,7 +147,7 @@ class Together:
             done = [finish(direct, np.add.reduceat(tables, first, axis=1, dtype=tables.dtype))]
         self._gather(len(level), done)
 
-    def _best(self, tables: NDArray[Any], level: RowLevel) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _best(self, tables: NDArray[Any], level: RowLevel) -> tuple[Indices, Floats]:
         """The best split by each column at some nodes, as far as it is sought here: (nodes, columns)."""
         places = np.full((tables.shape[1], len(self.n_cells)), -1, dtype=np.int64)
         gains = np.zeros((tables.shape[1], len(self.n_cells)))
@@ -172,7 +173,7 @@ class Together:
         self._tables = _Tables(arrays, array, row)
 
 
-def _parts(segments: NDArray[np.int64], parts: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _parts(segments: Indices, parts: int) -> tuple[Indices, Indices]:
     """Segments of which none has more than a share of all rows, and the segment that each is a part of."""
     sizes = segments[:, 1] - segments[:, 0]
     most = max(_FEW, -(-int(sizes.sum()) // parts))
@@ -186,7 +187,7 @@ def _parts(segments: NDArray[np.int64], parts: int) -> tuple[NDArray[np.int64], 
     return np.stack([starts, stops], axis=1), owner
 
 
-def _evenly(sizes: NDArray[np.int64], groups: int) -> list[slice]:
+def _evenly(sizes: Indices, groups: int) -> list[slice]:
     """Parts in groups that have about equally many rows."""
     ends = np.cumsum(sizes)
     goals = np.linspace(0, int(ends[-1]) if len(ends) else 0, groups + 1)[1:-1]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._typing import Flags, Floats, Indices
 from countwise.lazy import lazy
 from countwise.trees.level import Tests, ragged
 
@@ -22,9 +23,9 @@ _STARTS = ("limit_starts", "group_starts")
 class Offered(NamedTuple):
     """What the attributes offered a node, one number for each: gains, what was compared, and cuts."""
 
-    gains: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    cuts: NDArray[np.float64]
+    gains: Floats
+    scores: Floats
+    cuts: Floats
 
 
 @dataclass(frozen=True, eq=False)  # no slots: what is derived from the nodes is kept once it is known
@@ -48,16 +49,16 @@ class Tree:
     """
 
     attribute: NDArray[np.int32]
-    limits: NDArray[np.float64]
-    limit_starts: NDArray[np.int64]
+    limits: Floats
+    limit_starts: Indices
     groups: NDArray[np.int32]
-    group_starts: NDArray[np.int64]
+    group_starts: Indices
     missing: NDArray[np.int32]
     children: NDArray[np.int32]
     parent: NDArray[np.int32]
-    cells: NDArray[np.float64]
+    cells: Floats
     looked: NDArray[np.int32]
-    offered: NDArray[np.float64]
+    offered: Floats
 
     def __len__(self) -> int:
         return len(self.attribute)
@@ -76,17 +77,17 @@ class Tree:
         return Offered(*np.full((3, self.offered.shape[2]), np.nan))
 
     @property
-    def leaves(self) -> NDArray[np.int64]:
+    def leaves(self) -> Indices:
         """The nodes that ask nothing."""
         return np.flatnonzero(self.attribute < 0)
 
     @lazy
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Indices:
         """How many children each node has."""
         return np.bincount(self.parent[1:], minlength=len(self)) if len(self) > 1 else np.zeros(len(self), np.int64)
 
     @lazy
-    def depths(self) -> NDArray[np.int64]:
+    def depths(self) -> Indices:
         """How far each node is from the root."""
         depth = np.zeros(len(self), dtype=np.int64)
         until = np.cumsum(self.sizes) + 1  # behind the last child of each node
@@ -97,11 +98,11 @@ class Tree:
             high = stop
         return depth
 
-    def weights(self, numbers: bool) -> NDArray[np.float64]:
+    def weights(self, numbers: bool) -> Floats:
         """The weight of the rows at each node."""
         return np.asarray(self.cells[:, 0] if numbers else self.cells.sum(axis=1))
 
-    def answering(self, numbers: bool) -> NDArray[np.float64]:
+    def answering(self, numbers: bool) -> Floats:
         """What each node answers from: its cells, or those of its parent if no row came to it (002)."""
         cells = self.cells.copy()
         empty = np.flatnonzero(self.weights(numbers) <= 0)
@@ -109,7 +110,7 @@ class Tree:
         cells[empty] = cells[self.parent[empty]]
         return cells
 
-    def limits_of(self, k: int) -> NDArray[np.float64]:
+    def limits_of(self, k: int) -> Floats:
         """The limits of a node."""
         return self.limits[self.limit_starts[k] : self.limit_starts[k + 1]]
 
@@ -134,7 +135,7 @@ class Tree:
                 at = int(self.parent[at])
         return frozenset(found)
 
-    def without(self, cut: NDArray[np.bool_]) -> Tree:
+    def without(self, cut: Flags) -> Tree:
         """The tree with all below the marked nodes taken off."""
         gone = np.zeros(len(self), dtype=bool)
         closed = cut | (self.attribute < 0)
@@ -185,7 +186,7 @@ class Tree:
 _NO_GROUPS = np.empty(0, dtype=np.int32)
 
 
-def _without_nan(array: NDArray[np.float64]) -> list[Any]:
+def _without_nan(array: Floats) -> list[Any]:
     plain = array.astype(object)
     plain[np.isnan(array)] = None
     found: list[Any] = plain.tolist()
@@ -229,7 +230,7 @@ def _check(tree: Tree, n_attributes: int) -> None:
             raise ValueError(f"what node {k} asks is not sound")
 
 
-def _in_levels(tree: Tree, sizes: NDArray[np.int64]) -> bool:
+def _in_levels(tree: Tree, sizes: Indices) -> bool:
     """Whether the children of each node stand side by side, and those of one level behind those of the one before."""
     place = np.arange(1, len(tree))
     first = tree.children[tree.parent[1:]]
@@ -239,5 +240,5 @@ def _in_levels(tree: Tree, sizes: NDArray[np.int64]) -> bool:
     return bool(high == len(tree) and (place >= first).all() and (place < first + sizes[tree.parent[1:]]).all())
 
 
-def _is_ascending(starts: NDArray[np.int64], n: int, size: int) -> bool:
+def _is_ascending(starts: Indices, n: int, size: int) -> bool:
     return bool(len(starts) == n + 1 and starts[0] == 0 and starts[-1] == size and (np.diff(starts) >= 0).all())

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._typing import Flags, Floats, Indices
 from countwise.trees.criteria import Criterion, moments_of
 
 __all__ = ["Multiway", "OneAgainstRest", "Parted", "Searched", "Subset", "Threshold", "Way"]
 
-Floats = NDArray[np.float64]
 Table = Callable[[], NDArray[Any]]
 _TRIED = 8  # values of which every subset is tried
 
@@ -41,7 +41,7 @@ class Parted:
     """
 
     gain: Floats
-    place: NDArray[np.int64]
+    place: Indices
     branches: Callable[[], NDArray[Any]]
     branch: Callable[[int], NDArray[Any]]
     table: Callable[[], NDArray[Any]]
@@ -62,13 +62,11 @@ class Searched:
 
     def search(
         self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
-    ) -> tuple[NDArray[np.int64], Floats]:
+    ) -> tuple[Indices, Floats]:
         """The place and the gain of each node's best split, by the first so many cells of a table."""
         raise NotImplementedError
 
-    def parted(
-        self, table: Table, n_values: int, criterion: Criterion, found: tuple[NDArray[np.int64], Floats]
-    ) -> Parted:
+    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> Parted:
         """How the nodes would be split, given what was found."""
         raise NotImplementedError
 
@@ -85,13 +83,11 @@ class Multiway(Searched):
 
     def search(
         self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
-    ) -> tuple[NDArray[np.int64], Floats]:
+    ) -> tuple[Indices, Floats]:
         """The gain; there is nothing to choose."""
         return np.zeros(len(table), dtype=np.int64), _kernels.branch_gains(table, n_values, criterion.kernel, least)
 
-    def parted(
-        self, table: Table, n_values: int, criterion: Criterion, found: tuple[NDArray[np.int64], Floats]
-    ) -> Parted:
+    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> Parted:
         """Each value on its own."""
 
         def branch(i: int) -> NDArray[Any]:
@@ -108,13 +104,11 @@ class Threshold(Searched):
 
     def search(
         self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
-    ) -> tuple[NDArray[np.int64], Floats]:
+    ) -> tuple[Indices, Floats]:
         """The best place between two values."""
         return _kernels.best_bins(table, n_values, criterion.kernel, least)
 
-    def parted(
-        self, table: Table, n_values: int, criterion: Criterion, found: tuple[NDArray[np.int64], Floats]
-    ) -> Parted:
+    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> Parted:
         """The cells before and after a place."""
         place, gain = found
         values = np.arange(n_values)
@@ -218,7 +212,7 @@ def _direction(table: NDArray[Any], criterion: Criterion) -> Floats:
     return np.asarray((apart * main[:, None, :]).sum(axis=-1))
 
 
-def _even(key: Floats, there: NDArray[np.bool_]) -> Floats:
+def _even(key: Floats, there: Flags) -> Floats:
     """Keys that differ by rounding alone made equal, so that values keep their order; what is not there last."""
     low = np.where(there, key, np.inf).min(axis=1, keepdims=True, initial=np.inf)
     span = np.where(there, key, -np.inf).max(axis=1, keepdims=True, initial=-np.inf) - low
@@ -244,7 +238,7 @@ def _every_pair(table: Floats, criterion: Criterion, least: float) -> Parted:
     return _grouped(table, criterion.weight(table) > 0, groups, np.where(best >= 0, best, np.nan))
 
 
-def _grouped(table: NDArray[Any], there: NDArray[Any], groups: NDArray[np.int64], gain: Floats) -> Parted:
+def _grouped(table: NDArray[Any], there: NDArray[Any], groups: Indices, gain: Floats) -> Parted:
     """Two groups of values; the first value that a node has is in the first group."""
     rows = np.arange(len(table))
     first = groups[rows, np.argmax(there, axis=1)] if table.shape[1] else np.zeros(len(table), np.int64)
