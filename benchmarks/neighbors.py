@@ -147,7 +147,7 @@ def people(n: int, seed: int) -> list[str]:
 
 
 def ours_strings(n: int) -> float:
-    from countwise.distances.strings import edit_distances
+    from countwise.neighbors.edit_distance import edit_distances
 
     a, b = people(n, 0), people(n, 1)
     return min(timed(lambda: edit_distances(a, b)) for _ in range(4))

@@ -75,9 +75,9 @@ def frame(kind: str, seed: int = 0) -> Any:
 
 def families(X: Any, score: str = "bic") -> Any:
     """To judge structures by, whoever found them."""
-    from countwise.frames import frame_of
-    from countwise.network.scores import Families
-    from countwise.schema import Schema
+    from countwise.data.frames import frame_of
+    from countwise.data.schema import Schema
+    from countwise.network.family_scores import Families
 
     opened = frame_of(X)
     schema = Schema.kinds(opened, "nominal").learn(opened)

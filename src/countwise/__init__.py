@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from countwise import samples
-    from countwise.attributes import Count, Nominal, Numeric, Ordinal
-    from countwise.bags import Text
+    from countwise.base.logistic import LogisticForm
     from countwise.cases import (
         Case,
         CaseBase,
@@ -21,7 +20,10 @@ if TYPE_CHECKING:
         TableSimilarity,
         TaxonomySimilarity,
     )
-    from countwise.conditionals import (
+    from countwise.data.attributes import Count, Nominal, Numeric, Ordinal
+    from countwise.data.schema import Schema
+    from countwise.data.text import Text
+    from countwise.distributions import (
         Auto,
         Bernoulli,
         Categorical,
@@ -32,43 +34,41 @@ if TYPE_CHECKING:
         Poisson,
         Ranges,
     )
-    from countwise.distances.metric import Metric, distance_matrix
     from countwise.errors import AdaptationFailed, CountwiseError, CountwiseWarning
-    from countwise.evaluation.comparing import compare
+    from countwise.evaluation.compare import compare
     from countwise.evaluation.comparison import Comparison
-    from countwise.evaluation.deciding import cost_threshold, decide
-    from countwise.evaluation.folding import cross_validate, leave_one_out
-    from countwise.evaluation.learning_curves import LearningCurve, learning_curve
+    from countwise.evaluation.costs import cost_threshold, decide
+    from countwise.evaluation.cross_validation import cross_validate, leave_one_out
+    from countwise.evaluation.learning_curve import LearningCurve, learning_curve
     from countwise.evaluation.pairing import Paired, paired
-    from countwise.evaluation.sweeping import SettingCurve, k_curve, width_curve
+    from countwise.evaluation.setting_curves import SettingCurve, k_curve, width_curve
     from countwise.evaluation.validation import Validation
+    from countwise.feature_selection.embedded import EmbeddedSelector
+    from countwise.feature_selection.filters import pmi, scores
+    from countwise.feature_selection.pairs import pairwise
+    from countwise.feature_selection.selectors import FilterSelector
+    from countwise.feature_selection.wrapper import WrapperSelector
+    from countwise.io.readers import read
     from countwise.modelfile import load, save
-    from countwise.models.estimators import NaiveBayesClassifier
-    from countwise.models.logistic import LogisticForm
-    from countwise.models.neighbor_estimators import (
+    from countwise.naive_bayes.estimators import NaiveBayesClassifier
+    from countwise.neighbors.estimators import (
         InstanceSelector,
         NeighborsClassifier,
         NeighborsRegressor,
         PEBLSClassifier,
         RoteClassifier,
     )
-    from countwise.models.network_estimators import BayesNetwork, NetworkClassifier
-    from countwise.models.row_estimators import (
+    from countwise.neighbors.metric import Metric, distance_matrix
+    from countwise.neighbors.row_estimators import (
         DiscriminantClassifier,
         ParzenClassifier,
         ParzenDensity,
         PrototypeClassifier,
     )
-    from countwise.models.tree_estimators import RuleClassifier, TreeClassifier, TreeRegressor
-    from countwise.schema import Schema
-    from countwise.selection.embedded import EmbeddedSelector
-    from countwise.selection.filters import pmi, scores
-    from countwise.selection.pairs import pairwise
-    from countwise.selection.selectors import FilterSelector
-    from countwise.selection.wrapper import WrapperSelector
-    from countwise.sources.readers import read
+    from countwise.network.estimators import BayesNetwork, NetworkClassifier
+    from countwise.preprocessing.transformers import Discretizer, NumericEncoder
     from countwise.tallies import Counts, Moments, Rows, Scatter, Values
-    from countwise.transformers import Discretizer, NumericEncoder
+    from countwise.tree.estimators import RuleClassifier, TreeClassifier, TreeRegressor
     from countwise.working import Working
 
 __version__ = "0.1.0"
@@ -159,46 +159,46 @@ __all__ = [
 
 # Names are imported when they are first asked for, so that the command line starts without scikit-learn.
 _HOMES = {
-    "countwise.attributes": ("Count", "Nominal", "Numeric", "Ordinal"),
-    "countwise.bags": ("Text",),
+    "countwise.data.attributes": ("Count", "Nominal", "Numeric", "Ordinal"),
+    "countwise.data.text": ("Text",),
     "countwise.cases": (
         "Case", "CaseBase", "EqualSimilarity", "GraphSimilarity", "LabeledGraph", "NumberSimilarity",
         "RecordSimilarity", "SetSimilarity", "StringSimilarity", "TableSimilarity", "TaxonomySimilarity",
     ),
-    "countwise.conditionals": (
+    "countwise.distributions": (
         "Auto", "Bernoulli", "Categorical", "Gaussian", "Kernel", "MEstimate", "Multinomial", "Poisson", "Ranges",
     ),
-    "countwise.distances.metric": ("Metric", "distance_matrix"),
+    "countwise.neighbors.metric": ("Metric", "distance_matrix"),
     "countwise.errors": ("AdaptationFailed", "CountwiseError", "CountwiseWarning"),
-    "countwise.evaluation.comparing": ("compare",),
+    "countwise.evaluation.compare": ("compare",),
     "countwise.evaluation.comparison": ("Comparison",),
-    "countwise.evaluation.deciding": ("cost_threshold", "decide"),
-    "countwise.evaluation.learning_curves": ("LearningCurve", "learning_curve"),
-    "countwise.evaluation.sweeping": ("SettingCurve", "k_curve", "width_curve"),
-    "countwise.evaluation.folding": ("cross_validate", "leave_one_out"),
+    "countwise.evaluation.costs": ("cost_threshold", "decide"),
+    "countwise.evaluation.learning_curve": ("LearningCurve", "learning_curve"),
+    "countwise.evaluation.setting_curves": ("SettingCurve", "k_curve", "width_curve"),
+    "countwise.evaluation.cross_validation": ("cross_validate", "leave_one_out"),
     "countwise.evaluation.pairing": ("Paired", "paired"),
     "countwise.evaluation.validation": ("Validation",),
     "countwise.modelfile": ("load", "save"),
-    "countwise.models.estimators": ("NaiveBayesClassifier",),
-    "countwise.models.logistic": ("LogisticForm",),
-    "countwise.models.network_estimators": ("BayesNetwork", "NetworkClassifier"),
+    "countwise.naive_bayes.estimators": ("NaiveBayesClassifier",),
+    "countwise.base.logistic": ("LogisticForm",),
+    "countwise.network.estimators": ("BayesNetwork", "NetworkClassifier"),
     "countwise.network.families": ("Dirichlet",),
-    "countwise.models.neighbor_estimators": (
+    "countwise.neighbors.estimators": (
         "InstanceSelector", "NeighborsClassifier", "NeighborsRegressor", "PEBLSClassifier", "RoteClassifier",
     ),
-    "countwise.models.row_estimators": (
+    "countwise.neighbors.row_estimators": (
         "DiscriminantClassifier", "ParzenClassifier", "ParzenDensity", "PrototypeClassifier",
     ),
-    "countwise.models.tree_estimators": ("RuleClassifier", "TreeClassifier", "TreeRegressor"),
-    "countwise.schema": ("Schema",),
-    "countwise.selection.embedded": ("EmbeddedSelector",),
-    "countwise.selection.filters": ("pmi", "scores"),
-    "countwise.selection.pairs": ("pairwise",),
-    "countwise.selection.selectors": ("FilterSelector",),
-    "countwise.selection.wrapper": ("WrapperSelector",),
-    "countwise.sources.readers": ("read",),
+    "countwise.tree.estimators": ("RuleClassifier", "TreeClassifier", "TreeRegressor"),
+    "countwise.data.schema": ("Schema",),
+    "countwise.feature_selection.embedded": ("EmbeddedSelector",),
+    "countwise.feature_selection.filters": ("pmi", "scores"),
+    "countwise.feature_selection.pairs": ("pairwise",),
+    "countwise.feature_selection.selectors": ("FilterSelector",),
+    "countwise.feature_selection.wrapper": ("WrapperSelector",),
+    "countwise.io.readers": ("read",),
     "countwise.tallies": ("Counts", "Moments", "Rows", "Scatter", "Values"),
-    "countwise.transformers": ("Discretizer", "NumericEncoder"),
+    "countwise.preprocessing.transformers": ("Discretizer", "NumericEncoder"),
     "countwise.working": ("Working",),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

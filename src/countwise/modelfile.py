@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from countwise.conditionals import plain, revived
-from countwise.distances.metric import Metric
+from countwise.data.schema import Schema, attribute_from
+from countwise.distributions import revived
+from countwise.distributions.settings import plain
 from countwise.errors import ModelFileError
+from countwise.jsonfile import MAX_BYTES, enveloped, read_checked, write_whole
+from countwise.neighbors.metric import Metric
 from countwise.network.families import Dirichlet
-from countwise.plainfile import MAX_BYTES, enveloped, read_checked, write_whole
-from countwise.schema import Schema, attribute_from
 
 __all__ = ["load", "save", "write_whole"]
 
@@ -133,26 +134,26 @@ def _revived(value: Any) -> Any:
 
 # The models that a file may hold, without and with scikit-learn's face; no other name is ever looked up.
 _KINDS = {
-    "NaiveBayes": ("naive_bayes.NaiveBayes", "estimators.NaiveBayesClassifier"),
-    "Discriminant": ("discriminant.Discriminant", "row_estimators.DiscriminantClassifier"),
-    "Parzen": ("parzen.ParzenBayes", "row_estimators.ParzenClassifier"),
-    "ParzenDensity": ("parzen.ParzenEstimate", "row_estimators.ParzenDensity"),
-    "Prototype": ("prototypes.Prototype", "row_estimators.PrototypeClassifier"),
-    "Tree": ("tree.ClassTree", "tree_estimators.TreeClassifier"),
-    "RegressionTree": ("tree.NumberTree", "tree_estimators.TreeRegressor"),
-    "Neighbors": ("neighbors.ClassNeighbors", "neighbor_estimators.NeighborsClassifier"),
-    "NeighborsRegression": ("neighbors.NumberNeighbors", "neighbor_estimators.NeighborsRegressor"),
-    "Exemplars": ("exemplars.Exemplars", "neighbor_estimators.PEBLSClassifier"),
-    "Rote": ("rote.Rote", "neighbor_estimators.RoteClassifier"),
-    "Network": ("network.BeliefNetwork", "network_estimators.BayesNetwork"),
-    "NetworkBayes": ("network_classifier.NetworkBayes", "network_estimators.NetworkClassifier"),
-    "Rules": ("rules.RuleList", "tree_estimators.RuleClassifier"),
+    "NaiveBayes": ("naive_bayes.model.NaiveBayes", "naive_bayes.estimators.NaiveBayesClassifier"),
+    "Discriminant": ("discriminant.model.Discriminant", "neighbors.row_estimators.DiscriminantClassifier"),
+    "Parzen": ("parzen.model.ParzenBayes", "neighbors.row_estimators.ParzenClassifier"),
+    "ParzenDensity": ("parzen.model.ParzenEstimate", "neighbors.row_estimators.ParzenDensity"),
+    "Prototype": ("neighbors.prototype.Prototype", "neighbors.row_estimators.PrototypeClassifier"),
+    "Tree": ("tree.model.ClassTree", "tree.estimators.TreeClassifier"),
+    "RegressionTree": ("tree.model.NumberTree", "tree.estimators.TreeRegressor"),
+    "Neighbors": ("neighbors.knn.ClassNeighbors", "neighbors.estimators.NeighborsClassifier"),
+    "NeighborsRegression": ("neighbors.knn.NumberNeighbors", "neighbors.estimators.NeighborsRegressor"),
+    "Exemplars": ("neighbors.pebls.Exemplars", "neighbors.estimators.PEBLSClassifier"),
+    "Rote": ("neighbors.rote.Rote", "neighbors.estimators.RoteClassifier"),
+    "Network": ("network.model.BeliefNetwork", "network.estimators.BayesNetwork"),
+    "NetworkBayes": ("network.classifier.NetworkBayes", "network.estimators.NetworkClassifier"),
+    "Rules": ("tree.rule_list.RuleList", "tree.estimators.RuleClassifier"),
 }
 
 
 def _kind_of(model: Any) -> str:
     """The kind of a model: by its class, or the one that it is made from."""
-    homes = {f"countwise.models.{place}": kind for kind, (place, _) in _KINDS.items()}
+    homes = {f"countwise.{place}": kind for kind, (place, _) in _KINDS.items()}
     for cls in type(model).__mro__:
         kind = homes.get(f"{cls.__module__}.{cls.__qualname__}")
         if kind is not None:
@@ -165,8 +166,8 @@ def _class_of(kind: Any, *, plain: bool) -> Any:
         raise ModelFileError("The file holds a case base and no model.", hint="CaseBase.load reads it.")
     if kind not in _KINDS:
         raise ModelFileError(f"This version has no model {kind!r}.")
-    module, name = _KINDS[kind][0 if plain else 1].split(".")
-    return getattr(importlib.import_module(f"countwise.models.{module}"), name)
+    module, name = _KINDS[kind][0 if plain else 1].rsplit(".", 1)
+    return getattr(importlib.import_module(f"countwise.{module}"), name)
 
 
 def _build(content: Mapping[str, Any], plain: bool) -> Any:

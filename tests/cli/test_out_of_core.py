@@ -89,8 +89,8 @@ def test_both_engines_learn_the_same_model(folder, tmp_path, options):
 
 @pytest.mark.filterwarnings("ignore:.*rows were left out")
 def test_auto_takes_duckdb_for_large_parquet_and_memory_else(folder, tmp_path, monkeypatch, capsys):
-    from countwise.models.naive_bayes import NaiveBayes
-    from countwise.models.rote import Rote
+    from countwise.naive_bayes.model import NaiveBayes
+    from countwise.neighbors.rote import Rote
 
     files = sorted(folder.glob("*.parquet"))
     asked = (("k", "w"), None, "auto")
@@ -134,7 +134,7 @@ def test_what_cannot_be_done_is_told_in_one_line(folder, args, code, told):
 
 
 def test_without_duckdb_the_way_to_install_it_is_told(folder, monkeypatch):
-    from countwise.models.naive_bayes import NaiveBayes
+    from countwise.naive_bayes.model import NaiveBayes
 
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(

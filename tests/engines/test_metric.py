@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from countwise import Metric
-from countwise.distances.local import Difference, Lookup
 from countwise.errors import DataWarning, OptionError, RowsRefused, TableError
+from countwise.neighbors.local_distances import Difference, Lookup
 
 from .quiet import ENGINES_OWN
 

@@ -15,9 +15,10 @@ from countwise import (
     Ranges,
     scores,
 )
+from countwise.engines import moments as relation_sums
+from countwise.engines import relation
 from countwise.errors import RowsRefused, TableError
 from countwise.measures import mutual_information
-from countwise.sources import relation, relation_sums
 
 from .quiet import QUIET
 

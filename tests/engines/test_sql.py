@@ -18,7 +18,7 @@ from countwise import (
     TreeRegressor,
 )
 from countwise.errors import OptionError
-from countwise.quoting import Dialect
+from countwise.scoring.sql.dialects import Dialect
 
 from .odd import FEW, FORMS, MODELS, NAMES, compare, fitted, odd_table
 from .quiet import QUIET

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from countwise import RuleClassifier, TreeClassifier, TreeRegressor, _kernels
+from countwise.engines import bins as relation_cuts
+from countwise.engines import prepared as relation_levels
+from countwise.engines.relation import Relation
 from countwise.errors import CountwiseError, DataWarning, OptionError, RowsRefused, TableError
-from countwise.sources import relation_cuts, relation_levels
-from countwise.sources.relation import Relation
-from countwise.trees import relation_passes
+from countwise.tree import grow_engine as relation_passes
 
 from .quiet import QUIET
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import countwise as cw
 from countwise import Case, CaseBase, LabeledGraph, NumberSimilarity, RecordSimilarity, SetSimilarity
 from countwise.errors import CountwiseError, ModelFileError, OptionError
-from countwise.plainfile import enveloped
+from countwise.jsonfile import enveloped
 
 
 def near(a, b):

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from countwise import Multinomial, NaiveBayesClassifier, samples
-from countwise.conditionals import Smoothing
-from countwise.conditionals.categorical import CategoricalDensity
-from countwise.conditionals.gaussian import GaussianDensity
-from countwise.schema import Nominal
+from countwise.data.schema import Nominal
+from countwise.distributions import Smoothing
+from countwise.distributions.categorical import CategoricalDensity
+from countwise.distributions.gaussian import GaussianDensity
 
 FILES = sorted(Path(__file__).parent.glob("*.toml"))
 CASES = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in FILES}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from countwise import BayesNetwork, samples
-from countwise.network.scores import Families
+from countwise.network.family_scores import Families
 
 CASES = {
     path.stem: case

@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 from countwise import TreeClassifier, TreeRegressor, measures, samples
-from countwise.trees.conditions import conditions_to
+from countwise.tree.conditions import conditions_to
 
 HERE = Path(__file__).parent
 CASES = {

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countwise import CountwiseError, DiscriminantClassifier, Nominal, Numeric, Scatter
-from countwise.table import Table
-from countwise.vectors import Vector, numbers_of_codes
+from countwise.data.table import Table
+from countwise.data.vectors import Vector, numbers_of_codes
 
 from .strategies import CLASSES, NOMINAL, few, joint_of, posterior_of, some, splits
 

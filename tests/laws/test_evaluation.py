@@ -19,8 +19,8 @@ from countwise import (
     leave_one_out,
 )
 from countwise.errors import CountwiseError
-from countwise.evaluation.fitting import answers_of, prefixes, refitted
-from countwise.evaluation.ground import ground_of
+from countwise.evaluation.dataset import ground_of
+from countwise.evaluation.fold_models import answers_of, prefixes, refitted
 
 from .strategies import LAWS, Rows, examples, rows_of, twice, zeros_allowed
 

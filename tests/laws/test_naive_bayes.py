@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import countwise
 from countwise import Gaussian, Kernel, MEstimate, Multinomial, NaiveBayesClassifier, Nominal, Ranges
-from countwise.conditionals.ranges import RangesDensity
+from countwise.distributions.binned import RangesDensity
 
 from .strategies import (
     BY_COLUMN,

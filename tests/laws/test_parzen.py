@@ -17,9 +17,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from countwise import Nominal, Numeric, Ordinal, ParzenClassifier, ParzenDensity, PrototypeClassifier, Rows
+from countwise.data.table import Table
+from countwise.data.vectors import Vector
 from countwise.errors import CountwiseError
-from countwise.table import Table
-from countwise.vectors import Vector
 
 from .strategies import CLASSES, NOMINAL, few, many, some, splits
 

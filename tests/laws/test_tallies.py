@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from countwise import Counts, CountwiseError, Moments, Nominal, Numeric, Schema, Text, Values
-from countwise.conditionals import MEstimate, Smoothing, smoothing_of
-from countwise.conditionals.categorical import CategoricalDensity
-from countwise.table import Table
+from countwise.data.table import Table
+from countwise.distributions import MEstimate, Smoothing, smoothing_of
+from countwise.distributions.categorical import CategoricalDensity
 from countwise.tallies import Words, tally_from
 
 from .strategies import CLASSES, NOMINAL, WORDS, eighths, many, some

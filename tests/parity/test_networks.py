@@ -17,10 +17,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mutual_info_score
 
 from countwise import BayesNetwork, Dirichlet, NetworkClassifier, Nominal, samples
+from countwise.data.schema import Schema
+from countwise.network.family_scores import Families, MixedFamilies, family_score
 from countwise.network.graph import Graph
-from countwise.network.mixed import MixedFamilies
-from countwise.network.scores import Families, family_score
-from countwise.schema import Schema
 from countwise.sources import open_whole
 
 gum = pytest.importorskip("pyagrum")

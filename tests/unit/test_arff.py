@@ -17,8 +17,8 @@ from scipy.io import arff as scipy_arff
 
 import countwise.samples
 from countwise.errors import ReadError
-from countwise.sources.arff import hints, pieces
-from countwise.sources.readers import attribute_hints, read, read_pieces
+from countwise.io.arff import hints, pieces
+from countwise.io.readers import attribute_hints, read, read_pieces
 
 SAMPLES = Path(countwise.samples.__file__).parent
 DATA = Path(__file__).parent / "data"

@@ -22,9 +22,9 @@ from countwise import NaiveBayesClassifier, samples
 from countwise.errors import OptionError, TableError
 from countwise.plots import compare_boundaries
 from countwise.plots.contours import boundary
-from countwise.plots.ground import ground, spread_out
+from countwise.plots.plot_data import ground, spread_out
 from countwise.plots.regions import by_title, scene
-from countwise.plots.svg import nice_ticks, runs
+from countwise.plots.regions_svg import nice_ticks, runs
 
 mpl.use("Agg")
 

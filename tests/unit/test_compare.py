@@ -25,7 +25,7 @@ from countwise import (
     samples,
 )
 from countwise.errors import OptionError, TableError
-from countwise.evaluation import processes
+from countwise.evaluation import parallel as processes
 
 try:
     import cloudpickle
@@ -182,13 +182,13 @@ def test_what_does_not_suit_is_named_with_the_reason() -> None:
 
 
 def comparing_names() -> tuple[str, ...]:
-    from countwise.evaluation.suiting import NAMES
+    from countwise.evaluation.learners import NAMES
 
     return NAMES
 
 
 def test_too_many_rows_are_left_out_unless_asked_for(monkeypatch: pytest.MonkeyPatch, penguins: Any) -> None:
-    monkeypatch.setattr("countwise.evaluation.suiting.MOST_ROWS", 300)
+    monkeypatch.setattr("countwise.evaluation.learners.MOST_ROWS", 300)
     found = compare(penguins.X, penguins.y, cv=2, curve=False)
     assert "344 are over the limit of 300" in found.left_out["Parzen"]
     assert "neighbors" in found.left_out

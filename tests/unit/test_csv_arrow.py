@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from countwise.errors import ReadError
-from countwise.sources import csv_arrow
-from countwise.sources.readers import read, read_pieces
+from countwise.io import csv_arrow
+from countwise.io.readers import read, read_pieces
 
 pytest.importorskip("pyarrow.csv")
 law = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

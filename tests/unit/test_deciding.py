@@ -9,7 +9,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 
 from countwise import NaiveBayesClassifier, cost_threshold, decide, samples
 from countwise.errors import OptionError, TableError
-from countwise.evaluation.deciding import costs_of
+from countwise.evaluation.costs import costs_of
 
 
 @pytest.fixture(scope="module")

@@ -32,8 +32,8 @@ from countwise import (
     width_curve,
 )
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
-from countwise.evaluation.answers import Answers
-from countwise.evaluation.judging import Judge
+from countwise.evaluation.holdout import Judge
+from countwise.evaluation.predictions import Answers
 
 
 def drawn(k, n=300, seed=0, ties=False):

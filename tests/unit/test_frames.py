@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from countwise import NaiveBayesClassifier, Schema
-from countwise.frames import frame_of
+from countwise.data.frames import frame_of
 
 WIND = ["n", "s", None, "n", "w", "s", "n", "w"]
 TEMP = [1.5, 2.25, 3.0, None, -1.0, 0.5, 4.0, 2.0]

@@ -8,7 +8,7 @@ import pytest
 
 from countwise import InstanceSelector, Metric, NeighborsClassifier, samples
 from countwise.errors import CountwiseError
-from countwise.models._acceptance import interval
+from countwise.neighbors.ib3 import interval
 
 
 def blobs(n: int = 150, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,7 @@ from countwise import (
     leave_one_out,
 )
 from countwise.errors import DataWarning, TooFewRows
-from countwise.evaluation.answers import bounds
+from countwise.evaluation.predictions import bounds
 
 pytestmark = pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning")
 

@@ -10,8 +10,8 @@ import pytest
 
 from countwise import NaiveBayesClassifier, NeighborsClassifier, TreeClassifier, read
 from countwise.errors import DataWarning, ReadError, SchemaError
-from countwise.sources.paths import is_paths, resolved
-from countwise.sources.readers import attribute_hints, column_names, read_pieces
+from countwise.io.paths import is_paths, resolved
+from countwise.io.readers import attribute_hints, column_names, read_pieces
 
 ROWS = pd.DataFrame(
     {

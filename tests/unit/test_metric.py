@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 import countwise
 from countwise import Metric, Ordinal, Text, distance_matrix, samples
-from countwise.distances.strings import edit_distance, edit_distances
 from countwise.errors import OptionError, TableError
+from countwise.neighbors.edit_distance import edit_distance, edit_distances
 
 NAN = float("nan")
 
@@ -328,7 +328,7 @@ def test_tables_between_strings_and_texts_are_made_in_blocks(monkeypatch):
     metric = Metric(attributes={"s": "levenshtein"}, types={"t": "text"}).fit(X)
     model = countwise.NeighborsClassifier(3, metric=metric).fit(X, np.arange(200) % 3)
     wanted = [metric.pairwise(X), metric.pairwise(Y, X), metric.pairwise(X, Y), model.predict_proba(Y)]
-    monkeypatch.setattr("countwise.distances.laid._TABLE_CELLS", 201 * 7)
+    monkeypatch.setattr("countwise.neighbors.layout._TABLE_CELLS", 201 * 7)
     again = [metric.pairwise(X), metric.pairwise(Y, X), metric.pairwise(X, Y), model.predict_proba(Y)]
     for ours, theirs in zip(again, wanted, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from countwise import Nominal, Numeric
-from countwise.conditionals import Gaussian
+from countwise.data.table import Table
+from countwise.distributions import Gaussian
 from countwise.errors import CountwiseError
 from countwise.network.graph import Graph
 from countwise.network.net import Net
-from countwise.plots.layers import Rows, crossings, layers_of, ordered
+from countwise.plots.layered_layout import Rows, across, crossings, layers_of, layout, ordered
 from countwise.plots.network import graph_svg, network_svg
-from countwise.plots.places import across, layout
 from countwise.plots.style import text_width
-from countwise.table import Table
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from countwise import Nominal
+from countwise.data.table import Table
 from countwise.errors import CountwiseError
-from countwise.network.given import codes_of_parents, joined_parents
-from countwise.table import Table
+from countwise.network.parent_configurations import codes_of_parents, joined_parents
 
 A, B = Nominal("a", (0, 1)), Nominal("b", ("x", "y", "z"))
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from countwise import Nominal, Numeric, samples
-from countwise.attributes import Attribute
-from countwise.conditionals import Gaussian
+from countwise.data.attributes import Attribute
+from countwise.data.schema import Schema
+from countwise.data.table import Table
+from countwise.distributions import Gaussian
 from countwise.errors import CountwiseError
-from countwise.network.given import codes_of_parents, joined_parents
 from countwise.network.graph import Graph
 from countwise.network.net import Net
-from countwise.schema import Schema
-from countwise.table import Table
+from countwise.network.parent_configurations import codes_of_parents, joined_parents
 from countwise.tallies import Counts
 
 YES = ("yes", "no")

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from countwise import Schema, samples
+from countwise.data.frames import frame_of
 from countwise.errors import CountwiseError, ReadError
-from countwise.frames import frame_of
 from countwise.network.bif import read_bif, write_bif
-from countwise.network.classes import augmented_tree, conditional_information, k_dependence, naive
-from countwise.network.elimination import Elimination, elimination_order
-from countwise.network.factors import Factor, product
+from countwise.network.family_scores import Families, family_score
 from countwise.network.graph import Graph
-from countwise.network.junction import Junction
-from countwise.network.orders import search_orders
-from countwise.network.sampling import gibbs, likelihood_weighting
-from countwise.network.scores import Families, family_score
-from countwise.network.structure import Constraints, by_ordering, chow_liu, hill_climb
+from countwise.network.inference.elimination import Elimination, elimination_order
+from countwise.network.inference.factors import Factor, product
+from countwise.network.inference.junction_tree import Junction
+from countwise.network.inference.sampling import gibbs, likelihood_weighting
+from countwise.network.search.class_structures import augmented_tree, conditional_information, k_dependence, naive
+from countwise.network.search.ordering import search_orders
+from countwise.network.search.trees import Constraints, by_ordering, chow_liu, hill_climb
 
 ASIA = """
 network asia { property "made up"; }

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from countwise.attributes import Nominal, Numeric
-from countwise.network.completing import completed
+from countwise.data.attributes import Nominal, Numeric
+from countwise.data.table import Table
+from countwise.network.em import completed
 from countwise.network.graph import Graph
-from countwise.network.linear import LinearDensity
+from countwise.network.inference.batch_inference import Rows, posteriors
+from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
-from countwise.network.rows import Rows, posteriors
-from countwise.table import Table
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 3, "e": 2}
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from countwise import Nominal
+from countwise.data.table import Table
 from countwise.errors import CountwiseError
-from countwise.network.climbing import _Climb, _shake
-from countwise.network.factors import Factor
+from countwise.network.family_scores import SCORES, Families, family_score, family_scores
 from countwise.network.graph import Graph
-from countwise.network.junction import Junction
-from countwise.network.scores import SCORES, Families, family_score, family_scores
-from countwise.network.structure import Constraints, by_ordering, hill_climb
-from countwise.table import Table
+from countwise.network.inference.factors import Factor
+from countwise.network.inference.junction_tree import Junction
+from countwise.network.search.hill_climb import _Climb, _shake
+from countwise.network.search.trees import Constraints, by_ordering, hill_climb
 from countwise.tallies import Counts
 
 NAMES = tuple("abcdefg")
@@ -68,7 +68,7 @@ def test_a_table_without_cells_or_rows_scores_nothing():
 def test_parts_that_do_not_fit_into_memory_at_once_are_counted_one_after_the_other(monkeypatch):
     asked = [("g", (a, b)) for a in "abc" for b in "def"]
     whole = families(drawn()).many(asked)
-    monkeypatch.setattr("countwise.network.scores._AT_ONCE", 1000)
+    monkeypatch.setattr("countwise.network.family_scores._AT_ONCE", 1000)
     assert families(drawn()).many(asked) == whole
 
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from countwise import Nominal, Numeric
-from countwise.conditionals import Gaussian
+from countwise.data.table import Table
+from countwise.distributions import Gaussian
 from countwise.errors import CountwiseError
-from countwise.network.away import explaining_away
-from countwise.network.given import joined_parents
+from countwise.network.explaining_away import explaining_away
 from countwise.network.graph import Graph
+from countwise.network.inference.elimination_working import elimination_told
 from countwise.network.net import Net
-from countwise.network.telling import elimination_told
-from countwise.table import Table
+from countwise.network.parent_configurations import joined_parents
 from countwise.working import Account, Section
 from countwise.working.numbers import number, percent
 

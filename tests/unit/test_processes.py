@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from countwise import NaiveBayesClassifier, TreeClassifier, cross_validate, learning_curve, samples
 from countwise.errors import CountwiseError, DataWarning, OptionError
-from countwise.evaluation.processes import over_processes
+from countwise.evaluation.parallel import over_processes
 from countwise.progress import reporting
 
 try:

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from countwise.errors import ReadError
-from countwise.sources.readers import MISSING, attribute_hints, read, read_pieces
+from countwise.io.readers import MISSING, attribute_hints, read, read_pieces
 
 
 @pytest.fixture
@@ -529,7 +529,7 @@ def test_a_csv_file_declares_nothing(write):
 def test_reading_text_imports_no_table_library(write):
     path = write("a,b\n1,x\n")
     code = (
-        "import sys; from countwise.sources.readers import read; read(sys.argv[1]);"
+        "import sys; from countwise.io.readers import read; read(sys.argv[1]);"
         "print(sorted({'pandas', 'polars', 'pyarrow', 'duckdb'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
@@ -537,7 +537,7 @@ def test_reading_text_imports_no_table_library(write):
 
 
 def test_a_column_of_all_different_texts_is_not_kept_in_memory(write):
-    from countwise.sources import csv_types
+    from countwise.io import csv_types
 
     column = csv_types.CsvColumn(frozenset())
     column.look(["x"])

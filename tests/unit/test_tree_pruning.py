@@ -18,8 +18,8 @@ from sklearn.model_selection import KFold
 
 from countwise import TreeClassifier, TreeRegressor, samples
 from countwise.errors import CountwiseError, OptionError
-from countwise.models import _tree_pruning
-from countwise.trees.pruning import upper_error
+from countwise.tree import pruning as _tree_pruning
+from countwise.tree.pruning import upper_error
 
 SEEDS = range(6)
 

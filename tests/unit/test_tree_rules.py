@@ -16,8 +16,8 @@ from scipy.stats import binom
 
 from countwise import Ordinal, RuleClassifier, TreeClassifier, TreeRegressor, load, samples, save
 from countwise.errors import OptionError
-from countwise.trees.conditions import Condition
-from countwise.trees.rules import Rule, RuleSet
+from countwise.tree.conditions import Condition
+from countwise.tree.rules import Rule, RuleSet
 
 LEVELS = ("low", "middle", "high")
 SETTINGS = [

@@ -61,7 +61,7 @@ class Answer:
 
     def explain(self) -> Account:
         """All that led to the answer."""
-        from countwise.cases.telling import account
+        from countwise.cases.working import account
 
         return account(self)
 

@@ -28,7 +28,7 @@ from countwise.cases.similarities import (
 from countwise.cases.taxonomy import TaxonomySimilarity
 from countwise.cases.values import LabeledGraph, kind_of
 from countwise.errors import ModelFileError, OptionError, did_you_mean, listed
-from countwise.plainfile import MAX_BYTES, enveloped, limit_depth, read_checked, write_whole
+from countwise.jsonfile import MAX_BYTES, enveloped, limit_depth, read_checked, write_whole
 
 if TYPE_CHECKING:
     from countwise.cases.base import CaseBase

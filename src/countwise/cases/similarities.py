@@ -17,8 +17,8 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.cases.columns import Column
 from countwise.cases.values import Where, checked, is_number, key_of, kind_of, shown
-from countwise.distances.strings import edit_distance
 from countwise.errors import OptionError, TableError, check_settings
+from countwise.neighbors.edit_distance import edit_distance
 from countwise.working.numbers import number
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from countwise.cases.case import Case
+from countwise.data.frames import Coded, Frame, frame_of, is_missing
 from countwise.errors import SchemaError, TableError, did_you_mean
-from countwise.frames import Coded, Frame, frame_of, is_missing
 
 __all__ = ["cases_of"]
 

@@ -55,9 +55,9 @@ def types_from(files: Sequence[Path], declared: Mapping[str, str], target: str |
     The values of a categorical column of Parquet are only those of that file: a domain fixed to them could not be
     merged with another's, nor grow.
     """
-    from countwise.attributes import Nominal
-    from countwise.sources.paths import format_of
-    from countwise.sources.readers import attribute_hints
+    from countwise.data.attributes import Nominal
+    from countwise.io.paths import format_of
+    from countwise.io.readers import attribute_hints
 
     types: dict[str, Any] = {}
     hints = attribute_hints(files) if format_of(files[0]) == "arff" else {}
@@ -89,7 +89,7 @@ def row_from(schema: Any, settings: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def network_from(path: str) -> Any:
     """A network from a model file or a BIF file."""
-    from countwise.models.network import BeliefNetwork
+    from countwise.network.model import BeliefNetwork
 
     if path.lower().endswith(".bif"):
         existing(path)
@@ -154,7 +154,7 @@ def existing(path: str) -> Path:
 
 def tables(given: str | Sequence[str]) -> list[Path]:
     """The files that a person means: paths, patterns, a folder of Parquet files."""
-    from countwise.sources.paths import resolved
+    from countwise.io.paths import resolved
 
     return resolved(given)
 
@@ -179,7 +179,7 @@ def left(names: Iterable[str], target: str | None, drop: tuple[str, ...], files:
 
 def pieces(files: Sequence[Path], target: str | None, drop: tuple[str, ...], rows: int = 65536) -> Any:
     """The table piece by piece, without the columns to be dropped."""
-    from countwise.sources.readers import read_pieces
+    from countwise.io.readers import read_pieces
 
     for piece in read_pieces(files, rows=rows):
         yield {name: piece[name] for name in left(piece, target, drop, files)}

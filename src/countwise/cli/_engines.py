@@ -58,7 +58,7 @@ def _worth(files: list[Path], memory: int | None) -> bool:
 
 def _unfit(files: list[Path]) -> OptionError | None:
     """Why DuckDB cannot read the files as they are read here."""
-    from countwise.sources.paths import format_of
+    from countwise.io.paths import format_of
 
     if any(format_of(file) != "parquet" or file.suffix == ".gz" for file in files):
         return OptionError(
@@ -74,8 +74,8 @@ def _unfit(files: list[Path]) -> OptionError | None:
 def _by_pieces(
     model: Any, files: list[Path], target: str | None, drop: tuple[str, ...], weights: str | None, memory: int | None
 ) -> str:
-    from countwise.learning import Tallying
-    from countwise.sources.readers import column_names
+    from countwise.base.tally_model import Tallying
+    from countwise.io.readers import column_names
 
     columns = len(column_names(files))
     whole = not isinstance(model, Tallying) or (hasattr(model, "_needs_rows") and model._needs_rows())
@@ -108,7 +108,7 @@ def _relation(
     except ImportError:
         raise OptionError("DuckDB is not installed.", hint="pip install 'countwise[data]'") from None
     from countwise._kernels.threads import thread_count
-    from countwise.sources.parquet_files import duckdb_cells, parquet_families
+    from countwise.io.parquet import duckdb_cells, parquet_families
 
     families = parquet_families(files)
     cells = duckdb_cells({name: families[name] for name in left(families, target, drop, files)})

@@ -60,9 +60,9 @@ def refuse_too_large(what: str, files: list[Path], columns: int, memory: int) ->
 
 def _rows_about(files: list[Path]) -> int:
     """How many rows there are: as the file says, or by the length of its first lines."""
-    from countwise.sources.parquet_files import parquet_rows
-    from countwise.sources.paths import format_of
-    from countwise.sources.text_files import opened
+    from countwise.io.parquet import parquet_rows
+    from countwise.io.paths import format_of
+    from countwise.io.text_files import opened
 
     if format_of(files[0]) == "parquet":
         known = parquet_rows(files)

@@ -72,7 +72,7 @@ def command(
 
 def _explained(fitted: Any, nodes: tuple[str, ...], known: dict[str, Any], as_json: bool) -> None:
     from countwise.cli._common import echo_json
-    from countwise.network.telling import elimination_told
+    from countwise.network.inference.elimination_working import elimination_told
 
     if not nodes:
         raise click.UsageError("--explain needs a node to ask for.")

@@ -73,7 +73,7 @@ def command(
     countwise bin credit.csv -y Status --sql applicants --dialect postgres > cuts.sql
     """
     from countwise.cli._common import echo_json, pairs, pieces, progress_bar, tables, types_from
-    from countwise.discretize import Discretization
+    from countwise.preprocessing.discretizer import Discretization
 
     files = tables(file)
     _check(methods, bins, n, merge, output, as_json, files)
@@ -161,8 +161,8 @@ def _write(cutter: Any, files: Sequence[Path], output: str) -> None:
     import csv
 
     from countwise.cli._common import output_file
-    from countwise.frames import is_missing
-    from countwise.sources.readers import read_pieces
+    from countwise.data.frames import is_missing
+    from countwise.io.readers import read_pieces
 
     with output_file(output, files) as out:
         writer = csv.writer(out)

@@ -53,8 +53,8 @@ def command(
     Ctrl-C shows what was done until then.
     """
     from countwise.cli._common import echo_json, left, pairs, tables, types_from
-    from countwise.evaluation.comparing import compare
-    from countwise.sources.readers import read
+    from countwise.evaluation.compare import compare
+    from countwise.io.readers import read
 
     files = tables(file)
     frame: dict[str, Any] = dict(read(file))

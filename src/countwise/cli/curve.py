@@ -79,7 +79,7 @@ def command(
     countwise curve penguins.csv -y species --widths 0.05:5:20
     """
     from countwise.cli._common import echo_json, pairs, progress_bar, refuse_same, tables, types_from
-    from countwise.evaluation.learning_curves import LearningCurve
+    from countwise.evaluation.learning_curve import LearningCurve
 
     if k is not None and widths is not None:
         raise click.UsageError("Give --k or --widths, not both.")
@@ -117,7 +117,7 @@ def _refuse_idle(over: str | None, *names: str) -> None:
 
 def _table(files: list[Path], target: str, drop: tuple[str, ...]) -> dict[str, Any]:
     from countwise.cli._common import left
-    from countwise.sources.readers import read
+    from countwise.io.readers import read
 
     frame = read(files if len(files) > 1 else files[0])
     return {name: frame[name] for name in left(frame, target, drop, files)}
@@ -134,8 +134,8 @@ def _made(
     score: str,
     seed: int,
 ) -> Any:
-    from countwise.evaluation.learning_curves import learning_curve
-    from countwise.evaluation.sweeping import k_curve, width_curve
+    from countwise.evaluation.learning_curve import learning_curve
+    from countwise.evaluation.setting_curves import k_curve, width_curve
 
     first = next(iter(learners.values()))
     if over == "k":

@@ -24,7 +24,7 @@ def command(output: str) -> None:
     from countwise import _kernels, samples
     from countwise.cli._common import terminal_width
     from countwise.modelfile import save
-    from countwise.models.naive_bayes import NaiveBayes
+    from countwise.naive_bayes.model import NaiveBayes
 
     penguins = samples.load("penguins")
     gaps = sum(sum(v is None or v != v for v in column) for column in penguins.frame.values())

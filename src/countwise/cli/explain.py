@@ -71,7 +71,7 @@ def command(
 def _row(file: Any, row: int) -> Any:
     """One row of a file, read no further than needed."""
     from countwise.errors import TableError
-    from countwise.sources.readers import read_pieces
+    from countwise.io.readers import read_pieces
 
     if row < 0:
         raise click.UsageError("--row counts from 0.")

@@ -21,6 +21,6 @@ def command(model: str, files: tuple[str, ...], output: str | None, weights: str
     \b
     countwise forget credit.json withdrawn.csv
     """
-    from countwise.cli._changing import changed
+    from countwise.cli._update import changed
 
     changed(model, files, output, weights, forget=True)

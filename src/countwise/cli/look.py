@@ -27,10 +27,10 @@ def command(file: str, target: str | None, types: tuple[str, ...], as_json: bool
     countwise look credit.csv -y Status
     """
     from countwise.cli._common import echo_json, pairs, tables, types_from
+    from countwise.data.frames import frame_of
+    from countwise.data.schema import Schema
     from countwise.errors import ReadError, did_you_mean, listed
-    from countwise.frames import frame_of
-    from countwise.schema import Schema
-    from countwise.sources.readers import read
+    from countwise.io.readers import read
 
     files = tables(file)
     frame = frame_of(read(files))
@@ -51,7 +51,7 @@ def command(file: str, target: str | None, types: tuple[str, ...], as_json: bool
 def _described(attribute: Any, column: Any, n_rows: int) -> dict[str, Any]:
     import numpy as np
 
-    from countwise.attributes import Nominal, Numeric
+    from countwise.data.attributes import Nominal, Numeric
     from countwise.working.numbers import number
 
     entry: dict[str, Any] = {"attribute": attribute.name, "kind": attribute.kind}
@@ -83,7 +83,7 @@ def _target(frame: Any, target: str, declared: dict[str, Any]) -> dict[str, Any]
     import warnings
 
     from countwise.errors import DataWarning
-    from countwise.models.naive_bayes import NaiveBayes
+    from countwise.naive_bayes.model import NaiveBayes
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the table above says the same

@@ -26,8 +26,8 @@ def command(model: str, files: tuple[str, ...], output: str, proba: bool) -> Non
     countwise predict weather.json 'days/*.parquet' -o told.csv
     """
     from countwise.cli._common import output_file, progress_bar, tables, title
+    from countwise.io.readers import read_pieces
     from countwise.modelfile import load
-    from countwise.sources.readers import read_pieces
 
     fitted = load(model, plain=True)
     found = tables(files)

@@ -80,8 +80,8 @@ def command(
     countwise rank hours.csv -y hours --number
     """
     from countwise.cli._common import echo_json, pairs, pieces, progress_bar, tables, types_from
-    from countwise.selection.contingency import Filtering
-    from countwise.selection.filters import pmi_table, scored
+    from countwise.feature_selection.contingency import Filtering
+    from countwise.feature_selection.filters import pmi_table, scored
     from countwise.working import Grid
 
     files = tables(file)
@@ -118,9 +118,9 @@ def _for_number(
     file: str, target: str, numeric: str | None, types: Any, weights: str | None, drop: tuple[str, ...]
 ) -> tuple[int, dict[str, list[Any]]]:
     """Scores for a target that is a number; they need all rows at once."""
-    from countwise.frames import frame_of
-    from countwise.selection.spread import spread_scores
-    from countwise.sources.readers import read
+    from countwise.data.frames import frame_of
+    from countwise.feature_selection.regression_scores import spread_scores
+    from countwise.io.readers import read
 
     frame = dict(read(file))
     for name in (target, *drop, *([weights] if weights else ())):

@@ -45,6 +45,6 @@ def command(name: str | None, output: str) -> None:
 
 
 def _cell(value: object) -> object:
-    from countwise.frames import is_missing
+    from countwise.data.frames import is_missing
 
     return "" if is_missing(value) else value

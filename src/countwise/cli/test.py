@@ -47,9 +47,9 @@ def command(
     countwise test credit.json new.csv --by Home --charts
     """
     from countwise.cli._common import echo_json, progress_bar, tables, title
-    from countwise.evaluation.judging import Judge
+    from countwise.evaluation.holdout import Judge
+    from countwise.io.readers import read_pieces
     from countwise.modelfile import load
-    from countwise.sources.readers import read_pieces
 
     if positive is not None and not costs:
         raise click.UsageError("--positive says what --cost calls positive; give --cost.")
@@ -83,7 +83,7 @@ def _check(piece: Any, target: str, file: Any) -> None:
 def _costs(texts: tuple[str, ...], classes: list[Any], positive: str | None) -> Any:
     """A table of costs from what was typed; classes may have colons in their names."""
     from countwise.cli._common import pairs
-    from countwise.evaluation.deciding import costs_of
+    from countwise.evaluation.costs import costs_of
 
     names = {str(c) for c in classes}
     asked: dict[Any, str] = {}
@@ -96,7 +96,7 @@ def _costs(texts: tuple[str, ...], classes: list[Any], positive: str | None) -> 
 
 def _report(judge: Any, answers: Any) -> dict[str, Any]:
     from countwise.cli._charts import rows_of_grid
-    from countwise.evaluation.answers import SCORES
+    from countwise.evaluation.predictions import SCORES
     from countwise.evaluation.validation import scores_by
 
     base = judge.baseline
@@ -122,8 +122,8 @@ def _priced(judge: Any, answers: Any, costs: Any, positive: str | None) -> dict[
     import numpy as np
 
     from countwise.errors import OptionError
-    from countwise.evaluation.answers import Answers
-    from countwise.evaluation.deciding import cheapest, cost_threshold
+    from countwise.evaluation.costs import cheapest, cost_threshold
+    from countwise.evaluation.predictions import Answers
 
     k = len(costs)
     rows = np.flatnonzero(answers.codes < k)

@@ -143,7 +143,7 @@ def command(
     declared = types_from(found, pairs(types, "--types"), target) or None
     settings: dict[str, Any] = {"types": declared} | ({"prior": prior} if prior else {})
     if kind == "naive-bayes":
-        from countwise.models.naive_bayes import NaiveBayes
+        from countwise.naive_bayes.model import NaiveBayes
 
         absent: Any = dict.fromkeys(missing, "value") or "ignore"
         settings |= {"conditionals": _laws(laws), "smoothing": _smoothing(smoothing), "missing": absent}
@@ -164,16 +164,16 @@ def command(
 
 
 def _families() -> dict[str, Any]:
-    from countwise.models.discriminant import Discriminant
-    from countwise.models.exemplars import Exemplars
-    from countwise.models.neighbors import ClassNeighbors, NumberNeighbors
-    from countwise.models.network import BeliefNetwork
-    from countwise.models.network_classifier import NetworkBayes
-    from countwise.models.parzen import ParzenBayes
-    from countwise.models.prototypes import Prototype
-    from countwise.models.rote import Rote
-    from countwise.models.rules import RuleList
-    from countwise.models.tree import ClassTree, NumberTree
+    from countwise.discriminant.model import Discriminant
+    from countwise.neighbors.knn import ClassNeighbors, NumberNeighbors
+    from countwise.neighbors.pebls import Exemplars
+    from countwise.neighbors.prototype import Prototype
+    from countwise.neighbors.rote import Rote
+    from countwise.network.classifier import NetworkBayes
+    from countwise.network.model import BeliefNetwork
+    from countwise.parzen.model import ParzenBayes
+    from countwise.tree.model import ClassTree, NumberTree
+    from countwise.tree.rule_list import RuleList
 
     return {
         "discriminant": Discriminant,
@@ -196,7 +196,7 @@ def _metric_settings(family: Any) -> list[str]:
     own = signature(family.__init__).parameters
     if "metric" not in own:
         return []
-    from countwise.distances.metric import Metric
+    from countwise.neighbors.metric import Metric
 
     return [name for name in signature(Metric.__init__).parameters if name not in own]
 
@@ -210,7 +210,7 @@ def _with_metric(family: Any, settings: dict[str, Any]) -> dict[str, Any]:
     """Settings of a metric as a metric."""
     theirs = {name: settings.pop(name) for name in _metric_settings(family) if name in settings}
     if theirs:
-        from countwise.distances.metric import Metric
+        from countwise.neighbors.metric import Metric
 
         if "metric" in settings:
             theirs.setdefault("p", settings["metric"])
@@ -250,7 +250,7 @@ def _laws(laws: tuple[str, ...]) -> Any:
 
 
 def _smoothing(text: str) -> Any:
-    from countwise.conditionals import MEstimate
+    from countwise.distributions import MEstimate
 
     if text in ("global", "laplace", "none"):
         return text

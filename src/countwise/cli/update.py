@@ -22,6 +22,6 @@ def command(model: str, files: tuple[str, ...], output: str | None, weights: str
     countwise update credit.json new.parquet
     countwise update credit.json 'march/*.csv' -o march.json
     """
-    from countwise.cli._changing import changed
+    from countwise.cli._update import changed
 
     changed(model, files, output, weights, forget=False)

@@ -16,7 +16,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.cuts._base import Cuts, labels, midway
-from countwise.cuts.bins import best_number
+from countwise.cuts.n_bins import best_number
 from countwise.cuts.report import CutReport
 from countwise.cuts.supervised import class_contiguous, mdl, min_n
 from countwise.cuts.unsupervised import edges_of, equal_frequency, equal_width, given, kmeans, naive, quantiles

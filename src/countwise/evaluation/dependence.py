@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from countwise.attributes import Nominal
-from countwise.conditionals.widths import rows_behind
+from countwise.data.attributes import Nominal
+from countwise.distributions.bandwidths import rows_behind
 from countwise.errors import CountwiseError
-from countwise.evaluation.suiting import Kinds
+from countwise.evaluation.learners import Kinds
 from countwise.working import Grid
 
 __all__ = ["broken_pairs"]
@@ -34,7 +34,7 @@ def broken_pairs(kinds: Kinds) -> Grid | None:
     Grid or None
         None if there are no two attributes, or no network can be learned.
     """
-    from countwise.models.network_estimators import NetworkClassifier
+    from countwise.network.estimators import NetworkClassifier
 
     ground = kinds.ground
     if len(kinds.names) + len(kinds.numbers) < 2:

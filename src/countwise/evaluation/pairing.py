@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from countwise.errors import OptionError
-from countwise.evaluation.answers import greater
+from countwise.evaluation.predictions import greater
 from countwise.evaluation.validation import Validation, standard_error
 
 __all__ = ["Paired", "paired"]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise._cached import lazy
 from countwise._typing import Floats, Indices
 from countwise.errors import OptionError, did_you_mean, listed
-from countwise.evaluation.answers import SCORES, Answers, bounds
-from countwise.evaluation.deciding import costs_of
-from countwise.evaluation.fitting import Fitted
-from countwise.evaluation.ground import Ground
-from countwise.lazy import lazy
+from countwise.evaluation.costs import costs_of
+from countwise.evaluation.dataset import Ground
+from countwise.evaluation.fold_models import Fitted
+from countwise.evaluation.predictions import SCORES, Answers, bounds
 from countwise.working import Grid
 
 __all__ = ["Fold", "Validation", "scores_by", "standard_error"]

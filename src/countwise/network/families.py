@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags
-from countwise.attributes import Attribute, Nominal, Numeric
-from countwise.columns import narrowest
-from countwise.conditionals import Gaussian, MEstimate, smoothing_of
-from countwise.conditionals.categorical import CategoricalDensity
+from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.columns import narrowest
+from countwise.data.table import Table
+from countwise.data.vectors import Vector
+from countwise.distributions import Gaussian, MEstimate, smoothing_of
+from countwise.distributions.categorical import CategoricalDensity
 from countwise.errors import OptionError
-from countwise.network.given import codes_of_parents, joined_parents
-from countwise.network.linear import linear_from, steady_from
-from countwise.table import Table
+from countwise.network.linear_gaussian import linear_from, steady_from
+from countwise.network.parent_configurations import codes_of_parents, joined_parents
 from countwise.tallies import Counts, Progress, Scatter, tally_from
 from countwise.tallies._base import joined
-from countwise.vectors import Vector
 
 __all__ = ["Dirichlet", "FamilyRule", "FamilyTally", "table_smoothing"]
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from countwise._cached import lazy
 from countwise._typing import Floats
-from countwise.attributes import Attribute, Nominal, Numeric
+from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
-from countwise.lazy import lazy
-from countwise.network.elimination import Elimination
-from countwise.network.factors import Factor
 from countwise.network.graph import Graph
-from countwise.network.junction import Junction
-from countwise.network.numbers import Numbers
-from countwise.network.sampling import Estimate, gibbs, likelihood_weighting
+from countwise.network.inference.elimination import Elimination
+from countwise.network.inference.factors import Factor
+from countwise.network.inference.gaussian_nodes import Numbers
+from countwise.network.inference.junction_tree import Junction
+from countwise.network.inference.sampling import Estimate, gibbs, likelihood_weighting
 
 __all__ = ["Net"]
 

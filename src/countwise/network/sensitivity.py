@@ -9,8 +9,8 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.errors import OptionError
-from countwise.network.elimination import Elimination
-from countwise.network.factors import Factor
+from countwise.network.inference.elimination import Elimination
+from countwise.network.inference.factors import Factor
 from countwise.network.net import Net
 
 __all__ = ["sensitivities"]

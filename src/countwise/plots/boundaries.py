@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from countwise.errors import OptionError, did_you_mean
-from countwise.plots.ground import ground
+from countwise.plots.plot_data import ground
 from countwise.plots.regions import by_title, scene
 
 __all__ = ["compare_boundaries"]
@@ -77,10 +77,10 @@ def compare_boundaries(
         )
     made = scene(ground(X, y, attributes), named, at, resolution, probabilities)
     if kind == "svg":
-        from countwise.plots.svg import render
+        from countwise.plots.regions_svg import render
 
         return render(made)
-    from countwise.plots.drawing import draw
+    from countwise.plots.regions_mpl import draw
 
     return draw(made, ax)
 

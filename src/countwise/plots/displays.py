@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from countwise._typing import Floats, Indices
-from countwise.attributes import Nominal
+from countwise.data.attributes import Nominal
+from countwise.data.frames import Coded, frame_of, series_of
+from countwise.data.output import chosen
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.frames import Coded, frame_of, series_of
-from countwise.outputs import chosen
 from countwise.plots.style import axes, bare, look
 from countwise.sources.memory import weights_of
 

@@ -96,7 +96,7 @@ class LearningCurveDisplay(Display):
         >>> shown.test_scores["NaiveBayesClassifier"].shape
         (5, 2)
         """
-        from countwise.evaluation.learning_curves import learning_curve
+        from countwise.evaluation.learning_curve import learning_curve
 
         return cls.from_curve(learning_curve(estimator, X, y, **options), ax=ax)
 
@@ -236,7 +236,7 @@ class SettingCurveDisplay(Display):
         >>> SettingCurveDisplay.from_estimator(NeighborsClassifier(), birds.X, birds.y, values=[1, 5, 25]).best
         5
         """
-        from countwise.evaluation.sweeping import setting_curve
+        from countwise.evaluation.setting_curves import setting_curve
 
         return cls.from_curve(setting_curve(estimator, X, y, values=values, cv=cv, setting=setting), ax=ax)
 

@@ -47,7 +47,7 @@ class ConfusionDisplay(Display):
             self.costs = None if costs is None else np.asarray(costs, dtype=np.float64)
         except (TypeError, ValueError):
             told = "Costs are a table here: a row for each class, a column for each answer."
-            raise OptionError(told, hint="countwise.evaluation.deciding.costs_of makes one of a mapping.") from None
+            raise OptionError(told, hint="countwise.evaluation.costs.costs_of makes one of a mapping.") from None
         k = len(self.classes)
         for what, values in (("answers", self.table), ("costs", self.costs)):
             if values is not None and values.shape != (k, k):

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.attributes import Nominal, Numeric
+from countwise.data.attributes import Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.network.graph import Graph
 from countwise.network.net import Net
-from countwise.plots.places import HEAD, Layout, Run, layout
+from countwise.plots.layered_layout import HEAD, Layout, Run, layout
 from countwise.plots.style import DARK, PALETTE, QUIET, shortened, svg_text, text_width, wrapped, xml
 from countwise.working.numbers import number, percent
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats, Indices
-from countwise.columns import plain
+from countwise.data.columns import plain
+from countwise.data.frames import Frame
+from countwise.data.output import chosen, library_of, rebuilt, rows_of
 from countwise.errors import DataWarning, OptionError, TableError, did_you_mean, listed
-from countwise.frames import Frame
-from countwise.outputs import chosen, library_of, rebuilt, rows_of
 from countwise.plots.contours import boundary
-from countwise.plots.ground import MOST, Ground, spread_out
-from countwise.plots.still import Still, moved, still
+from countwise.plots.plot_data import MOST, Ground, spread_out
+from countwise.plots.slices import Still, moved, still
 
 __all__ = ["Panel", "Scene", "by_title", "scene"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from countwise.errors import OptionError
 from countwise.plots.style import DARK, MARK, PALETTE, QUIET, shortened, svg_text, text_width, xml
-from countwise.trees.conditions import condition_of, conditions_to
+from countwise.tree.conditions import condition_of, conditions_to
 from countwise.working.numbers import number, percent
 
 __all__ = ["draw_tree"]

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from countwise.sources.chunks import in_pieces, is_chunked, weighted
+from countwise.engines.relation import is_relation, refused
 from countwise.sources.memory import Memory
-from countwise.sources.relation import is_relation, refused
-from countwise.sources.whole import joined_pieces
+from countwise.sources.pieces import in_pieces, is_chunked, joined_pieces, weighted
 
 __all__ = ["Memory", "open_rows", "open_whole"]
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats
-from countwise.attributes import Nominal, Numeric
-from countwise.columns import factorized
+from countwise.data.attributes import Nominal, Numeric
+from countwise.data.columns import factorized
+from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, series_of, taken
+from countwise.data.schema import Schema
+from countwise.data.table import Table
 from countwise.errors import CountwiseError, TableError, did_you_mean, listed, warn
-from countwise.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, series_of, taken
-from countwise.schema import Schema
-from countwise.table import Table
 from countwise.tallies import Progress, fill_all
 
 __all__ = ["Memory", "free_name", "memory", "weights_of"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from countwise.table import Table
+from countwise.data.table import Table
 from countwise.tallies._base import BLOCK, Progress, Tally, shortfall
 from countwise.tallies.counts import Counts
 from countwise.tallies.moments import Moments

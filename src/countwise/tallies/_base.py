@@ -8,10 +8,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.attributes import Nominal
-from countwise.bags import Block, Text
+from countwise.data.attributes import Nominal
+from countwise.data.table import BLOCK, Table
+from countwise.data.text import Block, Text
 from countwise.errors import TableError
-from countwise.table import BLOCK, Table
 
 __all__ = ["BLOCK", "Progress", "Tally", "joined", "narrowed", "plain_numbers", "spread"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.attributes import Nominal
+from countwise.data.attributes import Nominal
+from countwise.data.table import Table
 from countwise.errors import TableError
-from countwise.table import Table
 from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, refuse_negative, spread, taken
 
 __all__ = ["Counts"]
@@ -36,7 +36,7 @@ class Counts:
     --------
     >>> import numpy as np
     >>> from countwise import Counts, Nominal
-    >>> from countwise.table import Table
+    >>> from countwise.data.table import Table
     >>> play, wind = Nominal("play", ("no", "yes")), Nominal("wind", ("weak", "strong"))
     >>> rows = Table({"play": np.array([0, 1, 1], np.uint8), "wind": np.array([0, 0, 1], np.uint8)}, 3)
     >>> Counts((play, wind)).fill(rows).table.tolist()

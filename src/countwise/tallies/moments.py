@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Floats
-from countwise.attributes import Nominal, Numeric
-from countwise.columns import refuse_infinity
+from countwise.data.attributes import Nominal, Numeric
+from countwise.data.columns import refuse_infinity
+from countwise.data.table import Table
 from countwise.errors import TableError
-from countwise.table import Table
 from countwise.tallies._base import BLOCK, Progress, joined, narrowed, plain_numbers, refuse_negative, spread
 
 __all__ = ["Moments"]
@@ -43,7 +43,7 @@ class Moments:
     --------
     >>> import numpy as np
     >>> from countwise import Moments, Nominal, Numeric
-    >>> from countwise.table import Table
+    >>> from countwise.data.table import Table
     >>> rows = Table({"rain": np.array([0, 0, 1], np.uint8), "temp": np.array([1.0, 3.0, np.nan])}, 3)
     >>> tally = Moments(Nominal("rain", ("no", "yes")), Numeric("temp")).fill(rows)
     >>> tally.n.tolist(), tally.mean.tolist(), tally.m2.tolist()

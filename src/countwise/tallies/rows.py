@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
-from countwise.attributes import Nominal
+from countwise.data.attributes import Nominal
+from countwise.data.table import Table
+from countwise.data.vectors import Vector
 from countwise.errors import TableError
-from countwise.table import Table
 from countwise.tallies._base import Progress, joined, plain_numbers
-from countwise.vectors import Vector
 
 __all__ = ["Rows"]
 
@@ -40,8 +40,8 @@ class Rows:
     --------
     >>> import numpy as np
     >>> from countwise import Nominal, Numeric, Rows
-    >>> from countwise.table import Table
-    >>> from countwise.vectors import Vector
+    >>> from countwise.data.table import Table
+    >>> from countwise.data.vectors import Vector
     >>> rows = Table({"c": np.array([0, 1], np.uint8), "x": np.array([[1.0, 2.0], [3.0, np.nan]])}, 2)
     >>> tally = Rows(Nominal("c", ("a", "b")), Vector("x", (Numeric("u"), Numeric("v")))).fill(rows)
     >>> tally.of_class(1)[0].tolist(), (tally - tally).filled[0].shape

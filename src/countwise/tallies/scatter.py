@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats
-from countwise.attributes import Nominal
-from countwise.columns import refuse_infinity
+from countwise.data.attributes import Nominal
+from countwise.data.columns import refuse_infinity
+from countwise.data.table import Table
+from countwise.data.vectors import Vector
 from countwise.errors import TableError
-from countwise.table import Table
 from countwise.tallies._base import BLOCK, Progress, joined, narrowed, plain_numbers, refuse_negative, spread
 from countwise.tallies._cells import Cells, merged, nothing, parted
 from countwise.tallies.moments import merge, too_large
-from countwise.vectors import Vector
 
 __all__ = ["Scatter", "margins_of"]
 
@@ -51,8 +51,8 @@ class Scatter:
     --------
     >>> import numpy as np
     >>> from countwise import Nominal, Numeric, Scatter
-    >>> from countwise.table import Table
-    >>> from countwise.vectors import Vector
+    >>> from countwise.data.table import Table
+    >>> from countwise.data.vectors import Vector
     >>> rows = Table({"c": np.zeros(3, np.uint8), "x": [np.array([1.0, 3.0, 5.0]), np.array([1.0, 2.0, np.nan])]}, 3)
     >>> tally = Scatter(Nominal("c", ("a",)), Vector("x", (Numeric("u"), Numeric("v")))).fill(rows)
     >>> tally.complete.mean.tolist(), tally.complete.scatter.tolist()

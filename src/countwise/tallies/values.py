@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
+from countwise._cached import lazy
 from countwise._typing import Floats, Indices, Multiset
-from countwise.attributes import Nominal, Numeric
-from countwise.columns import infinity
-from countwise.lazy import lazy
-from countwise.table import Table
+from countwise.data.attributes import Nominal, Numeric
+from countwise.data.columns import infinity
+from countwise.data.table import Table
 from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative
 from countwise.tallies.moments import Moments, too_large
 
@@ -50,7 +50,7 @@ class Values:
     --------
     >>> import numpy as np
     >>> from countwise import Nominal, Numeric, Values
-    >>> from countwise.table import Table
+    >>> from countwise.data.table import Table
     >>> rows = Table({"rain": np.array([0, 0, 1], np.uint8), "temp": np.array([3.0, 3.0, 1.0])}, 3)
     >>> tally = Values(Nominal("rain", ("no", "yes")), Numeric("temp")).fill(rows)
     >>> [(v.tolist(), w.tolist()) for v, w in tally.sets]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise.attributes import Nominal
-from countwise.bags import Block, Text
-from countwise.table import Table
+from countwise.data.attributes import Nominal
+from countwise.data.table import Table
+from countwise.data.text import Block, Text
 from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, refuse_negative, spread, taken
 
 __all__ = ["Words"]
@@ -39,7 +39,7 @@ class Words:
     --------
     >>> import numpy as np
     >>> from countwise import Nominal, Text
-    >>> from countwise.table import Table
+    >>> from countwise.data.table import Table
     >>> from countwise.tallies import Words
     >>> mail = Text("mail", ("send", "us"))
     >>> rows = Table({"spam": np.array([1, 0], np.uint8),

@@ -1,0 +1,248 @@
+"""Bayes' rule over laws of any kind: a prior, and a term for each part of the row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Floats
+from countwise.base.classifier import TallyClassifier
+from countwise.base.scoring_terms import terms_of
+from countwise.base.term import Part
+from countwise.data.output import dense
+from countwise.data.table import Table, threads_for
+from countwise.distributions import smoothing_of
+from countwise.distributions.categorical import written
+from countwise.distributions.distribution import exact
+from countwise.errors import OptionError, did_you_mean, listed
+from countwise.scoring.additive import answered
+from countwise.scoring.plan import Scoring
+from countwise.scoring.sql import scoring_query
+from countwise.tallies import Values
+from countwise.working import Factor, Grid, Step
+
+__all__ = ["Bayes"]
+
+
+class Bayes(TallyClassifier):
+    """A classifier that multiplies P(class) by the density of each part; a new one writes `_kinds` and `_parts`."""
+
+    prior: Any
+    smoothing: Any = 0.0
+    _smooths = False  # whether counts, that of the classes among them, may be smoothed
+
+    def _let_in(self, X: Any) -> Any:
+        """Laws of numbers and names take a sparse matrix with its zeros written out."""
+        return dense(X)
+
+    # -- what follows from the counts ----------------------------------------------
+
+    def _settle(self) -> None:
+        from countwise import _kernels
+
+        self.classes_ = self.target_.labels(getattr(self, "_label_type", None))
+        self.parts_ = self._parts(self.schema_, self.target_.name)
+
+        def settle(part: Part) -> Any:
+            return part.rule.settle(self.tallies_[part.key])
+
+        # threads are for laws made from the values themselves; the others take no time
+        heavy = [part for part in self.parts_ if isinstance(self.tallies_[part.key], Values)]
+        threads = threads_for(self.n_rows_) or _kernels.thread_count()
+        shared = len(heavy) // threads * threads  # the rest are settled one by one, and use the threads themselves
+        densities = [*_kernels.over_items(heavy[:shared], settle, threads), *map(settle, heavy[shared:])]
+        settled = dict(zip((part.key for part in heavy), densities, strict=True))
+        for kind in {type(part.rule) for part in self.parts_ if hasattr(part.rule, "settle_many")}:
+            many = [part for part in self.parts_ if type(part.rule) is kind]
+            found = kind.settle_many([part.rule for part in many], [self.tallies_[part.key] for part in many])
+            settled |= dict(zip((part.key for part in many), found, strict=True))
+        self.densities_ = {p.key: settled[p.key] if p.key in settled else settle(p) for p in self.parts_}
+        self._release()
+        self.class_prior_ = self._prior()
+        with np.errstate(divide="ignore"):
+            self.log_prior_ = np.log(self.class_prior_)
+        self._groups = [
+            (kind, [key for key, density in self.densities_.items() if type(density) is kind])
+            for kind in dict.fromkeys(type(density) for density in self.densities_.values())
+        ]
+
+    @property
+    def class_count_(self) -> NDArray[Any]:
+        """Rows (or weight) of each class."""
+        counts: NDArray[Any] = self.tallies_[self.target_.name].table
+        return counts
+
+    def _prior(self) -> Floats:
+        return self._prior_of(self.class_count_.astype(np.float64))
+
+    def _prior_of(self, counts: Floats) -> Floats:
+        """P(class) that counts and the setting give."""
+        k = len(counts)
+        if isinstance(self.prior, str):
+            if self.prior == "raw":
+                return counts / counts.sum()
+            if self.prior == "uniform":
+                return np.full(k, 1 / k)
+            if self.prior == "smoothed" and self._smooths:
+                pseudo = smoothing_of(self.smoothing).pseudo(counts[None, :], self.target_.values)
+                return np.asarray((counts + pseudo) / (counts.sum() + pseudo.sum()))
+            words = ["raw", "smoothed", "uniform"] if self._smooths else ["raw", "uniform"]
+            raise OptionError(f"prior={self.prior!r} is unknown.", hint=f"give {listed(words)} or the probabilities.")
+        given = self.prior
+        if isinstance(given, Mapping):
+            for odd in set(given) - set(self.target_.values):
+                raise OptionError(
+                    f"prior names a class {odd!r} that there is not.",
+                    hint=did_you_mean(odd, self.target_.values) or f"classes are {listed(self.target_.values)}.",
+                )
+            forgotten = [v for v in self.target_.values if v not in given]
+            if forgotten:
+                raise OptionError(f"prior names no probability for {listed(forgotten)}.", hint="name every class.")
+            given = [given[v] for v in self.target_.values]
+        try:
+            shares = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise OptionError(f"prior must give {k} probabilities, not {self.prior!r}.") from None
+        if shares.shape != (k,) or (shares < 0).any() or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-8):
+            raise OptionError(
+                f"prior must give {k} probabilities that add up to 1: one for each of {listed(self.target_.values)}."
+            )
+        return shares
+
+    def _prior_step(self) -> Step:
+        counts = self.class_count_
+        factors = []
+        for c, p in enumerate(self.class_prior_):
+            log = float(self.log_prior_[c])
+            text, latex, fraction = f"{p:.6g}", f"{p:.6g}", exact(p)
+            count, total = exact(counts[c]), exact(counts.sum())
+            if self.prior == "uniform":
+                fraction = Fraction(1, len(counts))
+                text, latex = f"1/{len(counts)}", rf"\frac{{1}}{{{len(counts)}}}"
+            elif isinstance(self.prior, str) and count is not None and total is not None:
+                smoothing = smoothing_of(self.smoothing if self.prior == "smoothed" else 0)
+                added = smoothing.exact(counts[None, :], c, self.target_.values)
+                mass = smoothing.mass(counts[None, :])
+                if added is not None and mass is not None:
+                    text, latex = written(count, total, added, mass)
+                    fraction = (count + added) / (total + mass)
+            factors.append(Factor(log, text, latex, fraction, float(counts[c]), float(counts.sum())))
+        return Step(self.target_.name, "", tuple(factors), "known", "prior")
+
+    # -- what a row adds up to --------------------------------------------------------
+
+    def _add_terms(self, table: Table, out: Floats, *, whole: bool = True) -> None:
+        for kind, keys in self._groups:
+            kind.add_many([self.densities_[key] for key in keys], [table[key] for key in keys], out)
+            if whole and hasattr(kind, "add_common"):
+                for key in keys:
+                    self.densities_[key].add_common(table[key], out)
+
+    def _add_term(self, part: Part, table: Table, out: Floats) -> None:
+        self.densities_[part.key].add_log_prob(table[part.key], out)
+
+    # -- answers elsewhere ----------------------------------------------------------------
+
+    def scoring(self) -> Scoring:
+        """The terms of an answer as plain data, for an engine or a query."""
+        self._check_fitted()
+        terms: list[Any] = []
+        for part in self.parts_:
+            density, tally = self.densities_[part.key], self.tallies_.get(part.key)
+            terms += terms_of(part, density, tally, self.schema_)
+        return Scoring(self.target_.name, tuple(self.classes_.tolist()), self.log_prior_, tuple(terms))
+
+    def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
+        """The table with columns for the class, its probabilities and what spoke for it, computed where it lies.
+
+        Parameters
+        ----------
+        X : relation or frame
+            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
+        proba : bool, default=True
+            Whether a column P(class) is appended for each class.
+        reasons : int, default=0
+            How many columns that spoke most for the answer against the next best class are named.
+
+        Returns
+        -------
+        the same kind of frame
+            Lazy ones stay lazy. What is NaN or infinite is missing. A row that no class could have made gets the
+            prior. Of a discriminant, rows that lack more cells than its laws are written down for get null: all rows
+            with one gap are answered, all with any gaps where the columns are few (up to eight or so), and those that
+            lack what rows of training lacked.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> tennis = pd.DataFrame(samples.load("tennis").frame)
+        >>> model = NaiveBayesClassifier().fit(tennis, "play")
+        >>> model.predict_frame(tennis.head(2), reasons=1)[["predicted play", "P(No)", "reason 1"]].round(4)
+          predicted play   P(No) reason 1
+        0             No  0.6880  outlook
+        1             No  0.8373  outlook
+        """
+        return answered(X, self.scoring(), proba=proba, reasons=reasons)
+
+    def to_sql(self, table: str, dialect: str = "duckdb", *, form: str = "join", proba: bool = True) -> str:
+        """A query that scores the rows of a table without Python.
+
+        Parameters
+        ----------
+        table : str
+            The table; a name with dots is one of a schema, unless it stands in quotes.
+        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
+            Whose SQL.
+        form : {"join", "case"}, default="join"
+            Whether names of many values are looked up in small tables, or all by CASE.
+        proba : bool, default=True
+            Whether the probabilities are given beside the class.
+
+        Returns
+        -------
+        str
+            The query gives all columns of the table, and those of `predict_frame` but for reasons. In SQLite, which
+            cannot leave columns out, what was worked out on the way is among them, under names that start with cw.
+
+        Examples
+        --------
+        >>> from countwise import DiscriminantClassifier, samples
+        >>> days = samples.load("weather").columns("temperature", "play")
+        >>> query = DiscriminantClassifier().fit(days, "play").to_sql("main.days", proba=False)
+        >>> print("SELECT" + query.rpartition("SELECT")[2])
+        SELECT * EXCLUDE ("cw temperature", cw_gap, cw_l0, cw_l1, cw_top),
+          CASE WHEN cw_l0 = cw_top THEN 'no' WHEN cw_l1 = cw_top THEN 'yes' ELSE 'yes' END AS "predicted play"
+        FROM cw_best
+        """
+        return scoring_query(self.scoring(), table, dialect, form=form, proba=proba)
+
+    def table(self, name: str) -> Grid:
+        """The parameters of one attribute as a readable table.
+
+        Parameters
+        ----------
+        name : str
+            The attribute.
+
+        Returns
+        -------
+        Grid
+            Text, HTML, or a frame by its `to_frame`.
+        """
+        self._check_fitted()
+        if name == self.target_.name:
+            prior = self._prior_step()
+            cells = [f"{f.text} = {f_p:.6g}" for f, f_p in zip(prior.factors, self.class_prior_, strict=True)]
+            return Grid({name: [str(c) for c in self.classes_], "prior": cells})
+        key = next((part.key for part in self.parts_ if name == part.key or name in part.columns), None)
+        if key is None:
+            raise OptionError(
+                f"There is no attribute {name!r}.",
+                hint=did_you_mean(name, self.schema_) or f"there are {listed(self.schema_)}.",
+            )
+        return Grid(self.densities_[key].rows(self.classes_.tolist()))

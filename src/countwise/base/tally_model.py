@@ -1,0 +1,466 @@
+"""What everything learned by counting has in common.
+
+A new learner writes `_kinds`, `_parts` and `_settle`; fitting in one go or in pieces, merging and
+forgetting come from here. `tallies_` is the only learned state: everything else is derived from
+it and can be thrown away.
+
+Models are written without scikit-learn, so that the command line need not wait for
+it; `countwise.naive_bayes.estimators` gives each of them scikit-learn's face.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import progress
+from countwise.base.model import Noting
+from countwise.base.term import Part, blanks, checked
+from countwise.data.attributes import Nominal
+from countwise.data.frames import Frame
+from countwise.data.schema import Schema
+from countwise.data.text import Text
+from countwise.data.vectors import Vector
+from countwise.distributions.settings import plain
+from countwise.engines.gather import Gathered, gathered
+from countwise.engines.relation import Relation, is_relation
+from countwise.errors import CountwiseError, TableError, TooFewRows
+from countwise.sources import Memory, open_rows
+from countwise.sources.memory import free_name
+from countwise.tallies import Progress, Rows, Scatter, Values, add_all, fill_all, tally_from
+
+__all__ = ["FromRelations", "Tallying"]
+
+
+class FromRelations(Noting):
+    """A learner whose tallies an engine can fill."""
+
+    tallies_: dict[str, Any]
+    n_left_out_: int
+    _label_type: np.dtype[Any] | None
+    _known_target: bool
+
+    # -- written by the learner ---------------------------------------------------------
+
+    def _kinds(self, frame: Frame) -> Schema:
+        raise NotImplementedError
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        raise NotImplementedError
+
+    def _needs_target(self) -> bool:
+        raise NotImplementedError
+
+    def _first_target(self, name: str) -> Nominal:
+        raise NotImplementedError
+
+    def _same_kind_of_target(self, known: bool) -> Nominal:
+        raise NotImplementedError
+
+    def _join(self, schema: Schema, target: Nominal, tallies: Mapping[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _settle_or_wait(self, *, patient: bool) -> None:
+        raise NotImplementedError
+
+    # -- learning -----------------------------------------------------------------------
+
+    def _learn_relation(self, relation: Relation, *, patient: bool) -> Self:
+        """Learn from what an engine holds: it answers the tallies."""
+        if relation.target is None and self._needs_target():
+            raise TableError("This estimator requires y to be passed, but the target y is None.")
+        first = not hasattr(self, "tallies_")
+        empty = relation.empty()
+        schema = self._kinds(empty) if first else self.schema_
+        name = relation.target or free_name("class", empty)
+        known = relation.target is not None
+        target = self._first_target(name) if first else self._same_kind_of_target(known)
+        found = self._gathered(relation, schema, target)
+        if first:
+            vars(self).update(self._names(empty))
+            self._label_type, self._known_target = found.label_type, known
+            self.schema_, self.target_, self.tallies_ = found.schema, found.target, found.tallies
+            self.n_rows_, self.n_left_out_ = 0, 0
+        else:
+            self._join(found.schema, found.target, found.tallies)
+        self.n_rows_ += found.n_rows
+        self.n_left_out_ += found.left_out
+        self._note_left_out(found.left_out, found.n_rows + found.left_out, name)
+        self._note_many_classes()
+        self._settle_or_wait(patient=patient)
+        return self
+
+    def _gathered(self, relation: Relation, schema: Schema, target: Nominal) -> Gathered:
+        return gathered(relation, schema, target, lambda s, t: self._parts(s, t.name), type(self).__name__)
+
+    def _take_back_relation(self, relation: Relation) -> None:
+        if relation.target is None and self._needs_target():
+            raise TableError("This estimator requires y to be passed, but the target y is None.")
+        found = self._gathered(relation, self.schema_, self._same_kind_of_target(relation.target is not None))
+        self.tallies_ = {name: tally - found.tallies[name] for name, tally in self.tallies_.items()}
+        self.n_rows_ -= found.n_rows
+
+
+class Tallying(FromRelations):
+    """A learner whose learned state is its tallies."""
+
+    schema_: Schema
+    target_: Nominal
+    tallies_: dict[str, Any]
+    feature_names_in_: NDArray[Any]
+
+    # -- to be written by each learner ----------------------------------------
+
+    def _kinds(self, frame: Frame) -> Schema:
+        """What each column is, before its domain is learned."""
+        raise NotImplementedError
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        """What is to be tallied, and by which rule."""
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        """Derive all parameters from `tallies_`."""
+        raise NotImplementedError
+
+    def _let_in(self, X: Any) -> Any:
+        """The table in a form that the learner takes."""
+        return X
+
+    def _needs_target(self) -> bool:
+        """Whether rows without a target teach nothing."""
+        return True
+
+    # -- learning ------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : any table, path, or iterator of frames
+            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
+        y : array-like or str
+            The class of each row, or the name of its column in X.
+        sample_weight : array-like or str, optional
+            A weight for each row; a weight of n equals n copies.
+
+        Returns
+        -------
+        self
+        """
+        with self._whole_or_nothing():
+            self._forget_all()
+            return self._learn(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows; in any split the same as `fit` on all of them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like, optional
+            The classes that may come. They need not be given: new ones are added as they come.
+
+        Returns
+        -------
+        self
+        """
+        with self._whole_or_nothing():
+            if classes is not None and not hasattr(self, "target_"):
+                self._expected = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
+            return self._learn(X, y, sample_weight, patient=True)
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take rows back, as if they had never been there.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows that were given to `fit` or `partial_fit`.
+
+        Returns
+        -------
+        self
+        """
+        self._check_fitted(answers=False)
+        with self._whole_or_nothing():
+            if is_relation(X):
+                self._take_back_relation(Relation.open(X, y, sample_weight))
+            else:
+                self._take_back_rows(open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()))
+            if not self.tallies_[self.target_.name].table.sum() > 0:
+                raise TableError("Every row would be forgotten: nothing would be left to have learned from.")
+            self._drop_what_is_gone()
+            self._settle_or_wait(patient=False)
+        return self
+
+    def _take_back_rows(self, pieces: Iterable[Memory]) -> None:
+        for rows in pieces:
+            try:
+                self._take_back(rows)
+            except CountwiseError as error:
+                raise rows.counted_as_given(error) from None
+
+    def _take_back(self, rows: Memory) -> None:
+        target = Nominal(self.target_.name, self.target_.values, grows=False)
+        codes = target.encode(rows.target, strict=True)
+        frame = self.schema_.match(rows.frame)
+        table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
+        parts = self._parts(self.schema_, self.target_.name)
+        filled = fill_all(blanks(parts, self.target_), checked(table, parts))
+        self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
+        self.n_rows_ -= rows.frame.n_rows
+
+    def _drop_what_is_gone(self) -> None:
+        """Values, words and classes that only forgotten rows had leave their domains, as if never met."""
+        left: dict[str, Any] = {self.target_.name: self.target_.without(self.tallies_[self.target_.name].of_last)}
+        for part in self._parts(self.schema_, self.target_.name):
+            tally = self.tallies_[part.key]
+            if part.how == "same" and isinstance(part.of, Nominal):
+                left[part.key] = part.of.without(tally.of_last)
+            elif part.how == "same" and isinstance(part.of, Text):
+                left[part.key] = part.of.without(tally.filled[1].sum(axis=0))
+            elif isinstance(part.of, Vector):
+                left[part.key] = part.of.without(tally.counts())
+                left.update({a.name: a for a in left[part.key].attributes})
+        self.target_ = left[self.target_.name]
+        self.schema_ = Schema(left.get(a.name, a) for a in self.schema_.attributes)
+        self.tallies_ = {name: tally.within(left) for name, tally in self.tallies_.items()}
+
+    @contextmanager
+    def _whole_or_nothing(self) -> Iterator[None]:
+        """What fails, or is interrupted, leaves the model as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def __add__(self, other: object) -> Self:
+        """A model as if fitted on the rows of both."""
+        if type(other) is not type(self):
+            return NotImplemented
+        self._check_fitted(answers=False)
+        other._check_fitted(answers=False)
+        if self._settings() != other._settings():
+            raise TableError("Models with different settings cannot be merged.", hint="fit both with the same ones.")
+        if self.target_.name != other.target_.name:
+            raise TableError(
+                f"The models tell different things: {self.target_.name!r} and {other.target_.name!r}.",
+                hint="models are merged over the same target.",
+            )
+        merged = self._blank()
+        merged._absorb(self)
+        merged._absorb(other)
+        merged._settle_or_wait(patient=True)
+        return merged
+
+    # -- models of pieces ----------------------------------------------------------------
+
+    def _adds_up(self) -> bool:
+        """Whether all that is learned follows from the tallies: models of pieces then add up to that of all rows."""
+        return True
+
+    def _blank(self) -> Self:
+        """A model with the same settings that has learned nothing."""
+        return type(self)(**self.get_params(deep=False))
+
+    def _counted(self, rows: Memory) -> Self:
+        """A model that has counted some rows, and derived nothing from them yet."""
+        model = self._blank()
+        if rows.frame.n_rows:
+            model._learn_piece(rows)
+        return model
+
+    def _absorb(self, other: Self) -> None:
+        """Add what another model has counted; nothing is derived from it yet, and the other stays as it is."""
+        if not hasattr(other, "tallies_"):
+            return
+        if not hasattr(self, "tallies_"):
+            self._adopt(other)
+            return
+        joined = other._blank()
+        joined._adopt(other)
+        self._rekind(other.schema_)
+        joined._rekind(self.schema_)
+        self._join(joined.schema_, joined.target_, joined.tallies_)
+        self.n_rows_ += other.n_rows_
+        self.n_left_out_ += other.n_left_out_
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, patient: bool = False) -> Self:
+        if is_relation(X):
+            return self._learn_relation(Relation.open(X, y, sample_weight), patient=patient)
+        left_out, n_rows, name = 0, 0, ""
+        for rows in open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()):
+            left_out, n_rows, name = left_out + rows.left_out, n_rows + rows.frame.n_rows, rows.name
+            if rows.frame.n_rows:
+                self._learn_piece(rows)
+        if not n_rows:
+            raise TableError("The table is empty: at least one row with a target is needed.")
+        self.n_left_out_ += left_out
+        self._note_left_out(left_out, n_rows + left_out, name)
+        self._note_identifiers()
+        self._note_many_classes()
+        self._settle_or_wait(patient=patient)
+        return self
+
+    def _settle_or_wait(self, *, patient: bool) -> None:
+        """Derive the parameters; where rows come in pieces, too few are no error before an answer is asked for."""
+        self._waiting: TooFewRows | None = None
+        try:
+            self._settle()
+        except TooFewRows as reason:
+            if not patient:
+                raise
+            self._waiting = reason
+
+    def _learn_piece(self, rows: Memory) -> None:
+        try:
+            self._tally(rows)
+        except CountwiseError as error:
+            raise rows.counted_as_given(error) from None
+
+    def _tally(self, rows: Memory) -> None:
+        first = not hasattr(self, "tallies_")
+        if not first:
+            self._rekind(self._kinds(self.schema_.match(rows.frame)))
+        schema = self._kinds(rows.frame) if first else self.schema_
+        frame = schema.coded(rows.frame if first else schema.match(rows.frame))
+        schema = schema.learn(frame)
+        target = self._learn_target(rows, first)
+        parts = self._parts(schema, target.name)
+        source = replace(rows, frame=frame)
+        requests = blanks(parts, target)
+        filled = source.gather(schema, target, requests, lambda table: checked(table, parts), self._progress())
+        if first:
+            vars(self).update(self._names(rows.frame))
+            self.schema_, self.target_, self.tallies_ = schema, target, filled
+            self.n_rows_, self.n_left_out_ = 0, 0
+        else:
+            self._join(schema, target, filled)
+        self.n_rows_ += frame.n_rows
+        done = self._progress()
+        if done is not None:
+            done(frame.n_rows)
+
+    def _rekind(self, other: Schema) -> None:
+        """A column of which nothing but missing cells was met is whatever it turns out to be."""
+        unknown = {
+            a.name: other[a.name]
+            for a in self.schema_.attributes
+            if self._is_unknown(a) and a.name in other and not isinstance(other[a.name], type(a))
+        }
+        if not unknown:
+            return
+        self.schema_ = Schema(unknown.get(a.name, a) for a in self.schema_.attributes)
+        fresh = blanks(self._parts(self.schema_, self.target_.name), self.target_)
+        kept = {name: self.tallies_.get(name) for name in fresh}
+        for name, blank in fresh.items():
+            if isinstance(blank, Scatter | Rows):  # the cells of what was not known are missing in it
+                kept[name] = replace(self.tallies_[name], of=blank.of)
+        self.tallies_ = {
+            name: kept[name] if type(kept[name]) is type(blank) else blank for name, blank in fresh.items()
+        }
+
+    def _is_unknown(self, a: Any) -> bool:
+        """Whether nothing but missing cells was met of an attribute."""
+        return type(a) is Nominal and bool(a.grows) and not a.values
+
+    def _learn_target(self, rows: Memory, first: bool) -> Nominal:
+        target = self._first_target(rows.name) if first else self._same_kind_of_target(rows.known)
+        if first:
+            self._label_type, self._known_target = rows.label_type, rows.known
+        return target.learn(rows.target)
+
+    def _first_target(self, name: str) -> Nominal:
+        if not getattr(self, "_expected", None):
+            return Nominal(name, grows=True)
+        expected = tuple(sorted(self._expected))
+        return Nominal(name, expected, grows=True, fixed=expected)
+
+    def _same_kind_of_target(self, known: bool) -> Nominal:
+        if known != getattr(self, "_known_target", True):
+            raise TableError(
+                "Some rows came with a class and some without.", hint="give y for all pieces, or for none."
+            )
+        return self.target_
+
+    def _join(self, schema: Schema, target: Nominal, tallies: Mapping[str, Any]) -> None:
+        for name, tally in self.tallies_.items():
+            other = tallies.get(name)
+            if type(other) is not type(tally) or getattr(other, "higher", None) != getattr(tally, "higher", None):
+                raise TableError(
+                    "The settings have changed so that what was counted no longer serves.", hint="call fit anew."
+                )
+        self.schema_ = self.schema_ | schema
+        self.target_ = self.target_.join(target)
+        self.tallies_ = add_all(self.tallies_, tallies)
+
+    def _adopt(self, other: Self) -> None:
+        """Take over what another model of the same kind has learned."""
+        for name in (
+            "schema_",
+            "target_",
+            "tallies_",
+            "n_rows_",
+            "n_left_out_",
+            "n_features_in_",
+            "_label_type",
+            "_known_target",
+            "_library",
+        ):
+            setattr(self, name, getattr(other, name, None))
+        if hasattr(other, "feature_names_in_"):
+            self.feature_names_in_ = other.feature_names_in_
+
+    def _forget_all(self) -> None:
+        own = ("_expected", "_groups", "_label_type", "_known_target", "_waiting")
+        for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
+            delattr(self, name)
+
+    def _state(self) -> dict[str, Any]:
+        """All that was learned beside the schema, as plain data for the model file."""
+        return {
+            "known": bool(getattr(self, "_known_target", True)),
+            "library": getattr(self, "_library", None),
+            "tallies": {name: tally.to_dict() for name, tally in self.tallies_.items()},
+        }
+
+    def _revive(self, state: Mapping[str, Any]) -> None:
+        """Take over what `_state` wrote."""
+        self._known_target = bool(state.get("known", True))
+        if state.get("library") in ("pandas", "polars", "pyarrow", "mapping"):
+            self._library = state["library"]
+        attributes: dict[str, Any] = {a.name: a for a in self.schema_.attributes}
+        attributes[self.target_.name] = self.target_
+        for part in self._parts(self.schema_, self.target_.name):
+            attributes[part.key] = part.of
+        self.tallies_ = {name: tally_from(data, attributes) for name, data in state["tallies"].items()}
+        self._settle()
+
+    def _release(self) -> None:
+        """Give back the memory of what was only needed to settle."""
+        for tally in self.tallies_.values():
+            if isinstance(tally, Values):
+                tally.release()
+
+    def _progress(self) -> Progress | None:
+        return progress.current()
+
+    def _settings(self) -> Any:
+        """What must be the same in two models that are to be merged, in a form that can be compared."""
+        return {name: plain(value) for name, value in self.get_params(deep=False).items()}
+
+    def _check_fitted(self, *, answers: bool = True) -> None:
+        if answers and getattr(self, "_waiting", None) is not None:
+            raise self._waiting  # type: ignore[misc]
+        super()._check_fitted(answers=answers)

@@ -1,0 +1,51 @@
+"""Single cells and rows of a table, as a person asks for them and writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from countwise.data.frames import Coded, Frame, is_missing
+from countwise.errors import OptionError, TableError
+from countwise.working.numbers import number
+
+__all__ = ["cell_of", "one_row", "row_of", "shown_cell"]
+
+_LONGEST = 60  # letters of a value in a working
+
+
+def row_of(frame: Frame, row: Any) -> int:
+    """The number of a row, counted from the end if it is negative."""
+    if not isinstance(row, int | np.integer):
+        raise OptionError(f"row must be a whole number, not {row!r}.")
+    if not -frame.n_rows <= row < frame.n_rows:
+        raise TableError(f"There is no row {row}: the table has {frame.n_rows}.")
+    return int(row % frame.n_rows)
+
+
+def one_row(frame: Frame, row: Any) -> Frame:
+    """A row of a frame, as a frame."""
+    row = row_of(frame, row)
+    return frame.slice(row, row + 1)
+
+
+def cell_of(column: Any) -> Any:
+    """The single cell of a one-row column; None if it is missing."""
+    if isinstance(column, Coded):
+        code = int(column.codes[0])
+        return None if code < 0 else column.categories[code]
+    if not isinstance(column, np.ndarray) or is_missing(column[0]):
+        return None
+    return column[0]
+
+
+def shown_cell(column: Any) -> str:
+    """A one-row column as a person would write it, on one line; nothing if it is missing."""
+    cell = cell_of(column)
+    if cell is None:
+        return ""
+    if isinstance(cell, float | np.floating):
+        return number(float(cell))
+    text = " ".join(str(cell).split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

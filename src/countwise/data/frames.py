@@ -1,0 +1,342 @@
+"""The door: any table a user holds, as named columns.
+
+Every kind of eager table comes in here and nowhere else: NumPy arrays, SciPy
+sparse matrices, lists of dicts, mappings of columns, and whatever narwhals can
+read (pandas, Polars, PyArrow, Modin, cuDF). A column leaves as
+
+* a 1-D NumPy array (a view of the user's memory wherever that is possible),
+* `Coded`, when the owner already keeps it as codes and categories, or
+* a SciPy CSR matrix, for a whole block of counts.
+
+Nothing is decided here about what an attribute *is*: see `countwise.data.schema`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.data.series import TWO_PARTS, Coded, Column, holds_strings, is_missing, native_order, series_column
+from countwise.errors import RowsRefused, SchemaError, TableError, listed
+
+__all__ = [
+    "Coded",
+    "Column",
+    "Frame",
+    "frame_of",
+    "is_missing",
+    "is_sparse",
+    "refuse_duplicates",
+    "series_of",
+    "taken",
+]
+
+_MANY = 1 << 13  # rows from which on threads save more than they cost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """Named columns of one length.
+
+    Parameters
+    ----------
+    columns : dict of str to column
+        In the user's order.
+    n_rows : int
+        The length of each column.
+    named : bool
+        Whether the names are the user's (a frame) or made up here (an array).
+    partial : bool
+        Whether a column that is not there is one of missing cells (rows given as dicts).
+    """
+
+    columns: dict[str, Column]
+    n_rows: int
+    named: bool
+    partial: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return tuple(self.columns)
+
+    def without(self, name: str) -> Frame:
+        """The same frame less one column."""
+        return Frame({k: v for k, v in self.columns.items() if k != name}, self.n_rows, self.named, self.partial)
+
+    def slice(self, start: int, stop: int) -> Frame:
+        """Rows start to stop, without copying dense columns."""
+        if start <= 0 and stop >= self.n_rows:
+            return self
+        cut: dict[str, Column] = {}
+        for name, column in self.columns.items():
+            if isinstance(column, Coded):
+                cut[name] = Coded(column.codes[start:stop], column.categories, column.declared, column.ordered)
+            elif hasattr(column, "slice"):  # a bag of words
+                cut[name] = column.slice(start, stop)
+            else:
+                cut[name] = column[start:stop]
+        return Frame(cut, max(0, min(stop, self.n_rows) - start), self.named)
+
+    def take(self, rows: NDArray[Any]) -> Frame:
+        """Some rows, copied; `rows` is a mask or positions."""
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        cut = _taken_together(self.columns, rows)
+        columns = {name: cut[name] if name in cut else taken(self.columns[name], rows) for name in self.columns}
+        return Frame(columns, len(rows), self.named, self.partial)
+
+
+def taken(column: Column, rows: NDArray[Any]) -> Column:
+    """Some cells of a column."""
+    if isinstance(column, Coded):
+        return Coded(column.codes[rows], column.categories, column.declared, column.ordered)
+    return column[rows]
+
+
+def _taken_together(columns: Mapping[str, Column], rows: NDArray[Any]) -> dict[str, Column]:
+    """The cells of some rows of those columns that lie side by side in one matrix: taken a row at a time."""
+    matrix = next((c.base for c in columns.values() if isinstance(c, np.ndarray) and c.base is not None), None)
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or not matrix.flags.c_contiguous:
+        return {}
+    places = {name: _place(column, matrix) for name, column in columns.items()}
+    first = next((place[0] for place in places.values() if place is not None), 0)
+    inside = {name: place[1] for name, place in places.items() if place is not None and place[0] == first}
+    if len(inside) < max(2, matrix.shape[1] // 2):  # most of what would be taken is not asked for
+        return {}
+    cells = matrix[first : first + len(columns[next(iter(inside))])].take(rows, axis=0)
+    return {name: cells[:, j] for name, j in inside.items()}
+
+
+def _place(column: Column, matrix: NDArray[Any]) -> tuple[int, int] | None:
+    """The cell of a matrix at which a column of it begins, if it is one."""
+    if not isinstance(column, np.ndarray) or column.base is not matrix or column.dtype != matrix.dtype:
+        return None
+    if column.ndim != 1 or column.strides[0] != matrix.strides[0] or not column.size:
+        return None
+    row, j = divmod((column.ctypes.data - matrix.ctypes.data) // matrix.itemsize, matrix.shape[1])
+    return row, j
+
+
+def is_sparse(X: object) -> bool:
+    """Whether X is a SciPy sparse matrix or array, without importing SciPy."""
+    return type(X).__module__.startswith("scipy.sparse")
+
+
+def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
+    """Open any table the user holds.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame, mapping of columns or list of dicts
+        The table.
+    names : sequence of str, optional
+        Column names for an array that has none.
+
+    Returns
+    -------
+    Frame
+
+    Examples
+    --------
+    >>> from countwise.data.frames import frame_of
+    >>> frame_of([{"wind": "north", "temp": 32.1}, {"wind": "east"}]).names
+    ('wind', 'temp')
+    """
+    if isinstance(X, Frame):
+        return X
+    if isinstance(X, np.ndarray):
+        return _from_array(X, names)
+    if is_sparse(X):
+        return _from_sparse(X)
+    if isinstance(X, Mapping):
+        return _from_mapping(X)
+    if isinstance(X, str | bytes):
+        raise TableError("A table was expected, not a string.", hint="read a file with countwise.read(path).")
+    if _is_lazy(X):
+        raise RowsRefused(
+            f"The table is one that an engine holds ({type(X).__module__.partition('.')[0].strip('_')}), not rows.",
+            hint="collect it into memory first; predict_frame answers where it lies.",
+        )
+    if isinstance(X, Iterable) and not hasattr(X, "__dataframe__") and not hasattr(X, "__array__"):
+        return _from_rows(list(X), names)
+    framed = _from_narwhals(X)
+    if framed is not None:
+        return framed
+    return _from_array(np.asarray(X), names)
+
+
+def _is_lazy(X: Any) -> bool:
+    """Whether a table is one that an engine holds, without importing any."""
+    home = type(X).__module__.partition(".")[0]
+    if home == "polars":
+        return type(X).__name__ == "LazyFrame"
+    return home in ("duckdb", "_duckdb", "dask", "pyspark", "ibis") and hasattr(X, "columns")
+
+
+def series_of(y: Any) -> tuple[Column, str | None]:
+    """Open a single column: its values and its name, if it has one."""
+    if isinstance(y, np.ndarray):
+        return y, None
+    if isinstance(y, list | tuple):
+        return _array_of_objects(y), None
+    kind = type(y).__module__.partition(".")[0]
+    if kind == "pandas" and hasattr(y, "codes") and hasattr(y, "categories"):  # a Categorical on its own
+        return Coded(np.asarray(y.codes), y.categories.tolist(), declared=True, ordered=bool(y.ordered)), None
+    try:
+        import narwhals.stable.v2 as nw
+
+        if kind == "pyarrow" and not hasattr(y, "chunks"):  # an Array on its own
+            import pyarrow
+
+            y = pyarrow.chunked_array([y])
+        series = nw.from_native(y, series_only=True)
+    except TypeError:
+        return np.asarray(y), None
+    return series_column(series, str(series.name or "y")), series.name or None
+
+
+def _from_array(X: NDArray[Any], names: Sequence[str] | None) -> Frame:
+    if X.dtype.kind == "c":
+        raise TableError("Complex data not supported.", hint=TWO_PARTS)
+    if X.dtype.names:
+        return _from_mapping({name: X[name] for name in X.dtype.names})
+    if X.ndim != 2:
+        raise TableError(
+            f"Expected 2D array, got {X.ndim}D array instead: rows and columns are needed.",
+            hint="Reshape your data with X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row.",
+        )
+    labels = tuple(names) if names is not None else tuple(f"x{j}" for j in range(X.shape[1]))
+    if X.dtype.kind not in "OUS":
+        X = native_order(X)
+    return Frame({name: X[:, j] for j, name in enumerate(labels)}, X.shape[0], names is not None)
+
+
+def _from_sparse(X: Any) -> Frame:
+    if X.dtype.kind == "c":
+        raise TableError("Complex data not supported.", hint=TWO_PARTS)
+    block = X.tocsr()
+    if not block.has_canonical_format:  # duplicates would be counted as two words
+        block = block.copy() if block is X else block
+        block.sum_duplicates()
+    return Frame({"x": block}, X.shape[0], named=False)
+
+
+def _from_mapping(X: Mapping[str, Any]) -> Frame:
+    if X and all(_is_cell(value) for value in X.values()):
+        return _from_rows([X], None)
+    columns: dict[str, Column] = {}
+    for name, values in X.items():
+        if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+            raise TableError(f"Complex data not supported: column {str(name)!r}.", hint=TWO_PARTS)
+        if isinstance(values, np.ndarray) and values.ndim != 1:
+            raise TableError(f"Column {str(name)!r} has {values.ndim} dimensions; a column has one.")
+        if is_sparse(values):
+            columns[str(name)] = values.tocsr()
+        elif isinstance(values, Coded):
+            columns[str(name)] = values
+        elif isinstance(values, np.ndarray):
+            columns[str(name)] = native_order(values) if values.dtype.kind not in "OUS" else values
+        else:
+            columns[str(name)] = series_of(values)[0]
+    lengths = {n: c.shape[0] if is_sparse(c) else len(c) for n, c in columns.items()}
+    if len(set(lengths.values())) > 1:
+        first = next(iter(lengths))
+        other = next(n for n, length in lengths.items() if length != lengths[first])
+        raise TableError(f"Columns differ in length: {first!r} has {lengths[first]}, {other!r} has {lengths[other]}.")
+    return Frame(columns, next(iter(lengths.values()), 0), named=True)
+
+
+def _is_cell(value: Any) -> bool:
+    """Whether a value is a single cell, so that a mapping of such values is one row."""
+    return value is None or isinstance(value, str | bytes) or (np.isscalar(value) and not is_sparse(value))
+
+
+def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
+    if not rows:
+        raise TableError("The table is empty: found 0 sample(s). At least one row is needed.")
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        keys = dict.fromkeys(str(key) for row in rows for key in row)
+        return Frame(
+            {key: _array_of_objects([row.get(key) for row in rows]) for key in keys},
+            len(rows),
+            named=True,
+            partial=True,
+        )
+    lengths = {
+        len(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else -1 for row in rows
+    }
+    if len(lengths) > 1:
+        raise TableError(f"Rows differ in length: {listed(sorted(lengths))} cells.")
+    if any(isinstance(cell, str) or cell is None for row in rows if isinstance(row, Sequence) for cell in row):
+        table = np.empty((len(rows), len(rows[0])), dtype=object)
+        for i, row in enumerate(rows):
+            table[i, :] = row
+        framed = _from_array(table, names)
+        tidy = {name: _array_of_objects(column.tolist()) for name, column in framed.columns.items()}
+        return Frame(tidy, framed.n_rows, framed.named)
+    return _from_array(np.asarray(rows), names)
+
+
+def _array_of_objects(values: Sequence[Any]) -> NDArray[Any]:
+    """A list as the narrowest array that loses nothing: numbers stay numbers, the rest are objects."""
+    kinds = {type(v) for v in values}
+    if kinds and kinds <= {int, float, bool} and not (bool in kinds and len(kinds) > 1):
+        try:
+            return np.asarray(values)
+        except OverflowError:
+            pass
+    if kinds <= {int, float, type(None)} and kinds - {type(None)}:
+        return np.array([np.nan if v is None else float(v) for v in values])
+    if kinds - {type(None)} and all(issubclass(kind, datetime.date | type(None)) for kind in kinds):
+        return np.array([None if is_missing(v) else v for v in values], dtype="datetime64[us]")
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def _from_narwhals(X: Any) -> Frame | None:
+    import narwhals.stable.v2 as nw
+
+    if type(X).__name__ == "RecordBatch":  # Arrow's table in one piece, which narwhals does not know
+        import pyarrow
+
+        X = pyarrow.Table.from_batches([X])
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except TypeError:
+        return None
+    except ValueError as error:  # duplicate names, in narwhals' words
+        refuse_duplicates(list(getattr(X, "column_names", getattr(X, "columns", ()))))
+        raise TableError(str(error)) from error
+    names = [str(name) for name in frame.columns]
+    refuse_duplicates(names)
+    labels = getattr(X, "columns", None)  # only pandas and its kin have names that are not strings
+    native_names = list(labels) if labels is not None and hasattr(labels, "tolist") else names
+    all_strings = all(isinstance(name, str) for name in native_names)
+    some_strings = any(isinstance(name, str) for name in native_names)
+    if some_strings and not all_strings:
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, "
+            f"but your input has {listed(sorted({type(n).__name__ for n in native_names}))} as column name types. "
+            "Hint: X.columns = X.columns.astype(str)."
+        )
+    if not all_strings:
+        names = [f"x{j}" for j in range(len(names))]
+    series = [frame.get_column(native) for native in frame.columns]
+    # hash tables of strings are worth a thread each; other columns are there already
+    threads = None if len(frame) >= _MANY and any(map(holds_strings, series)) else 1
+    columns = _kernels.over_items(range(len(names)), lambda j: series_column(series[j], names[j]), threads)
+    return Frame(dict(zip(names, columns, strict=True)), len(frame), named=all_strings)
+
+
+def refuse_duplicates(names: Sequence[object]) -> None:
+    """Two columns of one name are an error."""
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if list(names).count(n) > 1)
+        raise SchemaError(f"Two columns are named {twice!r}.", hint="rename one of them.")

@@ -1,0 +1,226 @@
+"""The way out: columns back in the kind of table that the user gave, or asked for.
+
+pandas in, pandas out, with its index; Polars, PyArrow and mappings likewise; an array stays an
+array. Libraries are imported only if the user holds, or asks for, a frame of theirs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Flags, Indices
+from countwise.data.frames import Coded, Column, Frame, is_sparse
+from countwise.errors import OptionError, TableError
+
+__all__ = ["chosen", "container_of", "dense", "library_of", "names_in", "rebuilt", "rows_of"]
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
+_MOST_CELLS = 1 << 27  # a GB of numbers
+
+
+def library_of(X: Any) -> str:
+    """Whose table it is: "pandas", "polars", "pyarrow", "mapping" (also a list of dicts), or "array"."""
+    library = type(X).__module__.partition(".")[0]
+    if library in LIBRARIES and not isinstance(X, np.ndarray):
+        return library
+    if isinstance(X, Mapping):
+        return "mapping"
+    if isinstance(X, Sequence) and len(X) and all(isinstance(row, Mapping) for row in X):
+        return "mapping"
+    return "array"
+
+
+def container_of(X: Any, asked: str | None) -> str:
+    """The kind of table to give back: the one asked for by `set_output`, else that of X."""
+    if asked in (None, "default"):
+        return library_of(X)
+    if asked not in ("pandas", "polars"):
+        raise OptionError(f"transform={asked!r} is unknown.", hint="give 'default', 'pandas' or 'polars'.")
+    return str(asked)
+
+
+def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], container: str) -> Any:
+    """A table of new columns, and of old ones as they are (None) where the table is already of that kind.
+
+    Parameters
+    ----------
+    X : any table
+        What the user gave.
+    frame : Frame
+        The same, opened.
+    columns : mapping of str to column or None
+        Numbers, objects, or codes with categories; None takes over the column of that name.
+    container : str
+        See `container_of`.
+
+    Returns
+    -------
+    frame, dict or ndarray
+    """
+    own = library_of(X) == container
+    cells: dict[str, Any] = {}
+    for name, column in columns.items():
+        if column is None and own and container in LIBRARIES:
+            cells[name] = _native(X, name if frame.named else list(frame.columns).index(name), container)
+        else:
+            cells[name] = _laid_out(frame.columns[name] if column is None else column, container)
+    if container == "mapping":
+        return cells
+    if container == "array":
+        return _array(list(cells.values()), frame.n_rows)
+    library = importlib.import_module(container)
+    if container == "pyarrow":
+        return library.table(cells)
+    if container == "polars":
+        plain = {n: c.tolist() if isinstance(c, np.ndarray) and c.dtype.kind == "O" else c for n, c in cells.items()}
+        return library.DataFrame(plain)
+    index = X.index if own else None
+    if own and not frame.named:  # pandas has names that are not strings: give back those that are still there
+        made_up = dict(zip(frame.names, X.columns, strict=False))
+        cells = {made_up.get(name, name): column for name, column in cells.items()}
+    if not cells:
+        return library.DataFrame(index=range(frame.n_rows) if index is None else index)
+    return library.DataFrame(cells, index=index)
+
+
+def _native(X: Any, where: str | int, container: str) -> Any:
+    """A column of a frame as its owner has it, by name, or by place if names were made up."""
+    if container == "pandas":
+        return X.iloc[:, where] if isinstance(where, int) else X[where]
+    if container == "polars":
+        return X.to_series(where) if isinstance(where, int) else X.get_column(where)
+    return X.column(where)
+
+
+def _laid_out(column: Column, container: str) -> Any:
+    if not isinstance(column, Coded):
+        if is_sparse(column):
+            raise OptionError("A sparse matrix cannot be a column of a frame.", hint="X.toarray() makes it columns.")
+        return column
+    codes = np.asarray(column.codes).astype(np.int64)
+    missing = (codes < 0) | (codes >= len(column.categories))
+    categories = list(column.categories)
+    if container not in LIBRARIES or not (column.declared or column.ordered):  # strings stay strings
+        return _values(codes, missing, categories)
+    library = importlib.import_module(container)
+    if container == "pandas":
+        return library.Categorical.from_codes(np.where(missing, -1, codes), categories, ordered=column.ordered)
+    if container == "polars":
+        kind = library.Enum(categories) if column.ordered else library.Categorical
+        return library.Series(_values(codes, missing, categories).tolist(), dtype=kind)
+    indices = library.array(np.where(missing, 0, codes).astype(np.int32), mask=missing)
+    return library.DictionaryArray.from_arrays(indices, categories, ordered=column.ordered)
+
+
+def _values(codes: Indices, missing: Flags, categories: list[Any]) -> NDArray[Any]:
+    table = np.empty(len(categories) + 1, dtype=object)
+    table[:-1] = categories
+    return table[np.where(missing, len(categories), codes)]
+
+
+def _array(columns: list[Any], n_rows: int) -> NDArray[Any]:
+    if not columns:
+        return np.empty((n_rows, 0))
+    numbers = all(c.dtype.kind in "iufb" for c in columns)
+    out = np.empty((n_rows, len(columns)), dtype=np.result_type(*columns) if numbers else object)
+    for j, column in enumerate(columns):
+        out[:, j] = column
+    return out
+
+
+def dense(X: Any) -> Any:
+    """A sparse matrix with its zeros written out, if there is room for them; any other table as it is."""
+    if not is_sparse(X):
+        return X
+    rows, columns = X.shape
+    if rows * columns > _MOST_CELLS:
+        raise TableError(
+            f"A sparse matrix of {rows} x {columns} has too many zeros to be written out.",
+            hint="choose its columns first, for example with FilterSelector.",
+        )
+    return X.toarray()
+
+
+def chosen(X: Any, frame: Frame, places: Sequence[int]) -> Any:
+    """Some columns of a table, in the kind of table that it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.data.frames import frame_of
+    >>> from countwise.data.output import chosen
+    >>> X = np.arange(6).reshape(2, 3)
+    >>> chosen(X, frame_of(X), [0, 2]).tolist()
+    [[0, 2], [3, 5]]
+    """
+    library = library_of(X)
+    if library == "pandas":
+        return X.iloc[:, list(places)]
+    if library == "polars":
+        return X.select([X.columns[i] for i in places])
+    if library == "pyarrow":
+        return X.select(list(places))
+    if is_sparse(X):
+        return X.tocsr()[:, list(places)]
+    names = [frame.names[i] for i in places]
+    if isinstance(X, Mapping):
+        keys = list(X)
+        return {keys[place]: X[keys[place]] for place in places}
+    if library == "mapping":
+        return [{name: row.get(name) for name in names} for row in X]
+    if isinstance(X, list | tuple):  # rows of mixed kinds would become strings in an array
+        picked = [[row[place] for place in places] for row in X]
+        array = np.asarray(picked)
+        return array if array.dtype.kind in "iufb" else np.array(picked, dtype=object)
+    array = np.asarray(X)
+    if array.dtype.names:
+        return array[names]
+    return array[:, list(places)]
+
+
+def rows_of(X: Any, rows: NDArray[Any]) -> Any:
+    """Some rows of a table, in the kind of table that it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.data.output import rows_of
+    >>> rows_of({"x": np.array([1.0, 2.0, 3.0])}, np.array([0, 2]))["x"].tolist()
+    [1.0, 3.0]
+    """
+    library = library_of(X)
+    if library == "pandas":
+        return X.iloc[rows]
+    if library == "polars":
+        return X[rows]
+    if library == "pyarrow":
+        return X.take(rows)
+    if isinstance(X, Mapping):
+        return {name: rows_of(column, rows) for name, column in X.items()}
+    if isinstance(X, list | tuple):
+        return [X[i] for i in rows]
+    if isinstance(X, Coded):
+        return Coded(X.codes[rows], X.categories, X.declared, X.ordered)
+    if is_sparse(X):
+        return X.tocsr()[rows]
+    return X[rows] if isinstance(X, np.ndarray) else np.asarray(X)[rows]
+
+
+def names_in(learner: Any, input_features: Any) -> list[str]:
+    """The names of the columns that come in, checked as scikit-learn does."""
+    own = getattr(learner, "feature_names_in_", None)
+    every = learner.schema_ if hasattr(learner, "schema_") else learner.names_
+    if input_features is None:
+        return [str(name) for name in (every if own is None else own)]
+    names = [str(name) for name in np.asarray(input_features, dtype=object)]
+    if own is not None and names != [str(name) for name in own]:
+        raise OptionError("input_features is not equal to feature_names_in_")
+    if len(names) != len(every):
+        raise OptionError(f"input_features should have length equal to number of features ({len(every)})")
+    return names

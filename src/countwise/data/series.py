@@ -1,0 +1,219 @@
+"""A single column of anybody's frame: numbers as they are, categories and strings as codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise.errors import SchemaError, TableError
+
+__all__ = ["TWO_PARTS", "Coded", "Column", "holds_strings", "is_missing", "native_order", "series_column"]
+
+TWO_PARTS = "give the real and imaginary parts as two columns."
+_FEW_STRINGS = 1 << 12  # whose hash table stays near the processor
+Column = Any  # NDArray | Coded | CSR matrix: told apart by type where it matters
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """A column that its owner keeps as codes into a list of categories.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (rows,)
+        Position in `categories`; -1 (or anything negative) is missing.
+    categories : sequence
+        The values, in the owner's order.
+    declared : bool
+        Whether the categories are a declared domain rather than what was found.
+    ordered : bool
+        Whether their order means something.
+    all_used : bool
+        Whether every category that is a value is known to stand in some row.
+    """
+
+    codes: NDArray[Any]
+    categories: Sequence[Any]
+    declared: bool = False
+    ordered: bool = False
+    all_used: bool = False
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def is_missing(value: object) -> bool:
+    """Whether a single cell is missing: None, NaN, NaT or NA.
+
+    Examples
+    --------
+    >>> from countwise.data.series import is_missing
+    >>> is_missing(float("nan")), is_missing(None), is_missing("")
+    (True, True, False)
+    """
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return False
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True  # pandas.NA refuses to be a truth value
+
+
+def native_order(X: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in a dtype that the kernels read: no half floats, no foreign byte order."""
+    if X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8):
+        return X.astype(np.float64)
+    if X.dtype.kind in "mM":
+        return X
+    if not X.dtype.isnative or not X.flags.aligned:
+        return X.astype(X.dtype.newbyteorder("="))
+    return X
+
+
+def series_column(series: Any, name: str) -> Column:
+    """A narwhals series as a column: an array, or codes where its owner keeps codes or strings."""
+    import narwhals.stable.v2 as nw
+
+    native = series.to_native()
+    held = getattr(native, "dtype", None)
+    if (
+        isinstance(held, np.dtype) and held.kind in "iufb"
+    ):  # NumPy's own, as pandas has it: NaN is all that is missing
+        return native_order(np.asarray(native))
+    dtype = series.dtype
+    if dtype == nw.Categorical or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
+        return _categorical_column(series, ordered=dtype == nw.Enum)
+    if dtype == nw.String:
+        return _string_column(series)
+    if dtype == nw.Boolean:
+        values = series.to_numpy()
+        return (
+            values
+            if values.dtype.kind == "b"
+            else np.array([None if is_missing(v) else bool(v) for v in values], dtype=object)
+        )
+    if dtype.is_integer() or dtype.is_float():
+        if series.null_count():
+            series = series.cast(nw.Float32 if dtype == nw.Float32 else nw.Float64)
+        values = series.to_numpy()
+        if values.dtype.kind == "O":
+            values = np.array([np.nan if is_missing(v) else float(v) for v in values])
+        return native_order(values)
+    if dtype.is_nested():
+        raise SchemaError(
+            f"{name!r} holds a {dtype} in each cell; a cell is a single value.",
+            hint="spread it over several columns, or make it a string.",
+        )
+    if dtype.is_decimal():
+        return series.cast(nw.Float64).to_numpy()
+    if dtype.is_temporal():
+        return np.asarray(series.to_numpy())
+    values = np.asarray(series.to_numpy())
+    if values.dtype.kind == "c":
+        raise TableError(f"Complex data not supported: column {name!r}.", hint=TWO_PARTS)
+    return values
+
+
+def holds_strings(series: Any) -> bool:
+    """Whether a narwhals series is of strings that are not coded yet; asked of its owner, which is quick."""
+    native = series.to_native()
+    return "str" in str(getattr(native, "dtype", getattr(native, "type", ""))).lower()
+
+
+def _categorical_column(series: Any, *, ordered: bool) -> Coded:
+    native = series.to_native()
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its kin
+        dtype = native.dtype
+        codes = native.array.codes if type(native).__module__.startswith("pandas.") else native.cat.codes
+        return Coded(
+            np.asarray(codes),
+            dtype.categories.tolist(),
+            declared=True,
+            ordered=bool(dtype.ordered),
+        )
+    if hasattr(native, "to_physical"):  # Polars: physical codes may point into a store shared by many columns
+        if ordered:
+            return Coded(_polars_codes(native), list(native.dtype.categories), declared=True, ordered=True)
+        import narwhals.stable.v2 as nw
+
+        return _string_column(series.cast(nw.String))
+    return _arrow_codes(native)
+
+
+def _string_column(series: Any) -> Column:
+    """Strings as codes, by the owner's own hash table where it is quick."""
+    native = series.to_native()
+    kind = type(native).__module__.partition(".")[0]
+    if kind == "polars":
+        found = native.drop_nulls().unique().sort()
+        if len(found) == 0:
+            return Coded(np.full(len(native), -1, dtype=np.int32), [])
+        import polars
+
+        return Coded(_polars_codes(native.cast(polars.Enum(found))), found.to_list())
+    if kind == "pyarrow" or (kind == "pandas" and "pyarrow" in str(getattr(native.dtype, "storage", native.dtype))):
+        return _arrow_codes(series.to_arrow())
+    return (
+        np.asarray(native.to_numpy(dtype=object)) if kind == "pandas" else np.asarray(series.to_list(), dtype=object)
+    )
+
+
+def _polars_codes(native: Any) -> NDArray[Any]:
+    physical = native.to_physical()
+    if physical.null_count():
+        return np.asarray(physical.cast(int).fill_null(-1).to_numpy())
+    return np.asarray(physical.to_numpy())
+
+
+def _few_strings(whole: Any) -> Coded | None:
+    """Strings of an Arrow array as codes, if they are few, and none is missing: then Arrow's own way is slower."""
+    import pyarrow.types
+
+    wide = pyarrow.types.is_large_string(whole.type)
+    if whole.null_count or not (wide or pyarrow.types.is_string(whole.type)):
+        return None
+    _, offsets, letters = whole.buffers()
+    if offsets is None or letters is None:
+        return None
+    places = np.frombuffer(offsets, dtype=np.int64 if wide else np.int32)[whole.offset :][: len(whole) + 1]
+    cells = np.frombuffer(letters, dtype=np.uint8)
+    found = _kernels.factorize_strings(places, cells, _FEW_STRINGS)
+    if found is None:
+        return None
+    codes, rows = found
+    values = [cells[places[row] : places[row + 1]].tobytes().decode() for row in rows]
+    order = sorted(range(len(values)), key=values.__getitem__)
+    rank = np.empty(len(values), dtype=np.min_scalar_type(len(values) + 2))
+    rank[order] = np.arange(len(values))
+    # in the order of a domain that is learned from them, so that they need not be coded once more
+    return Coded(rank.take(codes), [*(values[i] for i in order), None], all_used=True)
+
+
+def _arrow_codes(native: Any) -> Coded:
+    """Dictionary-encode an Arrow array; a declared dictionary keeps its order."""
+    import pyarrow
+    import pyarrow.types
+
+    whole = native.combine_chunks() if isinstance(native, pyarrow.ChunkedArray) else native
+    declared = pyarrow.types.is_dictionary(whole.type)
+    if not declared:
+        found = _few_strings(whole)
+        if found is not None:
+            return found
+        whole = whole.dictionary_encode()
+    codes = whole.indices
+    if codes.null_count:
+        codes = codes.cast(pyarrow.int64()).fill_null(-1)
+    return Coded(
+        codes.to_numpy(zero_copy_only=False),
+        whole.dictionary.to_pylist(),
+        declared=declared,
+        ordered=bool(declared and whole.type.ordered),
+    )

@@ -1,0 +1,296 @@
+"""Texts and other blocks of counts: many columns that are one attribute.
+
+A `Text` becomes a bag of words; a sparse matrix is a `Block` of counts that
+somebody else has made. Encoded, both are a `Bag`: compressed rows, and a mark
+for the rows in which the whole text is missing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Flags
+from countwise.data.attributes import Attribute
+from countwise.data.frames import Coded, Column, is_missing, is_sparse
+from countwise.errors import SchemaError, TableError
+
+__all__ = ["Bag", "Block", "Text"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bag:
+    """Counts of many words, row by row, as compressed rows.
+
+    Parameters
+    ----------
+    indptr, indices, data : ndarray
+        As in SciPy's CSR format; `indptr` may be a slice of a longer one.
+    n_words : int
+        The number of columns.
+    missing : ndarray of bool or None
+        Rows whose whole text is missing.
+    """
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    data: NDArray[Any]
+    n_words: int
+    missing: Flags | None = None
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def slice(self, start: int, stop: int) -> Bag:
+        """Rows start to stop, sharing memory."""
+        missing = None if self.missing is None else self.missing[start:stop]
+        return Bag(self.indptr[start : stop + 1], self.indices, self.data, self.n_words, missing)
+
+    def take(self, rows: NDArray[Any]) -> Bag:
+        """Some rows, copied."""
+        from scipy.sparse import csr_array
+
+        whole = csr_array((self.data, self.indices, self.indptr), shape=(len(self), self.n_words))
+        part = whole[rows]
+        missing = None if self.missing is None else self.missing[rows]
+        return Bag(part.indptr, part.indices, part.data, self.n_words, missing)
+
+    def row(self, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Word numbers and counts of one row."""
+        part = slice(self.indptr[i], self.indptr[i + 1])
+        return self.indices[part], self.data[part]
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Attribute):
+    """A block of counts that came as a sparse matrix, each column a word.
+
+    Parameters
+    ----------
+    name : str
+        The attribute's name.
+    words : tuple of str, default=()
+        The names of the columns.
+    binary : bool, default=False
+        Whether a word is only there or not, rather than there so many times.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from countwise.data.text import Block
+    >>> Block("x").learn(csr_array([[1, 0], [0, 2]])).words
+    ('x0', 'x1')
+    """
+
+    words: tuple[str, ...] = ()
+    binary: bool = False
+    kind: ClassVar[str] = "block"
+
+    def learn(self, column: Column) -> Block:
+        """Name the columns of the first matrix met."""
+        if self.words or not is_sparse(column):
+            return self
+        return dataclasses.replace(self, words=tuple(f"{self.name}{j}" for j in range(column.shape[1])))
+
+    def encode(self, column: Column, *, strict: bool = False) -> Bag:
+        """The matrix as it is, after a look that it holds counts."""
+        if isinstance(column, Bag):
+            return column
+        if not is_sparse(column):
+            raise SchemaError(f"{self.name!r} was a sparse matrix in training; this is not one.")
+        if column.shape[1] != len(self.words):
+            raise TableError(
+                f"X has {column.shape[1]} features, but countwise is expecting {len(self.words)} features as input."
+            )
+        if column.data.size and not (column.data.min() >= 0 and np.isfinite(column.data.max())):
+            raise self._no_count(column)
+        return Bag(column.indptr, column.indices, column.data, column.shape[1])
+
+    def join(self, other: Attribute) -> Block:
+        """Blocks of one width only."""
+        Attribute.join(self, other)
+        assert isinstance(other, Block)  # noqa: S101 - join has just checked it
+        if self.words != other.words:
+            raise TableError(
+                f"The sparse matrices have {len(self.words)} and {len(other.words)} columns.",
+                hint="models are merged over the same columns.",
+            )
+        return self
+
+    def _no_count(self, column: Any) -> TableError:
+        """The error for a cell that is negative, NaN or infinite."""
+        with np.errstate(invalid="ignore"):
+            place = int(np.argmax(~((column.data >= 0) & np.isfinite(column.data))))
+        row, word = int(np.searchsorted(column.indptr, place, side="right")) - 1, self.words[column.indices[place]]
+        value = column.data[place]
+        what = (
+            "Negative values in data" if value < 0 else f"Input X contains {'NaN' if value != value else 'infinity'}"
+        )
+        return TableError(
+            f"{what}: {word!r} is {value} in row {row}; a sparse matrix (no inf or NaN) is read as counts of words.",
+            hint="X.toarray() makes its columns numeric attributes.",
+            row=row,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Attribute):
+    """A text, read as a bag of words.
+
+    Words are cut by scikit-learn's `CountVectorizer`. The vocabulary is every
+    word met in training; how many of them a model uses is the model's affair.
+
+    Parameters
+    ----------
+    name : str
+        The attribute's name.
+    words : tuple of str, default=()
+        The vocabulary, in order.
+    grows : bool, optional
+        Whether words met in training join the vocabulary; by default when none was given.
+    lowercase : bool, default=True
+        Whether upper and lower case are the same word.
+    pattern : str
+        What a word is, as a regular expression.
+    ngrams : tuple of int, default=(1, 1)
+        The shortest and longest run of words that counts as one.
+    stop_words : tuple of str, default=()
+        Words to leave out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Text
+    >>> mail = Text("mail").learn(np.array(["send us your password", "review us"], dtype=object))
+    >>> mail.words
+    ('password', 'review', 'send', 'us', 'your')
+    """
+
+    words: tuple[str, ...] = ()
+    grows: bool | None = None
+    lowercase: bool = True
+    pattern: str = r"(?u)\b\w\w+\b"
+    ngrams: tuple[int, int] = (1, 1)
+    stop_words: tuple[str, ...] = ()
+    kind: ClassVar[str] = "text"
+
+    def __post_init__(self) -> None:
+        for field in ("words", "ngrams", "stop_words"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+        if self.grows is None:
+            object.__setattr__(self, "grows", not self.words)
+
+    def learn(self, column: Column) -> Text:
+        """Add the words of a column to a vocabulary that grows."""
+        if not self.grows:
+            return self
+        found: set[str] = set(self.words)
+        before = len(found)
+        cut = self.analyzer()
+        for _, text in _texts(column, self.name):
+            if text is not None:
+                found.update(cut(text))
+        if len(found) == before:
+            return self
+        return dataclasses.replace(self, words=tuple(sorted(found)))
+
+    def join(self, other: Attribute) -> Text:
+        """The vocabulary of both."""
+        Attribute.join(self, other)
+        assert isinstance(other, Text)  # noqa: S101 - join has just checked it
+        if self.words == other.words or not self.grows:
+            return self
+        return dataclasses.replace(self, words=tuple(sorted({*self.words, *other.words})))
+
+    def without(self, counts: NDArray[Any]) -> Text:
+        """The vocabulary less the words that nothing is left of, if it is one that grew to have them."""
+        if not self.grows:
+            return self
+        kept = tuple(w for w, n in zip(self.words, counts, strict=True) if n > 1e-9)
+        return self if len(kept) == len(self.words) else dataclasses.replace(self, words=kept)
+
+    def encode(self, column: Column, *, strict: bool = False) -> Bag:
+        """Count the known words of each text; unknown words are left out."""
+        index = _word_index(self.words)
+        cut = self.analyzer()
+        indptr, indices, data = [0], list[int](), list[int]()
+        missing = np.zeros(len(column), dtype=bool)
+        for row, text in _texts(column, self.name):
+            if text is None:
+                missing[row] = True
+            else:
+                counts = Counter(map(index.get, cut(text)))
+                counts.pop(None, None)
+                known = sorted(k for k in counts if k is not None)
+                indices.extend(known)
+                data.extend(counts[k] for k in known)
+            indptr.append(len(indices))
+        return Bag(
+            np.array(indptr, dtype=np.int64),
+            np.array(indices, dtype=np.int32),
+            np.array(data, dtype=np.int64),
+            len(self.words),
+            missing if missing.any() else None,
+        )
+
+    def unknown(self, text: str) -> list[str]:
+        """The words of a text that the vocabulary does not have."""
+        index = _word_index(self.words)
+        return list(dict.fromkeys(w for w in self.analyzer()(text) if w not in index))
+
+    def analyzer(self) -> Callable[[str], list[str]]:
+        """The function that cuts a text into words."""
+        return _analyzer(self.lowercase, self.pattern, self.ngrams, self.stop_words)
+
+    def parse(self, text: str) -> str:
+        """The text itself."""
+        return text
+
+
+@lru_cache(maxsize=8)
+def _word_index(words: tuple[str, ...]) -> dict[str, int]:
+    return {word: i for i, word in enumerate(words)}
+
+
+@lru_cache(maxsize=8)
+def _analyzer(
+    lowercase: bool, pattern: str, ngrams: tuple[int, int], stop_words: tuple[str, ...]
+) -> Callable[[str], list[str]]:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(
+        lowercase=lowercase, token_pattern=pattern, ngram_range=ngrams, stop_words=list(stop_words) or None
+    )
+    analyzer: Callable[[str], list[str]] = vectorizer.build_analyzer()
+    return analyzer
+
+
+def _texts(column: Column, name: str) -> list[tuple[int, str | None]]:
+    """Row numbers and texts, None where missing; anything else is an error."""
+    if isinstance(column, Coded):
+        categories = [*column.categories, None]
+        cells = [categories[c] for c in column.codes]
+    elif is_sparse(column):
+        raise SchemaError(f"{name!r} is declared as text; the column is a sparse matrix.")
+    else:
+        cells = column.tolist()
+    texts: list[tuple[int, str | None]] = []
+    for row, cell in enumerate(cells):
+        if is_missing(cell):
+            texts.append((row, None))
+        elif isinstance(cell, str):
+            texts.append((row, cell))
+        else:
+            raise SchemaError(
+                f"{name!r} is declared as text; row {row} holds {cell!r}.",
+                hint="make every cell a string, or None where it is missing.",
+                row=row,
+            )
+    return texts

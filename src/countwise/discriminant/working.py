@@ -1,0 +1,127 @@
+"""The quadratic form of a Gaussian, as a lecture writes it out, and what each column says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from countwise._typing import Floats
+from countwise.discriminant.density import Marginal, Normal
+from countwise.working import Grid, Section, Working
+from countwise.working.numbers import number, probability, signed
+from countwise.working.text import columns as classes_shown
+
+__all__ = ["sections_of"]
+
+_MOST = 12  # columns that are listed one by one
+_MOST_SQUARE = 5  # columns whose covariance is written out
+
+
+def sections_of(law: Normal, column: Any, working: Working) -> list[Section]:
+    """A section a class: (x - μ)' Σ⁻¹ (x - μ) column by column; then what each column says for the answer."""
+    x = law.row(column)
+    there = ~np.isnan(x)
+    if not there.any():
+        return []
+    marginal = law.marginal(there)
+    names = [name for name, known in zip(law.names, there, strict=True) if known]
+    found = _covariances(law, there, names, working) if len(names) <= _MOST_SQUARE else []
+    found += [_form(marginal, x[there], names, working, c) for c in classes_shown(working)]
+    if len(working.classes) > 1:
+        found.append(_contributions(marginal, x[there], names, working))
+    return found
+
+
+def _parts(marginal: Marginal, x: Floats, c: int) -> tuple[Floats, Floats, int]:
+    """X - μ, Σ⁻¹ (x - μ), and which covariance it is."""
+    k = 0 if marginal.shared else c
+    away = x - marginal.mean[c]
+    return away, marginal.whitener[k].T @ (marginal.whitener[k] @ away), k
+
+
+def _form(marginal: Marginal, x: Floats, names: list[str], working: Working, c: int) -> Section:
+    away, solved, k = _parts(marginal, x, c)
+    products = away * solved
+    square = float((marginal.whitener[k] @ away) @ (marginal.whitener[k] @ away))
+    order = _largest(np.abs(products))
+    table: dict[str, list[Any]] = {
+        "": [names[j] for j in order],
+        "x": [float(x[j]) for j in order],
+        "μ": [float(marginal.mean[c][j]) for j in order],
+        "x - μ": [float(away[j]) for j in order],
+        "Σ⁻¹(x - μ)": [float(solved[j]) for j in order],
+        "product": [float(products[j]) for j in order],
+    }
+    if len(order) < len(names):
+        rest = float(products.sum() - products[order].sum())
+        for key, cell in zip(table, (f"{len(names) - len(order)} more", None, None, None, None, rest), strict=True):
+            table[key].append(cell)
+    d = len(names)
+    log = float(marginal.log_norm[k]) - square / 2
+    determinant = probability(float(marginal.log_det[k]))
+    lines = (
+        f"(x - μ)' Σ⁻¹ (x - μ) = {number(square)}, |Σ| = {determinant}",
+        f"f = exp(-{number(square)} / 2) / √((2π)^{d} · {determinant}) = {probability(log)}",
+    )
+    return Section(f"{working.target} = {working.classes[c]}: density of the row", Grid(table), lines)
+
+
+def _covariances(law: Normal, there: Any, names: list[str], working: Working) -> list[Section]:
+    """Σ of the columns that are there, and its inverse: of all classes, or of each."""
+    place = np.flatnonzero(there)
+    marginal = law.marginal(there)
+    found = []
+    for c in [0] if law.shared else classes_shown(working):
+        sigma = (law.covariance if law.shared else law.covariance[c])[np.ix_(place, place)]
+        table: dict[str, list[Any]] = {"Σ": names}
+        table |= {name: sigma[:, j].tolist() for j, name in enumerate(names)}
+        table |= {" ": [""] * len(names), "Σ⁻¹": names}
+        table |= {f"{name} ": marginal.precision[c][:, j].tolist() for j, name in enumerate(names)}
+        whose = "all classes together" if law.shared else f"{working.target} = {working.classes[c]}"
+        found.append(Section(f"Covariance of {whose}", Grid(table)))
+    return found
+
+
+def _contributions(marginal: Marginal, x: Floats, names: list[str], working: Working) -> Section:
+    """The log-odds of the answer against its rival, column by column."""
+    a, b = working.chosen, working.rival
+    first, second = working.classes[a], working.classes[b]
+    constant, columns = 0.0, {}
+    if marginal.shared:  # linear in the row
+        slopes, away = marginal.slopes[a] - marginal.slopes[b], x - (marginal.mean[a] + marginal.mean[b]) / 2
+        terms = slopes * away
+        columns = {f"w = Σ⁻¹(μ_{first} - μ_{second})": slopes, "x - half-way": away}
+        how = "w times the distance from half-way between the two means"
+    else:
+        (away_a, solved_a, i), (away_b, solved_b, j) = _parts(marginal, x, a), _parts(marginal, x, b)
+        terms = -0.5 * (away_a * solved_a - away_b * solved_b)
+        constant = float(marginal.log_norm[i] - marginal.log_norm[j])
+        how = f"half of the product above of {second}, less half of that of {first}"
+    order = _largest(np.abs(terms))
+    table: dict[str, list[Any]] = {"": [names[k] for k in order]}
+    table |= {name: [float(values[k]) for k in order] for name, values in columns.items()}
+    table["log-odds"] = [signed(float(terms[k])) for k in order]
+    more = (
+        [(f"{len(names) - len(order)} more", float(terms.sum() - terms[order].sum()))]
+        if len(order) < len(names)
+        else []
+    )
+    more += [(f"½ log(|Σ_{second}| / |Σ_{first}|)", constant)] if constant else []
+    more += [
+        (f"P({working.target})", working.prior.log_odds(a, b)),
+        ("sum", working.log_joint[a] - working.log_joint[b]),
+    ]
+    for label, odds in more:
+        for key, cell in zip(
+            table, (label, *[None] * len(columns), signed(odds) if odds == odds else "?"), strict=True
+        ):
+            table[key].append(cell)
+    return Section(f"What each column says for {first} against {second}", Grid(table), (f"log-odds: {how}",))
+
+
+def _largest(sizes: Floats) -> list[int]:
+    """All columns in order, or the largest if there are many."""
+    if len(sizes) <= _MOST:
+        return list(range(len(sizes)))
+    return sorted(np.argsort(-sizes, kind="stable")[:_MOST].tolist())

@@ -1,0 +1,119 @@
+"""Conditionals: the laws of P(attribute | class), one rule a file.
+
+To add one: a file here, an entry in `LAWS`, and a golden case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from countwise.cuts import METHODS
+from countwise.data.attributes import Attribute, Count, Nominal, Numeric
+from countwise.data.text import Block, Text
+from countwise.distributions.auto import Auto
+from countwise.distributions.bernoulli import Bernoulli
+from countwise.distributions.binned import Ranges
+from countwise.distributions.categorical import Categorical
+from countwise.distributions.distribution import Conditional, Density, MEstimate, Smoothing, smoothing_of
+from countwise.distributions.gaussian import Gaussian
+from countwise.distributions.kernel import Kernel
+from countwise.distributions.multinomial import Multinomial
+from countwise.distributions.poisson import Poisson
+from countwise.distributions.settings import plain, revived
+from countwise.errors import OptionError, did_you_mean, listed
+
+__all__ = [
+    "LAWS",
+    "Auto",
+    "Bernoulli",
+    "Categorical",
+    "Conditional",
+    "Density",
+    "Gaussian",
+    "Kernel",
+    "MEstimate",
+    "Multinomial",
+    "Poisson",
+    "Ranges",
+    "Smoothing",
+    "conditional_from",
+    "default_for",
+    "plain",
+    "revived",
+    "smoothing_of",
+    "suits",
+    "with_defaults",
+]
+
+LAWS: dict[str, Any] = {
+    law.law: law for law in (Auto, Bernoulli, Categorical, Gaussian, Kernel, Multinomial, Poisson, Ranges)
+}
+_WORDS = {"kde": "kernel", "nominal": "categorical", "normal": "gaussian", "discretized": "ranges"}
+
+
+def conditional_from(spec: Any) -> Any:
+    """The conditional that a user named: a word, a mapping with a ``law``, or a conditional itself."""
+    if isinstance(spec, Mapping):
+        settings = {key: value for key, value in spec.items() if key != "law"}
+        kind = type(conditional_from(spec.get("law")))
+        known = {f.name for f in fields(kind)}
+        odd = sorted(set(settings) - known)
+        if odd:
+            raise OptionError(f"{kind.law} has no setting {odd[0]!r}.", hint=f"it has {listed(sorted(known))}.")
+        if "candidates" in settings:
+            settings["candidates"] = tuple(conditional_from(c) for c in settings["candidates"])
+        return kind(**settings)
+    if isinstance(spec, str):
+        word = _WORDS.get(spec, spec)
+        if word in LAWS:
+            return LAWS[word]()
+        if word in METHODS:
+            return Ranges(word)
+    elif type(spec) in LAWS.values():
+        return spec
+    elif isinstance(spec, Sequence | np.ndarray):
+        return Ranges(spec)
+    raise OptionError(
+        f"{spec!r} is not a law for an attribute.",
+        hint=did_you_mean(spec, LAWS) or f"laws are {listed(LAWS)}.",
+    )
+
+
+def default_for(attribute: Attribute) -> Any:
+    """The law that a kind of attribute has unless the user says otherwise."""
+    if isinstance(attribute, Block) and attribute.binary:
+        return Bernoulli()
+    if isinstance(attribute, Text | Block):
+        return Multinomial()
+    if isinstance(attribute, Count):
+        return Poisson()
+    if isinstance(attribute, Numeric):
+        return Gaussian()
+    return Categorical()
+
+
+def suits(conditional: Any, attribute: Attribute) -> bool:
+    """Whether a law can be that of an attribute."""
+    if isinstance(conditional, Categorical):
+        return isinstance(attribute, Nominal)
+    if isinstance(conditional, Multinomial):
+        return isinstance(attribute, Text | Block | Numeric)
+    if isinstance(conditional, Bernoulli):
+        return isinstance(attribute, Text | Block | Numeric) or (
+            isinstance(attribute, Nominal) and len(attribute.values) <= 2
+        )
+    return isinstance(attribute, Numeric)
+
+
+def with_defaults(conditional: Any, smoothing: Any, unseen: str) -> Any:
+    """The same law with the model's settings where it has none of its own."""
+    changes: dict[str, Any] = {}
+    if getattr(conditional, "smoothing", 0) is None:
+        changes["smoothing"] = smoothing
+    if isinstance(conditional, Categorical) and conditional.unseen == "ignore":
+        changes["unseen"] = unseen
+    return replace(conditional, **changes) if changes else conditional

@@ -1,0 +1,198 @@
+"""Bernoulli: each word of a block is there or not, and its absence counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise._cached import lazy
+from countwise._typing import Floats
+from countwise.data.attributes import Attribute, Nominal
+from countwise.data.text import Bag, Block, Text
+from countwise.distributions.distribution import exact, left_out, smoothing_of
+from countwise.distributions.word_density import FEW_WORDS, WordsDensity
+from countwise.errors import OptionError
+from countwise.tallies import Words
+from countwise.working.steps import Factor, Step
+
+__all__ = ["Bernoulli", "BernoulliDensity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bernoulli:
+    """Words, there or not; words that are not there count too.
+
+    .. math:: P(text | c) = ∏_{w there} P(w | c) ∏_{w not there} (1 - P(w | c))
+
+    A column of numbers with this law is read as "above 0 or not".
+
+    Parameters
+    ----------
+    smoothing : optional
+        Against zero counts; None takes the model's. A word has two values: there, not there.
+    max_words : int or None, default=10000
+        Keep only so many words: those in most texts (002).
+    cap : float or None, default=None
+        The most that one word may speak for one class against another, in natural logarithms (003).
+
+    Examples
+    --------
+    >>> from countwise import samples, NaiveBayesClassifier
+    >>> mail = samples.load("mail")
+    >>> model = NaiveBayesClassifier("bernoulli", types="text", smoothing=0).fit(mail.X, mail.y)
+    >>> model.predict_proba([{"text": "review us now"}]).round(6).tolist()
+    [[0.123288, 0.876712]]
+    """
+
+    smoothing: Any = None
+    max_words: int | None = 10_000
+    cap: float | None = None
+    law: ClassVar[str] = "bernoulli"
+
+    def blank(self, given: Nominal, of: Attribute) -> Words:
+        """In how many texts each word stands."""
+        if not isinstance(of, Text | Block):
+            raise OptionError(f"{of.name!r} is {of.kind}; the Bernoulli law is for texts and two-valued attributes.")
+        return Words(given, of, present=True)
+
+    def settle(self, tally: Words) -> BernoulliDensity:
+        """Divide by the texts of the class."""
+        limit = self.max_words if isinstance(tally.of, Text) else None
+        return BernoulliDensity(tally, smoothing_of(self.smoothing), limit, self.cap, None)
+
+
+class BernoulliDensity(WordsDensity):
+    """P(word there | class) = texts of the class with the word / texts of the class.
+
+    Parameters
+    ----------
+    tally, smoothing, max_words, cap, repeats
+        See `WordsDensity`.
+    """
+
+    def __init__(self, tally: Words, smoothing: Any, max_words: Any, cap: Any, repeats: Any) -> None:
+        super().__init__(tally, smoothing, max_words, cap, repeats)
+        self.rule = f"Bernoulli, {smoothing}"
+
+    @lazy
+    def pseudo(self) -> Floats:
+        """Imagined texts with and without each word, shape (kept, 2)."""
+        if self.smoothing.estimate is not None and self.smoothing.estimate.p == "global":
+            share = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
+            return self.smoothing.estimate.m * np.stack([share, 1 - share], axis=1)
+        two = self.smoothing.pseudo(np.zeros((1, 2)), ("there", "not there"))
+        return np.broadcast_to(two, (len(self.kept), 2))
+
+    @lazy
+    def prob(self) -> Floats:
+        """P(word there | class), shape (classes, kept)."""
+        totals = self.n.astype(np.float64)[:, None] + self.pseudo.sum(axis=1)
+        overall = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(totals > 0, (self.used + self.pseudo[:, 0]) / totals, overall)
+
+    @lazy
+    def _logs(self) -> tuple[Floats, Floats]:
+        """Log P(there) and log P(not there), shape (kept, classes)."""
+        with np.errstate(divide="ignore"):
+            return self._capped(np.log(self.prob.T)), self._capped(np.log1p(-self.prob.T))
+
+    @lazy
+    def _tables(self) -> tuple[Floats, Floats, Floats | None]:
+        """What a present word changes, what all words absent give, and words that cannot be absent."""
+        there, away = self._logs
+        certain = np.isneginf(away)  # P(there) = 1: absence is impossible, which no difference can say
+        change = there - np.where(certain, 0.0, away)
+        base = np.where(certain, 0.0, away).sum(axis=0)
+        return self._spread(change), base, self._spread(certain.astype(np.float64)) if certain.any() else None
+
+    def add_log_prob(self, column: Bag, out: Floats) -> None:
+        """Add the words that are there, and those that are not."""
+        change, base, certain = self._tables
+        if column.missing is None:
+            out += base
+        else:
+            out[~column.missing] += base
+        _kernels.csr_add(column.indptr, column.indices, column.data, change, True, out)
+        if certain is not None:
+            found = np.zeros_like(out)
+            _kernels.csr_add(column.indptr, column.indices, column.data, certain, True, found)
+            lacking = found < certain.sum(axis=0)
+            if column.missing is not None:
+                lacking[column.missing] = False
+            out[lacking] = -np.inf
+
+    def steps(self, name: str, column: Bag, shown: str) -> list[Step]:
+        """A step a word; in a large vocabulary the absent words together."""
+        if column.missing is not None and column.missing[0]:
+            return left_out(name, shown or "?", "missing", self.rule)
+        words, data = column.row(0)
+        there = set(words[data > 0].tolist())
+        each = len(self.kept) <= FEW_WORDS
+        steps, rest = [], np.zeros(self.n_classes)
+        for i, w in enumerate(self.kept.tolist()):
+            if w in there or each:
+                label = self.words[w] if w in there else f"no {self.words[w]}"
+                steps.append(Step(name, shown, self._factors(i, w in there), "known", self.rule, label))
+            else:
+                rest += self._logs[1][i]
+        if not each:
+            absent = len(self.kept) - len(there & set(self.kept.tolist()))
+            text = f"∏ (1 - P) of {absent} words"
+            factors = tuple(Factor(float(r), text, rf"\prod_{{{absent}}} (1 - P)") for r in rest)
+            steps.append(Step(name, shown, factors, "known", self.rule, f"{absent} words not there"))
+        return steps or left_out(name, shown, "never seen", self.rule)
+
+    def _factors(self, i: int, there: bool) -> tuple[Factor, ...]:
+        added, mass = exact(self.pseudo[i, 0]), exact(self.pseudo[i].sum())
+        log = self._logs[0 if there else 1][i]
+        return tuple(
+            self._fraction_factor(float(log[c]), self.used[c, i], self.n[c], added, mass, absent=not there)
+            for c in range(self.n_classes)
+        )
+
+    def typical(self, c: int) -> tuple[str, str]:
+        """The words most likely there, measured against the other classes."""
+        others = np.delete(self.prob, c, axis=0).mean(axis=0) if self.n_classes > 1 else 0.0
+        lead = self.prob[c] - others
+        top = [w for w in np.argsort(-lead, kind="stable")[:8] if lead[w] > 0]
+        return ", ".join(self.words[self.kept[w]] for w in top), "its most telling words"
+
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Texts in which each word stands with its own probability."""
+        texts = np.empty(size, dtype=object)
+        for i in range(size):
+            there = rng.random(len(self.kept)) < self.prob[c]
+            texts[i] = " ".join(self.words[self.kept[w]] for w in np.flatnonzero(there))
+        return texts
+
+    def draw_log_prob(self, column: Bag, size: int, rng: np.random.Generator) -> Floats:
+        """Each word's probability drawn from its Beta posterior."""
+        out = np.zeros((size, self.n_classes))
+        if column.missing is not None and column.missing[0]:
+            return out
+        words, data = column.row(0)
+        there = np.isin(self.kept, words[data > 0])
+        extra = self.pseudo if self.pseudo.any() else np.full((len(self.kept), 2), 0.5)
+        for c in range(self.n_classes):
+            with_it = self.used[c] + extra[:, 0]
+            without = self.n[c] - self.used[c] + extra[:, 1]
+            for start in range(0, len(self.kept), 512):  # bounded memory for large vocabularies
+                part = slice(start, start + 512)
+                p = rng.beta(
+                    np.maximum(with_it[part], 1e-9),
+                    np.maximum(without[part], 1e-9),
+                    (size, len(with_it[part])),
+                )
+                chosen = np.where(there[part], p, 1 - p)
+                out[:, c] += np.log(np.maximum(chosen, 1e-300)).sum(axis=1)
+        return out
+
+    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+        """The loudest words."""
+        return self._word_rows(classes, self.prob)

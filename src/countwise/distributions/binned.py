@@ -1,0 +1,147 @@
+"""Ranges: a numeric attribute cut into ranges, each counted as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise._typing import Floats
+from countwise.cuts import Cuts, How, labels
+from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.data.columns import narrowest
+from countwise.distributions.categorical import CategoricalDensity
+from countwise.distributions.distribution import smoothing_of
+from countwise.errors import OptionError
+from countwise.tallies import Values
+from countwise.working.steps import Step
+
+__all__ = ["Ranges", "RangesDensity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Cut the numbers into ranges, then count.
+
+    Parameters
+    ----------
+    method : str or sequence of float, default="equal_frequency"
+        Where to cut: "equal_frequency", "equal_width", "kmeans", "naive" (each value a range),
+        "class_contiguous", "min_n", "mdl", or the inner edges themselves. Rules that look at the
+        class look at that of the rows they are fitted on and of no others.
+    n_bins : int or "leave_one_out", default=10
+        How many ranges, for the first three.
+    n : float, default=6
+        For "min_n": how many rows of one class a range must hold.
+    merge : {None, "majority", "last"}, optional
+        For "min_n": which ranges are joined afterwards.
+    smoothing : optional
+        Against zero counts; None takes the model's.
+
+    Examples
+    --------
+    >>> from countwise import Ranges, samples, NaiveBayesClassifier
+    >>> rain = samples.load("rain")
+    >>> model = NaiveBayesClassifier({"temp": Ranges("equal_width", n_bins=3)}).fit(rain.X, rain.y)
+    >>> print(model.table("temp"))
+    temp                no                        yes
+    <= 22.9667          (1 + 1)/(3 + 3) = 0.333333  (3 + 1)/(3 + 3) = 0.666667
+    (22.9667, 27.5333]  (1 + 1)/(3 + 3) = 0.333333  (0 + 1)/(3 + 3) = 0.166667
+    > 27.5333           (1 + 1)/(3 + 3) = 0.333333  (0 + 1)/(3 + 3) = 0.166667
+    """
+
+    method: Any = "equal_frequency"
+    n_bins: Any = 10
+    n: Any = 6
+    merge: str | None = None
+    smoothing: Any = None
+    law: ClassVar[str] = "ranges"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method", self.how.method)
+
+    @property
+    def how(self) -> How:
+        """The rule with its settings."""
+        return How(self.method, self.n_bins, self.n, self.merge)
+
+    def blank(self, given: Nominal, of: Attribute) -> Values:
+        """The values themselves: the cuts depend on them."""
+        if not isinstance(of, Numeric):
+            raise OptionError(f"{of.name!r} is {of.kind}; ranges are for numeric attributes.")
+        return Values(given, of)
+
+    def settle(self, tally: Values) -> RangesDensity:
+        """Cut and count."""
+        cuts = self.how.cut(tally)
+        return RangesDensity(tally.of.name, cuts, tally.counts_in(cuts.edges), self)
+
+
+class RangesDensity(CategoricalDensity):
+    """P(range | class).
+
+    Parameters
+    ----------
+    name : str
+        The attribute.
+    cuts : Cuts
+        Where, and why.
+    counts : ndarray, shape (classes, ranges)
+        How often.
+    settings : Ranges
+        The rule.
+    """
+
+    def __init__(self, name: str, cuts: Cuts, counts: NDArray[Any], settings: Ranges) -> None:
+        self.cuts, self.edges = cuts, cuts.edges
+        super().__init__(Ordinal(name, labels(cuts.edges)), counts, smoothing_of(settings.smoothing))
+        self.rule = f"{len(cuts.edges) + 1} ranges, {str(settings.how).replace('_', ' ')}, {self.smoothing}"
+
+    def codes(self, column: NDArray[Any]) -> NDArray[Any]:
+        """The range of each number; missing has its own code."""
+        codes = np.empty(len(column), dtype=narrowest(len(self.edges) + 3))
+        _kernels.cut_codes(column, self.edges, codes)
+        return codes
+
+    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
+        """Find the range, then look it up."""
+        _kernels.add_lookup([self.codes(column)], [self._lookup], out)
+
+    @classmethod
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
+        """All such attributes in one pass."""
+        codes = [d.codes(column) for d, column in zip(densities, columns, strict=True)]
+        _kernels.add_lookup(codes, [d._lookup for d in densities], out)
+
+    def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
+        """The fraction of the range in each class."""
+        codes = self.codes(column)
+        inside = "" if codes[0] > len(self.edges) else f" in {self.of.values[codes[0]]}"
+        return super().steps(name, codes, f"{shown}{inside}" if inside else shown)
+
+    def grid(self) -> Floats:
+        """A number in the middle of each range."""
+        if len(self.edges) == 0:
+            return np.zeros(1)
+        step = max(float(np.diff(self.edges).min()) if len(self.edges) > 1 else 1.0, 1e-300)
+        ends = np.concatenate([[self.edges[0] - step], self.edges, [self.edges[-1] + step]])
+        return np.asarray((ends[1:] + ends[:-1]) / 2)
+
+    def label(self, column: NDArray[Any], row: int) -> str:
+        """The range of the number."""
+        return str(self.of.values[int(self.codes(column[row : row + 1])[0])])
+
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
+        """The middle of a range, in the proportions of class c."""
+        p = self.prob[c]
+        if not p.sum() > 0:
+            return np.full(size, np.nan)
+        return self.grid()[rng.choice(len(p), size=size, p=p / p.sum())]
+
+    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
+        """As for nominal values."""
+        return super().draw_log_prob(self.codes(column), size, rng)

@@ -1,0 +1,226 @@
+"""Categorical: P(value | class) = count / total, as nominal attributes are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise._cached import lazy
+from countwise._typing import Floats
+from countwise.data.attributes import Attribute, Nominal
+from countwise.distributions.distribution import Smoothing, exact, left_out, smoothing_of
+from countwise.errors import OptionError
+from countwise.tallies import Counts
+from countwise.working.steps import Factor, Step
+
+__all__ = ["Categorical", "CategoricalDensity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Categorical:
+    """Each value of the attribute has its own probability in each class.
+
+    .. math:: P(v | c) = (num(v, c) + α_v) / (num(c) + Σ α)
+
+    Parameters
+    ----------
+    smoothing : optional
+        Against zero counts; None takes the model's. See `NaiveBayesClassifier`.
+    unseen : {"ignore", "share", "error"}, default="ignore"
+        A value never met in training is left out, gets a share of the imagined counts, or is an error.
+
+    Examples
+    --------
+    >>> from countwise import samples, NaiveBayesClassifier
+    >>> tennis = samples.load("tennis")
+    >>> model = NaiveBayesClassifier(conditionals="categorical", smoothing=0).fit(tennis.X, tennis.y)
+    >>> print(model.table("wind"))
+    wind    No         Yes
+    Strong  3/5 = 0.6  3/9 = 0.333333
+    Weak    2/5 = 0.4  6/9 = 0.666667
+    """
+
+    smoothing: Any = None
+    unseen: str = "ignore"
+    law: ClassVar[str] = "categorical"
+
+    def blank(self, given: Nominal, of: Attribute) -> Counts:
+        """Counts of the class and the attribute."""
+        if not isinstance(of, Nominal):
+            raise OptionError(
+                f"{of.name!r} is {of.kind}; the categorical law is for nominal attributes.",
+                hint=f"declare types={{{of.name!r}: 'nominal'}}, or use conditionals={{{of.name!r}: 'ranges'}}.",
+            )
+        return Counts((given, of))
+
+    def settle(self, tally: Counts) -> CategoricalDensity:
+        """Divide counts by totals."""
+        return CategoricalDensity(tally.axes[-1], tally.table, smoothing_of(self.smoothing), self.unseen)
+
+
+class CategoricalDensity:
+    """A table of P(value | class).
+
+    Parameters
+    ----------
+    of : Nominal
+        The attribute.
+    counts : ndarray, shape (classes, values)
+        How often each value occurs in each class.
+    smoothing : Smoothing
+        Imagined counts.
+    unseen : str
+        What a value outside the domain is.
+    """
+
+    def __init__(self, of: Nominal, counts: NDArray[Any], smoothing: Smoothing, unseen: str = "ignore") -> None:
+        self.of, self.counts, self.smoothing, self.unseen = of, counts, smoothing, unseen
+        self.n_classes = counts.shape[0]
+        self.rule = f"categorical, {smoothing}"
+
+    @property
+    def _extra(self) -> int:
+        return int(self.unseen == "share")
+
+    @lazy
+    def pseudo(self) -> Floats:
+        """Imagined counts, shape (values + extra,)."""
+        return self.smoothing.pseudo(self.counts, self.of.values, self._extra)
+
+    @lazy
+    def prob(self) -> Floats:
+        """P(value | class), shape (classes, values + extra)."""
+        padded = self.counts.astype(np.float64)
+        if self._extra:
+            padded = np.pad(padded, ((0, 0), (0, self._extra)))
+        totals = padded.sum(axis=1, keepdims=True) + self.pseudo.sum()
+        if totals.all():
+            return np.asarray((padded + self.pseudo) / totals)
+        overall = padded.sum(axis=0) / max(padded.sum(), 1e-300)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # a class in which the attribute was never there has no say: it takes the share of all classes
+            return np.where(totals > 0, (padded + self.pseudo) / totals, overall)
+
+    @lazy
+    def _lookup(self) -> Floats:
+        """Log P laid out (values, missing, unseen; classes)."""
+        k = len(self.of.values)
+        table = np.zeros((k + 2, self.n_classes))
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.prob)
+        table[:k] = logs[:, :k].T
+        if self._extra:
+            table[k + 1] = logs[:, k]
+        if not self.counts.any() and not self.pseudo.any():
+            table[:] = 0.0  # nothing was ever counted: the attribute has no say
+        return table
+
+    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
+        """Look each value up."""
+        _kernels.add_lookup([column], [self._lookup], out)
+
+    @classmethod
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
+        """All nominal attributes in one pass."""
+        _kernels.add_lookup(list(columns), [d._lookup for d in densities], out)
+
+    def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
+        """The fraction of each class."""
+        code = int(column[0])
+        k = len(self.of.values)
+        if code == k:
+            return left_out(name, shown or "?", "missing", self.rule)
+        if code > k and not self._extra:
+            return left_out(name, shown, "never seen", self.rule)
+        if not self.counts.any() and not self.pseudo.any():
+            return left_out(name, shown, "never seen", self.rule)
+        factors = tuple(self._factor(c, min(code, k)) for c in range(self.n_classes))
+        return [Step(name, shown, factors, "known", self.rule)]
+
+    def _factor(self, c: int, code: int) -> Factor:
+        count = float(self.counts[c, code]) if code < self.counts.shape[1] else 0.0
+        total = float(self.counts[c].sum())
+        log = float(self._lookup[code if code < len(self.of.values) else code + 1, c])
+        added = self.smoothing.exact(self.counts, min(code, self.counts.shape[1] - 1), self.of.values, self._extra)
+        mass = self.smoothing.mass(self.counts, self._extra)
+        fraction = _ratio(exact(count), exact(total), added, mass)
+        if fraction is None:
+            text = latex = f"{np.exp(log):.6g}"
+        else:
+            text, latex = written(exact(count), exact(total), added, mass)
+        return Factor(log, text, latex, fraction, count, total)
+
+    def grid(self) -> NDArray[Any]:
+        """Every value of the domain."""
+        return np.arange(len(self.of.values), dtype=np.uint32)
+
+    def label(self, column: NDArray[Any], row: int) -> str:
+        """The value behind a code."""
+        code = int(column[row])
+        return str(self.of.values[code]) if code < len(self.of.values) else "?"
+
+    def typical(self, c: int) -> tuple[Any, str]:
+        """The most frequent value."""
+        if not self.of.values:
+            return None, "never there"
+        best = int(np.argmax(self.prob[c, : len(self.of.values)]))
+        return self.of.values[best], f"{self.prob[c, best]:.0%} of them"
+
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Values in the proportions of class c."""
+        p = self.prob[c, : len(self.of.values)]
+        if not p.sum() > 0:
+            return np.full(size, None, dtype=object)
+        codes = rng.choice(len(p), size=size, p=p / p.sum())
+        return self.of.decode(codes)
+
+    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
+        """A value's probability is Beta given the counts; without smoothing, Jeffreys' half a count each."""
+        out = np.zeros((size, self.n_classes))
+        code, k = int(column[0]), len(self.of.values)
+        if code == k or (code > k and not self._extra):
+            return out
+        code = min(code, k)  # a value never seen has the cell behind the domain
+        counts = np.pad(self.counts, ((0, 0), (0, self._extra)))
+        added = self.pseudo if self.pseudo.any() else np.full(k, 0.5)
+        for c in range(self.n_classes):
+            mine = counts[c, code] + added[code]
+            rest = self.counts[c].sum() + added.sum() - mine
+            out[:, c] = np.log(np.maximum(rng.beta(mine, max(rest, 1e-9), size), 1e-300))
+        return out
+
+    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+        """A row a value, a column a class."""
+        columns: dict[str, list[Any]] = {self.of.name: [str(v) for v in self.of.values]}
+        for c, label in enumerate(classes):
+            factors = [self._factor(c, v) for v in range(len(self.of.values))]
+            columns[str(label)] = [
+                f"{f.text} = {np.exp(f.log):.6g}" if f.fraction is not None else f.text for f in factors
+            ]
+        return columns
+
+
+def _ratio(
+    count: Fraction | None, total: Fraction | None, added: Fraction | None, mass: Fraction | None
+) -> Fraction | None:
+    if count is None or total is None or added is None or mass is None or total + mass == 0:
+        return None
+    return (count + added) / (total + mass)
+
+
+def written(
+    count: Fraction | None, total: Fraction | None, added: Fraction | None, mass: Fraction | None
+) -> tuple[str, str]:
+    """A factor with its smoothing, as a lecture writes it: ``(2 + 1)/(9 + 3)``."""
+    assert count is not None and total is not None and added is not None and mass is not None  # noqa: S101, PT018
+    if mass == 0 and (count.denominator > 1 or total.denominator > 1):
+        return f"({count})/({total})", rf"\frac{{{count}}}{{{total}}}"
+    if mass == 0:
+        return f"{count}/{total}", rf"\frac{{{count}}}{{{total}}}"
+    return f"({count} + {added})/({total} + {mass})", rf"\frac{{{count} + {added}}}{{{total} + {mass}}}"

@@ -1,0 +1,142 @@
+"""Poisson: a count as a Poisson law in each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise._typing import Floats
+from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.distributions.distribution import smoothing_of
+from countwise.distributions.numeric_density import NumericDensity
+from countwise.errors import OptionError
+from countwise.tallies import Moments
+from countwise.working.numbers import number
+
+__all__ = ["Poisson", "PoissonDensity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """A rate in each class: the mean of the counts.
+
+    .. math:: P(x | c) = λ_c^x e^{-λ_c} / x!
+
+    Parameters
+    ----------
+    smoothing : optional
+        Imagined rows that hold the mean of all classes, so that no rate is 0; None takes the
+        model's (for Laplace ε rows, for an m-estimate m rows).
+
+    Examples
+    --------
+    >>> from countwise import samples, NaiveBayesClassifier
+    >>> loan = samples.load("loan")
+    >>> model = NaiveBayesClassifier({"job_years": "poisson"}, types={"job_years": "count"}, smoothing=0)
+    >>> print(model.fit(loan.X, loan.y).table("job_years"))
+    job_years  rate     n
+    No         3.57143  7
+    Yes        2.33333  3
+    """
+
+    smoothing: Any = None
+    law: ClassVar[str] = "poisson"
+    shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
+
+    def blank(self, given: Nominal, of: Attribute) -> Moments:
+        """Moments of the attribute in each class."""
+        if not isinstance(of, Numeric):
+            raise OptionError(f"{of.name!r} is {of.kind}; the Poisson law is for counts.")
+        return Moments(given, of)
+
+    def settle(self, tally: Moments) -> PoissonDensity:
+        """Rates."""
+        n, mean, _ = tally.triple
+        if (mean < 0).any():
+            raise OptionError(
+                f"{tally.of.name!r} has a negative mean; the Poisson law is for counts from 0 upwards.",
+                hint=f"use conditionals={{{tally.of.name!r}: 'gaussian'}}.",
+            )
+        overall = tally.overall[1]
+        smoothing = smoothing_of(self.smoothing)
+        rows = smoothing.estimate.m if smoothing.estimate else float(smoothing.epsilon or 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rate = np.where(n + rows > 0, (n * mean + rows * overall) / (n + rows), overall)
+        return PoissonDensity(tally.of.name, rate, n)
+
+
+class PoissonDensity(NumericDensity):
+    """Poisson laws, one a class.
+
+    Parameters
+    ----------
+    name : str
+        The attribute.
+    rate, n : ndarray, shape (classes,)
+        Rates, and how many values are behind them.
+    """
+
+    def __init__(self, name: str, rate: Floats, n: Floats) -> None:
+        self.name, self.rate, self.n = name, rate, n
+        self.n_classes = len(rate)
+        self.rule = "Poisson"
+        self.constant = not bool(rate.any())  # nothing but zeros, or nothing at all: no say
+
+    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
+        """Add log P(x | class)."""
+        self.add_many([self], [column], out)
+
+    @classmethod
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
+        """All Poisson attributes in one pass."""
+        pairs = [(d, c) for d, c in zip(densities, columns, strict=True) if not d.constant]
+        if pairs:
+            _kernels.add_poisson([c for _, c in pairs], np.array([d.rate for d, _ in pairs]), out)
+
+    def written(self, x: float, c: int) -> tuple[str, str]:
+        """The law at x, with the rate of class c."""
+        rate = number(self.rate[c])
+        return f"Pois({number(x)}; {rate})", rf"\mathrm{{Pois}}({number(x)};\,{rate})"
+
+    def behind(self, c: int) -> float:
+        """How many values the rate is of."""
+        return float(self.n[c])
+
+    def grid(self) -> Floats:
+        """Counts from 0 to well above the highest rate."""
+        high = self.rate.max()
+        return np.arange(0.0, min(np.ceil(high + 4 * np.sqrt(high) + 4), 4096))
+
+    def typical(self, c: int) -> tuple[float, str]:
+        """The rate."""
+        return float(self.rate[c]), "on average"
+
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Poisson numbers."""
+        return rng.poisson(self.rate[c], size)
+
+    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
+        """Rates drawn from their gamma posterior."""
+        from scipy.special import gammaln
+
+        out = np.zeros((size, self.n_classes))
+        x = float(column[0])
+        if np.isnan(x) or self.constant:
+            return out
+        for c in range(self.n_classes):
+            rate = rng.gamma(self.rate[c] * self.n[c] + 0.5, 1 / max(self.n[c], 1e-9), size)
+            out[:, c] = x * np.log(np.maximum(rate, 1e-300)) - rate - gammaln(x + 1)
+        return out
+
+    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+        """A row a class: the rate."""
+        return {
+            self.name: [str(c) for c in classes],
+            "rate": [number(r) for r in self.rate],
+            "n": [number(n) for n in self.n],
+        }

@@ -1,0 +1,323 @@
+"""Numbers of a relation: their moments, their products, and their values, asked of the engine by group.
+
+Sums are of differences from a pilot mean. Where a group lies so far from it that its squares would lose digits, that
+group is asked again with its own mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Flags, Floats
+from countwise.data.frames import Frame
+from countwise.engines.execute import collected, floats, number_of, rows_of_answer, whole
+from countwise.engines.relation import MOST_GROUPS, Look, Relation, cells_at, too_many
+from countwise.errors import TableError
+
+__all__ = ["Products", "Sums", "gaps", "moments", "products", "totals", "values"]
+
+_FAR = 1e3  # squared deviations from the shift beyond which squares are summed again
+_MOST_AGAIN = 64  # groups that are asked again
+FINENESS = 1 << 16  # parts of a deviation within which different values are taken together
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Moments of numbers, by group.
+
+    Parameters
+    ----------
+    keys : Frame
+        A row for each group.
+    n, mean, m2 : ndarray, shape (groups, numbers)
+        Weight of the cells that are there, their mean, and the sum of squared deviations from it.
+    """
+
+    keys: Frame
+    n: Floats
+    mean: Floats
+    m2: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Means and products of several numbers, by group and by which columns are there.
+
+    Parameters
+    ----------
+    keys : Frame
+        A row for each group.
+    present : ndarray of bool, shape (groups, columns)
+        Which columns are there.
+    n : ndarray, shape (groups,)
+        The weight of the rows.
+    mean : ndarray, shape (groups, numbers)
+    scatter : ndarray, shape (groups, numbers, numbers)
+        Sums of products of deviations from the mean.
+    """
+
+    keys: Frame
+    present: Flags
+    n: Floats
+    mean: Floats
+    scatter: Floats
+
+
+def moments(relation: Relation, numbers: Sequence[str], look: Look, by: Sequence[str]) -> Sums:
+    """How many cells, their mean and squared deviations, of each number in each group.
+
+    Parameters
+    ----------
+    relation : Relation
+    numbers : sequence of str
+        The columns.
+    look : Look
+        With a pilot mean of each.
+    by : sequence of str
+        The columns whose values make a group; none: all rows are one.
+    """
+    found = _moments(relation, numbers, look.means, by)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = np.array([look.means[name] for name in numbers])
+        far = (found.n > (0 if relation.weights else 1)) & ((found.mean - shift) ** 2 > _FAR * found.m2 / found.n)
+    for g in np.flatnonzero(far.any(axis=1))[:_MOST_AGAIN]:
+        own = cells_at(found.keys, int(g))
+        if None in own.values():
+            continue  # no group of any model
+        js = np.flatnonzero(far[g]).tolist()
+        names = [numbers[j] for j in js]
+        again = _moments(relation.only(own), names, dict(zip(names, found.mean[g, js].tolist(), strict=True)), ())
+        found.n[g, js], found.mean[g, js], found.m2[g, js] = again.n[0], again.mean[0], again.m2[0]
+    return found
+
+
+def _moments(relation: Relation, numbers: Sequence[str], shifts: Mapping[str, float], by: Sequence[str]) -> Sums:
+    import narwhals.stable.v2 as nw
+
+    plan = relation.known(relation.numbered(numbers))
+    fresh: dict[str, Any] = {"cw_w": relation.weight()} if relation.weights else {}
+    for j, name in enumerate(numbers):
+        x = nw.col(name).cast(nw.Float64)
+        fresh[f"cw_d{j}"] = nw.when(x.is_finite()).then(x - shifts[name])
+    plan = plan.with_columns(**fresh)
+    d = [nw.col(f"cw_d{j}") for j in range(len(numbers))]
+    if relation.weights:
+        w = nw.col("cw_w")
+        more = {f"cw_c{j}": nw.when(~x.is_null()).then(w).otherwise(0.0) for j, x in enumerate(d)}
+        more |= {f"cw_s{j}": w * x for j, x in enumerate(d)}
+        more |= {f"cw_q{j}": w * x * x for j, x in enumerate(d)}
+    else:
+        more = {f"cw_q{j}": x * x for j, x in enumerate(d)}
+    asked = [nw.col(name).sum() for name in more]
+    asked += [nw.col(name).count().alias(f"cw_a{j}") for j, name in enumerate(numbers)]
+    asked += [x.count().alias(f"cw_k{j}") for j, x in enumerate(d)] if relation.weights else []
+    if not relation.weights:
+        asked += [x.count().alias(f"cw_c{j}") for j, x in enumerate(d)]
+        asked += [x.sum().alias(f"cw_s{j}") for j, x in enumerate(d)]
+    found = _grouped(plan.with_columns(**more), by, asked)
+    n, s, q, cells = (_laid(found, word, len(numbers)) for word in "csqa")
+    finite = _laid(found, "k", len(numbers)) if relation.weights else n
+    # what is there and not finite is NaN, or an infinity: only then is it asked which
+    relation.refuse_infinity([name for j, name in enumerate(numbers) if (cells[:, j] > finite[:, j]).any()])
+    mean, m2 = _around(n, s, q)
+    return Sums(_keys(found, by), n, mean + np.array([shifts[name] for name in numbers]), m2)
+
+
+def _around(n: Floats, s: Floats, q: Floats) -> tuple[Floats, Floats]:
+    """Mean and squared deviations from it, of sums and sums of squares; what rounding leaves of none is 0."""
+    safe = np.maximum(n, 1e-300)
+    m2 = q - s * s / safe
+    return np.where(n > 0, s / safe, 0.0), np.where((n > 0) & (m2 > 8 * np.finfo(float).eps * q), m2, 0.0)
+
+
+def gaps(relation: Relation, names: Sequence[str]) -> dict[str, int]:
+    """In how many rows the cell of each column is missing."""
+    import narwhals.stable.v2 as nw
+
+    if not names:
+        return {}
+    missing = {f"cw_g{j}": nw.when(relation.there(name)).then(0.0).otherwise(1.0) for j, name in enumerate(names)}
+    (row,) = rows_of_answer(relation.known().with_columns(**missing).select(*(nw.col(c).sum() for c in missing)))
+    return {name: int(number_of(row[f"cw_g{j}"])) for j, name in enumerate(names)}
+
+
+def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tuple[Frame, Floats]:
+    """Sums of counts in each group, shape (groups, numbers); a negative one is refused.
+
+    Parameters
+    ----------
+    relation : Relation
+    numbers, by : sequence of str
+        The columns that are summed, and those whose values make a group.
+    """
+    import narwhals.stable.v2 as nw
+
+    plan = relation.known(relation.numbered(numbers)).with_columns(cw_w=relation.weight())
+    fresh = {}
+    for j, name in enumerate(numbers):
+        x = nw.col(name).cast(nw.Float64)
+        fresh[f"cw_d{j}"] = nw.when(x.is_finite()).then(x).otherwise(0.0)
+    plan = plan.with_columns(**fresh)
+    plan = plan.with_columns(**{f"cw_s{j}": nw.col(f"cw_d{j}") * nw.col("cw_w") for j in range(len(numbers))})
+    asked = [nw.col(f"cw_s{j}").sum() for j in range(len(numbers))]
+    asked += [nw.col(f"cw_d{j}").min().alias(f"cw_m{j}") for j in range(len(numbers))]
+    found = _grouped(plan, by, asked)
+    for name, least in zip(numbers, _laid(found, "m", len(numbers)).min(axis=0), strict=True):
+        if least < 0:
+            raise TableError(
+                f"Negative values in data: {name!r} is as low as {least:g}; the multinomial law counts.",
+                hint=f"use another law: conditionals={{{name!r}: 'gaussian'}}.",
+            )
+    return _keys(found, by), _laid(found, "s", len(numbers))
+
+
+def products(
+    relation: Relation, numbers: Sequence[tuple[str, Any]], flags: Sequence[str], look: Look, by: Sequence[str]
+) -> Products:
+    """Weights, means and products of deviations of numbers, in each group and pattern of gaps.
+
+    Parameters
+    ----------
+    relation : Relation
+    numbers : sequence of (column, value)
+        A column of numbers and None, or one of names and a value: 1 where it is that value, else 0.
+    flags : sequence of str
+        The columns whose gaps are told apart.
+    look : Look
+        With a pilot mean of each number.
+    by : sequence of str
+        The columns whose values make a group.
+    """
+    shifts = np.array([look.means[name] if value is None else 0.0 for name, value in numbers])
+    found = _products(relation, numbers, flags, shifts, by)
+    diagonal = np.einsum("gii->gi", found.scatter)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = ((found.mean - shifts) ** 2 > _FAR * diagonal / found.n[:, None]) & (found.n > 1)[:, None]
+    plain = np.array([value is None for _, value in numbers])  # 0 and 1 lose nothing
+    owners = [flags.index(name) for name, _ in numbers]
+    for g in np.flatnonzero((far & plain & found.present[:, owners]).any(axis=1))[:_MOST_AGAIN]:
+        own = cells_at(found.keys, int(g))
+        if None in own.values():
+            continue
+        again = _products(relation.only(own), numbers, flags, np.where(plain, found.mean[g], 0.0), ())
+        at = int(np.flatnonzero((again.present == found.present[g]).all(axis=1))[0])
+        found.mean[g], found.scatter[g] = again.mean[at], again.scatter[at]
+    return found
+
+
+def _products(
+    relation: Relation, numbers: Sequence[tuple[str, Any]], flags: Sequence[str], shifts: Floats, by: Sequence[str]
+) -> Products:
+    import narwhals.stable.v2 as nw
+
+    plan = relation.known(relation.numbered([name for name, value in numbers if value is None]))
+    fresh: dict[str, Any] = {"cw_w": relation.weight()}
+    for j, (name, value) in enumerate(numbers):
+        if value is None:
+            x = nw.col(name).cast(nw.Float64)
+            fresh[f"cw_d{j}"] = nw.when(x.is_finite()).then(x - float(shifts[j])).otherwise(0.0)
+        else:
+            fresh[f"cw_d{j}"] = nw.when(nw.col(name) == value).then(1.0).otherwise(0.0)
+    for i, name in enumerate(flags):
+        x = nw.col(name)
+        there = x.cast(nw.Float64).is_finite() if _is_number(relation, name) else ~x.is_null()
+        fresh[f"cw_f{i}"] = nw.when(there).then(1).otherwise(0)
+    plan = plan.with_columns(**fresh)
+    w, d, p = nw.col("cw_w"), [nw.col(f"cw_d{j}") for j in range(len(numbers))], len(numbers)
+    more = {f"cw_s{j}": w * x for j, x in enumerate(d)}
+    more |= {f"cw_q{j}_{k}": w * d[j] * d[k] for j in range(p) for k in range(j + 1)}
+    asked = [nw.col(name).sum() for name in ("cw_w", *more)]
+    found = _grouped(plan.with_columns(**more), [*by, *(f"cw_f{i}" for i in range(len(flags)))], asked)
+    n, sums = np.nan_to_num(floats(found.columns["cw_w"])), _laid(found, "s", p)
+    squares = np.empty((found.n_rows, p, p))
+    for j in range(p):
+        for k in range(j + 1):
+            squares[:, j, k] = squares[:, k, j] = np.nan_to_num(floats(found.columns[f"cw_q{j}_{k}"]))
+    safe = np.maximum(n, 1e-300)
+    scatter = squares - sums[:, :, None] * sums[:, None, :] / safe[:, None, None]
+    present = _laid(found, "f", len(flags)) > 0
+    return Products(_keys(found, by), present, n, sums / safe[:, None] + shifts, scatter)
+
+
+def values(relation: Relation, name: str, look: Look, by: Sequence[str], rows: int) -> tuple[Frame, NDArray[Any]]:
+    """The different values of a number in each group, and what they weigh.
+
+    All of them, as long as they are few enough to be fetched. Of more, those that differ by less than 1/65,536 of the
+    column's deviation (in its tails: of their distance from its middle) are taken together at their mean.
+
+    Parameters
+    ----------
+    relation : Relation
+    name : str
+        The column.
+    look : Look
+        With its pilot mean and deviation.
+    by : sequence of str
+        The columns whose values make a group.
+    rows : int
+        How many rows there are.
+    """
+    plain = replace(relation, frame=relation.numbered([name]))
+    if relation.dtypes[name].is_temporal():
+        import narwhals.stable.v2 as nw
+
+        plain = replace(plain, dtypes={**relation.dtypes, name: nw.Float64()})
+    if rows <= MOST_GROUPS or name not in look.varied:
+        return plain.groups([*by, name])
+    for fineness in (FINENESS, FINENESS // 8, FINENESS // 64):
+        found = _pooled(plain, name, look, by, fineness)
+        if found is not None:
+            return found
+    raise too_many([*by, name])
+
+
+def _pooled(
+    relation: Relation, name: str, look: Look, by: Sequence[str], fineness: int
+) -> tuple[Frame, NDArray[Any]] | None:
+    """Neighboring values at their mean; None if the groups are still too many."""
+    import narwhals.stable.v2 as nw
+
+    middle = look.middles[name]
+    scale = max(look.spreads[name], abs(middle) * 1e-12, 1e-300)
+    x = nw.col(name).cast(nw.Float64)
+    plan = relation.known().with_columns(cw_w=relation.weight(), cw_d=nw.when(x.is_finite()).then(x - middle))
+    d = nw.col("cw_d")
+    # even steps near the middle, ever wider ones in the tails
+    away = ((d.abs() * (1.0 / scale) + 1.0).log() * float(fineness)).floor()
+    plan = plan.with_columns(cw_k=nw.when(d < 0).then(away * -1.0 - 1.0).otherwise(away), cw_s=nw.col("cw_w") * d)
+    asked = [nw.col("cw_w").sum(), nw.col("cw_s").sum()]
+    grouped = plan.group_by(*by, "cw_k").agg(*asked, d.min().alias("cw_lo"), d.max().alias("cw_hi"))
+    found = collected(grouped.head(MOST_GROUPS + 1))
+    if found.n_rows > MOST_GROUPS:
+        return None
+    weights, sums, low, high = (floats(found.columns[c]) for c in ("cw_w", "cw_s", "cw_lo", "cw_hi"))
+    with np.errstate(invalid="ignore"):
+        middles = np.where(low == high, low, np.clip(sums / weights, low, high)) + middle
+    frame = Frame({**{k: found.columns[k] for k in by}, name: middles}, found.n_rows, named=True)
+    return frame, whole(weights)
+
+
+def _is_number(relation: Relation, name: str) -> bool:
+    return bool(relation.dtypes[name].is_numeric() or relation.dtypes[name].is_temporal())
+
+
+def _grouped(plan: Any, by: Sequence[str], asked: Sequence[Any]) -> Frame:
+    found = collected(plan.group_by(*by).agg(*asked).head(MOST_GROUPS + 1) if by else plan.select(*asked))
+    if found.n_rows > MOST_GROUPS:
+        raise too_many([name for name in by if not name.startswith("cw_")])
+    return found
+
+
+def _laid(found: Frame, word: str, size: int) -> Floats:
+    """Columns of an answer side by side; nothing is 0."""
+    columns = [np.nan_to_num(floats(found.columns[f"cw_{word}{j}"])) for j in range(size)]
+    return np.stack(columns, axis=1) if columns else np.zeros((found.n_rows, 0))
+
+
+def _keys(found: Frame, by: Sequence[str]) -> Frame:
+    return Frame({name: found.columns[name] for name in by}, found.n_rows, named=True)

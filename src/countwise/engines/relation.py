@@ -1,0 +1,420 @@
+"""Relations: tables that an engine holds. Tallies are asked of it by group-by; rows stay where they are.
+
+Engines are never imported: narwhals speaks to those that made what the user gives. What has been measured of them is
+kept to here: numbers are cast to doubles before anything is done with them, what is not finite is missing and is told
+by comparison (never by `is_nan`, which some answer from statistics), expressions come before aggregates, and sums are
+of differences from a pilot mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Flags, Floats
+from countwise.data.frames import Coded, Column, Frame, is_missing
+from countwise.engines.execute import answered, collected, floats, micros, number_of, rows_of_answer, whole
+from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
+
+__all__ = ["MOST_GROUPS", "Classes", "Look", "Relation", "is_relation", "refused"]
+
+
+_HOMES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals", "sqlframe")
+MOST_GROUPS = 1 << 20  # that are fetched from an engine
+_FIRST = 10_000  # rows that are looked at first
+
+
+def is_relation(X: Any) -> bool:
+    """Whether a table is one that an engine holds, and not memory."""
+    home = type(X).__module__.partition(".")[0]
+    if home not in _HOMES or isinstance(X, type):
+        return False
+    if home == "polars":
+        return type(X).__name__ == "LazyFrame"
+    import narwhals.stable.v2 as nw
+
+    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A table that an engine holds, with a target and perhaps weights among its columns.
+
+    Parameters
+    ----------
+    frame : narwhals LazyFrame
+        The table.
+    target : str or None
+        The column to be told.
+    weights : str or None
+        The column of weights.
+    """
+
+    frame: Any
+    target: str | None
+    weights: str | None = None
+    dtypes: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, X: Any, target: Any, weights: Any = None) -> Relation:
+        """Look at the columns, and refuse what cannot be counted."""
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(X)
+        frame = frame.lazy() if isinstance(frame, nw.DataFrame) else frame
+        dtypes = answered(lambda: dict(frame.collect_schema()))
+        for what, name in (("target", target), ("weights", weights)):
+            if name is None:
+                continue
+            if not isinstance(name, str):
+                raise TableError(f"The {what} of a relation must be one of its columns.", hint="give its name.")
+            if name not in dtypes:
+                raise TableError(
+                    f"The relation has no column {name!r} for the {what}.",
+                    hint=did_you_mean(name, dtypes) or f"it has {listed(dtypes)}.",
+                )
+        for name, dtype in dtypes.items():
+            if dtype.is_nested() or dtype == nw.Binary or dtype == nw.Unknown or dtype == nw.Object:
+                raise SchemaError(
+                    f"{name!r} holds a {dtype} in each cell; a cell is a single value.",
+                    hint="spread it over several columns, or leave it out.",
+                )
+        if weights is not None and not dtypes[weights].is_numeric():
+            raise TableError(f"The weights {weights!r} are {dtypes[weights]}, which are no numbers.")
+        return cls(frame, target, weights, dtypes)
+
+    @property
+    def columns(self) -> list[str]:
+        """The attributes."""
+        return [name for name in self.dtypes if name not in (self.target, self.weights)]
+
+    @property
+    def given(self) -> list[str]:
+        """What numbers are told apart by: the target, if there is one."""
+        return [] if self.target is None else [self.target]
+
+    def empty(self) -> Frame:
+        """No rows, but columns of the right kinds."""
+        return Frame({name: _empty(self.dtypes[name]) for name in self.columns}, 0, named=True)
+
+    # -- other relations -----------------------------------------------------------------
+
+    def cut(self, cuts: Mapping[str, Sequence[float]]) -> Relation:
+        """The same with numbers as the ranges (lo, hi] that they lie in: 0, 1, ...; missing stays missing."""
+        import narwhals.stable.v2 as nw
+
+        fresh, dtypes = {}, dict(self.dtypes)
+        for name, edges in cuts.items():
+            x = nw.col(name).cast(nw.Float64)
+            above = [nw.when(x > float(edge)).then(1.0).otherwise(0.0) for edge in edges]
+            fresh[name] = nw.when(x.is_finite()).then(_added(above) if above else nw.lit(0.0))
+            dtypes[name] = nw.Float64()
+        plan = self.numbered(list(cuts))
+        return replace(self, frame=plan.with_columns(**fresh) if fresh else plan, dtypes=dtypes)
+
+    def complete(self, names: Sequence[str]) -> Relation:
+        """The rows in which cells of some columns are all there."""
+        plan = self.frame
+        for name in names:
+            plan = plan.filter(self.there(name))
+        return replace(self, frame=plan)
+
+    def only(self, cells: Mapping[str, Any]) -> Relation:
+        """The rows in which columns have the values given."""
+        import narwhals.stable.v2 as nw
+
+        plan = self.frame
+        for name, value in cells.items():
+            plan = plan.filter(nw.col(name) == value)
+        return replace(self, frame=plan)
+
+    # -- expressions ---------------------------------------------------------------------
+
+    def there(self, name: str) -> Any:
+        """Whether a cell is there; NaN is missing."""
+        import narwhals.stable.v2 as nw
+
+        return nw.col(name).is_finite() if self.dtypes[name].is_float() else ~nw.col(name).is_null()
+
+    def numbered(self, numbers: Sequence[str], plan: Any = None) -> Any:
+        """The relation with dates and booleans among the numbers as numbers."""
+        import narwhals.stable.v2 as nw
+
+        plan, fresh = self.frame if plan is None else plan, {}
+        for name in numbers:
+            dtype = self.dtypes[name]
+            if dtype.is_temporal():
+                fresh[name] = micros(name, dtype) / 1e6
+            elif dtype == nw.Boolean:
+                fresh[name] = nw.when(nw.col(name)).then(1.0).when(~nw.col(name)).then(0.0)
+        return plan.with_columns(**fresh) if fresh else plan
+
+    def known(self, plan: Any = None) -> Any:
+        """The rows that count: those with a target and a weight."""
+        import narwhals.stable.v2 as nw
+
+        plan = self.frame if plan is None else plan
+        plan = plan if self.target is None else plan.filter(self.there(self.target))
+        return plan if self.weights is None else plan.filter(nw.col(self.weights) > 0)
+
+    def weight(self) -> Any:
+        """The weight of a row."""
+        import narwhals.stable.v2 as nw
+
+        return nw.col(self.weights).cast(nw.Float64) if self.weights else nw.lit(1.0)
+
+    # -- questions -----------------------------------------------------------------------
+
+    def size(self) -> int:
+        """How many rows there are."""
+        import narwhals.stable.v2 as nw
+
+        (row,) = rows_of_answer(self.frame.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum()))
+        return int(number_of(row["cw_n"]))
+
+    def classes(self) -> Classes:
+        """The values of the target, what they weigh, and how many rows have one; weights are checked."""
+        import narwhals.stable.v2 as nw
+
+        w = self.weight()
+        fine = (w >= 0) & w.is_finite()
+        one = nw.lit(1.0)
+        used = list(dict.fromkeys([*self.given, *([self.weights] if self.weights else [])]))
+        plan = self.frame.select(*used) if used else self.frame
+        plan = plan.with_columns(
+            cw_n=nw.when(w > 0).then(1.0).otherwise(0.0) if self.weights else one,
+            cw_w=nw.when(fine).then(w).otherwise(0.0) if self.weights else one,
+            cw_b=nw.when(fine).then(0.0).otherwise(1.0) if self.weights else nw.lit(0.0),
+            cw_a=one,
+        )
+        sums = [nw.col(name).sum() for name in ("cw_n", "cw_w", "cw_b", "cw_a")]
+        keys = self.given
+        if keys and self.dtypes[keys[0]].is_float():  # NaN is missing; an infinity is told where classes are read
+            x = nw.col(keys[0])
+            plan = plan.with_columns(nw.when(x.is_finite() | (x.abs() == float("inf"))).then(x).alias(keys[0]))
+        found = collected(plan.group_by(*keys).agg(*sums).head(MOST_GROUPS + 1) if keys else plan.select(*sums))
+        if found.n_rows > MOST_GROUPS:
+            raise too_many(keys)
+        n, weights, bad, rows = (floats(found.columns[name]) for name in ("cw_n", "cw_w", "cw_b", "cw_a"))
+        if bad.sum() > 0:
+            raise TableError(
+                f"The weights {self.weights!r} are missing, negative or infinite in {bad.sum():.0f} "
+                f"row{'s' * bool(bad.sum() != 1)}.",
+                hint="give 0 to leave a row out.",
+            )
+        gone = _gone(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
+        kept = ~gone & (weights > 0)
+        frame = Frame({name: found.columns[name] for name in keys}, found.n_rows, named=True).take(kept)
+        return Classes(frame, whole(weights[kept]), int(n[kept].sum()), int(rows[gone].sum()))
+
+    def look(self, numbers: Sequence[str], names: Sequence[str]) -> Look:
+        """Where numbers lie, and how many values names have, from the first rows.
+
+        A pilot mean need not be exact: what is summed are differences from it. Names that hardly repeat are looked at
+        in more rows: a group-by of an identifier would bring the table here.
+        """
+        import narwhals.stable.v2 as nw
+
+        asked = [nw.col(name).cast(nw.Float64) for name in numbers] + [nw.col(name) for name in names]
+        few = (
+            collected(self.known(self.numbered(numbers)).select(*asked).head(_FIRST))
+            if asked
+            else Frame({}, 0, named=True)
+        )
+        means, middles, spreads, varied = {}, {}, {}, []
+        for name in numbers:
+            x = floats(few.columns[name])
+            x = x[np.isfinite(x)]
+            if not len(x):
+                x = np.zeros(1)
+            means[name], middles[name], spreads[name] = float(x.mean()), float(np.median(x)), _spread(x)
+            varied += [name] * (len(np.unique(x)) > few.n_rows // 4)
+        distinct = {name: _distinct(few.columns[name]) for name in names}
+        many = [name for name, n in distinct.items() if few.n_rows == _FIRST and n > _FIRST // 4]
+        ids = {}
+        if many:
+            first = self.known().select(*many).head(2 * MOST_GROUPS)
+            count = [nw.col(name).n_unique().alias(f"cw_u{j}") for j, name in enumerate(many)]
+            (row,) = rows_of_answer(first.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum(), *count))
+            distinct |= {name: int(number_of(row[f"cw_u{j}"])) for j, name in enumerate(many)}
+            seen = int(number_of(row["cw_n"]))
+            ids = {name: seen for name in many if distinct[name] > 0.5 * seen}
+        return Look(means, middles, spreads, distinct, ids, frozenset(varied))
+
+    def refuse_infinity(self, names: Sequence[str]) -> None:
+        """An infinity is an error and no missing cell; asked of columns whose sums do not show it."""
+        import narwhals.stable.v2 as nw
+
+        names = [name for name in names if self.dtypes[name].is_float()]
+        if not names:
+            return
+        infinite = {
+            f"cw_i{j}": nw.when(nw.col(name).cast(nw.Float64).abs() == float("inf")).then(1.0).otherwise(0.0)
+            for j, name in enumerate(names)
+        }
+        (row,) = rows_of_answer(self.known().with_columns(**infinite).select(*(nw.col(i).sum() for i in infinite)))
+        for j, name in enumerate(names):
+            if number_of(row[f"cw_i{j}"]) > 0:
+                raise infinite_in(name, number_of(row[f"cw_i{j}"]))
+
+    def groups(self, keys: Sequence[str]) -> tuple[Frame, NDArray[Any]]:
+        """Every combination of values of some columns that is there, and how many rows (or what weight) it has.
+
+        Parameters
+        ----------
+        keys : sequence of str
+            The columns.
+        """
+        import narwhals.stable.v2 as nw
+
+        keys = list(dict.fromkeys(keys))
+        plan = self.known().select(*keys, *([self.weights] if self.weights not in (None, *keys) else []))
+        fresh = {k: nw.when(nw.col(k).is_finite()).then(nw.col(k)) for k in keys if self.dtypes[k].is_float()}
+        if self.weights:
+            fresh["cw_w"] = self.weight()
+        plan = plan.with_columns(**fresh) if fresh else plan  # NaN is missing
+        count = nw.col("cw_w").sum() if self.weights else nw.len().alias("cw_w")
+        found = collected(plan.group_by(*keys).agg(count).head(MOST_GROUPS + 1))
+        if found.n_rows > MOST_GROUPS:
+            raise too_many(keys)
+        return Frame({k: found.columns[k] for k in keys}, found.n_rows, named=True), whole(
+            floats(found.columns["cw_w"])
+        )
+
+
+def cells_at(frame: Frame, row: int) -> dict[str, Any]:
+    """The cells of a row, None where one is missing."""
+    return {name: None if _gone(column)[row] else _cell(column, row) for name, column in frame.columns.items()}
+
+
+def _cell(column: Column, row: int) -> Any:
+    if isinstance(column, Coded):
+        return column.categories[int(column.codes[row])]
+    return column[row].item() if isinstance(column[row], np.generic) else column[row]
+
+
+def too_many(keys: Sequence[str]) -> RowsRefused:
+    """More groups than are fetched."""
+    return RowsRefused(
+        f"{listed(keys)} have more than {MOST_GROUPS:,} different values together; no more are fetched.",
+        hint="leave a column out, join its rare values, or give a number a law of moments: 'gaussian'.",
+    )
+
+
+def _added(terms: Sequence[Any]) -> Any:
+    """A sum of many, no deeper than it must be: engines walk expressions by recursion."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return _added(terms[:half]) + _added(terms[half:])
+
+
+def _gone(column: Column) -> Flags:
+    """Which cells are missing."""
+    if isinstance(column, Coded):
+        lost = np.array([*(is_missing(value) for value in column.categories), True])
+        return np.asarray(lost[np.asarray(column.codes, dtype=np.int64)])
+    if column.dtype.kind == "O":
+        return np.array([is_missing(value) for value in column], dtype=bool)
+    return (
+        np.isnan(column)
+        if column.dtype.kind == "f"
+        else np.isnat(column)
+        if column.dtype.kind == "M"
+        else (np.zeros(len(column), dtype=bool))
+    )
+
+
+def _spread(x: Floats) -> float:
+    """The deviation, as the quartiles have it where tails are long."""
+    low, high = np.quantile(x, [0.25, 0.75])
+    return min(float(x.std()), float(high - low) / 1.35) or float(x.std())
+
+
+def _distinct(column: Column) -> int:
+    """How many values a column has."""
+    if isinstance(column, Coded):
+        return len(np.unique(column.codes))
+    if column.dtype.kind == "O":
+        return len({None if is_missing(v) else v for v in column})
+    return len(np.unique(column))
+
+
+def infinite_in(name: str, rows: float) -> TableError:
+    return TableError(
+        f"Input X contains infinity: {name!r} is infinite in {rows:.0f} row{'s' * (rows != 1)}.",
+        hint="replace infinities by numbers or by missing cells.",
+    )
+
+
+def refused(X: Any) -> RowsRefused:
+    """What is said by a model that must see rows."""
+    return RowsRefused(
+        f"This needs the rows themselves; the relation has {Relation.open(X, None).size():,}.",
+        hint="collect it into memory first, or take a sample of it; what learns by counting can learn where it lies.",
+    )
+
+
+def _empty(dtype: Any) -> Column:
+    """A column without rows, of the kind that a dtype stands for."""
+    import narwhals.stable.v2 as nw
+
+    if dtype == nw.Boolean:
+        return np.empty(0, dtype=bool)
+    if dtype == nw.Categorical or dtype == nw.String:
+        return Coded(np.empty(0, dtype=np.int8), [])
+    if dtype == nw.Enum or isinstance(dtype, nw.Enum):
+        return Coded(np.empty(0, dtype=np.int8), list(getattr(dtype, "categories", ())), declared=True, ordered=True)
+    if dtype.is_temporal():
+        return np.empty(0, dtype="datetime64[us]")
+    if dtype.is_numeric():
+        return np.empty(0, dtype=np.float64)
+    return np.empty(0, dtype=object)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the first rows say of a relation.
+
+    Parameters
+    ----------
+    means, middles, spreads : dict of str to float
+        Mean, median and deviation of numbers in the first rows; 0 where there are none.
+    distinct : dict of str to int
+        How many values names have, at least.
+    ids : dict of str to int
+        The names that have a value of their own in most of the rows looked at: how many rows those were.
+    varied : frozenset of str
+        The numbers that hardly repeat in the first rows.
+    """
+
+    means: dict[str, float]
+    middles: dict[str, float]
+    spreads: dict[str, float]
+    distinct: dict[str, int]
+    ids: dict[str, int]
+    varied: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The values of the target, and the rows that have one.
+
+    Parameters
+    ----------
+    frame : Frame
+        A row for each value; without a target a single row and no column.
+    weights : ndarray
+        What each value weighs.
+    rows, left_out : int
+        Rows that count, and rows without a target.
+    """
+
+    frame: Frame
+    weights: NDArray[Any]
+    rows: int
+    left_out: int

@@ -1,0 +1,280 @@
+"""All learners that suit a table, judged on the same folds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from textwrap import shorten
+from typing import Any
+
+import numpy as np
+
+from countwise import progress
+from countwise.errors import TableError
+from countwise.evaluation.comparison import MAJORITY, Comparison, cause, ordered
+from countwise.evaluation.cross_validation import Trial, groups_of, judged, one_score, splits_for
+from countwise.evaluation.dataset import Ground, ground_of
+from countwise.evaluation.dependence import broken_pairs
+from countwise.evaluation.learners import Kinds, suited
+from countwise.evaluation.learning_curve import LearningCurve, learning_curve
+from countwise.evaluation.parallel import over_processes, processes_of
+from countwise.evaluation.predictions import SCORES
+from countwise.evaluation.validation import Fold, Validation
+
+__all__ = ["compare"]
+
+Done = tuple[str, list[Fold], list[str]]
+
+_SIZES, _REPEATS = (0.1, 0.25, 0.5, 1.0), 5
+_LEAST_ROWS = 60  # below them the points of a learning curve are of a handful of rows
+
+
+@dataclass(slots=True)
+class _SoFar:
+    """What is done, which is all that Ctrl-C leaves."""
+
+    left_out: dict[str, str]
+    notes: list[tuple[str, str]]
+    validations: dict[str, Validation] = field(default_factory=dict)
+    curve: Any = None
+    pairs: Any = None
+    stopped: bool = False
+
+    def add(self, made: Validation, told: Iterable[str]) -> None:
+        """What came of a learner."""
+        self.notes += [(made.name, note) for note in told]
+        if made.done:
+            self.validations[made.name] = made
+        else:
+            self.left_out[made.name] = f"it failed: {cause(made.errors[0][1])}"
+
+    def of(self, learners: Iterable[str]) -> dict[str, Validation]:
+        """Those that are done, in the order of the learners and not as they came."""
+        return {name: self.validations[name] for name in learners if name in self.validations}
+
+    def missed(self, learners: Iterable[str]) -> dict[str, str]:
+        """Why others were not judged."""
+        waiting = [name for name in learners if name not in self.validations and name not in self.left_out]
+        return {**self.left_out, **dict.fromkeys(waiting, "stopped before it was done")}
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    *,
+    learners: Any = None,
+    only: Any = None,
+    without: Any = None,
+    score: Any = "accuracy",
+    cv: Any = 10,
+    groups: Any = None,
+    sample_weight: Any = None,
+    types: Any = None,
+    curve: bool | None = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    verbose: bool = False,
+) -> Comparison:
+    """Judge all learners that suit a table on the same folds, and say in words what came of it.
+
+    Those of the package are "naive Bayes" with its usual laws, with laws chosen column by column ("auto") and with
+    kernels; "TAN"; discriminants with a shared ("LDA") and an own covariance, shrunken ("QDA"); a "C4.5 tree" and a
+    "CART tree", pruned; "rules" and "one rule"; "neighbors" (their number by leave-one-out) and "PEBLS"; "Parzen",
+    "prototype" and "rote". The majority class is always among them.
+
+    What does not suit the table is named with the reason: texts where a learner takes none; more than 20,000 rows
+    where it compares all of them; names that would become more than 500 numbers; texts of more than 500 rows for
+    trees and rules. The limits do not hold for learners that `only` names.
+
+    Parameters
+    ----------
+    X : any table
+        Names, numbers, texts, gaps.
+    y : array-like or str
+        The class of each row, or the name of its column.
+    learners : estimator, list of them, or mapping of name to estimator, optional
+        Those of scikit-learn's kind to be judged too. One that takes no names or gaps is put behind a
+        `NumericEncoder` and a SimpleImputer, and `notes` says so; a pipeline gets the table as it is.
+    only, without : str or sequence of str, optional
+        The learners of the package to judge, beside those given, or learners to leave out, by name.
+    score : str or callable, default="accuracy"
+        Who is best is told by it; see `cross_validate`.
+    cv, groups, sample_weight, random_state
+        See `cross_validate`.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell: {"message": "text"}.
+    curve : bool, optional
+        Learning curves of all learners, or of none; by default of the best one and of naive Bayes.
+    n_jobs : int, optional
+        Learners are judged in so many processes, which share the processors; -1 is one for each. By default in this
+        one. The numbers are the same.
+    verbose : bool, default=False
+        Whether a bar with the time left is shown on the standard error.
+
+    Returns
+    -------
+    Comparison
+        `table`, `verdict`, `validations`, `curve`, `pairs`, `left_out`. After Ctrl-C it holds what was done until
+        then, and `partial` is true.
+
+    Notes
+    -----
+    Of many learners that are equally good one is best by chance: its score is a little better than it will be on
+    other rows. The test against the best says which of the others may be as good.
+
+    Examples
+    --------
+    >>> from countwise import compare, samples
+    >>> penguins = samples.load("penguins")
+    >>> found = compare(penguins.X, penguins.y, only=["naive Bayes", "LDA", "one rule"], curve=False)
+    >>> found.table["learner"]
+    ['LDA', 'naive Bayes', 'one rule', 'majority class']
+    >>> found.validations["LDA"].mean("accuracy") == found.table["accuracy"][0]
+    True
+    """
+    ground = ground_of(X, y, sample_weight)
+    if len(ground.classes) < 2:
+        raise TableError(f"All rows are of one class, {ground.classes[0]!r}: there is nothing to tell apart.")
+    chosen, others = one_score(score, "score")
+    wanted = tuple(dict.fromkeys((chosen, *SCORES)))
+    together = groups_of(groups, ground, X)
+    trial = Trial(ground, splits_for(cv, ground, together, random_state), others)
+    kinds = Kinds(ground, types)
+    found = suited(kinds, learners, only, without)
+    so_far = _SoFar(dict(found.left_out), list(found.notes.items()))
+    curves = 0 if curve is False or len(ground) < _LEAST_ROWS else len(found.learners) if curve else 2
+    fits, processes = len(found.learners) * len(trial.splits) + curves * len(_SIZES) * _REPEATS, processes_of(n_jobs)
+    with progress.bar("Comparing", fits, unit="fits") if verbose else nullcontext():
+        try:
+            for name, folds, told in _judged(found.learners, trial, processes):
+                so_far.add(Validation(name, tuple(folds), wanted, ground, X), told)
+            names = ordered(so_far.of(found.learners), chosen)
+            curved = [] if curve is False else names if curve else _worth_a_curve(names)
+            with _noted():
+                so_far.pairs = broken_pairs(kinds)
+                of = {n: found.learners[n] for n in curved}
+                so_far.curve = _curve(of, ground, score, together, random_state, n_jobs)
+        except KeyboardInterrupt:
+            so_far.stopped = True
+    validations = {**so_far.of(found.learners), MAJORITY: _majority(trial, wanted, X)}
+    validations = {name: validations[name] for name in ordered(validations, chosen)}
+    return Comparison(
+        score=chosen,
+        validations=validations,
+        learners={name: found.learners[name] for name in validations if name != MAJORITY},
+        left_out=so_far.missed(found.learners),
+        notes=[*_rare(ground, trial.splits), *_alone(kinds), *_told(so_far.notes)],
+        curve=so_far.curve,
+        pairs=so_far.pairs,
+        partial=so_far.stopped,
+    )
+
+
+# -- the trial -----------------------------------------------------------------------------
+
+
+def _judged(learners: Mapping[str, Any], trial: Trial, processes: int) -> Iterator[Done]:
+    """What came of each learner, as they come."""
+    tasks = [((name, which), len(which)) for name, learner in learners.items() for which in trial.parts(learner)]
+    folds: dict[str, dict[int, Fold]] = {name: {} for name in learners}
+    notes: dict[str, list[str]] = {name: [] for name in learners}
+    work = over_processes(_put_to, (learners, trial), tasks, processes, progress.counter())
+    for (name, which), (found, told) in work:
+        folds[name].update(zip(which, found, strict=True))
+        notes[name] += told
+        if len(folds[name]) == len(trial.splits):
+            yield name, [folds[name][f] for f in range(len(trial.splits))], _once(notes[name])
+
+
+def _put_to(
+    shared: tuple[Mapping[str, Any], Trial], task: tuple[str, Sequence[int]], tell: Callable[[], None]
+) -> tuple[list[Fold], list[str]]:
+    learners, trial = shared
+    name, which = task
+    folds = []
+    with _noted() as notes:
+        for fold in trial.folds(learners[name], which):
+            folds.append(replace(fold, fitted=replace(fold.fitted, model=None)))  # a forest a fold is a lot to keep
+            tell()
+    return folds, notes
+
+
+@contextmanager
+def _noted() -> Iterator[list[str]]:
+    """What is warned of, once each and not once a fold."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    kinds = (DeprecationWarning, FutureWarning, ResourceWarning)
+    notes += _once(str(one.message) for one in caught if not issubclass(one.category, kinds))
+
+
+def _once(messages: Iterable[str]) -> list[str]:
+    """Each message once: numbers differ from fold to fold, and it is the same without them."""
+    seen: dict[str, str] = {}
+    for message in messages:
+        seen.setdefault("".join(letter for letter in message if not letter.isdigit()), shorten(message, 300))
+    return list(seen.values())
+
+
+def _told(notes: Sequence[tuple[str, str]]) -> list[str]:
+    """Each note once, with the learners that it is of."""
+    names: dict[str, list[str]] = {}
+    for name, message in notes:
+        names.setdefault(message, []).append(name)
+    return [f"{', '.join(of[:3])}{f' and {len(of) - 3} more' * (len(of) > 3)}: {m}" for m, of in names.items()]
+
+
+# -- beside it -----------------------------------------------------------------------------
+
+
+def _majority(trial: Trial, wanted: tuple[str, ...], X: Any) -> Validation:
+    """Whoever only knows how frequent the classes are, as if it were a learner."""
+    from countwise.evaluation.fold_models import Fitted
+
+    nothing = Fitted(None, 0.0, "counting")
+    folds = [judged(nothing, trial.ground, train, test, {}) for train, test in trial.splits]
+    unscored = dict.fromkeys(trial.others, float("nan"))
+    told = tuple(replace(fold, answers=fold.baseline, error=None, others=unscored) for fold in folds)
+    return Validation(MAJORITY, told, wanted, trial.ground, X)
+
+
+def _rare(ground: Ground, splits: Sequence[Any]) -> list[str]:
+    counts = np.bincount(ground.codes, minlength=len(ground.classes)).tolist()
+    few = [f"{c!r} ({n})" for c, n in zip(ground.classes, counts, strict=True) if n < len(splits)]
+    if not few:
+        return []
+    told = f"{', '.join(few[:5])}{f' and {len(few) - 5} more' * (len(few) > 5)}"
+    return [f"classes of fewer rows than the {len(splits)} folds: {told}; some folds hold none of them out"]
+
+
+def _alone(kinds: Kinds) -> list[str]:
+    n = len(kinds.ground)
+    looks = [a.name for a in kinds.names if n >= 100 and len(a.values) > 0.9 * n]
+    return [f"nearly every row has its own value of {name!r}: leave it out, or declare it as text" for name in looks]
+
+
+def _worth_a_curve(names: Sequence[str]) -> list[str]:
+    return [name for i, name in enumerate(names) if i == 0 or name == "naive Bayes"]
+
+
+def _curve(
+    learners: Mapping[str, Any], ground: Ground, score: Any, groups: Any, seed: int, n_jobs: int | None
+) -> LearningCurve | None:
+    if not learners or len(ground) < _LEAST_ROWS:
+        return None
+    return learning_curve(
+        dict(learners),
+        ground.rows.X,
+        ground.rows.y,
+        train_sizes=_SIZES,
+        repeats=_REPEATS,
+        scoring=score,
+        groups=groups,
+        sample_weight=ground.weights,
+        random_state=seed,
+        n_jobs=n_jobs,
+    )

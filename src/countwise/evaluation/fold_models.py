@@ -1,0 +1,206 @@
+"""A model for each fold: by adding up what pieces were counted to be where that is the same, else by fitting anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countwise import progress
+from countwise._typing import Indices
+from countwise.base.classifier import Predicting
+from countwise.base.tally_model import Tallying
+from countwise.data.frames import is_sparse
+from countwise.errors import OptionError
+from countwise.evaluation.dataset import Ground, Piece
+from countwise.evaluation.predictions import Answers, small_logs
+from countwise.feature_selection.subset_scoring import weighted
+from countwise.naive_bayes.model import NaiveBayes
+
+__all__ = ["Fitted", "adds_up", "answers_of", "deals_all", "fitted", "prefixes", "refitted"]
+
+Split = tuple[Indices, Indices]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model of a fold, or why there is none.
+
+    Parameters
+    ----------
+    model : estimator or None
+    seconds : float
+        What it took.
+    how : {"adding", "fitting"}
+    error : Exception or None
+    """
+
+    model: Any
+    seconds: float
+    how: str
+    error: Exception | None = None
+
+
+def adds_up(estimator: Any, ground: Ground) -> bool:
+    """Whether models of pieces, added up, are the model of all rows."""
+    if is_sparse(ground.rows.X) and not isinstance(estimator, NaiveBayes):
+        return False  # others write its zeros out before they count
+    return isinstance(estimator, Tallying) and hasattr(estimator, "predict_proba") and estimator._adds_up()
+
+
+def fitted(estimator: Any, ground: Ground, splits: Sequence[Split], *, fast: bool = True) -> Iterator[Fitted]:
+    """A model for each fold, one after the other.
+
+    Parameters
+    ----------
+    estimator : estimator
+    ground : Ground
+    splits : sequence of (train, test)
+        Indices of each fold.
+    fast : bool, default=True
+        Whether folds are added up where that is the same as fitting anew.
+    """
+    if fast and adds_up(estimator, ground) and deals_all(splits, len(ground)):
+        yield from _added(estimator, ground, splits)
+    else:
+        for train, _ in splits:
+            yield refitted(estimator, ground.piece(train))
+
+
+def deals_all(splits: Sequence[Split], n: int) -> bool:
+    """Whether every row is held out once, and all others are learned from."""
+    if not splits or any(len(train) + len(test) != n for train, test in splits):
+        return False
+    held = np.concatenate([test for _, test in splits])
+    if len(held) != n or not (np.bincount(held, minlength=n) == 1).all():
+        return False
+    for train, test in splits:
+        seen = np.zeros(n, dtype=bool)  # marks, not sorted sets: tables are long
+        seen[train] = True
+        if seen[test].any() or np.count_nonzero(seen) != len(train):
+            return False
+    return True
+
+
+def _added(estimator: Any, ground: Ground, splits: Sequence[Split]) -> Iterator[Fitted]:
+    """Each fold is counted once; what is learned without it is the sum of those before and of those after."""
+    start = time.perf_counter()
+    failed: dict[int, Exception] = {}
+    with progress.quiet():
+        pieces = []
+        for f, (_, test) in enumerate(splits):
+            try:
+                pieces.append(estimator._counted(ground.piece(test).source))
+            except Exception as reason:  # of all folds but this one
+                failed[f] = reason
+                pieces.append(estimator._blank())
+        behind = [estimator._blank() for _ in range(len(pieces) + 1)]
+        for f in range(len(pieces) - 1, -1, -1):
+            behind[f]._absorb(behind[f + 1])
+            behind[f]._absorb(pieces[f])
+    before, share = estimator._blank(), (time.perf_counter() - start) / len(splits)
+    for f, piece in enumerate(pieces):
+        start, model = time.perf_counter(), estimator._blank()
+        error = next((reason for g, reason in failed.items() if g != f), None)
+        try:
+            if error is None:
+                with progress.quiet():
+                    model._absorb(before)
+                    model._absorb(behind[f + 1])
+                    model._settle_or_wait(patient=False)
+        except Exception as reason:
+            error = reason
+        before._absorb(piece)
+        taken = share + time.perf_counter() - start
+        yield Fitted(None if error else model, taken, "adding", error)
+
+
+def refitted(estimator: Any, rows: Piece) -> Fitted:
+    """A model of some rows, fitted anew; what it raises is told and not raised."""
+    from sklearn.base import clone
+
+    start = time.perf_counter()
+    try:
+        with progress.quiet():
+            model = clone(estimator)
+            model.fit(rows.table, rows.y, **weighted(model, rows.weights))
+    except Exception as reason:
+        return Fitted(None, time.perf_counter() - start, "fitting", reason)
+    return Fitted(model, time.perf_counter() - start, "fitting")
+
+
+def prefixes(estimator: Any, rows: Piece, sizes: Sequence[int], *, fast: bool = True) -> Iterator[Fitted]:
+    """Models of the first rows, for growing sizes: each row is counted once.
+
+    Parameters
+    ----------
+    estimator : estimator
+    rows : Piece
+        In the order in which they are learned from.
+    sizes : sequence of int
+        Ascending.
+    fast : bool, default=True
+        Whether what is counted is added up where that is the same as fitting anew.
+    """
+    if not (fast and adds_up(estimator, rows.ground)):
+        for size in sizes:
+            yield refitted(estimator, rows.between(0, size))
+        return
+    running, done = estimator._blank(), 0
+    for size in sizes:
+        start, error, model = time.perf_counter(), None, estimator._blank()
+        try:
+            with progress.quiet():
+                running._absorb(estimator._counted(rows.between(done, size).source))
+                done = size  # rows that cannot be counted are met again at the next size
+                model._absorb(running)
+                model._settle_or_wait(patient=False)
+        except Exception as reason:
+            error = reason
+        yield Fitted(None if error else model, time.perf_counter() - start, "adding", error)
+
+
+def answers_of(model: Any, rows: Piece, *, proba: bool = True) -> Answers:
+    """What a model answers to some rows, over all classes of the table: one that it never met has probability 0.
+
+    Where only the answers are asked for, the probabilities may be left NaN.
+    """
+    ground = rows.ground
+    if not hasattr(model, "classes_"):
+        raise OptionError(f"{type(model).__name__} tells no classes.", hint="give a classifier.")
+    own = ground.coded(model.classes_)
+    shape = (len(rows), len(ground.classes))
+    shares, predicted, logs, X = np.broadcast_to(np.nan, shape), None, None, _asked(model, rows)
+    with progress.quiet():
+        if isinstance(model, Predicting) and not proba:
+            return Answers(ground.classes, rows.codes, shares, own[model._codes(X)], rows.weights)
+        if hasattr(model, "predict_proba"):
+            found = model.predict_proba(X)
+            shares = found if len(own) == shape[1] else np.zeros(shape)
+            if shares is not found:
+                shares[:, own] = found
+            logs = _small_logs(model, rows, shares, own)
+        # of ours the answer is the most probable class
+        if not isinstance(model, Tallying) or not hasattr(model, "predict_proba"):
+            predicted = ground.coded(model.predict(X))
+    return Answers(ground.classes, rows.codes, shares, predicted, rows.weights, logs)
+
+
+def _asked(model: Any, rows: Piece) -> Any:
+    """The rows as a model takes them: ours need not open the user's table again."""
+    return rows.source.frame if isinstance(model, Tallying) else rows.table
+
+
+def _small_logs(model: Any, rows: Piece, shares: Any, own: Indices) -> Any:
+    if not hasattr(model, "predict_log_proba"):
+        return None
+    place = np.full(shares.shape[1], -1)
+    place[own] = np.arange(len(own))
+
+    def ask(which: Indices) -> Any:
+        return model.predict_log_proba(_asked(model, rows.ground.piece(rows.which[which])))
+
+    return small_logs(shares[np.arange(len(rows)), rows.codes], place[rows.codes], ask)

@@ -1,0 +1,210 @@
+"""The table of counts of every attribute, whatever its kind: values by classes, gaps left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels, measures
+from countwise.base.tally_model import Tallying
+from countwise.base.term import Part
+from countwise.cuts import Cuts, How, labels
+from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.data.frames import Frame
+from countwise.data.schema import Schema
+from countwise.data.table import threads_for
+from countwise.data.text import Block, Text
+from countwise.distributions import Bernoulli, Categorical, Gaussian, Ranges
+from countwise.errors import OptionError, did_you_mean, listed
+from countwise.tallies import Counts, Moments, Values, Words, shortfall
+
+__all__ = ["Contingency", "Filtering", "refuse_nominal"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contingency:
+    """The tables of an attribute, or of the two-valued ones that it is read as.
+
+    Parameters
+    ----------
+    names : list of str
+        What each table is of.
+    of : Attribute
+        The attribute.
+    how : str
+        As what it was read.
+    values : list of str
+        The rows of each table.
+    tables : ndarray, shape (tables, values, classes)
+        How often.
+    missing : float
+        The weight of missing cells.
+    note : str
+        What a person should know.
+    information : float or None
+        Where there are no counts: what the law says.
+    """
+
+    names: list[str]
+    of: Attribute
+    how: str
+    values: list[str]
+    tables: NDArray[Any]
+    missing: float
+    note: str = ""
+    information: float | None = None
+
+
+class Filtering(Tallying):
+    """The tables of counts of every attribute, from which all scores follow."""
+
+    def __init__(
+        self, *, numeric: Any = None, nominal: str = "nominal", ordinal: str = "nominal", types: Any = None
+    ) -> None:
+        self.numeric = numeric
+        self.nominal = nominal
+        self.ordinal = ordinal
+        self.types = types
+
+    def _kinds(self, frame: Frame) -> Schema:
+        if self.nominal not in ("nominal", "binary"):
+            raise OptionError(f"nominal={self.nominal!r} is unknown.", hint="give 'nominal' or 'binary'.")
+        if self.ordinal not in ("nominal", "binary", "number"):
+            raise OptionError(f"ordinal={self.ordinal!r} is unknown.", hint="give 'nominal', 'binary' or 'number'.")
+        named = self.numeric if isinstance(self.numeric, Mapping) else {}
+        for name in named:
+            if name not in frame.columns:
+                raise OptionError(
+                    f"numeric names {name!r}, which the table does not have.",
+                    hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
+                )
+        schema = Schema.kinds(frame, self.types)
+        refuse_nominal(named, schema, self.ordinal)
+        return schema
+
+    def _rule(self, name: str) -> Any:
+        spec = self.numeric.get(name) if isinstance(self.numeric, Mapping) else self.numeric
+        spec = "mdl" if spec is None else spec
+        if isinstance(spec, How):
+            return Ranges(spec.method, spec.n_bins, spec.n, spec.merge)
+        if isinstance(spec, Ranges | Gaussian):
+            return spec
+        return Gaussian() if isinstance(spec, str) and spec == "gaussian" else Ranges(spec)
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        return [Part(a, self._law(a), (a.name,)) for a in schema.attributes]
+
+    def _law(self, a: Attribute) -> Any:
+        if isinstance(a, Numeric):
+            return self._rule(a.name)
+        return Bernoulli() if isinstance(a, Text | Block) else Categorical()
+
+    def _settle(self) -> None:
+        parts = self._parts(self.schema_, self.target_.name)
+        self.contingencies_ = _kernels.over_items(parts, self._contingency, threads_for(self.n_rows_))
+        self._release()
+
+    def _contingency(self, part: Part) -> Contingency:
+        tally: Any = self.tallies_[part.key]
+        total = float(self.tallies_[self.target_.name].table.sum())
+        if isinstance(tally, Counts):
+            return self._of_counts(tally, total)
+        if isinstance(tally, Values):
+            return _of_values(tally, part.rule.how, part.of, total)
+        if isinstance(tally, Moments):
+            return _of_moments(tally, total)
+        return _of_words(tally, total)
+
+    def _of_counts(self, tally: Counts, total: float) -> Contingency:
+        of = tally.axes[-1]
+        table = tally.table.T  # (values, classes)
+        missing = shortfall(total, float(table.sum()))
+        names = [str(value) for value in of.values]
+        way = self.ordinal if isinstance(of, Ordinal) else self.nominal
+        if way == "number":
+            how = self._rule(of.name)
+            return _of_order(of, table, self.target_, how, total)
+        if way == "binary" and len(names) > 1:
+            steps = isinstance(of, Ordinal)
+            rows = np.cumsum(table[::-1], axis=0)[::-1][1:] if steps else table
+            told = [f"{of.name}>{v}" for v in names[:-1]] if steps else [f"{of.name}={v}" for v in names]
+            return Contingency(told, of, "binary", ["no", "yes"], _two_valued(rows, table.sum(axis=0)), missing)
+        note = "one value only" if len(names) == 1 else "nothing but gaps" if not names else ""
+        if total >= 100 and len(names) > 0.9 * total:
+            note = "looks like an identifier"
+        return Contingency([of.name], of, "nominal", names, table[None], missing, note)
+
+
+def refuse_nominal(named: Mapping[str, Any], schema: Schema, ordinal: str = "") -> None:
+    """A rule for numbers that is named for something else is an error."""
+    for name in named:
+        a = schema[name]
+        if not isinstance(a, Numeric) and not (isinstance(a, Ordinal) and ordinal == "number"):
+            raise OptionError(f"numeric names {name!r}, which is {a.kind}.", hint="it says how numbers are read.")
+
+
+def _two_valued(rows: NDArray[Any], totals: NDArray[Any]) -> NDArray[Any]:
+    """Tables (no, yes) x classes of things that are there `rows` times, of `totals` rows."""
+    return np.stack([totals - rows, rows], axis=1)
+
+
+def _of_values(tally: Values, how: How, of: Attribute, total: float, name: str = "") -> Contingency:
+    cuts: Cuts = how.cut(tally)
+    counts = tally.counts_in(cuts.edges).T
+    missing = shortfall(total, float(counts.sum()))
+    k = len(cuts.edges) + 1
+    read = f"{k} range{'s' * (k > 1)} ({how})"
+    note = "; ".join(cuts.notes)
+    low, high = tally.bounds
+    if not low < high:
+        note = "nothing but gaps" if np.isnan(low) else "one value only"
+    return Contingency([name or of.name], of, read, list(labels(cuts.edges)), counts[None], missing, note)
+
+
+def _of_order(of: Nominal, table: NDArray[Any], given: Nominal, rule: Any, total: float) -> Contingency:
+    """An ordinal attribute as the numbers 0, 1, 2, ..."""
+    places = np.arange(len(table), dtype=np.float64)
+    sets = tuple((places[row > 0], row[row > 0]) for row in table.T)
+    tally = Values(given, Numeric(of.name), sets)
+    if isinstance(rule, Gaussian):
+        return _of_moments(tally.moments, total, of)
+    found = _of_values(tally, rule.how, of, total)
+    return Contingency(found.names, of, f"number, {found.how}", found.values, found.tables, found.missing, found.note)
+
+
+def _of_moments(tally: Moments, total: float, of: Attribute | None = None) -> Contingency:
+    n, mean, m2 = tally.triple
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.where(n > 1, m2 / np.maximum(n - 1, 1e-300), 0.0)
+    information = measures.gaussian_information(n, mean, variance)
+    note = "a class has fewer than two different values" if np.isnan(information) else ""
+    nothing = np.zeros((1, 0, len(n)))
+    attribute = of or tally.of
+    return Contingency(
+        [attribute.name],
+        attribute,
+        "Gaussian in each class",
+        [],
+        nothing,
+        shortfall(total, float(n.sum())),
+        note,
+        information,
+    )
+
+
+def _of_words(tally: Words, total: float) -> Contingency:
+    n, cells = tally.filled
+    words = [str(word) for word in tally.of.words]
+    missing = shortfall(total, float(n.sum()))
+    if not words:
+        nothing = np.zeros((1, 2, len(n)))
+        return Contingency(
+            [tally.of.name], tally.of, "word there or not", ["no", "yes"], nothing, missing, "no words"
+        )
+    names = words if isinstance(tally.of, Block) else [f"{tally.of.name}: {word}" for word in words]
+    tables = _two_valued(cells.T, n)
+    return Contingency(names, tally.of, "word there or not", ["no", "yes"], tables, missing)

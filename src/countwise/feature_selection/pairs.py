@@ -1,0 +1,196 @@
+"""All pairs of attributes: what each tells of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels, measures
+from countwise._typing import Floats, Indices
+from countwise.cuts import How
+from countwise.data.attributes import Nominal, Numeric
+from countwise.data.columns import narrowest, refuse_infinity
+from countwise.data.frames import frame_of
+from countwise.data.output import LIBRARIES, library_of
+from countwise.data.schema import Schema
+from countwise.data.table import Table, threads_for
+from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
+from countwise.sources.memory import weights_of
+from countwise.tallies import Values
+from countwise.working import Grid
+
+__all__ = ["codes_of", "pairwise"]
+
+_BLOCK = 1 << 17  # rows a thread takes at a time
+_MOST_CELLS = 1 << 22  # cells of the tables that are filled at once
+
+MEASURES: dict[str, Callable[[NDArray[Any]], Any]] = {
+    "mutual_information": measures.mutual_information,
+    "symmetrical_uncertainty": measures.symmetrical_uncertainty,
+}
+
+
+def pairwise(
+    X: Any,
+    *,
+    measure: str = "mutual_information",
+    numeric: Any = "equal_frequency",
+    n_bins: int = 10,
+    sample_weight: Any = None,
+    types: Any = None,
+) -> Any:
+    """What every attribute tells of every other.
+
+    A row whose cell is missing in either attribute is left out of that pair.
+
+    Parameters
+    ----------
+    X : any table
+        Columns of any kind but text, with gaps.
+    measure : {"mutual_information", "symmetrical_uncertainty"}, default="mutual_information"
+        In bits, or between 0 and 1.
+    numeric : str or sequence of float, default="equal_frequency"
+        How numbers are cut into ranges; a rule that does not look at a class.
+    n_bins : int, default=10
+        How many ranges.
+    sample_weight : array-like, optional
+        A weight for each row.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+
+    Returns
+    -------
+    frame of the library that X is of, else Grid
+        A row and a column for each attribute; the entropy, or 1, on the diagonal.
+
+    Examples
+    --------
+    >>> from countwise import pairwise, samples
+    >>> tennis = samples.load("tennis")
+    >>> print(pairwise({name: tennis.X[name] for name in ("temperature", "humidity", "wind")}))
+    attribute    temperature  humidity  wind
+    temperature  1.55666      0.374651  0.0391487
+    humidity     0.374651     1         0
+    wind         0.0391487    0         0.985228
+    """
+    if measure not in MEASURES:
+        raise OptionError(
+            f"measure={measure!r} is unknown.",
+            hint=did_you_mean(measure, MEASURES) or f"give one of {listed(MEASURES)}.",
+        )
+    frame = frame_of(X)
+    if frame.n_rows == 0:
+        raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
+    schema = Schema.kinds(frame, types)
+    frame = schema.coded(frame)
+    schema = schema.learn(frame)
+    table = schema.encode(frame, weights_of(sample_weight, frame.n_rows))
+    how = How(numeric, n_bins)
+    if how.supervised:
+        raise OptionError(f"{numeric!r} looks at a class, and there is none here.", hint="use 'equal_frequency'.")
+    columns, sizes = codes_of(schema, table, dict.fromkeys(schema, how))
+    matrix = information_matrix(columns, sizes, table.weights, MEASURES[measure])
+    names = list(schema)
+    found = Grid({"attribute": names, **{name: matrix[:, j].tolist() for j, name in enumerate(names)}})
+    library = library_of(X)
+    return found.to_frame(library) if library in LIBRARIES else found
+
+
+def codes_of(schema: Schema, table: Table, hows: Mapping[str, How]) -> tuple[list[NDArray[Any]], list[int]]:
+    """Codes of every attribute; what is missing has a code behind the domain."""
+
+    def one(name: str) -> tuple[NDArray[Any], int]:
+        a, column = schema[name], table[name]
+        if isinstance(a, Nominal):
+            return column, len(a.values)
+        if not isinstance(a, Numeric):
+            raise OptionError(f"{name!r} is {a.kind}; single values are needed.", hint="leave the column out.")
+        refuse_infinity({name: column})
+        edges = hows[name].cut(Values.from_arrays(column, weights=table.weights, name=name)).edges
+        codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
+        _kernels.cut_codes(column, edges, codes)
+        return codes, len(edges) + 1
+
+    found = _kernels.over_items(list(schema), one, table.threads)
+    return [codes for codes, _ in found], [size for _, size in found]
+
+
+def information_matrix(
+    columns: list[NDArray[Any]], sizes: list[int], weights: NDArray[Any] | None, measure: Callable[[Any], Any]
+) -> Floats:
+    """The measure of every pair of coded columns, and of every column with itself."""
+    d, n_rows = len(columns), len(columns[0])
+    matrix = np.zeros((d, d))
+    empty = [j for j, size in enumerate(sizes) if size == 0]
+    if empty:
+        warn("A column of nothing but gaps tells nothing of any other.")
+    there = [j for j in range(d) if sizes[j]]
+    one = np.zeros(n_rows, dtype=np.uint8)
+    alone = _kernels.over_items(
+        there, lambda j: _kernels.count_codes(columns[j], one, weights, sizes[j], 1)[0], threads_for(n_rows)
+    )
+    for j, counts in zip(there, alone, strict=True):
+        matrix[j, j] = measure(np.diag(counts)) if sizes[j] <= 1 << 10 else _alone(counts, measure)
+    for pairs in _batches(sizes):
+        tables = (_counted if weights is None else _weighted)(columns, sizes, pairs, n_rows, weights)
+        for (i, j), value in zip(pairs.tolist(), _measured(tables, measure), strict=True):
+            matrix[i, j] = matrix[j, i] = value
+    return matrix
+
+
+def _alone(counts: NDArray[Any], measure: Callable[[Any], Any]) -> float:
+    """A column with itself, where a table of its values by its values would be too large."""
+    return measures.entropy(counts) if measure is measures.mutual_information else float(np.count_nonzero(counts) > 1)
+
+
+def _batches(sizes: list[int]) -> Iterator[Indices]:
+    """Pairs of columns, as many at a time as there is room for."""
+    batch: list[tuple[int, int]] = []
+    cells = 0
+    for i in range(len(sizes)):
+        for j in range(i + 1, len(sizes)):
+            if not sizes[i] or not sizes[j]:
+                continue
+            if batch and cells + sizes[i] * sizes[j] > _MOST_CELLS:
+                yield np.array(batch)
+                batch, cells = [], 0
+            batch.append((i, j))
+            cells += sizes[i] * sizes[j]
+    if batch:
+        yield np.array(batch)
+
+
+def _counted(columns: Any, sizes: Any, pairs: Any, n_rows: int, weights: Any) -> list[NDArray[Any]]:
+    def work(start: int, stop: int) -> list[NDArray[Any]]:
+        return _kernels.pair_counts([column[start:stop] for column in columns], sizes, pairs)
+
+    parts = _kernels.over_blocks(n_rows, _BLOCK, work, threads=threads_for(n_rows))
+    total = parts[0]
+    for part in parts[1:]:
+        for table, more in zip(total, part, strict=True):
+            table += more
+    return total
+
+
+def _weighted(columns: Any, sizes: Any, pairs: Any, n_rows: int, weights: Any) -> list[NDArray[Any]]:
+    def one(pair: Any) -> NDArray[Any]:
+        i, j = pair
+        cells: NDArray[Any] = _kernels.count_codes(columns[j], columns[i], weights, sizes[j], sizes[i])
+        return cells
+
+    return _kernels.over_items(pairs.tolist(), one, threads_for(n_rows))
+
+
+def _measured(tables: list[NDArray[Any]], measure: Callable[[Any], Any]) -> list[float]:
+    """The measure of each table, those of one shape at once."""
+    values = np.zeros(len(tables))
+    shapes: dict[tuple[int, ...], list[int]] = {}
+    for place, table in enumerate(tables):
+        shapes.setdefault(table.shape, []).append(place)
+    for places in shapes.values():
+        values[places] = measure(np.stack([tables[p] for p in places]))
+    found: list[float] = values.tolist()
+    return found

@@ -1,0 +1,364 @@
+"""Who scores a subset of attributes: refitting any estimator, or adding terms that were computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import check_scoring
+from sklearn.utils.validation import has_fit_parameter
+
+from countwise import _kernels, progress
+from countwise._typing import Floats
+from countwise.data.frames import is_sparse
+from countwise.data.output import chosen, rows_of
+from countwise.data.schema import Schema
+from countwise.errors import OptionError, TableError
+from countwise.feature_selection.labelled_table import Opened
+from countwise.feature_selection.subset_search import Subset, all_subsets
+from countwise.naive_bayes.model import NaiveBayes
+
+__all__ = ["Folds", "Refits", "Terms", "judge_for"]
+
+
+_MOST_BYTES = 1 << 32  # of terms kept; beyond it subsets are refitted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folds:
+    """A table with its target, the rows of each fold, and how answers are scored.
+
+    Parameters
+    ----------
+    rows : Opened
+        The table, its target and weights.
+    splits : list of (train, test)
+        Rows.
+    scoring : str, callable or None
+        As scikit-learn has it.
+    """
+
+    rows: Opened
+    splits: list[tuple[NDArray[Any], NDArray[Any]]]
+    scoring: Any
+
+    def weights(self, rows: NDArray[Any]) -> NDArray[Any] | None:
+        """The weights of some rows."""
+        return None if self.rows.weights is None else self.rows.weights[rows]
+
+    def table(self, subset: Subset | None) -> Any:
+        """The columns of a subset; a column of zeros for none."""
+        if subset is None:
+            return self.rows.X
+        if not subset:
+            return np.zeros((self.rows.frame.n_rows, 1))
+        return chosen(self.rows.X, self.rows.frame, subset)
+
+
+def judge_for(estimator: Any, folds: Folds, n_jobs: int | None) -> Terms | Refits:
+    """Terms where the estimator is a sum of one term for each column; else refits.
+
+    A scoring function of the user's own may look at the rows, and gets them with a refitted model.
+    """
+    by_answers = folds.scoring is None or isinstance(folds.scoring, str) or hasattr(folds.scoring, "_score_func")
+    if isinstance(estimator, NaiveBayes) and not is_sparse(folds.rows.X) and by_answers:
+        with progress.quiet():
+            models = [_fitted(estimator, folds, train, None) for train, _ in folds.splits]
+        cells = sum(len(test) * len(m.classes_) for m, (_, test) in zip(models, folds.splits, strict=True))
+        apart = all(len(part.columns) == 1 for model in models for part in model.parts_)
+        if apart and 8 * cells * folds.rows.d <= _MOST_BYTES:
+            return Terms(estimator, folds, models)
+    return Refits(estimator, folds, n_jobs)
+
+
+def _fitted(estimator: Any, folds: Folds, rows: NDArray[Any], subset: Subset | None) -> Any:
+    model = _narrowed(clone(estimator), folds, subset)
+    if subset is not None and not subset:
+        model = DummyClassifier(strategy="prior") if is_classifier(estimator) else DummyRegressor()
+    return model.fit(rows_of(folds.table(subset), rows), folds.rows.y[rows], **weighted(model, folds.weights(rows)))
+
+
+def _narrowed(model: Any, folds: Folds, subset: Subset | None) -> Any:
+    """A naive Bayes that says something of columns that are not in a subset, without that."""
+    if subset is None or is_sparse(folds.rows.X):
+        return model
+    gone = set(folds.rows.frame.names) - {folds.rows.frame.names[a] for a in subset}
+    for part in (model, *(step for _, step in getattr(model, "steps", ()))):
+        for option in ("conditionals", "missing", "types") if isinstance(part, NaiveBayes) else ():
+            value = getattr(part, option)
+            if isinstance(value, Mapping) and not isinstance(value, Schema):
+                setattr(part, option, {k: v for k, v in value.items() if k not in gone})
+    return model
+
+
+def weighted(model: Any, weights: NDArray[Any] | None) -> dict[str, Any]:
+    """The weights as `fit` takes them; a pipeline hands them to its last step."""
+    if weights is None:
+        return {}
+    last, prefix = (model[-1], f"{model.steps[-1][0]}__") if hasattr(model, "steps") else (model, "")
+    if hasattr(last, "refit") and hasattr(last, "estimator"):  # a search, which hands them on
+        return {f"{prefix}{name}": values for name, values in weighted(last.estimator, weights).items()}
+    if not has_fit_parameter(last, "sample_weight"):
+        raise OptionError(f"{type(last).__name__} takes no weights.", hint="leave sample_weight out.")
+    return {f"{prefix}sample_weight": weights}
+
+
+def scored(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
+    """What a scorer says; a plain function of the user's own knows of no weights."""
+    knows = hasattr(scorer, "_score_func") or hasattr(scorer, "_estimator")
+    return float(scorer(model, X, y, sample_weight=weights) if knows and weights is not None else scorer(model, X, y))
+
+
+def _score(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
+    value = scored(scorer, model, X, y, weights)
+    if not np.isfinite(value):
+        raise TableError(f"The scoring gave {value}: subsets cannot be compared.", hint="use another scoring.")
+    return value
+
+
+class Refits:
+    """Fit and score the estimator anew for every subset and fold.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any of scikit-learn's kind.
+    folds : Folds
+        What to fit and score it on.
+    n_jobs : int or None
+        How many subsets at a time.
+    """
+
+    how = "refitting"
+
+    def __init__(self, estimator: Any, folds: Folds, n_jobs: int | None = None) -> None:
+        self.estimator, self.folds, self.n_jobs = estimator, folds, n_jobs
+        self._scored = 0
+
+    def score(self, subset: Subset) -> float:
+        """The mean over the folds."""
+        return self._scores([subset])[0]
+
+    def adding(self, base: Subset, more: Sequence[int]) -> list[float]:
+        """A refit for each."""
+        return self._scores([tuple(sorted((*base, a))) for a in more])
+
+    def dropping(self, base: Subset) -> list[float]:
+        """A refit for each."""
+        return self._scores([tuple(a for a in base if a != gone) for gone in base])
+
+    def every(self, sizes: range) -> Iterator[tuple[Subset, float]]:
+        """One after the other."""
+        subsets = list(all_subsets(self.folds.rows.d, sizes))
+        yield from zip(subsets, self._scores(subsets), strict=True)
+
+    def _scores(self, subsets: list[Subset]) -> list[float]:
+        if self.n_jobs in (None, 1):
+            found = []
+            for subset in subsets:
+                found.append(_refit_score(self.estimator, self.folds, subset))
+                self._tell(1)
+            return found
+        from sklearn.utils.parallel import Parallel, delayed
+
+        work = delayed(_refit_score)
+        found = Parallel(n_jobs=self.n_jobs)(work(self.estimator, self.folds, subset) for subset in subsets)
+        self._tell(len(subsets))
+        return list(found)
+
+    def _tell(self, more: int) -> None:
+        self._scored += more
+        listener = progress.current()
+        if listener is not None:
+            listener(self._scored)
+
+
+def _refit_score(estimator: Any, folds: Folds, subset: Subset) -> float:
+    scorer = check_scoring(estimator, folds.scoring)
+    X = folds.table(subset)
+    values = []
+    try:
+        with progress.quiet():
+            for train, test in folds.splits:
+                model = _fitted(estimator, folds, train, subset)
+                values.append(_score(scorer, model, rows_of(X, test), folds.rows.y[test], folds.weights(test)))
+    except Exception as error:
+        names = folds.rows.frame.names
+        told = subset if is_sparse(folds.rows.X) else ", ".join(names[a] for a in subset)
+        error.add_note(f"(while scoring the attributes {told})")
+        raise
+    return float(np.mean(values))
+
+
+@dataclass(slots=True, eq=False)
+class _Fold:
+    """What is kept of a fold: each attribute's term, and the answers to compare with."""
+
+    classes: NDArray[Any]
+    prior: Floats  # (rows, classes)
+    shares: Floats  # of the classes: the answer without any attribute, as of any other estimator
+    terms: list[Floats]  # (rows, classes) each
+    target: NDArray[Any]  # codes
+    y: NDArray[Any]
+    weights: NDArray[Any] | None
+    fallback: int
+
+    def base(self, subset: Subset) -> Floats:
+        """Log P(class) and the terms of a subset."""
+        if not subset:
+            return np.tile(self.shares, (len(self.prior), 1))
+        total = self.prior.copy()
+        for a in subset:
+            total += self.terms[a]
+        return total
+
+
+class Terms:
+    """Add up terms: each attribute's is computed once for each fold, and a subset is a sum of them.
+
+    Parameters
+    ----------
+    estimator : NaiveBayes
+        A model that is a sum of one term for each column.
+    folds : Folds
+        What to fit and score it on.
+    models : list
+        The model fitted on all columns, for each fold.
+    """
+
+    how = "adding terms"
+
+    def __init__(self, estimator: Any, folds: Folds, models: list[Any]) -> None:
+        self.d = folds.rows.d
+        names = folds.rows.frame.names
+        self.folds = [_kept(model, folds, test, names) for model, (_, test) in zip(models, folds.splits, strict=True)]
+        by_count = folds.scoring in (None, "accuracy")
+        self.scorer = None if by_count else check_scoring(estimator, folds.scoring)
+        self._scored = 0
+
+    def score(self, subset: Subset) -> float:
+        """The mean over the folds."""
+        nothing = [[np.zeros_like(fold.prior)] for fold in self.folds]
+        return self._means([fold.base(subset) for fold in self.folds], nothing)[0]
+
+    def adding(self, base: Subset, more: Sequence[int]) -> list[float]:
+        """One addition for each."""
+        terms = [[fold.terms[a] for a in more] for fold in self.folds]
+        return self._means([fold.base(base) if base else fold.prior for fold in self.folds], terms)
+
+    def dropping(self, base: Subset) -> list[float]:
+        """The sum of those before and of those after each: nothing is subtracted, so no rounding is left over."""
+        if len(base) == 1:
+            return [self.score(())]
+        before = [_running(fold, base, fold.prior) for fold in self.folds]
+        after = [_running(fold, base[::-1], np.zeros_like(fold.prior))[::-1] for fold in self.folds]
+        return [self._means([sums[i] for sums in before], [[sums[i]] for sums in after])[0] for i in range(len(base))]
+
+    def every(self, sizes: range) -> Iterator[tuple[Subset, float]]:
+        """Depth first, so that each subset costs one addition."""
+        if 0 in sizes:
+            yield (), self.score(())
+        yield from self._below((), [fold.prior for fold in self.folds], sizes)
+
+    def _below(self, subset: Subset, bases: list[Floats], sizes: range) -> Iterator[tuple[Subset, float]]:
+        if len(subset) >= sizes[-1]:
+            return
+        start = subset[-1] + 1 if subset else 0
+        more = list(range(start, self.d))
+        if len(subset) + 1 in sizes and more:
+            values = self._means(bases, [[fold.terms[a] for a in more] for fold in self.folds])
+            yield from (((*subset, a), value) for a, value in zip(more, values, strict=True))
+        for a in more:
+            deeper = [base + fold.terms[a] for base, fold in zip(bases, self.folds, strict=True)]
+            yield from self._below((*subset, a), deeper, sizes)
+
+    def _means(self, bases: list[Floats], terms: list[list[Floats]]) -> list[float]:
+        if self.scorer is None:
+            work = list(zip(self.folds, bases, terms, strict=True))
+            threads = None if sum(base.size * len(t) for _, base, t in work) > 1 << 16 else 1
+            shares = _kernels.over_items(work, lambda item: _right(*item), threads)
+        else:
+            shares = [self._judged(*item) for item in zip(self.folds, bases, terms, strict=True)]
+        self._scored += len(terms[0])
+        listener = progress.current()
+        if listener is not None:
+            listener(self._scored)
+        means: list[float] = np.mean(shares, axis=0).tolist()
+        return means
+
+    def _judged(self, fold: _Fold, base: Floats, terms: list[Floats]) -> Floats:
+        rows = np.zeros((len(base), 1))
+        return np.array(
+            [_score(self.scorer, Answered(fold, base + term), rows, fold.y, fold.weights) for term in terms]
+        )
+
+
+def _running(fold: _Fold, attributes: Subset, start: Floats) -> list[Floats]:
+    """The sums of the terms before each attribute."""
+    sums = [start]
+    for a in attributes[:-1]:
+        sums.append(sums[-1] + fold.terms[a])
+    return sums
+
+
+def _right(fold: _Fold, base: Floats, terms: list[Floats]) -> Floats:
+    """The share of right answers after adding each term."""
+    weights = None if fold.weights is None else fold.weights.astype(np.float64)
+    total = len(base) if weights is None else weights.sum()
+    return np.asarray(_kernels.count_right(base, terms, fold.target, weights, fold.fallback) / total)
+
+
+def _kept(model: Any, folds: Folds, test: NDArray[Any], names: Sequence[str]) -> _Fold:
+    X, y = rows_of(folds.rows.X, test), folds.rows.y[test]
+    by_name = model.terms(X)
+    target = model.target_.encode(y)  # a class that the fold never met has a code behind the last
+    prior = np.tile(model.log_prior_, (len(y), 1))
+    fallback = int(np.argmax(model.log_prior_))
+    with np.errstate(divide="ignore"):
+        shares = np.log(model.class_count_ / model.class_count_.sum())
+    return _Fold(
+        model.classes_, prior, shares, [by_name[name] for name in names], target, y, folds.weights(test), fallback
+    )
+
+
+class Answered(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Answers already computed, for scikit-learn's scorers.
+
+    Parameters
+    ----------
+    fold : _Fold
+        Whose rows they are.
+    joint : ndarray, shape (rows, classes)
+        Log P(class) and the terms.
+    """
+
+    def __init__(self, fold: Any = None, joint: Any = None) -> None:
+        self.fold = fold
+        self.joint = joint
+        self.classes_ = fold.classes if fold is not None else None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Log P(class | row)."""
+        out = self.joint.copy()
+        if _kernels.normalize(out, "log"):
+            lost = np.isnan(out).any(axis=1)
+            out[lost] = self.fold.prior[lost]
+        return np.asarray(out)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | row)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class."""
+        codes = _kernels.argmax_rows(self.joint)
+        codes[~np.isfinite(self.joint[np.arange(len(codes)), codes])] = self.fold.fallback
+        return np.asarray(self.fold.classes[codes])

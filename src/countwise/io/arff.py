@@ -1,0 +1,561 @@
+"""The ARFF format: a declaration of each attribute, then rows, dense or sparse.
+
+The functions take the lines of a file, so that unpacking and decoding stay with the caller.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.errors import ReadError, did_you_mean, listed
+from countwise.io import arff
+from countwise.io.options import Options, named
+from countwise.io.paths import told_apart
+from countwise.io.pieces_of_columns import Columns, objects, same_columns
+from countwise.io.text_files import lines
+
+__all__ = [
+    "QUOTED",
+    "STRING",
+    "Attribute",
+    "Cell",
+    "Piece",
+    "arff_pieces",
+    "cells_of",
+    "date_parser",
+    "has_weights",
+    "hints",
+    "parts_of",
+    "pieces",
+    "uncommented",
+    "unquoted",
+]
+
+
+QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_VALUE = re.compile(rf"\s*(?:({QUOTED})|([^,]*?))\s*(,|$)", re.DOTALL)
+_WORD = re.compile(rf"\s*(?:({QUOTED})|(\S+))()", re.DOTALL)
+# A quotation mark quotes only where a value may begin: the one in "it's" does not.
+STRING = rf"((?:(?<=[\s,{{}}])|^)(?:{QUOTED}))"
+_COMMENT = re.compile(STRING + r"|(?:(?<=[\s,}])|^)%", re.DOTALL)
+_COMMA = re.compile(STRING + "|,", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
+
+Cell = str | None
+
+
+def parts_of(text: str) -> list[str]:
+    """Cut at the commas that are not within quotes, leaving the parts as they are."""
+    found: list[str] = []
+    start = 0
+    for match in _COMMA.finditer(text):
+        if match[1] is None:
+            found.append(text[start : match.start()])
+            start = match.end()
+    return [*found, text[start:]]
+
+
+def cells_of(text: str, width: int, wrong: Callable[[str, str], ReadError]) -> list[Cell]:
+    """Values between commas; a row of several attributes without a comma is cut at white space.
+
+    `wrong` makes the error, since only the caller knows the line.
+    """
+    pattern = _VALUE
+    if width != 1 and len(parts_of(text)) == 1:
+        pattern = _WORD
+    found: list[Cell] = []
+    at = 0
+    while True:
+        match = pattern.match(text, at)
+        if match is None or (match[1] is None and match[2][:1] in ("'", '"')):
+            raise wrong("a quote is not closed, or text follows it.", "write 'it\\'s' for it's.")
+        if match[1] is None and not match[2]:
+            raise wrong("a value is empty.", "write ? for a missing value, '' for an empty one.")
+        plain = None if match[2] == "?" else match[2]
+        found.append(plain if match[1] is None else unquoted(match[1]))
+        at = match.end()
+        if match[3] == "," and at == len(text):
+            raise wrong("the row ends with a comma.", "write ? for a missing value.")
+        if match[3] == "" and not text[at:].strip():
+            return found
+
+
+def uncommented(text: str) -> str:
+    """The line without a comment: a percent sign begins one where a word may begin, outside quotes."""
+    for match in _COMMENT.finditer(text) if "%" in text else ():
+        if match[1] is None:
+            return text[: match.start()].strip()
+    return text.strip()
+
+
+def unquoted(text: str) -> str:
+    """The text without its quotes, if it has any, and with the escapes within them resolved."""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text[1:-1])
+    return text
+
+
+_MONTHS = [name.lower() for name in calendar.month_abbr]
+_FIELDS = {
+    "y": "year",
+    "M": "month",
+    "d": "day",
+    "H": "hour",
+    "h": "hour12",
+    "m": "minute",
+    "s": "second",
+} | {
+    "S": "milli",
+    "a": "half",
+    "E": "weekday",
+    **dict.fromkeys("ZXz", "zone"),
+}
+_ZONE = r"Z|UTC|GMT|[+-]\d\d(?::?\d\d)?"
+
+
+def date_parser(pattern: str) -> Callable[[str], float | None]:
+    """A function from a date to seconds since 1970, or to None if the text does not fit Java's pattern."""
+    parts = re.findall(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z'])", pattern)
+    expression = ""
+    for i, (literal, run, letter, other) in enumerate(parts):
+        if letter:
+            following = parts[i + 1][2] if i + 1 < len(parts) else ""
+            part = _date_field(letter, len(run), following in "yMdHhmsS" and following != "")
+            if f"(?P<{_FIELDS[letter]}>" in expression:
+                raise ValueError(f"two parts for the {_FIELDS[letter]}")
+            expression += part
+        else:
+            expression += re.escape(other or literal.replace("''", "'") or "'")
+    regex = re.compile(expression, re.IGNORECASE | re.ASCII)
+
+    def parse(text: str) -> float | None:
+        match = regex.fullmatch(text)
+        return _seconds(match.groupdict()) if match else None
+
+    return parse
+
+
+def _date_field(letter: str, count: int, exact: bool) -> str:
+    """The regular expression of one field; digits are counted only if more digits follow at once."""
+    if letter not in _FIELDS:
+        raise ValueError(f"the unknown part {letter * count!r}")
+    if letter in "ZXz":
+        body = _ZONE
+    elif letter == "a":
+        body = "AM|PM"
+    elif letter == "E" or (letter == "M" and count > 2):
+        body = r"[A-Za-z]+"
+    elif exact:
+        body = rf"\d{{{count}}}"
+    else:
+        body = {"y": r"\d{4}" if count > 2 else r"\d{2,4}", "S": r"\d{1,3}"}.get(letter, r"\d{1,2}")
+    return f"(?P<{_FIELDS[letter]}>{body})"
+
+
+def _seconds(parts: dict[str, str | None]) -> float | None:
+    get = {name: text for name, text in parts.items() if text is not None}
+    month = get.get("month", "1").lower()
+    year = int(get.get("year", "1970"))
+    if len(get.get("year", "1970")) == 2:  # POSIX's century, where Java's would move with the calendar
+        year += 1900 if year >= 69 else 2000
+    named = _MONTHS.index(month[:3]) if month[:3] in _MONTHS else 0
+    number = int(month) if month.isdigit() else named
+    day, minute, second = int(get.get("day", "1")), int(get.get("minute", "0")), int(get.get("second", "0"))
+    hour = int(get.get("hour", "0"))
+    if "hour12" in get:
+        hour = int(get["hour12"]) % 12 + (12 if get.get("half", "AM").upper() == "PM" else 0)
+    if not (1 <= number <= 12 and year >= 1 and hour < 24 and minute < 60 and second < 60):
+        return None
+    if not 1 <= day <= calendar.monthrange(year, number)[1]:
+        return None
+    whole = calendar.timegm((year, number, day, hour, minute, second))
+    return whole + int(get.get("milli", "0")) / 1000 - _offset(get.get("zone", "Z"))
+
+
+def _offset(zone: str) -> int:
+    if zone[0] not in "+-":
+        return 0
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    return (-1 if zone[0] == "-" else 1) * (int(digits[:2]) * 3600 + int(digits[2:]) * 60)
+
+
+_ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{'\"][^\s{{]*)\s*(.*)$", re.IGNORECASE | re.DOTALL)
+_CELL = re.compile(r"\s*(\d+)\s+(.*)", re.DOTALL)
+_BRACE = re.compile(STRING + r"|\}", re.DOTALL)
+_WEIGHT = re.compile(r"(.*?)[\s,]*\{([^{}'\"]*)\}$", re.DOTALL)
+_AFTER_SPARSE = re.compile(r"(?:[\s,]*\{([^{}'\"]*)\})?$")
+_RANGE = re.compile(r"(?:\[[^\]]*\])?$")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|NaN|-?(?:inf|Inf|Infinity)")
+_PLAIN = frozenset("'\"%{}")
+_DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One declared attribute.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    kind : str
+        ``"nominal"``, ``"numeric"``, ``"text"`` or ``"date"``.
+    detail : tuple of str, str or None
+        The values of a nominal attribute, or the format of a date.
+
+    Examples
+    --------
+    >>> from countwise.io.arff import Attribute
+    >>> Attribute("windy", "nominal", ("TRUE", "FALSE")).omitted
+    'TRUE'
+    """
+
+    name: str
+    kind: str
+    detail: Any = None
+
+    @property
+    def omitted(self) -> Any:
+        """What a sparse row means by leaving the attribute out: zero, or the first value."""
+        if self.kind == "nominal":
+            return self.detail[0] if self.detail else None
+        return "" if self.kind == "text" else 0.0
+
+
+@dataclass(slots=True)
+class Piece:
+    """Some rows: the columns by name, and the weight of each row (1 where none is written).
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        One array per attribute.
+    weights : ndarray
+        One weight per row.
+
+    Examples
+    --------
+    >>> from countwise.io.arff import pieces
+    >>> piece, = pieces(["@attribute x numeric", "@data", "1, {5}", "2"], "x.arff", 10)
+    >>> piece.weights
+    array([5., 1.])
+    """
+
+    columns: dict[str, NDArray[Any]] = field(default_factory=dict)
+    weights: NDArray[Any] = field(default_factory=lambda: np.ones(0))
+
+
+def hints(lines: Iterable[str], where: str) -> dict[str, tuple[str, Any]]:
+    """What the header declares, by attribute.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The file.
+    where : str
+        Its name, for messages.
+
+    Returns
+    -------
+    dict of str to tuple
+        ``("nominal", values)``, ``("numeric", None)``, ``("text", None)`` or ``("date", format)``.
+
+    Examples
+    --------
+    >>> from countwise.io.arff import hints
+    >>> hints(["@attribute 'wind speed' REAL", "@attribute wind {weak, 'very strong'}", "@data"], "x.arff")
+    {'wind speed': ('numeric', None), 'wind': ('nominal', ('weak', 'very strong'))}
+    """
+    return {a.name: (a.kind, a.detail) for a in _Reader(lines, where).attributes}
+
+
+def has_weights(lines: Iterable[str], where: str) -> bool:
+    """Whether any row carries an instance weight.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The file.
+    where : str
+        Its name, for messages.
+
+    Returns
+    -------
+    bool
+        True from the first weight on.
+
+    Examples
+    --------
+    >>> from countwise.io.arff import has_weights
+    >>> has_weights(["@attribute x numeric", "@data", "1, {5}", "2"], "x.arff")
+    True
+    """
+    return _Reader(lines, where).weighted()
+
+
+def pieces(lines: Iterable[str], where: str, rows: int) -> Iterator[Piece]:
+    """The rows in pieces; one empty piece if there are none.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The file.
+    where : str
+        Its name, for messages.
+    rows : int
+        The most rows in a piece.
+
+    Yields
+    ------
+    Piece
+        Numeric attributes and dates (seconds since 1970, UTC) as float64, the others as object arrays of str.
+
+    Examples
+    --------
+    >>> from countwise.io.arff import pieces
+    >>> lines = ["@attribute x numeric", "@attribute c {no, yes}", "@data", "{0 2.5}", "?, yes"]
+    >>> piece, = pieces(lines, "x.arff", 10)
+    >>> piece.columns["x"], piece.columns["c"]
+    (array([2.5, nan]), array(['no', 'yes'], dtype=object))
+    """
+    reader = _Reader(lines, where)
+    block: list[_Row] = []
+    some = False
+    for row in reader.rows():
+        block.append(row)
+        if len(block) == rows:
+            yield reader.piece(block)
+            block, some = [], True
+    if block or not some:
+        yield reader.piece(block)
+
+
+@dataclass(slots=True)
+class _Row:
+    line: int
+    cells: Sequence[Cell] | dict[int, Cell]
+    weight: float | None = None
+
+
+class _Reader:
+    """Header and rows of one file, with the number of the line being read for messages."""
+
+    def __init__(self, lines: Iterable[str], where: str) -> None:
+        self.lines = enumerate(lines, 1)
+        self.where = where
+        self.line = 0
+        self.attributes = self._header()
+
+    def wrong(self, message: str, hint: str | None = None, line: int | None = None) -> ReadError:
+        return ReadError(f"Line {line or self.line} of {self.where!r}: {message}", hint=hint)
+
+    # ---------------------------------------------------------------- header
+
+    def _header(self) -> list[Attribute]:
+        found: dict[str, Attribute] = {}
+        for line, raw in self.lines:
+            self.line = line
+            text = uncommented(raw)
+            word = text.split(maxsplit=1)[0].lower() if text else ""
+            if word == "@attribute":
+                attribute = self._attribute(text)
+                if attribute.name in found:
+                    raise self.wrong(f"the attribute {attribute.name!r} is declared twice.", "rename one of them.")
+                found[attribute.name] = attribute
+            elif word == "@data":
+                if not found:
+                    raise self.wrong("no attribute is declared before @data.", "write @attribute name type.")
+                return list(found.values())
+            elif word and word != "@relation":
+                known = did_you_mean(word, ["@relation", "@attribute", "@data"])
+                raise self.wrong(f"{word!r} is not a declaration.", known or "is this an ARFF file?")
+        raise ReadError(f"{self.where!r} has no @data line.", hint="is the file complete, and an ARFF file?")
+
+    def _attribute(self, text: str) -> Attribute:
+        match = _ATTRIBUTE.match(text)
+        if not match:
+            raise self.wrong("an attribute needs a name and a type.", "write @attribute name numeric.")
+        name, rest = unquoted(match[1]), match[2].strip()
+        if rest.startswith("{"):
+            return self._nominal(name, rest)
+        word, _, rest = rest.partition(" ") if " " in rest else rest.partition("\t")
+        kind = word.lower()
+        rest = rest.strip()
+        if kind in ("numeric", "real", "integer") and _RANGE.match(rest):
+            return Attribute(name, "numeric")
+        if kind == "string" and not rest:
+            return Attribute(name, "text")
+        if kind == "date":
+            pattern = unquoted(rest) if rest else _DEFAULT_DATE
+            self._dates(pattern)  # complain here, not at the first row
+            return Attribute(name, "date", pattern)
+        if kind == "relational":
+            raise self.wrong(f"the attribute {name!r} is relational, a table in a cell.", "flatten it.")
+        known = did_you_mean(kind, ["numeric", "real", "integer", "string", "date"])
+        shown = f"{word} {rest}".strip()
+        raise self.wrong(f"the attribute {name!r} has the unknown type {shown!r}.", known or "nominal: {a, b, c}.")
+
+    def _nominal(self, name: str, text: str) -> Attribute:
+        if not text.endswith("}"):
+            raise self.wrong(f"the values of {name!r} do not end with a brace.", "write {a, b, c} in one line.")
+        inner = text[1:-1].strip()
+        values = [value if value is not None else "?" for value in cells_of(inner, 0, self.wrong)] if inner else []
+        twice = next((value for i, value in enumerate(values) if value in values[:i]), None)
+        if twice is not None:
+            raise self.wrong(f"{name!r} declares the value {twice!r} twice.", "leave one out.")
+        return Attribute(name, "nominal", tuple(values))
+
+    # ---------------------------------------------------------------- rows
+
+    def rows(self) -> Iterator[_Row]:
+        width = len(self.attributes)
+        for line, raw in self.lines:
+            self.line = line
+            text = raw.strip()
+            if not text or text[0] == "%":
+                continue
+            if "," in text and _PLAIN.isdisjoint(text):  # nearly every row: nothing to unquote
+                cells: list[Cell] = [None if c == "?" else c for c in map(str.strip, text.split(","))]
+                row = _Row(line, cells_of(text, width, self.wrong) if "" in cells else cells)
+            else:
+                row = self._careful(uncommented(text), width)
+            if not isinstance(row.cells, dict) and len(row.cells) != width:
+                message = f"{len(row.cells)} values, where {width} attributes are declared."
+                raise self.wrong(message, "quote values that contain a comma or a space.")
+            yield row
+
+    def weighted(self) -> bool:
+        """Whether a row has a weight; only rows that end with a brace are looked at."""
+        for line, raw in self.lines:
+            self.line = line
+            text = uncommented(raw)
+            if text.endswith("}") and self._careful(text, len(self.attributes)).weight is not None:
+                return True
+        return False
+
+    def _careful(self, text: str, width: int) -> _Row:
+        """A row that may be sparse, weighted or quoted."""
+        if text.startswith("{"):
+            end = next((found.start() for found in _BRACE.finditer(text) if found[1] is None), len(text))
+            match = _AFTER_SPARSE.match(text, end + 1)
+            if end == len(text) or not match:
+                message = "a sparse row without its closing brace."
+                raise self.wrong(message, "write {index value, index value}.")
+            return _Row(self.line, self._sparse(text[1:end], width), self._weight(match[1]))
+        match = _WEIGHT.match(text) if text.endswith("}") else None
+        if match:
+            return _Row(self.line, cells_of(match[1], width, self.wrong), self._weight(match[2]))
+        return _Row(self.line, cells_of(text, width, self.wrong))
+
+    def _weight(self, text: str | None) -> float | None:
+        if text is None:
+            return None
+        if not _NUMBER.fullmatch(text.strip()) or not 0 <= float(text) < np.inf:
+            raise self.wrong(f"{text.strip()!r} is not a weight.", "a weight is a number, 0 or more, as in {2.5}.")
+        return float(text)
+
+    def _sparse(self, text: str, width: int) -> dict[int, Cell]:
+        cells: dict[int, Cell] = {}
+        for part in parts_of(text) if text.strip() else ():
+            match = _CELL.match(part)
+            if not match or int(match[1]) >= width:
+                message = f"{part.strip()!r} is not an index below {width} and a value."
+                raise self.wrong(message, "write {index value, index value}; the first attribute has index 0.")
+            index, value = int(match[1]), match[2].strip()
+            if index in cells:
+                raise self.wrong(f"the index {index} occurs twice.", "give each attribute one value.")
+            cells[index] = None if value == "?" else unquoted(value)
+        return cells
+
+    # ---------------------------------------------------------------- columns
+
+    def piece(self, block: list[_Row]) -> Piece:
+        """The columns of some rows."""
+        weights = np.array([1.0 if row.weight is None else row.weight for row in block], dtype=np.float64)
+        columns = {}
+        sparse = any(isinstance(row.cells, dict) for row in block)
+        across = list(zip(*(row.cells for row in block), strict=True)) if block and not sparse else []
+        for index, attribute in enumerate(self.attributes):
+            if across:
+                columns[attribute.name] = self._convert(attribute, across[index], block)
+            else:
+                columns[attribute.name] = self._filled(attribute, index, block)
+        return Piece(columns, weights)
+
+    def _filled(self, attribute: Attribute, index: int, block: list[_Row]) -> NDArray[Any]:
+        """A column of which sparse rows leave out some values."""
+        there = np.array([not isinstance(row.cells, dict) or index in row.cells for row in block], dtype=bool)
+        given = [row for row, known in zip(block, there, strict=True) if known]
+        values = self._convert(attribute, [row.cells[index] for row in given], given)
+        out = np.full(len(block), attribute.omitted, dtype=values.dtype)
+        out[there] = values
+        return out
+
+    def _convert(self, attribute: Attribute, cells: Sequence[Cell], rows: list[_Row]) -> NDArray[Any]:
+        """The cells as an array; a cell that its attribute does not allow is named."""
+        if attribute.kind == "text":
+            return objects(cells)
+        values: list[Any]
+        if attribute.kind == "nominal":
+            known: dict[Cell, Cell] = {value: value for value in attribute.detail}
+            values = [known.get(cell) for cell in cells]
+        elif attribute.kind == "date":
+            parse = self._dates(attribute.detail)
+            values = [None if cell is None else parse(cell) for cell in cells]
+        else:
+            number = _NUMBER.fullmatch
+            values = [None if cell is None or not number(cell) else float(cell) for cell in cells]
+        if None in values:
+            for cell, value, row in zip(cells, values, rows, strict=True):
+                if value is None and cell is not None:
+                    raise self._stranger(attribute, cell, row.line)
+        return objects(values) if attribute.kind == "nominal" else np.array(values, dtype=np.float64)
+
+    def _stranger(self, attribute: Attribute, cell: str, line: int) -> ReadError:
+        hint = "write ? if it is missing."
+        if attribute.kind == "nominal":
+            what = f"its values are {listed(attribute.detail)}."
+            hint = did_you_mean(cell, attribute.detail) or f"add it to the declaration, or {hint}"
+        else:
+            due = "a number" if attribute.kind == "numeric" else f"a date as {attribute.detail!r}"
+            what = f"{due} is expected."
+        return self.wrong(f"{attribute.name!r} is {cell!r}; {what}", hint, line)
+
+    def _dates(self, pattern: str) -> Callable[[str], float | None]:
+        try:
+            return date_parser(pattern)
+        except ValueError as error:
+            hint = "known are yyyy MM dd HH hh mm ss SSS a E Z X z and text in single quotes."
+            raise self.wrong(f"the date format {pattern!r} has {error}.", hint) from None
+
+
+def arff_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Columns]:
+    """The rows of all files, at most so many at a time, with the weights as a column if there are any."""
+    heads = [arff.hints(lines(path, options.encoding), path.name) for path in paths]
+    names = named(list(heads[0]), options, paths[0])
+    for path, head in zip(paths, heads, strict=True):
+        same_columns(list(heads[0]), list(head), (paths[0], path))
+        odd = next((name for name in head if head[name][0] != heads[0][name][0]), None)
+        if odd is not None:
+            one, other = told_apart(paths[0], path)
+            message = f"{odd!r} is {heads[0][odd][0]} in {one!r} and {head[odd][0]} in {other!r}."
+            raise ReadError(message, hint="read files with different attributes apart.")
+    weighted = any(arff.has_weights(lines(path, options.encoding), path.name) for path in paths)
+    if weighted and options.weight_column in names:
+        message = f"{paths[0].name!r} has instance weights and an attribute {options.weight_column!r}."
+        raise ReadError(message, hint="give another weight_column=...")
+    for path in paths:
+        for piece in arff.pieces(lines(path, options.encoding), path.name, rows):
+            frame = {name: piece.columns[own] for name, own in zip(names, heads[0], strict=True)}
+            if weighted:
+                frame[options.weight_column] = piece.weights
+            yield frame

@@ -1,1 +1,0 @@
-"""Models, one a file; `estimators` gives them scikit-learn's face."""

@@ -1,0 +1,157 @@
+"""Naive Bayes over mixed columns: each attribute with a law of its own, all in one model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from countwise.base.generative import Bayes
+from countwise.base.logistic import LogisticForm, linear_form
+from countwise.base.term import Part, parts_of, presence
+from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.frames import Frame
+from countwise.data.schema import Schema
+from countwise.data.text import Text
+from countwise.distributions import (
+    Bernoulli,
+    Categorical,
+    Multinomial,
+    conditional_from,
+    default_for,
+    smoothing_of,
+    suits,
+    with_defaults,
+)
+from countwise.errors import OptionError, did_you_mean, listed
+from countwise.naive_bayes.inspection import Answers
+
+__all__ = ["NaiveBayes"]
+
+
+class NaiveBayes(Answers, Bayes):
+    """Naive Bayes over mixed columns; see `NaiveBayesClassifier`."""
+
+    _smooths = True
+
+    def _let_in(self, X: Any) -> Any:
+        return X  # sparse matrices are blocks of counts
+
+    def __init__(
+        self,
+        conditionals: Any = None,
+        *,
+        smoothing: Any = 1.0,
+        prior: Any = "raw",
+        types: Any = None,
+        categorical_features: Any = None,
+        missing: Any = "ignore",
+        unseen: str = "ignore",
+    ) -> None:
+        self.conditionals = conditionals
+        self.smoothing = smoothing
+        self.prior = prior
+        self.types = types
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.unseen = unseen
+
+    # -- what is counted ----------------------------------------------------------
+
+    def _kinds(self, frame: Frame) -> Schema:
+        self._check_options(frame)
+        schema = Schema.kinds(frame, self.types, self.categorical_features)
+        declared = set(self.types) if isinstance(self.types, Mapping) else set()
+        if isinstance(self.types, str | Schema):
+            declared = set(frame.columns)
+        return Schema(a if a.name in declared else self._implied(a) for a in schema.attributes)
+
+    def _implied(self, attribute: Attribute) -> Attribute:
+        """A law that the user named for a column also says what the column is."""
+        named = isinstance(self.conditionals, Mapping) and attribute.name in self.conditionals
+        spec = self.conditionals[attribute.name] if named else self.conditionals
+        if named:
+            rule = self._named_rule(attribute.name)
+        else:
+            rule = None if spec is None or isinstance(spec, Mapping) else conditional_from(spec)
+        if isinstance(rule, Categorical) and isinstance(attribute, Numeric):
+            return Nominal(attribute.name)
+        if named and isinstance(rule, Multinomial | Bernoulli) and isinstance(attribute, Nominal) and attribute.grows:
+            return Text(attribute.name)
+        return attribute
+
+    def _named_rule(self, name: str) -> Any:
+        try:
+            return conditional_from(self.conditionals[name])
+        except OptionError as error:
+            raise OptionError(f"The law of {name!r}: {error.message}", hint=error.hint) from None
+
+    def _rule(self, attribute: Attribute) -> Any:
+        if isinstance(self.conditionals, Mapping) and attribute.name in self.conditionals:
+            rule = self._named_rule(attribute.name)
+        elif self.conditionals is None or isinstance(self.conditionals, Mapping):
+            rule = default_for(attribute)
+        else:
+            rule = conditional_from(self.conditionals)
+            rule = rule if suits(rule, attribute) else default_for(attribute)
+        return with_defaults(rule, self.smoothing, self.unseen)
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        taken = {*schema, target}
+        parts = parts_of([(a, self._rule(a)) for a in schema.attributes], taken)
+        taken |= {part.key for part in parts}
+        absent = [presence(a, self.smoothing, taken) for a in schema.attributes if self._missing_is_value(a.name)]
+        return [*parts, *absent]
+
+    def _missing_is_value(self, name: str) -> bool:
+        option = self.missing.get(name, "ignore") if isinstance(self.missing, Mapping) else self.missing
+        return bool(option == "value")
+
+    def _check_options(self, frame: Frame) -> None:
+        smoothing = smoothing_of(self.smoothing)
+        if self.unseen == "share" and smoothing.estimate is not None and smoothing.estimate.p == "global":
+            raise OptionError(
+                "unseen='share' has no meaning with global shares: a value never seen has none.",
+                hint="use Laplace (a number) or MEstimate(m).",
+            )
+        for option, name in ((self.conditionals, "conditionals"), (self.missing, "missing")):
+            for column in option if isinstance(option, Mapping) else ():
+                if column not in frame.columns:
+                    raise OptionError(
+                        f"{name} names {column!r}, which the table does not have.",
+                        hint=did_you_mean(column, frame.columns) or f"it has {listed(frame.columns)}.",
+                    )
+        words = self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]
+        for word in words:
+            if word not in ("ignore", "value"):
+                raise OptionError(f"missing={word!r} is unknown.", hint="give 'ignore' or 'value'.")
+        if self.unseen not in ("ignore", "share", "error"):
+            raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore', 'share' or 'error'.")
+
+    def _zeros(self) -> tuple[str, str]:
+        return (
+            "a value was never counted there, or a number lies beyond all densities",
+            "smoothing=1 keeps counts above 0",
+        )
+
+    def logistic_form(self) -> LogisticForm:
+        """The posterior as a sigmoid of w·x + b, or as a softmax: for Poisson and categorical laws (002).
+
+        Returns
+        -------
+        LogisticForm
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> loan = samples.load("loan")
+        >>> model = NaiveBayesClassifier("poisson", types={"job_years": "count"}, smoothing=0)
+        >>> print(model.fit(loan.columns("job_years"), loan.y).logistic_form())
+        P(class = Yes | x) = sigmoid(0.390797 - 0.425668·job_years)
+        """
+        self._check_fitted()
+        return linear_form(self)
+
+    def _settle(self) -> None:
+        super()._settle()
+        self.conditionals_ = {part.key: part.rule for part in self.parts_}
+        self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if hasattr(d, "choice")}

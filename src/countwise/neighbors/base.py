@@ -1,0 +1,348 @@
+"""What learners from instances have in common: they keep the rows, and search them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Indices
+from countwise.base.model import Fitting
+from countwise.data.attributes import Nominal, Numeric
+from countwise.data.columns import refuse_infinity
+from countwise.data.frames import Coded, Frame, is_missing
+from countwise.data.output import dense
+from countwise.data.schema import Schema
+from countwise.data.table import Table
+from countwise.data.text import Bag, Text
+from countwise.errors import CountwiseError, OptionError
+from countwise.neighbors.fit_distances import Told
+from countwise.neighbors.layout import Laid, lay
+from countwise.neighbors.metric import Metric, metric_of
+from countwise.neighbors.search import Found, Search
+from countwise.sources import Memory, open_whole
+
+__all__ = ["InstanceModel"]
+
+BLOCK = 1 << 12  # rows answered at a time
+
+
+class InstanceModel(Fitting):
+    """A model that keeps its rows.
+
+    They stand in the order of their classes (or numbers), then of their weights, then as they were given: of equally
+    near rows those of the first class are found first, so that the order of the rows does not matter to the last bit.
+    """
+
+    metric: Any
+    types: Any
+    categorical_features: Any
+
+    schema_: Schema
+    target_: Any
+    metric_: Metric
+    n_rows_: int
+    n_left_out_: int
+    n_features_in_: int
+    _numbers: bool
+    _label_type: np.dtype[Any] | None
+    _order: Indices  # the row, as it was given, of each that is kept
+    _told: NDArray[Any]  # its class, or its number
+    _weights: NDArray[Any] | None
+    _frame: Frame
+    _rows: Table
+    _search: Search
+
+    # -- learning ----------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Keep the rows of a table, and learn how to compare them.
+
+        Parameters
+        ----------
+        X : any table, path, or iterator of frames
+            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
+        y : array-like or str
+            What is to be told of each row, or the name of its column in X.
+        sample_weight : array-like or str, optional
+            A weight for each row; a weight of n equals n copies.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
+        try:
+            found = self._kept(rows)
+        except CountwiseError as error:
+            raise rows.counted_as_given(error) from None
+        self._take_over(found, rows.left_out, rows.name)
+        self._learn()
+        return self
+
+    def _check_settings(self) -> None:
+        """Refuse what is no setting."""
+        self._metric()._check_settings()
+
+    def _metric(self) -> Metric:
+        """A metric of one's own, with the model's types."""
+        settings = metric_of(self.metric).get_params()
+        if self.types is not None:
+            settings["types"] = self.types
+        return Metric(**settings)
+
+    def _kept(self, rows: Memory) -> dict[str, Any]:
+        """All that is kept of the rows."""
+        metric = self._metric()
+        target: Any = Numeric(rows.name)
+        if not self._numbers:
+            target = Nominal(rows.name, grows=True).learn(rows.target)
+        told = np.asarray(rows.target, np.float64) if self._numbers else target.encode(rows.target, strict=True)
+        schema, frame, table = metric.encoded(rows.frame, rows.weights, self.categorical_features)
+        order = np.lexsort((told,) if rows.weights is None else (rows.weights, told))
+        frame, table, told = frame.take(order), table.take(order), told[order]
+        metric.adopt(schema, frame, table, None if self._numbers else Told(target, told))
+        places = np.arange(len(order)) if rows.places is None else rows.places
+        return {
+            "metric_": metric,
+            "schema_": metric.schema_,
+            "target_": target,
+            "n_rows_": frame.n_rows,
+            "n_left_out_": rows.left_out,
+            "_label_type": rows.label_type,
+            "_order": np.asarray(places[order], dtype=np.int64),
+            "_told": told,
+            "_weights": None if rows.weights is None else rows.weights[order],
+            "_frame": frame,
+            "_rows": table,
+            **self._names(rows.frame),
+        }
+
+    def _learn(self) -> None:
+        """What follows from the rows."""
+        raise NotImplementedError
+
+    def _open_search(self) -> None:
+        laid = lay(self.metric_.law_, self._rows, self._frame)
+        weights = None if self._weights is None else self._weights.astype(np.float64)
+        if getattr(self, "search", "exact") == "usearch":
+            from countwise.neighbors.approximate import ApproximateSearch
+
+            approximate = ApproximateSearch(self.metric_.law_, laid, weights)
+            self._search, self.recall_ = approximate, approximate.recall
+        else:
+            self._search = Search(self.metric_.law_, laid, weights)
+        self._total = float(len(laid) if weights is None else weights.sum())
+
+    # -- asking ------------------------------------------------------------------------
+
+    def _open(self, X: Any) -> Frame:
+        self._check_fitted()
+        return self.schema_.opened(dense(X))
+
+    def _laid(self, frame: Frame, start: int, stop: int) -> Laid:
+        """Rows start to stop laid out; an error names the row of the whole frame."""
+        part = frame.slice(start, stop)
+        try:
+            table = self.schema_.encode(part)
+            refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
+        except CountwiseError as error:
+            raise error if error.row is None else error.at(error.row + start) from None
+        return lay(self.metric_.law_, table, part)
+
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """The nearest training rows.
+
+        Parameters
+        ----------
+        X : any table, optional
+            Columns are found by name, or by place in an array. Without it the training rows, of which none is its own
+            neighbor.
+        n_neighbors : int, optional
+            How many; by default as many as the model uses.
+        return_distance : bool, default=True
+            Whether distances are given too.
+
+        Returns
+        -------
+        distances : ndarray, shape (rows, n_neighbors)
+        rows : ndarray, shape (rows, n_neighbors)
+            Numbers of rows of the training table.
+        """
+        self._check_fitted()
+        k = self._k() if n_neighbors is None else n_neighbors
+        most = len(self._search) - (X is None)
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+            raise OptionError(f"n_neighbors must be a whole number, 1 or more, not {k!r}.")
+        if k > most:
+            raise OptionError(
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = {len(self._search)}"
+                f"{'' if X is not None else ', and no row is its own neighbor'}."
+            )
+        found = self._neighbors(X, float(k), np.inf)
+        shape = (-1, int(k))
+        rows = self._order[found.ids].reshape(shape)
+        return (found.distances.reshape(shape), rows) if return_distance else rows
+
+    def radius_neighbors(self, X: Any = None, radius: float | None = None, return_distance: bool = True) -> Any:
+        """All training rows within a distance, the nearest first.
+
+        Parameters
+        ----------
+        X : any table, optional
+            Columns are found by name, or by place in an array. Without it the training rows, of which none is its own
+            neighbor.
+        radius : float, optional
+            The distance; by default the one that the model uses.
+        return_distance : bool, default=True
+            Whether distances are given too.
+
+        Returns
+        -------
+        distances : ndarray of ndarray
+        rows : ndarray of ndarray
+            Numbers of rows of the training table.
+        """
+        self._check_fitted()
+        radius = getattr(self, "radius", None) if radius is None else radius
+        if radius is None or not radius >= 0:
+            raise OptionError(f"radius must be 0 or more, not {radius!r}.")
+        found = self._neighbors(X, np.inf, float(radius))
+        rows = _ragged(self._order[found.ids], found.starts)
+        return (_ragged(found.distances, found.starts), rows) if return_distance else rows
+
+    def _neighbors(self, X: Any, k: float, radius: float) -> Found:
+        """Rows found for a table, or for the training rows in the order in which they were given."""
+        if X is not None:
+            frame = self._open(X)
+            return self._search.nearest(self._laid(frame, 0, frame.n_rows), k, radius, weighted=False)
+        queries = self._search.rows
+        found = self._search.nearest(queries, k, radius, weighted=False, skip=np.arange(len(queries)))
+        back = np.argsort(self._order, kind="stable")
+        pieces = [slice(found.starts[i], found.starts[i + 1]) for i in back]
+        starts = np.concatenate([[0], np.cumsum(found.sizes[back])])
+        places = np.concatenate([np.arange(p.start, p.stop) for p in pieces]) if pieces else np.empty(0, np.int64)
+        return Found(starts, found.ids[places], found.sums[places], found.distances[places])
+
+    def _k(self) -> Any:
+        """How many neighbors are asked by default."""
+        return 1
+
+    # -- the model file --------------------------------------------------------------
+
+    def _state(self) -> dict[str, Any]:
+        """The rows, as plain data."""
+        numbers = self._numbers
+        texts = [a for a in self.schema_.attributes if isinstance(a, Text)]
+        return {
+            "instances": {name: _plain(self._rows[name]) for name in self.schema_},
+            "told": self._told.tolist() if numbers else self._told.astype(int).tolist(),
+            "order": self._order.tolist(),
+            "weights": None if self._weights is None else self._weights.tolist(),
+            "texts": {a.name: _texts(self._frame.columns[a.name]) for a in texts},
+        }
+
+    def _revive(self, state: Mapping[str, Any]) -> None:
+        """Take over what `_state` wrote: the rows, from which all else follows."""
+        self._check_settings()
+        told = np.array(state["told"], dtype=np.float64 if self._numbers else np.int64)
+        if not self._numbers and len(told) and not (told.min() >= 0 and told.max() < len(self.target_.values)):
+            raise ValueError("a class is outside its domain")
+        if not np.isfinite(told).all():
+            raise ValueError("what is told of a row is no number")
+        n = len(told)
+        self._told = told if self._numbers else told.astype(np.uint32)
+        self._order = np.array(state["order"], dtype=np.int64)
+        self._weights = None if state["weights"] is None else np.array(state["weights"])
+        columns = {a.name: _revived(a, state["instances"][a.name], n) for a in self.schema_.attributes}
+        if len(self._order) != n or (self._weights is not None and len(self._weights) != n) or n == 0:
+            raise ValueError("the rows are not of one length")
+        if self._weights is not None and not (np.isfinite(self._weights).all() and (self._weights > 0).all()):
+            raise ValueError("a weight is not above 0")
+        self._rows = Table(columns, n, self._weights)
+        texts = state["texts"]
+        self._frame = Frame(
+            {a.name: _given(a, columns[a.name], texts) for a in self.schema_.attributes}, n, named=True
+        )
+        self.metric_ = self._metric()
+        told_of = None if self._numbers else Told(self.target_, self._told)
+        self.metric_.adopt(self.schema_, self._frame, self._rows, told_of)
+        self._learn()
+
+
+def _ragged(flat: NDArray[Any], starts: Indices) -> NDArray[Any]:
+    out = np.empty(len(starts) - 1, dtype=object)
+    for i in range(len(out)):
+        out[i] = flat[starts[i] : starts[i + 1]]
+    return out
+
+
+def _plain(column: Any) -> Any:
+    if isinstance(column, Bag):
+        lost = None if column.missing is None else column.missing.tolist()
+        part = slice(int(column.indptr[0]), int(column.indptr[-1]))
+        return {
+            "starts": (column.indptr - column.indptr[0]).tolist(),
+            "words": column.indices[part].tolist(),
+            "counts": column.data[part].tolist(),
+            "missing": lost,
+        }
+    if column.dtype.kind == "f":
+        return [None if x != x else x for x in column.astype(np.float64).tolist()]
+    return column.tolist()
+
+
+def _revived(a: Any, data: Any, n: int) -> Any:
+    if isinstance(data, Mapping):
+        bag = Bag(
+            np.array(data["starts"], dtype=np.int64),
+            np.array(data["words"], dtype=np.int32),
+            np.array(data["counts"]),
+            len(a.words),
+            None if data["missing"] is None else np.array(data["missing"], dtype=bool),
+        )
+        sound = (
+            len(bag) == n
+            and bag.indptr[0] == 0
+            and bag.indptr[-1] == len(bag.indices) == len(bag.data)
+            and (np.diff(bag.indptr) >= 0).all()
+            and (len(bag.indices) == 0 or (bag.indices.min() >= 0 and bag.indices.max() < bag.n_words))
+            and bool(np.isfinite(bag.data).all() and (bag.data > 0).all())
+            and (bag.missing is None or bag.missing.shape == (n,))
+        )
+        if not sound:
+            raise ValueError(f"the texts of {a.name!r} are not sound")
+        return bag
+    if isinstance(a, Nominal):
+        codes = np.array(data, dtype=np.int64)
+        if codes.shape != (n,) or (n and not (codes.min() >= 0 and codes.max() <= a.missing)):
+            raise ValueError(f"the codes of {a.name!r} do not fit their domain")
+        return codes.astype(np.uint32 if a.unseen > 65535 else np.uint16 if a.unseen > 255 else np.uint8)
+    numbers = np.array(data, dtype=np.float64)
+    if numbers.shape != (n,) or np.isinf(numbers).any():
+        raise ValueError(f"the numbers of {a.name!r} are not sound")
+    return numbers
+
+
+def _texts(column: Any) -> list[str | None]:
+    """The texts themselves, to be shown."""
+    cells = column.tolist() if isinstance(column, np.ndarray) else [*column.categories, None]
+    if not isinstance(column, np.ndarray):
+        cells = [cells[code] for code in column.codes]
+    return [None if is_missing(cell) else str(cell) for cell in cells]
+
+
+def _given(a: Any, column: Any, texts: Mapping[str, Any]) -> Any:
+    """A column as a frame has it."""
+    if isinstance(a, Nominal):
+        return Coded(np.where(column >= a.missing, -1, column.astype(np.int64)), a.values, declared=True)
+    if not isinstance(a, Text):
+        return column
+    told = np.empty(len(column), dtype=object)
+    told[:] = texts[a.name]
+    if not all(cell is None or isinstance(cell, str) for cell in told):
+        raise ValueError(f"the texts of {a.name!r} are not sound")
+    return told

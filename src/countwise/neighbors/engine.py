@@ -1,0 +1,164 @@
+"""Local distances learned from a table that an engine holds: counts and sums are asked of it, and rows stay there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.frames import Frame
+from countwise.data.schema import Schema
+from countwise.data.table import Table
+from countwise.data.text import Block, Text
+from countwise.engines.execute import number_of, rows_of_answer
+from countwise.engines.prepared import Extent, Ready, Sizes, numbers_in
+from countwise.engines.relation import Relation
+from countwise.errors import RowsRefused, TableError
+from countwise.neighbors.fit_distances import learned_locals, needs_classes
+from countwise.neighbors.local_distances import Local
+from countwise.sources.memory import memory
+from countwise.tallies import Counts, Values
+
+__all__ = ["learned_in_engine"]
+
+
+def learned_in_engine(metric: Any, schema: Schema, relation: Relation) -> tuple[Schema, tuple[Local, ...], int, int]:
+    """The local distances of a relation's attributes.
+
+    Parameters
+    ----------
+    metric : Metric
+        The settings.
+    schema : Schema
+        What the columns are; the domains of names are learned.
+    relation : Relation
+        The table. Its target is only looked at if a rule needs the classes of rows.
+
+    Returns
+    -------
+    schema : Schema
+    locals : tuple of Local
+    left_out, rows : int
+        How many rows had no class though one was needed, and how many there are.
+    """
+    if not needs_classes(metric, schema):
+        relation = replace(relation, target=None)
+    numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
+    ready = Ready(relation, frozenset(numbers))
+    sizes = ready.sizes()
+    _refuse(metric, schema, sizes)
+    asked = _Engine(ready, _target(relation), ready.extents(numbers))
+    schema = Schema(a.learn(asked.strings(a)) if isinstance(a, Nominal) else a for a in schema.attributes)
+    return schema, learned_locals(metric, schema, asked), sizes.rows - sizes.known, sizes.rows
+
+
+def _refuse(metric: Any, schema: Schema, sizes: Sizes) -> None:
+    texts = [a.name for a in schema.attributes if isinstance(a, Text | Block)]
+    if texts or metric.unit_length:
+        what = f"The words of {texts[0]!r}" if texts else "The length of each row"
+        raise RowsRefused(
+            f"{what} cannot be had without the rows themselves; the relation has {sizes.rows:,}.",
+            hint="collect it into memory first"
+            + (", or leave the column out." if texts else ", or give unit_length=False."),
+        )
+    if not sizes.known:
+        raise TableError("The relation is empty: at least one row is needed.")
+
+
+def _target(relation: Relation) -> Nominal | None:
+    if relation.target is None:
+        return None
+    frame, weights = relation.groups([relation.target])
+    columns = {**frame.columns, "cw_any": np.zeros(frame.n_rows)}  # a target alone is no table
+    rows = memory(Frame(columns, frame.n_rows, named=True), relation.target, weights)
+    return Nominal(relation.target, grows=True).learn(rows.target)
+
+
+@dataclass(eq=False)
+class _Engine:
+    """What a metric asks of rows, asked of an engine: see `Asked`."""
+
+    ready: Ready
+    target: Nominal | None
+    extents: dict[str, Extent]
+    groups: dict[str, Frame] = field(default_factory=dict)
+    moments: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+
+    def bounds(self, a: Attribute) -> tuple[float, float]:
+        extent = self.extents[a.name]
+        return (0.0, 0.0) if np.isnan(extent.low) else (extent.low, extent.high)
+
+    def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
+        if not self.moments:
+            self.moments = self._all_moments()
+        n, mean, squares = self.moments[a.name]
+        n -= divisor == "n-1"
+        return (mean, float(np.sqrt(squares / n)) * self._unit(a.name)) if n > 0 else (mean, 0.0)
+
+    def _unit(self, name: str) -> float:
+        """In what numbers are counted, so that their squares neither overflow nor vanish."""
+        extent = self.extents[name]
+        return extent.high - extent.low if extent.high > extent.low else 1.0
+
+    def _all_moments(self) -> dict[str, tuple[float, float, float]]:
+        """The weight and the mean of all numbers, and the squares of what they differ from it, in ranges.
+
+        The mean is taken twice: the second time about the first one, so that nothing is lost far from 0.
+        """
+        means = {name: 0.0 if np.isnan(e.low) else e.low / 2 + e.high / 2 for name, e in self.extents.items()}
+        found: dict[str, tuple[float, float, float]] = {}
+        for _ in range(2):
+            found = self._moments_about(means)
+            means = {name: mean for name, (_, mean, _) in found.items()}
+        return found
+
+    def _moments_about(self, means: dict[str, float]) -> dict[str, tuple[float, float, float]]:
+        import narwhals.stable.v2 as nw
+
+        plan = self.ready.rows(list(means))
+        if self.ready.relation.weights is None:
+            plan = plan.with_columns(cw_w=nw.lit(1.0))
+        w = nw.col("cw_w")
+        units = {name: self._unit(name) for name in means}
+        away = {f"cw_d{j}": (nw.col(name) - means[name]) / units[name] for j, name in enumerate(means)}
+        d = {j: nw.col(f"cw_d{j}") for j in range(len(means))}
+        sums = {f"cw_n{j}": nw.when(~x.is_null()).then(w).otherwise(0.0) for j, x in d.items()}
+        sums |= {f"cw_s{j}": w * x for j, x in d.items()} | {f"cw_q{j}": w * x * x for j, x in d.items()}
+        plan = plan.with_columns(**away).with_columns(**sums)
+        (row,) = rows_of_answer(plan.select(*(nw.col(name).sum() for name in sums)))
+        found = {}
+        for j, name in enumerate(means):
+            n, s, q = (number_of(row[f"cw_{part}{j}"]) for part in "nsq")
+            found[name] = (n, means[name] + s / n * units[name], max(q - s * s / n, 0.0)) if n else (0.0, 0.0, 0.0)
+        return found
+
+    def counts(self, a: Nominal) -> Counts:
+        assert self.target is not None  # noqa: S101 - asked before
+        return Counts((self.target, a)).fill(self._table(a))
+
+    def values(self, a: Numeric) -> Values:
+        assert self.target is not None  # noqa: S101 - asked before
+        return Values(self.target, a).fill(self._table(a))
+
+    def strings(self, a: Attribute) -> Any:
+        return self._groups(a).columns[a.name]
+
+    def _table(self, a: Nominal | Numeric) -> Table:
+        """Each combination of class and value as a row, with its weight."""
+        assert self.target is not None  # noqa: S101 - asked before
+        frame = self._groups(a)
+        weights: NDArray[Any] = numbers_in(frame, "cw_w")
+        if (weights == np.floor(weights)).all():
+            weights = weights.astype(np.int64)
+        codes = self.target.encode(frame.columns[self.target.name], strict=True)
+        return Table({a.name: a.encode(frame.columns[a.name]), self.target.name: codes}, frame.n_rows, weights)
+
+    def _groups(self, a: Attribute) -> Frame:
+        """Which values a column has, in which classes if these are known, and how often."""
+        if a.name not in self.groups:
+            keys = [a.name] if self.target is None else [self.target.name, a.name]
+            self.groups[a.name] = self.ready.weighed(self.ready.rows([a.name]), keys)
+        return self.groups[a.name]

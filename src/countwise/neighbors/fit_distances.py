@@ -1,0 +1,303 @@
+"""Local distances learned from a table: scales, tables of value differences, and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import measures
+from countwise._typing import Flags, Floats
+from countwise.cuts import How
+from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.data.frames import Frame
+from countwise.data.schema import Schema
+from countwise.data.table import Table
+from countwise.data.text import Block, Text
+from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.neighbors.local_distances import Difference, Edits, Local, Lookup, Overlap, Words
+from countwise.neighbors.text_distance import HOW
+from countwise.tallies import Counts, Values
+
+__all__ = ["MEASURES", "RULES", "Asked", "Rows", "Told", "learned_locals", "needs_classes"]
+
+RULES = {
+    "numeric": ("range", "sd", "none", "mvdm"),
+    "ordinal": ("steps", "overlap", "mvdm"),
+    "nominal": ("overlap", "mvdm", "levenshtein"),
+    "text": HOW,
+}
+MEASURES: dict[str, Any] = {
+    "gain": measures.mutual_information,
+    "mutual_information": measures.mutual_information,
+    "gain_ratio": measures.gain_ratio,
+    "chi_square": lambda counts: measures.chi_square(counts)[0],
+}
+_PLACES = 4096  # of a table of value differences: 128 MB
+
+
+class Settings(Protocol):
+    """What a metric says of its attributes."""
+
+    numeric: str
+    nominal: str
+    ordinal: str
+    text: str
+    divisor: str
+    n_bins: int
+    weights: Any
+    attributes: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """The class of each row."""
+
+    target: Nominal
+    codes: NDArray[Any]
+
+
+class Asked(Protocol):
+    """What is asked of rows, wherever they are."""
+
+    @property
+    def target(self) -> Nominal | None:
+        """What is told of rows; None if their classes are not known."""
+
+    def bounds(self, a: Attribute) -> tuple[float, float]:
+        """The least and the greatest number; 0 and 0 if there is none."""
+
+    def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
+        """Of numbers; 0 and 0 if there is none."""
+
+    def counts(self, a: Nominal) -> Counts:
+        """How often each class meets each value."""
+
+    def values(self, a: Numeric) -> Values:
+        """The numbers of each class."""
+
+    def strings(self, a: Attribute) -> Any:
+        """A column in which each name stands at least once, as it was given."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows in memory: encoded, as they were given, and their classes."""
+
+    table: Table
+    frame: Frame
+    told: Told | None
+
+    @property
+    def target(self) -> Nominal | None:
+        """What is told of rows."""
+        return None if self.told is None else self.told.target
+
+    def _there(self, a: Attribute) -> tuple[Floats, Flags]:
+        cells = Difference(a, 1.0, 0.0, 1.0, "none").lay(self.table[a.name], self.table[a.name]).column
+        return cells, ~np.isnan(cells)
+
+    def bounds(self, a: Attribute) -> tuple[float, float]:
+        """The least and the greatest number."""
+        cells, there = self._there(a)
+        return (float(cells[there].min()), float(cells[there].max())) if there.any() else (0.0, 0.0)
+
+    def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
+        """Of numbers."""
+        cells, there = self._there(a)
+        weights = None if self.table.weights is None else self.table.weights[there]
+        return _mean_and_deviation(cells[there], weights, divisor)
+
+    def _with_classes(self) -> Table:
+        assert self.told is not None  # noqa: S101 - asked before
+        return self.table.with_column(self.told.target.name, self.told.codes)
+
+    def counts(self, a: Nominal) -> Counts:
+        """How often each class meets each value."""
+        assert self.target is not None  # noqa: S101 - asked before
+        return Counts((self.target, a)).fill(self._with_classes())
+
+    def values(self, a: Numeric) -> Values:
+        """The numbers of each class."""
+        assert self.target is not None  # noqa: S101 - asked before
+        return Values(self.target, a).fill(self._with_classes())
+
+    def strings(self, a: Attribute) -> Any:
+        """The column as it was given."""
+        return self.frame.columns[a.name]
+
+
+def learned_locals(settings: Settings, schema: Schema, rows: Asked) -> tuple[Local, ...]:
+    """A local distance for each attribute, learned from rows."""
+    given = _by_name(settings.attributes, schema, "attributes")
+    weights = _weights(settings, schema, rows)
+    found = []
+    for a in schema.attributes:
+        rule = _rule(settings, a, given.get(a.name))
+        found.append(_learned(settings, a, rule, rows, weights[a.name]))
+    return tuple(found)
+
+
+def needs_classes(settings: Settings, schema: Schema) -> bool:
+    """Whether the classes of rows are looked at."""
+    given = _by_name(settings.attributes, schema, "attributes")
+    rules = [_rule(settings, a, given.get(a.name)) for a in schema.attributes]
+    return "mvdm" in rules or isinstance(settings.weights, str)
+
+
+def _by_name(given: Any, schema: Schema, what: str) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise OptionError(f"{what} must map columns to what is wanted of them, not {given!r}.")
+    for name in given:
+        if name not in schema:
+            raise OptionError(
+                f"{what} names {name!r}, which the table does not have.",
+                hint=did_you_mean(name, schema) or f"it has {listed(schema)}.",
+            )
+    return dict(given)
+
+
+def _kind(a: Attribute) -> str:
+    if isinstance(a, Text | Block):
+        return "text"
+    return "numeric" if isinstance(a, Numeric) else "ordinal" if isinstance(a, Ordinal) else "nominal"
+
+
+def _rule(settings: Settings, a: Attribute, given: Any) -> str:
+    kind = _kind(a)
+    rule = getattr(settings, kind) if given is None else given
+    known = (*RULES[kind], "levenshtein") if kind == "ordinal" else RULES[kind]
+    if rule not in known:
+        raise OptionError(
+            f"{rule!r} is no distance for {a.name!r}, which is {a.kind}.",
+            hint=did_you_mean(rule, known) or f"give one of {listed(known)}.",
+        )
+    return str(rule)
+
+
+def _learned(settings: Settings, a: Attribute, rule: str, rows: Asked, weight: float) -> Local:
+    if rule == "overlap":
+        return Overlap(a, weight, 1.0)
+    if rule == "mvdm":
+        return _value_difference(settings, a, rows, weight)
+    if rule == "levenshtein":
+        return _edits(settings, a, rows, weight)
+    if rule in HOW:
+        return Words(a, weight, 1.0, rule)
+    return _difference(settings, a, rule, rows, weight)
+
+
+def _difference(settings: Settings, a: Attribute, rule: str, rows: Asked, weight: float) -> Difference:
+    """Numbers by their range or deviation; steps of an order by the number of steps there are."""
+    if isinstance(a, Ordinal):
+        low, high = 0.0, float(max(len(a.values) - 1, 0))
+        rule = "none" if settings.numeric == "none" else "range"
+    else:
+        low, high = rows.bounds(a)
+    if not np.isfinite(high - low):
+        raise TableError(f"{a.name!r} reaches from {low:g} to {high:g}: the difference is no number any more.")
+    if rule == "none":
+        return Difference(a, weight, high - low, 1.0, rule)
+    origin, unit = low, high - low
+    if rule == "sd":
+        origin, unit = rows.mean_and_deviation(a, settings.divisor)
+    scale = 1.0 / unit if unit > 0 else 0.0
+    if not np.isfinite(scale):
+        scale = 0.0  # a range that is nothing but rounding
+    return Difference(a, weight, (high - low) * scale, scale, rule, origin)
+
+
+def _mean_and_deviation(cells: NDArray[Any], weights: NDArray[Any] | None, divisor: str) -> tuple[float, float]:
+    w = np.ones(len(cells)) if weights is None else weights.astype(np.float64)
+    if len(cells) == 0:
+        return 0.0, 0.0
+    origin = float(cells[0])
+    size = float(np.abs(cells - origin).max())  # so that squares neither overflow nor vanish
+    if size == 0:
+        return origin, 0.0
+    gaps = (cells - origin) / size
+    mean = float(np.average(gaps, weights=w))
+    n = float(w.sum()) - (divisor == "n-1")
+    deviation = float(np.sqrt(float((w * (gaps - mean) ** 2).sum()) / n)) if n > 0 else 0.0
+    return origin + size * mean, size * deviation
+
+
+def _value_difference(settings: Settings, a: Attribute, rows: Asked, weight: float) -> Lookup:
+    if rows.target is None:
+        raise OptionError(
+            f"The value difference of {a.name!r} needs the classes of rows.",
+            hint="give y to fit: a class for each row.",
+        )
+    counts, edges = _counted(settings, a, rows)
+    seen = counts.sum(axis=1) > 0
+    shares = np.zeros(counts.shape)
+    shares[seen] = counts[seen] / counts[seen].sum(axis=1, keepdims=True)
+    kinds, which = np.unique(shares[seen], axis=0, return_inverse=True)
+    if len(kinds) > _PLACES:
+        raise OptionError(
+            f"{a.name!r} has {len(kinds)} values that tell different things of the class; a table of their "
+            "differences would be too large.",
+            hint=f"attributes={{{a.name!r}: 'overlap'}}, or join rare values.",
+        )
+    place = np.full(len(counts), len(kinds), dtype=np.int64)
+    place[seen] = which.ravel()
+    apart = measures.mvdm(kinds)
+    most = float(apart.max(initial=0.0))
+    return Lookup(a, weight, most, apart, place, kinds, tuple(rows.target.values), edges)
+
+
+def _counted(settings: Settings, a: Attribute, rows: Asked) -> tuple[NDArray[Any], Any]:
+    """How often each value, or range of numbers, meets each class: (values, classes); and the edges of the ranges."""
+    if isinstance(a, Nominal):
+        return rows.counts(a).table.T, None
+    assert isinstance(a, Numeric)  # noqa: S101 - texts are not counted so
+    tally = rows.values(a)
+    edges = How("equal_frequency", n_bins=int(settings.n_bins)).cut(tally).edges
+    return tally.counts_in(edges).T, edges
+
+
+def _edits(settings: Settings, a: Attribute, rows: Asked, weight: float) -> Edits:
+    strings = Edits(a, 1.0, 1.0, 1.0).lay(None, rows.strings(a)).values
+    longest = max(map(len, strings), default=0)
+    scale = 1.0 if settings.numeric == "none" else 1.0 / max(longest, 1)
+    return Edits(a, weight, longest * scale, scale)
+
+
+def _weights(settings: Settings, schema: Schema, rows: Asked) -> dict[str, float]:
+    """The weight of each attribute: 1, by hand, or by what it tells of the class."""
+    if settings.weights is None:
+        return dict.fromkeys(schema, 1.0)
+    if isinstance(settings.weights, str):
+        return _told_weights(settings, schema, rows)
+    given = _by_name(settings.weights, schema, "weights")
+    for name, w in given.items():
+        if not (isinstance(w, int | float | np.number) and np.isfinite(w) and w >= 0):
+            raise OptionError(f"The weight of {name!r} is {w!r}; it must be a number, 0 or more.")
+    return {name: float(given.get(name, 1.0)) for name in schema}
+
+
+def _told_weights(settings: Settings, schema: Schema, rows: Asked) -> dict[str, float]:
+    if settings.weights not in MEASURES:
+        raise OptionError(
+            f"weights={settings.weights!r} is unknown.",
+            hint=did_you_mean(settings.weights, MEASURES) or f"give numbers by name, or one of {listed(MEASURES)}.",
+        )
+    if rows.target is None:
+        raise OptionError(
+            f"weights={settings.weights!r} needs the classes of rows.", hint="give y to fit: a class for each row."
+        )
+    found = {}
+    for a in schema.attributes:
+        if isinstance(a, Text | Block):
+            raise OptionError(
+                f"{a.name!r} is {a.kind}: it has no table of counts to weigh it by.", hint="give weights by name."
+            )
+        counts = _counted(settings, a, rows)[0]
+        value = float(MEASURES[settings.weights](counts[counts.sum(axis=1) > 0])) if counts.sum() > 0 else 0.0
+        found[a.name] = value if np.isfinite(value) else 0.0
+    return found

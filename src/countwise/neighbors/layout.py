@@ -1,0 +1,213 @@
+"""Rows laid out for the search: numbers, and codes with tables of what they are apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from countwise._kernels import PairLaw, PairRows
+from countwise._typing import Flags, Floats, Indices
+from countwise.data.attributes import Numeric
+from countwise.data.frames import Frame
+from countwise.data.table import Table
+from countwise.neighbors.local_distances import Cells, Difference, Edits, Local, Lookup, Overlap, Words
+
+__all__ = ["Laid", "Law", "lay", "of_unit_length"]
+
+_TABLE_CELLS = 1 << 23  # of one table between queries and rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Laid:
+    """Rows laid out.
+
+    Parameters
+    ----------
+    numbers : ndarray, shape (rows, numbers)
+        Those of all attributes that are compared by their difference.
+    cells : list of Cells
+        Of all others.
+    """
+
+    numbers: Floats
+    cells: Sequence[Cells]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def slice(self, start: int, stop: int) -> Laid:
+        """Some rows."""
+        return Laid(self.numbers[start:stop], [cells.slice(start, stop) for cells in self.cells])
+
+    def take(self, rows: Indices) -> Laid:
+        """Some rows, in the order given."""
+        return Laid(np.ascontiguousarray(self.numbers[rows]), [cells.take(rows) for cells in self.cells])
+
+    def unknown(self, law: Law) -> Flags:
+        """Rows of which nothing is known that has a say."""
+        nothing = np.ones(len(self), dtype=bool)
+        for j, difference in enumerate(law.differences):
+            if difference.weight * difference.scale > 0:
+                nothing &= np.isnan(self.numbers[:, j])
+        for local, cells in zip(law.others, self.cells, strict=True):
+            if local.weight * local.most > 0:
+                nothing &= local.lost(cells)
+        return nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """How local distances are combined.
+
+    Parameters
+    ----------
+    locals : sequence of Local
+        One for each attribute.
+    p : float
+        The power.
+    missing : {"maximal", "ignore"}
+        What a missing cell adds.
+    unit_length : bool
+        Whether the numbers of a row are divided by their length.
+    """
+
+    locals: tuple[Local, ...]
+    p: float
+    missing: str
+    unit_length: bool
+
+    @property
+    def differences(self) -> list[Difference]:
+        """The attributes that are compared by a difference."""
+        return [local for local in self.locals if isinstance(local, Difference)]
+
+    @property
+    def others(self) -> list[Local]:
+        """The attributes that are looked up."""
+        return [local for local in self.locals if not isinstance(local, Difference)]
+
+    def cost(self, local: Local, distance: Floats | float) -> Floats | float:
+        """What a local distance adds to the sum."""
+        if self.p == np.inf:
+            return local.weight * distance
+        with np.errstate(over="ignore", under="ignore"):
+            return local.weight * np.power(distance, self.p)
+
+    @property
+    def shares(self) -> Floats | None:
+        """The weight of each attribute, if missing cells are ignored."""
+        if self.missing != "ignore":
+            return None
+        return np.array([x.weight for x in (*self.differences, *self.others)], dtype=np.float64)
+
+    def between(self, queries: Laid, rows: Laid) -> tuple[PairRows, PairRows, PairLaw]:
+        """What the kernels want: both sides, and what two cells of theirs add."""
+        tables, left, right, known = [], [], [], []
+        for local, a, b in zip(self.others, queries.cells, rows.cells, strict=True):
+            table, mine, theirs, size = self._table(local, a, b)
+            tables.append(table)
+            left.append(mine)
+            right.append(theirs)
+            known.append(size)
+        root = 1.0 if self.p == np.inf else 1.0 / self.p
+        law = PairLaw(
+            np.array([d.scale * d.weight**root for d in self.differences], dtype=np.float64),
+            np.array([self.cost(d, d.most) for d in self.differences], dtype=np.float64),
+            tables,
+            np.array(known, dtype=np.int64).reshape(-1, 2),
+            self.shares,
+            self.nothing,
+            float(self.p),
+        )
+        return PairRows(queries.numbers, left), PairRows(rows.numbers, right), law
+
+    def root(self, sums: Floats) -> Floats:
+        """Distances of sums."""
+        if self.p in (1, np.inf):
+            return sums
+        return np.sqrt(sums) if self.p == 2 else sums ** (1.0 / self.p)
+
+    def power(self, distance: float) -> float:
+        """The sum of a distance."""
+        if self.p in (1, np.inf):
+            return distance
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.power(distance, self.p))
+
+    @property
+    def nothing(self) -> float:
+        """The sum of rows that have nothing in common: every attribute at its most."""
+        costs = [float(self.cost(local, local.most)) for local in self.locals]
+        if self.p == np.inf:
+            return max(costs, default=0.0)
+        with np.errstate(over="ignore"):
+            rough = float(np.sum(costs))
+        return math.fsum(costs) if math.isfinite(rough) else rough  # in any order
+
+    def _table(self, local: Local, a: Cells, b: Cells) -> tuple[Any, Any, Any, tuple[int, int]]:
+        """What two codes add, the codes of both sides, and from which code on they are missing."""
+        if isinstance(local, Overlap):
+            k = local.n_values  # cells that are missing, or never seen, are equal to none: not to each other either
+            left, right = np.where(a.column >= k, k + 1, a.column), np.where(b.column >= k, k, b.column)
+            return float(self.cost(local, 1.0)), left, right, (k, k)
+        if isinstance(local, Lookup):
+            return self.cost(local, local.between()), a.column, b.column, (len(local.table),) * 2
+        assert isinstance(local, Edits | Words)  # noqa: S101 - there are no others
+        return self.cost(local, local.between(a, b)), a.column, b.column, (len(a.values), len(b.values))
+
+    def blocks(self, queries: Laid, rows: Laid) -> list[tuple[int, int]]:
+        """Queries in blocks for which no table between them and the rows is too large."""
+        widths = [
+            len(b.values) + 1
+            for local, b in zip(self.others, rows.cells, strict=True)
+            if isinstance(local, Edits | Words)
+        ]
+        step = max(1, _TABLE_CELLS // max(widths)) if widths else len(queries)
+        return [(start, min(start + step, len(queries))) for start in range(0, len(queries), max(step, 1))]
+
+
+def lay(law: Law, table: Table, frame: Frame) -> Laid:
+    """The rows of a table laid out."""
+    numbers, cells = [], []
+    for local in law.locals:
+        found = local.lay(table[local.of.name], frame.columns[local.of.name])
+        if local.numbers:
+            numbers.append(found.column)
+        else:
+            cells.append(found)
+    matrix = np.stack(numbers, axis=1) if numbers else np.empty((table.n_rows, 0))
+    if law.unit_length:
+        plain = [isinstance(local.of, Numeric) for local in law.differences]  # steps of an order are no lengths
+        matrix[:, plain] = _of_unit_length(matrix[:, plain])
+    return Laid(np.ascontiguousarray(matrix, dtype=np.float64), cells)
+
+
+def of_unit_length(law: Law, table: Table, frame: Frame) -> Law:
+    """The same law with numbers taken as they are; the most they differ by is seen after the division."""
+    columns = iter(lay(law, table, frame).numbers.T)
+    found: list[Local] = []
+    for local in law.locals:
+        if not isinstance(local, Difference):
+            found.append(local)
+            continue
+        column = next(columns)
+        if not isinstance(local.of, Numeric):
+            found.append(local)
+            continue
+        there = column[~np.isnan(column)]
+        most = float(there.max() - there.min()) if len(there) else 0.0
+        found.append(replace(local, most=most, scale=1.0, how="none", origin=0.0))
+    return replace(law, locals=tuple(found))
+
+
+def _of_unit_length(numbers: Floats) -> Floats:
+    """Rows divided by their length; one of length 0 stays as it is."""
+    largest = np.nanmax(np.abs(numbers), axis=1, initial=0.0, keepdims=True)
+    scaled = np.divide(numbers, largest, out=np.zeros_like(numbers), where=largest > 0)  # so that no square overflows
+    length = np.sqrt(np.nansum(scaled**2, axis=1, keepdims=True))
+    found = np.divide(scaled, length, out=np.zeros_like(numbers), where=length > 0)
+    return np.where(np.isnan(numbers), np.nan, found)

@@ -1,0 +1,274 @@
+"""Local distances: how far two cells of one attribute are apart.
+
+Each is either a difference of numbers, or looked up in a table of codes. To the search only these two are known;
+the tables of strings and of texts are made for the rows at hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Flags, Floats, Indices
+from countwise.data.attributes import Attribute, Nominal
+from countwise.data.columns import narrowest
+from countwise.data.frames import Column
+from countwise.data.text import Bag, Text
+from countwise.neighbors.edit_distance import edit_distances
+from countwise.neighbors.text_distance import bag_distances
+from countwise.working.numbers import number
+
+__all__ = ["Cells", "Difference", "Edits", "Local", "Lookup", "Overlap", "Words"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """The cells of one attribute, laid out: numbers, or codes with what they stand for.
+
+    Parameters
+    ----------
+    column : ndarray
+        Numbers with NaN for missing, or codes.
+    values : tuple of str, or Bag, or None
+        Of strings and texts, what the codes stand for.
+    new : tuple of str
+        Of texts, the words that training did not have; in the bag they stand behind the others.
+    """
+
+    column: NDArray[Any]
+    values: Any = None
+    new: tuple[str, ...] = ()
+
+    def slice(self, start: int, stop: int) -> Cells:
+        """Some rows, with only the values that they have."""
+        if isinstance(self.values, Bag):
+            return _texts(self.values.slice(start, stop), self.new)
+        return self._of(self.column[start:stop])
+
+    def take(self, rows: Indices) -> Cells:
+        """Some rows, in the order given, with only the values that they have."""
+        if isinstance(self.values, Bag):
+            return _texts(self.values.take(rows), self.new)
+        return self._of(self.column[rows])
+
+    def _of(self, column: NDArray[Any]) -> Cells:
+        if self.values is None:
+            return Cells(column)
+        used, codes = np.unique(column, return_inverse=True)
+        kept = tuple(self.values[c] for c in used.tolist() if c < len(self.values))
+        codes = np.where(column >= len(self.values), len(kept), codes)
+        return Cells(codes.astype(narrowest(len(kept) + 1)), kept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Local:
+    """What all local distances have.
+
+    Parameters
+    ----------
+    of : Attribute
+        The attribute.
+    weight : float
+        By what its distance (to the power p) is multiplied.
+    most : float
+        The distance that a missing cell has from all: the largest there is among the training rows.
+    """
+
+    of: Attribute
+    weight: float
+    most: float
+    numbers: ClassVar[bool] = False
+    word: ClassVar[str] = ""
+
+    def lay(self, column: Any, given: Column) -> Cells:
+        """A column laid out, as it is encoded and as it was given."""
+        raise NotImplementedError
+
+    def lost(self, cells: Cells) -> Flags:
+        """Which cells are missing, or never seen."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference(Local):
+    """The difference of two numbers, or of the places of two values in their order, times a scale."""
+
+    scale: float
+    how: str
+    origin: float = 0.0  # where scaled numbers begin: the lower end of the range, or the mean
+    numbers: ClassVar[bool] = True
+
+    def lay(self, column: Any, given: Column) -> Cells:
+        """Numbers, with NaN for missing."""
+        cells = np.asarray(column, dtype=np.float64)
+        if isinstance(self.of, Nominal):
+            cells = np.where(column >= self.of.missing, np.nan, cells)
+        return Cells(cells)
+
+    def lost(self, cells: Cells) -> Flags:
+        """NaN."""
+        return np.isnan(cells.column)
+
+    @property
+    def word(self) -> str:  # type: ignore[override]
+        """What the distance is."""
+        what = "steps" if isinstance(self.of, Nominal) else "difference"
+        return what if self.how == "none" else f"{what} / {number(1 / self.scale)}" if self.scale else f"{what} × 0"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlap(Local):
+    """0 for equal values, 1 for others (Hamming)."""
+
+    word: ClassVar[str] = "equal or not"
+
+    def lay(self, column: Any, given: Column) -> Cells:
+        """Codes; those of missing cells are `n_values`, those of values never seen one more."""
+        return Cells(column)
+
+    def lost(self, cells: Cells) -> Flags:
+        """Codes behind those of values."""
+        return np.asarray(cells.column >= self.n_values)
+
+    @property
+    def n_values(self) -> int:
+        """How many values there are."""
+        assert isinstance(self.of, Nominal)  # noqa: S101 - names overlap
+        return len(self.of.values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lookup(Local):
+    """The difference of what values tell of the class (MVDM, 004), looked up in a table.
+
+    Values that tell the same share a place in the table, so that even very many need few. Numbers are put into
+    ranges first.
+    """
+
+    table: Floats  # (places, places)
+    place: NDArray[Any]  # of each value, or range; `len(table)` for one that no training row has
+    shares: Floats  # (places, classes): what each tells of the class
+    classes: tuple[Any, ...]
+    edges: Floats | None = None
+    word: ClassVar[str] = "value difference"
+
+    def lay(self, column: Any, given: Column) -> Cells:
+        """Places in the table; of missing cells it is `len(table)`."""
+        last = len(self.place)
+        if self.edges is not None:
+            numbers = np.asarray(column, dtype=np.float64)
+            codes = np.where(np.isnan(numbers), last, np.searchsorted(self.edges, numbers))
+        else:
+            codes = np.minimum(column, last)
+        size = len(self.table)
+        return Cells(np.append(self.place, size).astype(narrowest(size + 1))[codes])
+
+    def lost(self, cells: Cells) -> Flags:
+        """Those without a place."""
+        return np.asarray(cells.column >= len(self.table))
+
+    def between(self) -> Floats:
+        """The table with a last row and column for missing cells."""
+        size = len(self.table)
+        whole = np.full((size + 1, size + 1), self.most)
+        whole[:size, :size] = self.table
+        return whole
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edits(Local):
+    """How many letters must be inserted, taken away or replaced (Levenshtein), times a scale."""
+
+    scale: float
+
+    @property
+    def word(self) -> str:  # type: ignore[override]
+        """What the distance is."""
+        return "edits" if self.scale == 1 else f"edits / {number(1 / self.scale)}"
+
+    def lay(self, column: Any, given: Column) -> Cells:
+        """Codes of strings; strings never seen are as good as others."""
+        mine = Nominal(self.of.name, grows=True).learn(given)
+        return Cells(mine.encode(given), tuple(map(_string, mine.values)))
+
+    def lost(self, cells: Cells) -> Flags:
+        """Codes behind those of strings."""
+        return np.asarray(cells.column >= len(cells.values))
+
+    def between(self, queries: Cells, rows: Cells) -> Floats:
+        """The distances of strings, and of missing cells behind them."""
+        whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
+        whole[:-1, :-1] = edit_distances(queries.values, rows.values) * self.scale
+        return whole
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words(Local):
+    """How few words two texts have in common."""
+
+    how: str
+
+    @property
+    def word(self) -> str:  # type: ignore[override]
+        """What the distance is."""
+        return f"1 - {self.how}"
+
+    def lay(self, column: Any, given: Column) -> Cells:
+        """A code for each row: texts are seldom equal. Words never seen stand behind the others."""
+        return _texts(*_with_unknown(self.of, column, given)) if isinstance(self.of, Text) else _texts(column)
+
+    def lost(self, cells: Cells) -> Flags:
+        """Codes behind those of texts."""
+        return np.asarray(cells.column >= len(cells.values))
+
+    def between(self, queries: Cells, rows: Cells) -> Floats:
+        """The distances of texts, and of missing ones behind them."""
+        whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
+        whole[:-1, :-1] = bag_distances(_as_in(queries, rows), rows.values, self.how)
+        return whole
+
+
+def _string(value: Any) -> str:
+    """A value as a string: whole numbers without a point, whatever their type."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _texts(bag: Bag, new: tuple[str, ...] = ()) -> Cells:
+    """A code for each text, and one behind them for those that are missing."""
+    codes = np.arange(len(bag), dtype=np.uint32)
+    return Cells(codes if bag.missing is None else np.where(bag.missing, np.uint32(len(bag)), codes), bag, new)
+
+
+def _with_unknown(of: Text, column: Bag, given: Any) -> tuple[Bag, tuple[str, ...]]:
+    """A bag in which words that training did not have count too, and these words.
+
+    A vocabulary that was declared is not added to: other words do not count.
+    """
+    if not of.grows or isinstance(given, Bag):  # of a model file, which has the words of training only
+        return column, ()
+    wider = replace(of, words=(), grows=True).learn(given)
+    place = {word: i for i, word in enumerate(of.words)}
+    new = tuple(word for word in wider.words if word not in place)
+    if not new:
+        return column, ()
+    places = np.array([place.get(word, -1) for word in wider.words])
+    places[places < 0] = len(of.words) + np.arange(len(new))
+    bag = wider.encode(given)
+    indices = places[bag.indices].astype(np.int32)
+    return Bag(bag.indptr, indices, bag.data, len(of.words) + len(new), bag.missing), new
+
+
+def _as_in(texts: Cells, others: Cells) -> Bag:
+    """Texts whose new words stand where others have them, or behind all of theirs."""
+    bag: Bag = texts.values
+    if not (texts.new and others.new) or texts.new is others.new:
+        return bag
+    known = bag.n_words - len(texts.new)
+    place = {word: known + i for i, word in enumerate(others.new)}
+    for word in texts.new:
+        place.setdefault(word, known + len(place))
+    places = np.concatenate([np.arange(known), [place[word] for word in texts.new]])
+    return Bag(bag.indptr, places[bag.indices].astype(np.int32), bag.data, known + len(place), bag.missing)

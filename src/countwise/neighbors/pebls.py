@@ -1,0 +1,144 @@
+"""PEBLS (004): neighbors by what values tell of the class, each with a weight for how reliable it has been."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from countwise._typing import Floats
+from countwise.errors import OptionError, check_settings
+from countwise.neighbors.choose_k import left_out
+from countwise.neighbors.knn import ClassNeighbors
+from countwise.neighbors.metric import Metric
+from countwise.neighbors.search import Found
+from countwise.working import Grid
+from countwise.working.numbers import number
+
+__all__ = ["Exemplars"]
+
+_BLOCK = 1 << 12  # training rows asked at a time
+
+
+class Exemplars(ClassNeighbors):
+    """Exemplars with weights; see `PEBLSClassifier`."""
+
+    radius = None
+    weights = "uniform"
+    metric = None
+    max_neighbors = 1
+    search = "exact"
+    _ties = True
+    exemplar_weights_: Floats
+
+    def __init__(
+        self,
+        n_neighbors: int = 1,
+        *,
+        numeric: str = "range",
+        n_bins: int = 10,
+        missing: str = "maximal",
+        passes: int = 1,
+        types: Any = None,
+        categorical_features: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.numeric = numeric
+        self.n_bins = n_bins
+        self.missing = missing
+        self.passes = passes
+        self.types = types
+        self.categorical_features = categorical_features
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_settings(self, numeric=("range", "sd", "mvdm"))
+        if self.n_neighbors == "loo":
+            raise OptionError("The neighbors of exemplars are not chosen by leave-one-out.", hint="give a number.")
+        if not isinstance(self.passes, int | np.integer) or isinstance(self.passes, bool) or self.passes < 0:
+            raise OptionError(f"passes must be a whole number, 0 or more, not {self.passes!r}.")
+
+    def _metric(self) -> Metric:
+        return Metric(
+            2,
+            numeric=self.numeric,
+            nominal="mvdm",
+            ordinal="mvdm",
+            missing=self.missing,
+            n_bins=self.n_bins,
+            types=self.types,
+        )
+
+    def _learn(self) -> None:
+        super()._learn()
+        n = len(self._search)
+        used, right = np.ones(n), np.ones(n)
+        self._penalties = None
+        for _ in range(int(self.passes)):
+            used, right = self._asked()
+            self._penalties = used / right
+        self._used, self._right = used, right
+        places = np.argsort(self._order, kind="stable")
+        self.exemplar_weights_ = (used / right)[places]
+
+    def _asked(self) -> tuple[Floats, Floats]:
+        """How often each exemplar is used when every row in turn is told by the others, and how often it is right.
+
+        It tells itself, and rightly so. Rows that are equally near share what is left of the neighbors.
+        """
+        n = len(self._search)
+        used, right = np.ones(n), np.ones(n)
+        copies = np.ones(n) if self._search.weights is None else self._search.weights
+        for start in range(0, n, _BLOCK):
+            stop = min(start + _BLOCK, n)
+            found, own = left_out(self, float(self.n_neighbors_), start, stop, self._penalties, ties=True)
+            share = _shared(found, own, float(self.n_neighbors_))
+            asking = found.owner + start
+            times = np.where(found.ids == asking, copies[asking] - 1.0, copies[asking])
+            np.add.at(used, found.ids, times * share)
+            same = self._told[found.ids] == self._told[asking]
+            np.add.at(right, found.ids[same], (times * share)[same])
+        return used, right
+
+    @property
+    def exemplars_(self) -> Grid:
+        """Every training row: its class, how often it was used and was right, and its weight."""
+        self._check_fitted()
+        places = np.argsort(self._order, kind="stable")
+        return Grid(
+            {
+                "row": self._order[places].tolist(),
+                self.target_.name: self.classes_[self._told[places]].tolist(),
+                "used": self._used[places].tolist(),
+                "right": self._right[places].tolist(),
+                "weight": (self._used / self._right)[places].tolist(),
+            }
+        )
+
+    def _counted(self, found: Found) -> Floats:
+        """Votes; rows that are equally near share what is left of the neighbors."""
+        own = np.ones(len(found.ids)) if self._search.weights is None else self._search.weights[found.ids]
+        return own * _shared(found, own, float(self.n_neighbors_))
+
+    def _measures(self, found: Found) -> dict[str, list[Any]]:
+        weight = (self._used / self._right)[found.ids]
+        return {"Σd²": (found.sums / weight).tolist(), "weight": weight.tolist(), "Δ": found.sums.tolist()}
+
+    def _reason(self, found: Found, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        gap, weight = float(found.sums[0]), float((self._used / self._right)[found.ids[0]])
+        told = f"Σd² {number(gap / weight)}, times the weight {number(weight)} of the exemplar: Δ {number(gap)}"
+        return f"Why Δ of row {row} is {number(gap)}", (*(line for line in lines[:-1]), told)
+
+
+def _shared(found: Found, own: Floats, k: float) -> Floats:
+    """The share of each row that is used: whole, until the last k is left to rows that are equally near."""
+    if len(found.ids) == 0:
+        return np.empty(0)
+    begins = np.concatenate([[True], (found.sums[1:] != found.sums[:-1]) | (found.owner[1:] != found.owner[:-1])])
+    group = np.cumsum(begins) - 1
+    weight = np.bincount(group, weights=own)
+    total = np.concatenate([[0.0], np.cumsum(weight)])[:-1]
+    first = found.owner[begins]  # the query of each group
+    start = total[np.searchsorted(first, np.arange(len(found.starts) - 1))[first]]
+    left = np.maximum(k - (total - start), 0.0)
+    return np.minimum(left / weight, 1.0)[group]

@@ -1,0 +1,438 @@
+"""Prototypes: the middle of each class, column by column, and how far a value is from it (001, 003)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Floats
+from countwise.base.classifier import Explaining
+from countwise.base.generative import Bayes
+from countwise.base.term import Part, numbers_and_names
+from countwise.cuts import quantiles
+from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.data.frames import Frame
+from countwise.data.schema import Schema
+from countwise.data.table import Table
+from countwise.distributions.distribution import add_each
+from countwise.distributions.distribution import left_out as left_out_step
+from countwise.errors import OptionError, check_settings, listed
+from countwise.measures import mvdm
+from countwise.neighbors.metric import Metric
+from countwise.tallies import Counts, Moments, Values
+from countwise.working import Grid, Section, Working
+from countwise.working.numbers import number
+from countwise.working.steps import Factor, Step
+from countwise.working.text import columns as classes_shown
+
+__all__ = ["Middle", "MiddleDensity", "Prototype"]
+
+
+@dataclass(frozen=True, slots=True)
+class Middle:
+    """The middle of each class: mean or median of numbers, middle value of an order, commonest name.
+
+    Parameters
+    ----------
+    center : {"mean", "median"}
+        Of numbers.
+    metric : {"euclidean", "manhattan"}
+        Whether distances add up as squares or as they are.
+    scaled : bool
+        Whether numbers are measured in deviations of their column, and orders in steps from 0 to 1.
+    unit : {"sd", "range"}, default="sd"
+        What scaled numbers are divided by.
+    divisor : {"n", "n-1"}, default="n"
+        Of the variance.
+    names : {"overlap", "mvdm"}, default="overlap"
+        Whether names are equal or not, or how differently they tell of the class.
+    weight : float, default=1
+        By what the (squared) distance is multiplied.
+    """
+
+    center: str = "mean"
+    metric: str = "euclidean"
+    scaled: bool = False
+    unit: str = "sd"
+    divisor: str = "n"
+    names: str = "overlap"
+    weight: float = 1.0
+
+    def blank(self, given: Nominal, of: Attribute) -> Any:
+        """Moments, values or counts, as the middle asks for."""
+        if isinstance(of, Nominal):
+            return Counts((given, of))
+        if not isinstance(of, Numeric):
+            raise TypeError(of.kind)
+        plain = self.center == "mean" and self.metric == "euclidean" and not (self.scaled and self.unit == "range")
+        return Moments(given, of) if plain else Values(given, of)
+
+    def settle(self, tally: Any) -> MiddleDensity:
+        """The middles, and how far the rows of a class lie from theirs on average."""
+        if isinstance(tally, Counts):
+            return self._of_names(tally)
+        return self._of_moments(tally) if isinstance(tally, Moments) else self._of_values(tally)
+
+    def _of_moments(self, tally: Moments) -> MiddleDensity:
+        n, mean, m2 = tally.triple
+        total, middle, overall = tally.overall
+        scale = self._scale(self._deviation(float(overall), float(total)))
+        means = np.where(n > 0, mean, middle)
+        return MiddleDensity(tally.of, means, n, float(m2.sum()) / scale**2, scale, self)
+
+    def _of_values(self, tally: Values) -> MiddleDensity:
+        pooled, pooled_weights = tally.pooled
+        n = np.array([float(weights.sum()) for _, weights in tally.filled])
+        away, middles = 0.0, []
+        for values, weights in tally.filled:
+            own = self._middle(*(pooled, pooled_weights) if len(values) == 0 else (values, weights))
+            middles.append(own)
+            gaps = np.abs(values - own)
+            away += float((weights * (gaps**2 if self.metric == "euclidean" else gaps)).sum())
+        spread = 0.0
+        if len(pooled) and self.unit == "range":
+            spread = float(pooled[-1] - pooled[0])
+        elif len(pooled):
+            center = float(np.average(pooled, weights=pooled_weights))
+            squares = float((pooled_weights * (pooled - center) ** 2).sum())
+            spread = self._deviation(squares, float(pooled_weights.sum()))
+        scale = self._scale(spread)
+        power = 2 if self.metric == "euclidean" else 1
+        return MiddleDensity(tally.of, np.array(middles), n, away / scale**power, scale, self)
+
+    def _middle(self, values: Floats, weights: NDArray[Any]) -> float:
+        if len(values) == 0:
+            return 0.0
+        if self.center == "mean":
+            return float(np.average(values, weights=weights))
+        return float(quantiles(values, weights, np.array([0.5]))[0])
+
+    def _of_names(self, tally: Counts) -> MiddleDensity:
+        of: Any = tally.axes[1]
+        table = np.asarray(tally.table, dtype=np.float64)
+        n, k = table.sum(axis=1), len(of.values)
+        apart = None
+        if self.names == "mvdm" and not (isinstance(of, Ordinal) and self.scaled):
+            apart = np.nan_to_num(mvdm(table.T), nan=2.0)
+        table = np.where(n[:, None] > 0, table, table.sum(axis=0))
+        codes = np.arange(k, dtype=np.float64)
+        if apart is not None:
+            middles, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
+            gaps = apart[:, middles.astype(np.intp)].T
+        elif isinstance(of, Ordinal):
+            middles = np.array([_middle_code(row) for row in table])
+            scale = float(max(k - 1, 1)) if self.scaled else 1.0
+            gaps = np.abs(codes - middles[:, None]) / scale
+        else:
+            middles, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
+            gaps = (codes != middles[:, None]).astype(np.float64)
+        gaps = gaps**2 if self.metric == "euclidean" else gaps
+        return MiddleDensity(of, middles, n, float((table * gaps)[n > 0].sum()), scale, self, apart)
+
+    def _deviation(self, squares: float, n: float) -> float:
+        below = n - (self.divisor == "n-1")
+        return float(np.sqrt(squares / below)) if below > 0 else 0.0
+
+    def _scale(self, deviation: float) -> float:
+        return float(deviation) if self.scaled and deviation > 0 else 1.0
+
+
+def _middle_code(counts: Floats) -> float:
+    """The code at which half of the rows are reached."""
+    if not counts.sum() > 0:
+        return 0.0
+    return float(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+
+
+class MiddleDensity:
+    """Distances of one column from the middle of each class, as terms of a posterior.
+
+    Parameters
+    ----------
+    of : Attribute
+        The column.
+    middles : ndarray, shape (classes,)
+        Numbers, or codes.
+    n : ndarray, shape (classes,)
+        How many values are behind them.
+    away : float
+        The sum of all rows' (squared) distances from the middle of their own class.
+    scale : float
+        What distances are divided by.
+    settings : Middle
+        The metric.
+    apart : ndarray, shape (values, values), optional
+        How far names are from each other.
+    """
+
+    add_many = classmethod(add_each)
+
+    def __init__(
+        self,
+        of: Attribute,
+        middles: Floats,
+        n: Floats,
+        away: float,
+        scale: float,
+        settings: Middle,
+        apart: Floats | None = None,
+    ) -> None:
+        self.of, self.name, self.middles, self.n, self.scale = of, of.name, middles, n, scale
+        self.away, self.weight, self.apart = away * settings.weight, settings.weight, apart
+        self.squared = settings.metric == "euclidean"
+        self.n_classes = len(middles)
+        self.temperature = self.unit = 1.0  # set by the model: one for all columns
+        middle = (
+            "commonest value"
+            if type(of) is Nominal or apart is not None
+            else "middle value"
+            if isinstance(of, Ordinal)
+            else settings.center
+        )
+        self.rule = f"distance from the {middle} of the class"
+        self.scaled = settings.scaled
+        # a column that is the same everywhere has no say, and must not thin out the distances of the others
+        self.silent = "never seen" if not (n > 0).any() else "constant" if not away and not np.ptp(middles) else ""
+        self.silent = self.silent or ("" if settings.weight > 0 else "of no weight")
+
+    def distances(self, column: NDArray[Any]) -> Floats:
+        """The (squared) distance from each class's middle, (rows, classes); NaN where the cell is missing."""
+        cells = np.asarray(column, dtype=np.float64)
+        if isinstance(self.of, Nominal):
+            cells = np.where(column >= self.of.missing, np.nan, cells)
+        gaps = self.gaps(cells) / self.unit
+        with np.errstate(over="ignore"):
+            return self.weight * (gaps**2 if self.squared else gaps)
+
+    def gaps(self, cells: Floats) -> Floats:
+        """How far numbers, or codes, are from each class's middle; NaN stays NaN."""
+        if type(self.of) is not Nominal and self.apart is None:
+            return np.abs(cells[:, None] - self.middles) / self.scale
+        lost = np.isnan(cells)
+        if self.apart is not None:
+            found = self.apart[np.where(lost, 0, cells).astype(np.intp)][:, self.middles.astype(np.intp)]
+        else:
+            found = (cells[:, None] != self.middles).astype(np.float64)
+        return np.where(lost[:, None], np.nan, found)
+
+    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
+        """Add - d² / 2s², or - d / s."""
+        if self.silent:
+            return
+        gaps = self.distances(column)
+        gaps[np.isnan(gaps)] = 0.0
+        out -= gaps / (2 * self.temperature if self.squared else self.temperature)
+
+    def shown(self, code: float) -> str:
+        """A middle, or a value, as a person writes it."""
+        return str(self.of.values[int(code)]) if isinstance(self.of, Nominal) else number(float(code))
+
+    def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
+        """The factor of each class at the value."""
+        gaps = self.distances(column)[0]
+        if np.isnan(gaps).any():
+            seen = isinstance(self.of, Nominal) and int(column[0]) == self.of.unseen
+            return left_out_step(name, shown or "?", "never seen" if seen else "missing", self.rule)
+        if self.silent:
+            return left_out_step(name, shown, self.silent, self.rule)
+        below = number(2 * self.temperature if self.squared else self.temperature)
+        factors = tuple(
+            Factor(
+                -float(d) / (2 * self.temperature if self.squared else self.temperature),
+                f"exp(-{number(float(d))} / {below})",
+                rf"e^{{-{number(float(d))} / {below}}}",
+                total=float(n),
+            )
+            for d, n in zip(gaps, self.n, strict=True)
+        )
+        return [Step(name, shown, factors, "known", self.rule)]
+
+    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+        """A row a class: its middle."""
+        return {
+            self.name: [str(c) for c in classes],
+            "prototype": [self.shown(m) for m in self.middles],
+            "n": [number(float(n)) for n in self.n],
+        }
+
+
+_SHARP = 1e-6  # of the distances between prototypes: where rows have no spread the nearest takes all
+
+
+class Prototype(Explaining, Bayes):
+    """Nearest mean or prototype; see `PrototypeClassifier`."""
+
+    def __init__(
+        self,
+        center: str = "mean",
+        *,
+        metric: Any = "euclidean",
+        scale: str | None = "auto",
+        prior: Any = "uniform",
+        types: Any = None,
+        unseen: str = "ignore",
+    ) -> None:
+        self.center = center
+        self.metric = metric
+        self.scale = scale
+        self.prior = prior
+        self.types = types
+        self.unseen = unseen
+
+    def _kinds(self, frame: Frame) -> Schema:
+        check_settings(self, center=("mean", "median"), scale=(None, "auto", "deviation"), unseen=("ignore", "error"))
+        if isinstance(self.metric, Metric):
+            _check_metric(self.metric, self.scale)
+        else:
+            check_settings(self, metric=("euclidean", "manhattan"))
+        types = self.metric.types if isinstance(self.metric, Metric) and self.types is None else self.types
+        return numbers_and_names(Schema.kinds(frame, types), "a prototype")
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        if isinstance(self.metric, Metric):
+            return [Part(a, _middle(self.center, self.metric, a), (a.name,)) for a in schema.attributes]
+        names = any(isinstance(a, Nominal) and not self._is_unknown(a) for a in schema.attributes)
+        rule = Middle(self.center, self.metric, self.scale == "deviation" or (self.scale == "auto" and names))
+        return [Part(a, rule, (a.name,)) for a in schema.attributes]
+
+    def _settle(self) -> None:
+        super()._settle()
+        self.left_out_ = {name: d.silent for name, d in self.densities_.items() if d.silent}
+        telling = [d for d in self.densities_.values() if not d.silent]
+        extent = max((float(np.ptp(d.middles)) / d.scale for d in telling), default=0.0)
+        self._unit = 1.0 if not extent or 1e-100 < extent < 1e100 else extent  # so that squares stay numbers
+        for density in telling:
+            density.unit = self._unit
+        # rows lie this far from their own prototype, a column; where they do not, the nearest takes all
+        cells = sum(float(d.n.sum()) for d in telling)
+        away = sum(d.away / d.unit / (d.unit if d.squared else 1.0) for d in telling)
+        spread = away / cells if cells else 0.0
+        temperature = spread if spread > 0 else _SHARP * self._apart()
+        for density in telling:
+            density.temperature = temperature
+
+    def _apart(self) -> float:
+        """The mean (squared) distance between prototypes."""
+        total = np.zeros((len(self.classes_), len(self.classes_)))
+        for density in self.densities_.values():
+            gaps = density.gaps(density.middles) / density.unit
+            total += density.weight * (gaps**2 if density.squared else gaps)
+        return float(total.mean()) or 1.0
+
+    @property
+    def prototypes_(self) -> Grid:
+        """The prototype of each class."""
+        self._check_fitted()
+        cells = {
+            name: [density.shown(m) if isinstance(density.of, Nominal) else float(m) for m in density.middles]
+            for name, density in self.densities_.items()
+        }
+        return Grid({self.target_.name: self.classes_.tolist(), **cells})
+
+    def distances(self, X: Any) -> Floats:
+        """The distance of each row from each class's prototype; a missing cell adds nothing.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+
+        Examples
+        --------
+        >>> from countwise import PrototypeClassifier, samples
+        >>> weather = samples.load("weather").columns("temperature", "humidity", "play")
+        >>> PrototypeClassifier().fit(weather, "play").distances([[66, 90]]).round(6).tolist()
+        [[9.402127, 12.944802]]
+        """
+        frame = self._open(X)
+        table = self._table(frame, 0, frame.n_rows, every=True)
+        total = np.zeros((frame.n_rows, len(self.classes_)))
+        for part in self.parts_:
+            density = self.densities_[part.key]
+            if not density.silent:
+                total += np.nan_to_num(density.distances(table[part.key]), nan=0.0, posinf=np.inf)
+        squared = all(density.squared for density in self.densities_.values())
+        return (np.sqrt(total) if squared else total) * self._unit
+
+    def _sections(self, table: Table, working: Working) -> list[Section]:
+        shown = classes_shown(working)
+        columns: dict[str, list[Any]] = {"": [], "value": []}
+        columns |= {f"prototype {working.classes[c]}": [] for c in shown}
+        squared = all(density.squared for density in self.densities_.values())
+        what = "d²" if squared else "d"
+        columns |= {f"{what} {working.classes[c]}": [] for c in shown}
+        total = np.zeros(len(working.classes))
+        for part in self.parts_:
+            density, cells = self.densities_[part.key], table[part.key]
+            gaps = density.distances(cells)[0]
+            if np.isnan(gaps).any() or density.silent:
+                continue
+            total += gaps
+            columns[""].append(part.key)
+            columns["value"].append(density.shown(float(cells[0])))
+            for c in shown:
+                columns[f"prototype {working.classes[c]}"].append(density.shown(density.middles[c]))
+                columns[f"{what} {working.classes[c]}"].append(float(gaps[c]))
+        if not columns[""]:
+            return []
+        ends = np.sqrt(total) if squared else total
+        lines = [
+            "distance: " + ", ".join(f"{working.classes[c]} {number(float(ends[c] * self._unit))}" for c in shown)
+        ]
+        one = next(d for d in self.densities_.values() if not d.silent)
+        lines.append(
+            f"{'2s²' if squared else 's'} = {number(one.temperature * (2 if squared else 1))}, from the mean"
+            f"{' squared' if squared else ''} distance of the training rows from their own prototype, a column"
+        )
+        shares = np.array(columns[f"{what} {working.classes[working.rival]}"], dtype=np.float64)
+        if not one.scaled and len(shares) > 1 and shares.max() > 0.9 * shares.sum() > 0:
+            name = columns[""][int(np.argmax(shares))]
+            lines.append(
+                f"Numbers are taken as they are, and {name} is most of it; scale='deviation' evens columns out."
+            )
+        if any(d.scale != 1 for d in self.densities_.values()):
+            told = ", ".join(f"{k} {number(d.scale)}" for k, d in self.densities_.items() if d.scale != 1)
+            unit = "units" if isinstance(self.metric, Metric) else "deviations of their column"
+            lines.append(f"Numbers are in {unit}: {told}")
+        return [Section("Distance from each prototype", Grid(columns), tuple(lines))]
+
+
+def _check_metric(metric: Metric, scale: Any) -> None:
+    """Refuse what has no meaning for the middle of a class."""
+    metric._check_settings()
+    if metric._power() not in (1.0, 2.0):
+        raise OptionError(f"p={metric.p!r}: prototypes are compared with p 1 or 2.")
+    if scale not in (None, "auto"):
+        raise OptionError(f"scale={scale!r} is the metric's affair.", hint="numeric='sd' in the metric.")
+    if metric.unit_length or metric.numeric == "mvdm" or isinstance(metric.weights, str):
+        raise OptionError(
+            "A prototype cannot be compared by unit length, by ranges of numbers, or with weights from measures.",
+            hint="numeric='range', and weights by name.",
+        )
+
+
+def _middle(center: str, metric: Metric, a: Attribute) -> Middle:
+    """How an attribute is compared with the middle of a class."""
+    kind = "ordinal" if isinstance(a, Ordinal) else "nominal" if isinstance(a, Nominal) else "numeric"
+    rule = (metric.attributes or {}).get(a.name) or getattr(metric, kind)
+    known = {"numeric": ("range", "sd", "none"), "ordinal": ("steps", "mvdm"), "nominal": ("overlap", "mvdm")}[kind]
+    if rule not in known:
+        raise OptionError(f"A prototype of {a.name!r} cannot be compared by {rule!r}.", hint=f"give {listed(known)}.")
+    weights = metric.weights if isinstance(metric.weights, Mapping) else {}
+    return Middle(
+        center,
+        "euclidean" if metric._power() == 2 else "manhattan",
+        scaled=rule in ("range", "sd") or (rule == "steps" and metric.numeric != "none"),
+        unit="range" if rule == "range" else "sd",
+        divisor=metric.divisor,
+        names="mvdm" if rule == "mvdm" else "overlap",
+        weight=float(weights.get(a.name, 1.0)),
+    )

@@ -1,0 +1,355 @@
+"""Rote learning (004): a row is told if the very same row was met in training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Flags, Floats, Indices
+from countwise.base.model import Fitting
+from countwise.data.attributes import Nominal, Numeric
+from countwise.data.cells import row_of, shown_cell
+from countwise.data.columns import refuse_infinity
+from countwise.data.frames import Frame
+from countwise.data.output import dense
+from countwise.data.schema import Schema
+from countwise.data.table import Table
+from countwise.errors import CountwiseError, OptionError
+from countwise.sources import Memory, open_whole
+from countwise.working import Account, Grid, Section
+from countwise.working.numbers import number, percent
+
+__all__ = ["Rote"]
+
+_SHOWN = 20
+
+
+class Rote(Fitting):
+    """Rows learned by heart; see `RoteClassifier`."""
+
+    schema_: Schema
+    target_: Nominal
+    classes_: NDArray[Any]
+    n_rows_: int
+    n_left_out_: int
+    n_features_in_: int
+    _label_type: np.dtype[Any] | None
+    _domains: dict[str, Floats]
+    _keys: NDArray[Any]
+    _counts: Floats
+
+    def __init__(self, otherwise: Any = "majority", *, types: Any = None, categorical_features: Any = None) -> None:
+        self.otherwise = otherwise
+        self.types = types
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the rows of a table by heart.
+
+        Parameters
+        ----------
+        X : any table, path, or iterator of frames
+            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
+        y : array-like or str
+            The class of each row, or the name of its column in X.
+        sample_weight : array-like or str, optional
+            A weight for each row; a weight of n equals n copies.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        rows = open_whole(dense(X), y, sample_weight)
+        try:
+            found = self._learned(rows)
+        except CountwiseError as error:
+            raise rows.counted_as_given(error) from None
+        self._take_over(found, rows.left_out, rows.name)
+        self._derive()
+        if not isinstance(self.otherwise, str):
+            from sklearn.base import clone
+
+            self.otherwise_ = clone(self.otherwise)
+            given = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.otherwise_.fit(X, y, **given)
+        return self
+
+    def _check_settings(self) -> None:
+        word = isinstance(self.otherwise, str)
+        if (word and self.otherwise not in ("majority", "abstain")) or not (word or hasattr(self.otherwise, "fit")):
+            raise OptionError(
+                f"otherwise={self.otherwise!r} is unknown.", hint="give 'majority', 'abstain' or a classifier."
+            )
+
+    def _learned(self, rows: Memory) -> dict[str, Any]:
+        kinds = Schema.kinds(rows.frame, self.types, self.categorical_features)
+        # a text is the same if every letter is
+        schema = Schema(a if isinstance(a, Nominal | Numeric) else Nominal(a.name) for a in kinds.attributes)
+        frame = schema.coded(rows.frame)
+        schema = schema.learn(frame)
+        table = schema.encode(frame, strict=True)
+        refuse_infinity({a.name: table[a.name] for a in schema.attributes if isinstance(a, Numeric)})
+        target = Nominal(rows.name, grows=True).learn(rows.target)
+        told = target.encode(rows.target, strict=True)
+        domains = {a.name: np.unique(_numbers(table[a.name])) for a in schema.attributes if isinstance(a, Numeric)}
+        keys, which = np.unique(_keys(schema, domains, table), return_inverse=True)
+        weights = np.ones(len(told)) if rows.weights is None else rows.weights.astype(np.float64)
+        k = len(target.values)
+        counts = np.bincount(which.ravel() * k + told, weights=weights, minlength=len(keys) * k).reshape(-1, k)
+        return {
+            "schema_": schema,
+            "target_": target,
+            "n_rows_": frame.n_rows,
+            "n_left_out_": rows.left_out,
+            "_label_type": rows.label_type,
+            "_domains": domains,
+            "_keys": keys,
+            "_counts": counts,
+            **self._names(rows.frame),
+        }
+
+    def _derive(self) -> None:
+        self.classes_ = self.target_.labels(self._label_type)
+        total = self._counts.sum(axis=0)
+        self.class_count_, self.prior_ = total, total / total.sum()
+        self.n_different_ = len(self._keys)
+
+    # -- asking ----------------------------------------------------------------------
+
+    def _open(self, X: Any) -> Frame:
+        self._check_fitted()
+        return self.schema_.opened(dense(X))
+
+    def _found(self, frame: Frame) -> Indices:
+        """The place of each row among those that were learned; -1 for one that was not."""
+        table = self.schema_.encode(frame)
+        refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
+        keys = _keys(self.schema_, self._domains, table)
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[place] == keys, place, -1)
+
+    def matches(self, X: Any) -> Floats:
+        """How many training rows each row is the same as, by weight.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        found = self._found(self._open(X))
+        return np.where(found >= 0, self._counts.sum(axis=1)[found], 0.0)
+
+    def coverage(self, X: Any) -> float:
+        """The share of rows that were met in training.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        float
+        """
+        return float(np.mean(self._found(self._open(X)) >= 0))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | row): the classes' shares of the training rows that are the same.
+
+        Of a row that was not met: the shares of all rows, NaN where the model abstains, or what the other
+        classifier says.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows, classes)
+        """
+        frame = self._open(X)
+        found = self._found(frame)
+        shares = (self._counts / self._counts.sum(axis=1, keepdims=True))[found]
+        lost = found < 0
+        if self.otherwise == "majority":
+            shares[lost] = self.prior_
+        elif self.otherwise == "abstain":
+            shares[lost] = np.nan
+        elif lost.any():
+            shares[lost] = self._deferred(X, lost, "predict_proba")
+        return shares
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The commonest class of the training rows that are the same; of equals the first of `classes_`.
+
+        Of a row that was not met: the commonest class of all, None where the model abstains, or what the other
+        classifier says.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        frame = self._open(X)
+        found = self._found(frame)
+        best = np.argmax(self._counts, axis=1)[found]
+        lost = found < 0
+        if self.otherwise == "majority":
+            best[lost] = int(np.argmax(self.class_count_))
+            return self.classes_[best]
+        answers = self.classes_[best]
+        if self.otherwise == "abstain":
+            answers = answers.astype(object)
+            answers[lost] = None
+        elif lost.any():
+            answers[lost] = self._deferred(X, lost, "predict")
+        return answers
+
+    def _deferred(self, X: Any, lost: Flags, what: str) -> Any:
+        """The answers of the other classifier to rows that were not met."""
+        from countwise.data.output import rows_of
+
+        return getattr(self.otherwise_, what)(rows_of(X, np.flatnonzero(lost)))
+
+    def explain(self, X: Any, *, row: int = 0) -> Account:
+        """How often the very same row was met, and with which classes.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+        row : int, default=0
+            Which row.
+
+        Returns
+        -------
+        Account
+
+        Examples
+        --------
+        >>> from countwise import RoteClassifier, samples
+        >>> tennis = samples.load("tennis")
+        >>> print(RoteClassifier().fit(tennis.frame, "play").explain(tennis.X, row=2))
+        play = Yes, with probability 100 %.
+        <BLANKLINE>
+        Training rows that are the same: 1 of 14
+          play  rows
+          No    0
+          Yes   1
+        """
+        frame = self._open(X)
+        row = row_of(frame, row)
+        place = int(self._found(frame.slice(row, row + 1))[0])
+        name = self.target_.name
+        if place < 0:
+            return self._not_met(X, row, frame)
+        counts = self._counts[place]
+        p = counts / counts.sum()
+        best = int(np.argmax(counts))
+        table = Grid({name: self.classes_.tolist(), "rows": counts.tolist()})
+        title = (
+            f"Training rows that are the same: {number(float(counts.sum()))} of {number(float(self._counts.sum()))}"
+        )
+        told = f"{name} = {self.classes_[best]}, with probability {percent(float(p[best]), certain=p[best] == 1.0)}."
+        posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
+        return Account(told, float(p[best]), (Section(title, table),), (), posterior)
+
+    def _not_met(self, X: Any, row: int, frame: Frame) -> Account:
+        name = self.target_.name
+        cells = {a: shown_cell(frame.slice(row, row + 1).columns[a]) or "missing" for a in self.schema_}
+        section = Section(
+            f"None of {number(float(self._counts.sum()))} training rows is the same",
+            Grid({"attribute": list(cells)[:_SHOWN], "value": list(cells.values())[:_SHOWN]}),
+        )
+        if self.otherwise == "abstain":
+            return Account(f"This row was not met: {name} is left open.", float("nan"), (section,))
+        if self.otherwise == "majority":
+            best = int(np.argmax(self.prior_))
+            sure = percent(float(self.prior_[best]), certain=float(self.prior_[best]) == 1.0)
+            posterior = dict(zip(self.classes_.tolist(), self.prior_.tolist(), strict=True))
+            note = "The answer is the commonest class of all training rows."
+            return Account(
+                f"{name} = {self.classes_[best]}, with probability {sure}.",
+                float(self.prior_[best]),
+                (section,),
+                (note,),
+                posterior,
+            )
+        return self._told_by_other(X, row, section)
+
+    def _told_by_other(self, X: Any, row: int, section: Section) -> Account:
+        """The answer of the other classifier, with its own working if it has one."""
+        from countwise.data.output import rows_of
+
+        name, one = self.target_.name, rows_of(X, np.array([row]))
+        answer = self.otherwise_.predict(one)[0]
+        note = f"It was told by {type(self.otherwise_).__name__}."
+        if hasattr(self.otherwise_, "explain"):
+            note += f"\n\n{self.otherwise_.explain(one)}"
+        if not hasattr(self.otherwise_, "predict_proba"):
+            return Account(f"{name} = {answer}.", float("nan"), (section,), (note,))
+        p = self.otherwise_.predict_proba(one)[0]
+        sure = percent(float(p.max()), certain=float(p.max()) == 1.0)
+        posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
+        return Account(f"{name} = {answer}, with probability {sure}.", float(p.max()), (section,), (note,), posterior)
+
+    # -- the model file --------------------------------------------------------------
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "domains": {name: [None if x != x else x for x in d.tolist()] for name, d in self._domains.items()},
+            "keys": [key.hex() for key in self._keys.tolist()],
+            "counts": self._counts.tolist(),
+        }
+
+    def _revive(self, state: Mapping[str, Any]) -> None:
+        self._domains = {str(name): np.array(d, dtype=np.float64) for name, d in state["domains"].items()}
+        if set(self._domains) != {a.name for a in self.schema_.attributes if isinstance(a, Numeric)}:
+            raise ValueError("the numbers do not fit the schema")
+        width = 4 * len(self.schema_)
+        raw = [bytes.fromhex(key) for key in state["keys"]]
+        self._keys = np.array(raw, dtype=f"V{width}")
+        self._counts = np.array(state["counts"], dtype=np.float64)
+        sound = (
+            all(len(key) == width for key in raw)
+            and self._counts.shape == (len(raw), len(self.target_.values))
+            and len(raw) > 0
+            and np.isfinite(self._counts).all()
+            and (self._counts >= 0).all()
+            and (self._counts.sum(axis=1) > 0).all()
+        )
+        if not sound:
+            raise ValueError("the rows learned by heart are not sound")
+        self._derive()
+
+
+def _numbers(column: NDArray[Any]) -> Floats:
+    """Numbers with one zero: -0.0 and 0.0 are the same."""
+    return column.astype(np.float64) + 0.0
+
+
+def _keys(schema: Schema, domains: Mapping[str, Floats], table: Table) -> NDArray[Any]:
+    """Rows as bytes, a code of four for each cell; one that no training row has is met by none."""
+    codes = np.empty((table.n_rows, len(schema)), dtype=">u4")  # the order of the bytes is that of the codes
+    for j, a in enumerate(schema.attributes):
+        if isinstance(a, Nominal):
+            codes[:, j] = table[a.name]
+            continue
+        domain, numbers = domains[a.name], _numbers(table[a.name])
+        place = np.minimum(np.searchsorted(domain, numbers), max(len(domain) - 1, 0))
+        same = (domain[place] == numbers) | (np.isnan(domain[place]) & np.isnan(numbers))
+        codes[:, j] = np.where(same, place, np.iinfo(np.uint32).max)
+    return np.ascontiguousarray(codes).view(f"V{4 * len(schema)}").ravel()

@@ -1,0 +1,187 @@
+"""The junction tree: cliques that pass messages, and all marginals after two passes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from countwise._typing import Floats
+from countwise.network.inference.elimination import elimination_order, refuse_wide
+from countwise.network.inference.factors import TINY, Factor
+
+__all__ = ["Junction", "joined_cliques"]
+
+
+class Junction:
+    """Cliques of variables in a tree, such that those that share a variable are connected by others that have it.
+
+    Parameters
+    ----------
+    near : mapping of str to set of str
+        The moral graph.
+    sizes : mapping of str to int
+        How many values each variable has.
+    """
+
+    def __init__(self, near: Mapping[str, set[str]], sizes: Mapping[str, int]) -> None:
+        self.sizes = dict(sizes)
+        order, self.cells = elimination_order(near, sizes, list(near))
+        refuse_wide(self.cells, "The junction tree")
+        self.cliques, self.parent = joined_cliques(near, order)
+        self._sets = [set(clique) for clique in self.cliques]
+        self._shapes = [[self.sizes[v] for v in clique] for clique in self.cliques]
+        self._edges = [self._edge(i) for i in range(len(self.cliques))]
+        self._views: dict[tuple[str, ...], _View] = {}
+        self._smallest = self._where()
+        self._variables = tuple(near)
+
+    @property
+    def width(self) -> int:
+        """The variables of the largest clique, less one."""
+        return max(map(len, self.cliques), default=1) - 1
+
+    def _edge(self, i: int) -> _Edge:
+        """How a clique and the one above it speak: cliques have their variables in one order."""
+        up = self.parent[i]
+        if up < 0:
+            return _Edge((), (), [], [])
+        shared = self._sets[i] & self._sets[up]
+        own, above = self.cliques[i], self.cliques[up]
+        return _Edge(
+            tuple(k for k, v in enumerate(own) if v not in shared),
+            tuple(k for k, v in enumerate(above) if v not in shared),
+            [self.sizes[v] if v in shared else 1 for v in own],
+            [self.sizes[v] if v in shared else 1 for v in above],
+        )
+
+    def _where(self) -> dict[str, tuple[int, tuple[int, ...]]]:
+        """Of each variable the smallest clique that has it, and the axes of the others there."""
+        found: dict[str, tuple[int, tuple[int, ...]]] = {}
+        for i in sorted(range(len(self.cliques)), key=lambda i: int(np.prod(self._shapes[i]))):
+            for k, v in enumerate(self.cliques[i]):
+                if v not in found:
+                    found[v] = i, tuple(m for m in range(len(self.cliques[i])) if m != k)
+        return found
+
+    def _view(self, variables: tuple[str, ...]) -> _View:
+        """Which clique a factor belongs to, and how its table is laid out there."""
+        if variables not in self._views:
+            at = next(i for i, clique in enumerate(self._sets) if clique.issuperset(variables))
+            clique = self.cliques[at]
+            axes = tuple(variables.index(v) for v in clique if v in variables)
+            shape = [self.sizes[v] if v in variables else 1 for v in clique]
+            self._views[variables] = _View(at, axes, shape)
+        return self._views[variables]
+
+    def marginals(self, factors: Sequence[Factor]) -> tuple[dict[str, Floats], float]:
+        """P(variable | evidence) of every variable, and the log of the probability of the evidence.
+
+        Parameters
+        ----------
+        factors : sequence of Factor
+            Whose product is the joint; evidence put in as weights of values.
+        """
+        tables = [np.ones(shape) for shape in self._shapes]
+        scale = 0.0
+        for factor in factors:
+            view = self._view(factor.variables)
+            table = tables[view.clique]
+            table *= factor.table.transpose(view.axes).reshape(view.shape)
+            if 0 < (most := float(table.max())) < TINY:
+                table /= most
+                scale += math.log(most)
+        told, log = self._collected(tables)
+        if log == -np.inf:
+            return {}, log
+        log += scale
+        self._distributed(tables, told)
+        found: dict[str, Floats] = {}
+        for v in self._variables:
+            i, others = self._smallest[v]
+            share = np.add.reduce(tables[i], axis=others)
+            found[v] = share / share.sum()
+        return found, log
+
+    def _collected(self, tables: list[Floats]) -> tuple[list[Floats], float]:
+        """Messages passed towards the first clique, what each has told, and the log of what was divided out."""
+        told: list[Floats] = [tables[0]] * len(tables) if tables else []
+        log = 0.0
+        for i in reversed(range(len(tables))):
+            edge, up = self._edges[i], self.parent[i]
+            message = np.add.reduce(tables[i], axis=edge.gone, keepdims=True) if up >= 0 else tables[i]
+            total = float(np.add.reduce(message, axis=None))
+            if not total > 0:
+                return [], -np.inf
+            log += math.log(total)
+            told[i] = message / total
+            tables[i] /= total
+            if up >= 0:
+                tables[up] *= told[i].reshape(edge.above)
+        return told, log
+
+    def _distributed(self, tables: list[Floats], told: Sequence[Floats]) -> None:
+        """Messages passed back: every clique learns what the others know, beside what it has told itself."""
+        for i, edge in enumerate(self._edges):
+            up = self.parent[i]
+            if up < 0:
+                continue
+            new = np.add.reduce(tables[up], axis=edge.gone_above).reshape(edge.own)
+            tables[i] *= np.divide(new, told[i], out=np.zeros(edge.own), where=told[i] > 0)
+
+
+class _Edge(NamedTuple):
+    """A clique and the one above it: the axes of each that they do not share, and those shared laid out in each."""
+
+    gone: tuple[int, ...]
+    gone_above: tuple[int, ...]
+    own: list[int]
+    above: list[int]
+
+
+class _View(NamedTuple):
+    """Where a factor belongs, the order of its axes there, and its shape, of length 1 where it has no axis."""
+
+    clique: int
+    axes: tuple[int, ...]
+    shape: list[int]
+
+
+def _cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> list[tuple[str, ...]]:
+    """The largest sets of variables that are together when one of them is eliminated."""
+    left = {node: set(others) for node, others in near.items()}
+    found: list[set[str]] = []
+    for node in order:
+        around = left.pop(node)
+        for one in around:
+            left[one] |= around
+            left[one] -= {one, node}
+        clique = {node, *around}
+        if not any(map(clique.issubset, found)):
+            found.append(clique)
+    place = {node: i for i, node in enumerate(near)}
+    return [tuple(sorted(clique, key=place.__getitem__)) for clique in reversed(found)]
+
+
+def joined_cliques(near: Mapping[str, set[str]], order: Sequence[str]) -> tuple[list[tuple[str, ...]], list[int]]:
+    """Cliques in a tree: each behind the one above it, and which that is; -1 for the first of each part.
+
+    The tree is one of those in which neighbors share most in all. Only then do the cliques with a variable hang
+    together by others that have it; the order of elimination alone does not ensure that.
+    """
+    cliques = _cliques(near, order)
+    sets = [set(clique) for clique in cliques]
+    shares, above = [0] * len(cliques), [-1] * len(cliques)
+    waiting = dict.fromkeys(range(len(cliques)))
+    place: dict[int, int] = {}
+    while waiting:
+        i = max(waiting, key=lambda j: shares[j])  # of equals the first
+        del waiting[i]
+        place[i] = len(place)
+        for j in waiting:
+            shared = len(sets[i] & sets[j])
+            if shared > shares[j]:
+                shares[j], above[j] = shared, i
+    return [cliques[i] for i in place], [place[above[i]] if above[i] >= 0 else -1 for i in place]

@@ -1,0 +1,144 @@
+"""Structures for telling a class: naive Bayes, trees beside it (TAN), and k parents beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Floats
+from countwise.measures import mutual_information
+from countwise.network.family_scores import Families, MixedFamilies
+from countwise.network.graph import Graph
+from countwise.network.search.trees import chow_liu
+
+__all__ = ["augmented_tree", "conditional_information", "k_dependence", "naive"]
+
+_TOGETHER = 4096  # pairs that are counted at a time
+
+
+def conditional_information(families: Families, names: Sequence[str], target: str | None) -> Floats:
+    """What each two attributes tell of each other within the classes, in bits: I(a; b | class).
+
+    Of numbers it is what knowing one gains of the likelihood of the other. It is minus infinity where neither may
+    depend on the other.
+
+    Parameters
+    ----------
+    families : Families
+        Where tables come from.
+    names : sequence of str
+        The attributes.
+    target : str or None
+        The class; None for none.
+
+    Returns
+    -------
+    ndarray, shape (names, names)
+        0 on the diagonal.
+    """
+    found = np.zeros((len(names), len(names)))
+    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
+    bits = _informations(families, [(names[i], names[j]) for i, j in pairs], () if target is None else (target,))
+    for (i, j), one in zip(pairs, bits, strict=True):
+        found[i, j] = found[j, i] = one
+    return found
+
+
+def _informations(families: Families, pairs: Sequence[tuple[str, str]], given: tuple[str, ...]) -> list[float]:
+    """What the two of each pair tell of each other; pairs of names are counted together."""
+    numbers = families.numbers if isinstance(families, MixedFamilies) else {}
+    found = [0.0] * len(pairs)
+    names = []
+    for i, (a, b) in enumerate(pairs):
+        if isinstance(families, MixedFamilies) and (a in numbers or b in numbers):
+            found[i] = families.information(a, b, given)
+        else:
+            names.append(i)
+    for start in range(0, len(names), _TOGETHER):
+        part = names[start : start + _TOGETHER]
+        tables = families.tables([(pairs[i][1], (*given, pairs[i][0])) for i in part])
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for place, table in enumerate(tables):
+            alike.setdefault(table.shape, []).append(place)
+        for places in alike.values():
+            for place, one in zip(places, _weighed(np.stack([tables[k] for k in places])), strict=True):
+                found[part[place]] = float(one)
+    return found
+
+
+def _weighed(counts: NDArray[Any]) -> Floats:
+    """The bits within classes, by the classes' weights; counts (tables, classes if any, values of a, values of b)."""
+    counts = counts.reshape(len(counts), -1, *counts.shape[-2:])
+    weight = counts.sum(axis=(2, 3))
+    bits = np.asarray(mutual_information(counts))
+    return np.asarray((weight * bits).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300))
+
+
+def naive(names: Sequence[str], target: str) -> Graph:
+    """Every attribute depends on the class alone."""
+    return Graph({target: (), **dict.fromkeys(names, (target,))})
+
+
+def augmented_tree(
+    names: Sequence[str],
+    target: str,
+    information: Floats,
+    root: str | None = None,
+    last: Collection[str] = (),
+) -> Graph:
+    """TAN: every attribute depends on the class and, but for the first, on one other, so that they tell most.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The attributes; the first is the root of the tree.
+    target : str
+        The class.
+    information : ndarray
+        As `conditional_information` gives it.
+    root : str, optional
+        The root of the tree.
+    last : collection of str
+        Numbers: no name may depend on them.
+    """
+    parent = chow_liu(names, information, root, last) if names else {}
+    at = {name: i for i, name in enumerate(names)}
+    parents: dict[str, tuple[str, ...]] = {target: ()}
+    for name, above in parent.items():
+        joined = above is not None and np.isfinite(information[at[name], at[above]])
+        parents[name] = (target, above) if joined and above is not None else (target,)
+    return Graph(parents)
+
+
+def k_dependence(
+    families: Families,
+    names: Sequence[str],
+    target: str,
+    information: Floats,
+    k: int,
+    last: Collection[str] = (),
+) -> Graph:
+    """Every attribute depends on the class and on up to k others that tell more of the class than it does.
+
+    Parameters
+    ----------
+    families : Families
+        Where tables come from.
+    names, target, information
+        As for `augmented_tree`.
+    k : int
+        The most parents beside the class.
+    last : collection of str
+        Numbers: no name may depend on them.
+    """
+    tells = _informations(families, [(name, target) for name in names], ())
+    order = sorted(range(len(names)), key=lambda i: (names[i] in last, -tells[i], i))
+    parents: dict[str, tuple[str, ...]] = {target: ()}
+    for place, i in enumerate(order):
+        before = sorted(order[:place], key=lambda j: (-information[i, j], j))[:k]  # infinities of no use come last
+        chosen = [names[j] for j in sorted(before) if information[i, j] > 0]
+        parents[names[i]] = (target, *chosen)
+    return Graph({node: parents[node] for node in (target, *names)})

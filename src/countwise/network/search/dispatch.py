@@ -1,0 +1,182 @@
+"""Which structure: given, or found in one of the ways that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from countwise.errors import OptionError, did_you_mean, listed
+from countwise.network.family_scores import Families
+from countwise.network.graph import Graph
+from countwise.network.search.class_structures import augmented_tree, conditional_information, k_dependence, naive
+from countwise.network.search.ordering import search_orders
+from countwise.network.search.trees import Constraints, Found, by_ordering, chow_liu, hill_climb
+
+__all__ = ["STRUCTURES", "Search", "arcs_of", "given_graph"]
+
+STRUCTURES = ("given", "ordering", "orders", "annealing", "chow_liu", "naive", "tan", "k_dependence", "hill_climb")
+OF_CLASS = ("naive", "tan", "k_dependence")
+
+
+def arcs_of(structure: Any) -> list[tuple[str, str]] | None:
+    """The arcs of a structure that is given: a Graph, a mapping of child to parents, pairs, or a networkx graph."""
+    if isinstance(structure, str) or structure is None:
+        return None
+    if isinstance(structure, Graph):
+        return list(structure.arcs)
+    if isinstance(structure, Mapping):
+        pairs: list[Any] = []
+        for child, above in structure.items():
+            pairs += [(parent, child) for parent in ([above] if isinstance(above, str) else above)]
+    elif hasattr(structure, "edges"):
+        pairs = list(structure.edges() if callable(structure.edges) else structure.edges)
+    else:
+        pairs = list(structure) if isinstance(structure, Iterable) else [structure]
+    for pair in pairs:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise OptionError(f"{pair!r} is no arc.", hint="arcs are pairs (parent, child), or {child: [parents]}.")
+    return [(str(parent), str(child)) for parent, child in pairs]
+
+
+def given_graph(names: Sequence[str], arcs: Iterable[tuple[str, str]]) -> Graph:
+    """A graph over all nodes with the arcs that are given."""
+    parents: dict[str, list[str]] = {name: [] for name in names}
+    for parent, child in arcs:
+        for node in (parent, child):
+            if node not in parents:
+                raise OptionError(
+                    f"There is no node {node!r}.",
+                    hint=did_you_mean(node, parents) or f"nodes are {listed(parents)}.",
+                )
+        if parent not in parents[child]:
+            parents[child].append(parent)
+    return Graph({name: tuple(above) for name, above in parents.items()})
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a structure is looked for.
+
+    Parameters
+    ----------
+    structure : str
+        One of `STRUCTURES`.
+    constraints : Constraints
+    order : sequence of str, optional
+        For "ordering".
+    root : str, optional
+        For "chow_liu" and "tan".
+    target : str, optional
+        The class, for "naive", "tan" and "k_dependence".
+    k : int
+        For "k_dependence".
+    restarts, steps, seed : int
+        For the searches.
+    numbers : frozenset of str
+        Nodes that no name may depend on.
+    """
+
+    structure: str
+    constraints: Constraints
+    order: Sequence[str] | None = None
+    root: str | None = None
+    target: str | None = None
+    k: int = 2
+    restarts: int = 3
+    steps: int = 2000
+    seed: int = 0
+    numbers: frozenset[str] = field(default_factory=frozenset)
+
+    def find(self, families: Families, names: Sequence[str], start: Graph | None = None) -> Found:
+        """The structure, its score and what was tried."""
+        way = self.structure
+        if way == "ordering":
+            return by_ordering(families, self._ordering(names), self.constraints)
+        if way in ("orders", "annealing"):
+            return search_orders(
+                families,
+                list(names),
+                self.constraints,
+                anneal=way == "annealing",
+                restarts=self.restarts,
+                steps=self.steps,
+                seed=self.seed,
+            )
+        if way == "hill_climb":
+            return hill_climb(
+                families, list(names), self.constraints, start=start, restarts=self.restarts, seed=self.seed
+            )
+        if way == "chow_liu":
+            return self._tree(families, names)
+        return self._for_class(families, names)
+
+    def _ordering(self, names: Sequence[str]) -> list[str]:
+        if self.order is None:
+            return list(names)
+        order = [str(name) for name in self.order]
+        for name in order:
+            if name not in names:
+                raise OptionError(f"order names {name!r}, which is no node.", hint=did_you_mean(name, names))
+        lost = [name for name in names if name not in order]
+        if lost or len(set(order)) < len(order):
+            raise OptionError(
+                f"order must name every node once{'; it lacks ' + listed(lost) if lost else ''}.",
+                hint=f"nodes are {listed(names)}.",
+            )
+        return order
+
+    def _scored(self, families: Families, graph: Graph, tried: list[tuple[str, str, float, bool]]) -> Found:
+        return Found(graph, float(sum(families.of(node, graph.parents[node]) for node in graph)), tried)
+
+    def _tree(self, families: Families, names: Sequence[str]) -> Found:
+        self._check_root(names)
+        names = _names_first(names, self.numbers)
+        information = conditional_information(families, names, None)
+        parent = chow_liu(names, information, self.root, last=self.numbers)
+        graph = Graph({name: (above,) if above else () for name, above in parent.items()})
+        return self._scored(families, graph, _tried(names, information, graph))
+
+    def _check_root(self, names: Sequence[str]) -> None:
+        if self.root is not None and self.root not in names:
+            raise OptionError(f"root names {self.root!r}, which is no node.", hint=did_you_mean(self.root, names))
+        if self.root in self.numbers and len(self.numbers) < len(names):
+            raise OptionError(f"{self.root!r} is a number; no name may depend on it.", hint="root: a node of names.")
+
+    def _for_class(self, families: Families, names: Sequence[str]) -> Found:
+        target = self.target
+        if target is None or target not in names:
+            raise OptionError(
+                f"structure={self.structure!r} needs a class: target={target!r} is no node.",
+                hint=did_you_mean(target, names) or f"target: one of {listed(names)}.",
+            )
+        others = _names_first([name for name in names if name != target], self.numbers)
+        if self.structure == "naive":
+            return self._scored(families, naive(others, target), [])
+        self._check_root(others)
+        information = conditional_information(families, others, target)
+        if self.structure == "tan":
+            graph = augmented_tree(others, target, information, self.root, last=self.numbers)
+        else:
+            graph = k_dependence(families, others, target, information, self.k, last=self.numbers)
+        graph = Graph({name: graph.parents[name] for name in names})
+        return self._scored(families, graph, _tried(others, information, graph))
+
+
+def _names_first(names: Sequence[str], numbers: frozenset[str]) -> list[str]:
+    return [name for name in names if name not in numbers] + [name for name in names if name in numbers]
+
+
+def _tried(names: Sequence[str], information: Any, graph: Graph) -> list[tuple[str, str, float, bool]]:
+    """Every pair with the bits that the two tell of each other; an arc that was taken as it points."""
+    found = []
+    for i, a in enumerate(names):
+        for j in range(i):
+            b = names[j]
+            pair = (a, b) if a in graph.parents[b] else (b, a)
+            taken = a in graph.parents[b] or b in graph.parents[a]
+            if np.isfinite(information[i, j]):
+                found.append((*pair, float(information[i, j]), taken))
+    return found

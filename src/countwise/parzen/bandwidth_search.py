@@ -1,0 +1,255 @@
+"""Widths of a product kernel: by rule, or where held-out rows are likeliest (003)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Floats
+from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.distributions.bandwidths import RULES, golden, least_width, rows_behind, width_of
+from countwise.errors import OptionError, TooFewRows, did_you_mean, listed, warn
+from countwise.parzen.product_kernel import CANONICAL, Bumps
+from countwise.splits import splits_of
+
+__all__ = ["HELD_OUT", "check_width", "folds_of", "held_out", "rule_of", "train", "widths_of"]
+
+Folds = list[tuple[Bumps, NDArray[Any]]] | None  # the rows to stand on, and those that are held out
+
+LEAST = 1e-300  # below it 1 / h is no number
+HELD_OUT = ("leave_one_out", "k_fold")
+_SWEEPS = 3
+
+
+def rule_of(width: Any, a: Attribute) -> Any:
+    """The rule or number for one column; what names no column is for columns of numbers."""
+    if isinstance(width, Mapping):
+        return width.get(a.name, "silverman")
+    return "silverman" if isinstance(a, Nominal) and not isinstance(width, str) else width
+
+
+def check_width(width: Any, names: Iterable[str]) -> None:
+    """A number above 0, a rule, or a mapping of columns to either."""
+    if isinstance(width, Mapping):
+        for name in width:
+            if name not in set(names):
+                raise OptionError(
+                    f"width names {name!r}, which the table does not have.",
+                    hint=did_you_mean(name, names) or f"it has {listed(names)}.",
+                )
+    for one in width.values() if isinstance(width, Mapping) else [width]:
+        if isinstance(one, str):
+            if one not in (*RULES, "k_fold"):
+                known = (*RULES, "k_fold")
+                hint = did_you_mean(one, known) or f"give a number or one of {listed(known)}."
+                raise OptionError(f"width={one!r} is unknown.", hint=hint)
+        elif isinstance(one, bool) or not isinstance(one, int | float | np.number):
+            raise OptionError(
+                f"width={one!r} is unknown.", hint=f"give a number above 0 or one of {listed((*RULES, 'k_fold'))}."
+            )
+        elif not np.isfinite(one) or one < 0 or 0 < one < LEAST:
+            raise OptionError(f"width must be above 0 (at least {LEAST:g}), not {one!r}.")
+        elif one == 0 and not isinstance(width, Mapping):
+            raise OptionError("width must be above 0, not 0.")
+
+
+def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
+    """The rows of each fold, and those that it holds out: dealt out at random, or those of a splitter."""
+    found = []
+    for rest, test in splits_of(cv, len(bumps.cells), lambda: _same(bumps.cells)):
+        for j, a in enumerate(bumps.attributes):
+            if np.isnan(bumps.cells[rest, j]).all() and not np.isnan(bumps.cells[:, j]).all():
+                raise TooFewRows(
+                    f"One fold holds every cell of {a.name!r}: the others cannot foretell it.",
+                    hint="give a smaller cv, or width='leave_one_out'.",
+                )
+        found.append((bumps.subset(rest), test))
+    return found
+
+
+def _same(cells: Floats) -> NDArray[np.intp]:
+    """Rows that are the same, in the order in which they first come: a copy left behind would be found again."""
+    _, first, which = np.unique(cells, axis=0, return_index=True, return_inverse=True, equal_nan=False)
+    place = np.empty(len(first), dtype=np.intp)
+    place[np.argsort(first)] = np.arange(len(first))
+    return place[which.ravel()]
+
+
+def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Floats:
+    """The width of each column; 0 where a column of numbers has no spread.
+
+    Parameters
+    ----------
+    bumps : Bumps
+        The rows; their widths are not looked at.
+    width : float, str or mapping
+        Numbers and rules.
+    folds : list of (Bumps, ndarray) or None
+        From `folds_of`, for "k_fold".
+    """
+    rules = [rule_of(width, a) for a in bumps.attributes]
+    numbers = sum(isinstance(a, Numeric) for a in bumps.attributes)
+    widths = np.array([_by_rule(bumps, j, rule, numbers) for j, rule in enumerate(rules)])
+    free = [j for j, rule in enumerate(rules) if rule in HELD_OUT]
+    if not free or not all(widths[j] > 0 for j in free if isinstance(bumps.attributes[j], Numeric)):
+        return widths
+    if len(bumps.cells) < 2 and bumps.n < 2:
+        return widths
+    k_fold = any(rules[j] == "k_fold" for j in free)
+    least = np.array([_least(bumps, j) for j in range(len(widths))])
+    return _likeliest(bumps, np.maximum(widths, least), free, folds if k_fold else None, least)
+
+
+def _least(bumps: Bumps, j: int) -> float:
+    """The least width worth trying: half the step of numbers that were rounded."""
+    if isinstance(bumps.attributes[j], Nominal):
+        return 0.0
+    return least_width(*_distinct(bumps, j))
+
+
+def _distinct(bumps: Bumps, j: int) -> tuple[Floats, Floats]:
+    """The distinct values of a column, and their weights."""
+    known = ~np.isnan(bumps.cells[:, j])
+    values, which = np.unique(bumps.cells[known, j], return_inverse=True)
+    return values, np.bincount(which, weights=bumps.weights[known], minlength=len(values)).astype(np.float64)
+
+
+def _by_rule(bumps: Bumps, j: int, rule: Any, numbers: int) -> float:
+    a = bumps.attributes[j]
+    if isinstance(a, Nominal):
+        return _share(a, rule, rows_behind(bumps.weights))
+    if not isinstance(rule, str):
+        if not rule > 0:
+            raise OptionError(f"The width of {a.name!r} must be above 0, not {rule!r}.")
+        return float(rule)
+    width = width_of("silverman" if rule in HELD_OUT else rule, *_distinct(bumps, j))
+    # in more dimensions neighbors are farther: n^(-1/(d+4)) in place of n^(-1/5)
+    return width * CANONICAL[bumps.kernels[j]] * rows_behind(bumps.weights) ** (0.2 - 1 / (4 + numbers))
+
+
+def _share(a: Nominal, rule: Any, n: float) -> float:
+    """λ of a column of names: given, or such that one column alone gets Laplace's (count + 1) / (n + k)."""
+    k = len(a.values)
+    most = 1.0 if isinstance(a, Ordinal) else (k - 1) / k if k else 0.0
+    if isinstance(rule, str):
+        return 0.0 if k < 2 else (k - 1) / (n + k)
+    if not 0 <= rule <= most:
+        raise OptionError(
+            f"The width of {a.name!r} is the share λ of other values: from 0 to {most:g}, not {rule!r}."
+        )
+    return float(rule)
+
+
+# -- by the likelihood of held-out rows ----------------------------------------------------
+
+
+def train(bumps: Bumps) -> float:
+    """Log-likelihood of the rows under the density that stands on them: it rises as h falls."""
+    return _total(bumps.log_density(bumps.cells), bumps.weights)
+
+
+def held_out(bumps: Bumps, folds: Folds) -> float:
+    """Log-likelihood of each row under the density of the others, or of the other folds."""
+    if folds is None:
+        return _total(bumps.leave_one_out(), bumps.weights)
+    return float(
+        sum(
+            _total(rest.with_widths(bumps.widths).log_density(bumps.cells[test]), bumps.weights[test])
+            for rest, test in folds
+        )
+    )
+
+
+def _total(logs: Floats, weights: Floats) -> float:
+    return -np.inf if np.isneginf(logs).any() else float((weights * logs).sum())
+
+
+def _likeliest(bumps: Bumps, widths: Floats, free: list[int], folds: Folds, least: Floats) -> Floats:
+    """All widths by one factor first, then one after the other, until nothing is gained."""
+
+    def score(widths: Floats) -> float:
+        return held_out(bumps.with_widths(np.maximum(widths, least)), folds)
+
+    numbers = [j for j in free if isinstance(bumps.attributes[j], Numeric)]
+    if numbers:
+        widths = _by_factor(bumps, widths, numbers, score)
+    if len(free) == 1 and numbers:
+        return np.maximum(widths, least)
+    best = score(widths)
+    for _ in range(_SWEEPS):
+        before = best
+        for j in free:
+            widths, best = _one(bumps, widths, j, score, best)
+        if not best - before > 1e-4:
+            break
+    return np.maximum(widths, least)
+
+
+def _by_factor(bumps: Bumps, widths: Floats, numbers: list[int], score: Callable[[Floats], float]) -> Floats:
+    """The factor on the widths of numbers that the held-out rows prefer: a scan, then golden section."""
+
+    def at(log_factor: float) -> float:
+        tried = widths.copy()
+        tried[numbers] *= np.exp(log_factor)
+        return score(tried)
+
+    alone = len(bumps.attributes) == 1
+    extent = np.nanmax(bumps.cells[:, numbers], axis=0) - np.nanmin(bumps.cells[:, numbers], axis=0)
+    reach = float(np.log(extent / widths[numbers]).max())  # here every row is under every bump
+    grid = (
+        np.linspace(np.log(1 / 20), max(np.log(4.0), reach), 32)
+        if alone
+        else np.linspace(-np.log(8.0), np.log(8.0), 13)
+    )
+    scores = [at(float(f)) for f in grid]
+    if not alone and max(scores) == -np.inf and reach > grid[-1]:  # kernels that end have not reached their neighbors
+        grid = np.linspace(grid[-1], reach + np.log(2.0), 13)
+        scores = [at(float(f)) for f in grid]
+    best = int(np.argmax(scores))
+    if scores[best] == -np.inf:
+        warn("No width gives every row that is held out a density: the rule of thumb stands.")
+        return widths
+    if best == 0 and alone and _repeats(bumps):
+        warn(
+            f"The likeliest width of {bumps.attributes[numbers[0]].name!r} is the least that was tried: where values "
+            "repeat, a row that is left out finds its copies. Hint: give a width, or a rule of thumb."
+        )
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    factor = golden(at, float(low), float(high), 1e-7 if alone else 1e-3)
+    factor = factor if at(factor) >= scores[best] else float(grid[best])
+    widths = widths.copy()
+    widths[numbers] *= np.exp(factor)
+    return widths
+
+
+def _repeats(bumps: Bumps) -> bool:
+    """Whether a row that is left out has a copy."""
+    values = bumps.cells[:, 0]
+    known = values[~np.isnan(values)]
+    return len(np.unique(known)) < len(known) or bool((bumps.weights > 1).any())
+
+
+def _one(bumps: Bumps, widths: Floats, j: int, score: Callable[[Floats], float], best: float) -> tuple[Floats, float]:
+    """One width, the others held still."""
+    a: Attribute = bumps.attributes[j]
+
+    def with_width(h: float) -> Floats:
+        tried = widths.copy()
+        tried[j] = h
+        return tried
+
+    if isinstance(a, Nominal):
+        most = 0.999 if isinstance(a, Ordinal) else (len(a.values) - 1) / max(len(a.values), 1)
+        tried = [0.0, most, golden(lambda share: score(with_width(share)), 0.0, most, 1e-4)]
+    else:
+        middle = float(np.log(widths[j]))
+        log_h = golden(lambda log_h: score(with_width(float(np.exp(log_h)))), middle - 1.5, middle + 1.5, 1e-3)
+        tried = [float(np.exp(log_h))]
+    for h in tried:
+        found = score(with_width(h))
+        if found > best:
+            widths, best = with_width(h), found
+    return widths, best

@@ -1,0 +1,400 @@
+"""Parzen densities of whole rows: one on its own, or one a class (003)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from countwise._typing import Floats
+from countwise.base.classifier import Explaining
+from countwise.base.generative import Bayes
+from countwise.base.tally_model import Tallying
+from countwise.base.term import Part, derive, numbers_and_names, whole_row
+from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.data.cells import one_row
+from countwise.data.columns import refuse_infinity
+from countwise.data.frames import Coded, Frame
+from countwise.data.output import dense, library_of, rebuilt
+from countwise.data.schema import Schema
+from countwise.data.table import Table
+from countwise.data.vectors import chosen_cells
+from countwise.errors import CountwiseError, OptionError, TableError, check_settings, did_you_mean
+from countwise.parzen.bandwidth_search import HELD_OUT, check_width, folds_of, held_out, rule_of, train
+from countwise.parzen.density import Parzen, ParzenLaw, kernel_of, written
+from countwise.parzen.product_kernel import Bumps
+from countwise.parzen.working import by_columns, carriers, columns_of
+from countwise.working import Account, Grid, Section, Working
+from countwise.working.numbers import number, probability, signed
+from countwise.working.text import columns as classes_shown
+
+__all__ = ["ParzenBayes", "ParzenEstimate"]
+
+
+def _checked_kinds(frame: Frame, types: Any, width: Any, kernel: Any) -> Schema:
+    """What each column is, after a look at the options that name columns."""
+    check_width(width, frame.columns)
+    for name in kernel if isinstance(kernel, Mapping) else ():
+        if name not in frame.columns:
+            raise OptionError(
+                f"kernel names {name!r}, which the table does not have.", hint=did_you_mean(name, frame.columns)
+            )
+        kernel_of(kernel, name)
+    if not isinstance(kernel, Mapping):
+        kernel_of(kernel, "")
+    return numbers_and_names(Schema.kinds(frame, types), "a Parzen density")
+
+
+class ParzenBayes(Explaining, Bayes):
+    """Class-conditional Parzen densities; see `ParzenClassifier`."""
+
+    def __init__(
+        self,
+        width: Any = "silverman",
+        *,
+        kernel: Any = "gaussian",
+        prior: Any = "raw",
+        types: Any = None,
+        unseen: str = "ignore",
+    ) -> None:
+        self.width = width
+        self.kernel = kernel
+        self.prior = prior
+        self.types = types
+        self.unseen = unseen
+
+    def _kinds(self, frame: Frame) -> Schema:
+        check_settings(self, unseen=("ignore", "error"))
+        if any(
+            rule == "k_fold" for rule in (self.width.values() if isinstance(self.width, Mapping) else [self.width])
+        ):
+            raise OptionError("width='k_fold' is for a ParzenDensity.", hint="give 'leave_one_out'.")
+        return _checked_kinds(frame, self.types, self.width, self.kernel)
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        return [whole_row(schema.attributes, Parzen(self.width, self.kernel), "cells", {*schema, target})]
+
+    @property
+    def _law(self) -> ParzenLaw:
+        self._check_fitted()
+        law: ParzenLaw = next(iter(self.densities_.values()))
+        return law
+
+    @property
+    def widths_(self) -> dict[str, dict[Any, float]]:
+        """The width of each column, in each class; of names it is λ, the share of other values."""
+        law, classes = self._law, self.classes_.tolist()
+        return {
+            name: {c: float(b.widths[j]) for c, b in zip(classes, law.bumps, strict=True)}
+            for j, name in enumerate(law.names)
+        }
+
+    @property
+    def left_out_(self) -> dict[str, str]:
+        """The columns that are not in use, and why."""
+        return dict(self._law.left_out)
+
+    def _zeros(self) -> tuple[str, str]:
+        return "no bump reaches the row", "a wider kernel, or a Gaussian one, does"
+
+    def _sections(self, table: Table, working: Working) -> list[Section]:
+        law, x = self._law, table[self.parts_[0].key][0, self._law.columns]
+        if np.isnan(x).all():
+            return []
+        found = [
+            carriers(law.bumps[c], x, law.places[c], f"{working.target} = {working.classes[c]}: rows that carry it")
+            for c in classes_shown(working)
+        ]
+        if len(working.classes) > 1 and len(law.names) > 1:
+            found.append(by_columns(law.bumps, x, working.classes, working.chosen, working.rival))
+        return found
+
+
+class ParzenEstimate(Tallying):
+    """A Parzen density of whole rows; see `ParzenDensity`."""
+
+    def __init__(
+        self,
+        width: Any = "silverman",
+        *,
+        kernel: Any = "gaussian",
+        cv: Any = 10,
+        types: Any = None,
+        unseen: str = "ignore",
+    ) -> None:
+        self.width = width
+        self.kernel = kernel
+        self.cv = cv
+        self.types = types
+        self.unseen = unseen
+
+    # -- learning --------------------------------------------------------------------
+
+    def _needs_target(self) -> bool:
+        return False
+
+    def _let_in(self, X: Any) -> Any:
+        self._library = library_of(X)
+        return dense(X)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : any table, path, or iterator of frames
+            pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts.
+        y : ignored
+            For scikit-learn's sake.
+        sample_weight : array-like or str, optional
+            A weight for each row; a weight of n equals n copies.
+
+        Returns
+        -------
+        self
+        """
+        if isinstance(y, str):
+            raise TableError("A density has no target; y is not looked at.", hint=f"leave {y!r} out of X.")
+        return super().fit(X, None, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # type: ignore[override]
+        """Learn from more rows; in any split the same as `fit` on all of them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        self
+        """
+        return super().partial_fit(X, None, None, sample_weight)
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Take rows back, as if they had never been there.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows that were given to `fit` or `partial_fit`.
+
+        Returns
+        -------
+        self
+        """
+        return super().forget(X, None, sample_weight)
+
+    def _kinds(self, frame: Frame) -> Schema:
+        check_settings(self, unseen=("ignore", "error"))
+        return _checked_kinds(frame, self.types, self.width, self.kernel)
+
+    def _parts(self, schema: Schema, target: str) -> list[Part]:
+        rule = Parzen(self.width, self.kernel, self.cv, alone=True)
+        return [whole_row(schema.attributes, rule, "cells", {*schema, target})]
+
+    def _settle(self) -> None:
+        for name in ("width_curve_", "best_width_"):
+            vars(self).pop(name, None)
+        self.parts_ = self._parts(self.schema_, self.target_.name)
+        part = self.parts_[0]
+        self.law_: ParzenLaw = part.rule.settle(self.tallies_[part.key])
+        self.widths_ = dict(zip(self.law_.names, self._bumps.widths.tolist(), strict=True))
+        rules = {rule_of(self.width, a) for a in self.law_.attributes}
+        if rules & set(HELD_OUT):
+            self.width_curve_ = self._curve(self._tried(None), self.law_.folds if "k_fold" in rules else None)
+            self.best_width_ = next(iter(self.widths_.values())) if self._one_width else 1.0
+
+    @property
+    def left_out_(self) -> dict[str, str]:
+        """The columns that are not in use, and why."""
+        self._check_fitted()
+        return dict(self.law_.left_out)
+
+    @property
+    def _bumps(self) -> Bumps:
+        return self.law_.bumps[0]
+
+    @property
+    def _one_width(self) -> bool:
+        return len(self.law_.names) == 1 and isinstance(self._bumps.attributes[0], Numeric)
+
+    # -- answers -----------------------------------------------------------------------
+
+    def _cells(self, frame: Frame, start: int, stop: int) -> Floats:
+        """The rows start to stop as cells of the columns in use."""
+        try:
+            table = self.schema_.encode(frame.slice(start, stop), strict=self.unseen == "error")
+            refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
+            cells: Floats = derive(table, self.parts_)[self.parts_[0].key]
+            return chosen_cells(cells, self.law_.columns)
+        except CountwiseError as error:
+            raise error if error.row is None else error.at(error.row + start) from None
+
+    def _opened(self, X: Any) -> Frame:
+        self._check_fitted()
+        return self.schema_.opened(X)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Log f of each row; a missing cell is integrated out, so that a row without any has log 1 = 0.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        frame = self._opened(X)
+        return self._bumps.log_density(self._cells(frame, 0, frame.n_rows))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The log-likelihood of all rows together.
+
+        Parameters
+        ----------
+        X : any table
+            The rows.
+        y : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.score_samples(X).sum())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+        """Rows drawn from the density.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, Generator or None
+            The seed.
+
+        Returns
+        -------
+        table of the kind that `fit` was given
+        """
+        self._check_fitted()
+        if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
+            raise OptionError(f"n_samples must be a whole number of at least 1, not {n_samples!r}.")
+        rng = random_state if isinstance(random_state, np.random.Generator) else np.random.default_rng(random_state)
+        drawn = self._bumps.draw(int(n_samples), rng)
+        columns: dict[str, Any] = {}
+        places = {a.name: j for j, a in enumerate(self._bumps.attributes)}
+        for a in self.schema_.attributes:
+            column = drawn[:, places[a.name]] if a.name in places else np.full(int(n_samples), np.nan)
+            columns[a.name] = _as_given(a, column)
+        return rebuilt(None, Frame(columns, int(n_samples), named=True), columns, getattr(self, "_library", "array"))
+
+    # -- widths -------------------------------------------------------------------------
+
+    def width_curve(self, widths: Any = None, *, cv: Any = None) -> Grid:
+        """Train and held-out log-likelihood against the width: the two curves of lecture 003.
+
+        Parameters
+        ----------
+        widths : array-like, optional
+            Which widths, for one column of numbers; else factors on the widths in use. By default 41,
+            from a tenth of the width in use to ten times it.
+        cv : int, splitter or None
+            Folds; None leaves each row out in turn.
+
+        Returns
+        -------
+        Grid
+            "width", "train", "held_out".
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity, samples
+        >>> density = ParzenDensity().fit({"temp": samples.load("rain").X["temp"]})
+        >>> print(density.width_curve([0.5, 1, 2, 5, 10]))
+        width  train     held_out
+        0.5    -9.69804  -181.146
+        1      -12.1345  -54.8041
+        2      -14.6701  -25.035
+        5      -17.9886  -19.3842
+        10     -20.4364  -20.7127
+        """
+        self._check_fitted()
+        return self._curve(self._tried(widths), None if cv is None else folds_of(self._bumps, cv))
+
+    def _tried(self, widths: Any) -> Floats:
+        """The widths, or factors, of a curve."""
+        if widths is None:
+            factors = np.geomspace(0.1, 10, 41)
+            return factors * self._bumps.widths[0] if self._one_width else factors
+        tried = np.atleast_1d(np.asarray(widths, dtype=np.float64))
+        if tried.ndim != 1 or not len(tried) or not (np.isfinite(tried) & (tried > 0)).all():
+            raise OptionError(f"widths must be numbers above 0, not {widths!r}.")
+        return tried
+
+    def _curve(self, tried: Floats, folds: Any) -> Grid:
+        bumps = self._bumps
+        numbers = np.array([isinstance(a, Numeric) for a in bumps.attributes])
+
+        def at(h: float) -> tuple[float, float]:
+            own = np.array([h]) if self._one_width else np.where(numbers, bumps.widths * h, bumps.widths)
+            other = bumps.with_widths(own)
+            return train(other), held_out(other, folds)
+
+        found = [at(float(h)) for h in tried]
+        return Grid({"width": tried.tolist(), "train": [t for t, _ in found], "held_out": [h for _, h in found]})
+
+    # -- why ---------------------------------------------------------------------------
+
+    def explain(self, X: Any, *, row: int = 0) -> Account:
+        """Which training rows carried the density at one row, and what each column added.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+        row : int, default=0
+            Which row.
+
+        Returns
+        -------
+        Account
+        """
+        frame = self._opened(X)
+        x = self._cells(one_row(frame, row), 0, 1)[0]
+        names = self._bumps.attributes
+        shown = ", ".join(f"{a.name} = {written(a, v)}" for a, v in zip(names, x, strict=True))
+        notes = [f"{name} is left out ({why})." for name, why in self.law_.left_out.items()]
+        if np.isnan(x).all():
+            return Account(f"f({shown}) = 1: no cell is there, so nothing is asked.", 0.0, (), tuple(notes))
+        log = float(self._bumps.log_density(x[None, :])[0])
+        places = self.law_.places[0]
+        sections = [carriers(self._bumps, x, places, "Rows that carry it")]
+        if len(x) > 1:
+            sections.append(_columns_section(self._bumps, x))
+        return Account(f"f({shown}) = {probability(log)}, log f = {number(log)}", log, tuple(sections), tuple(notes))
+
+
+def _columns_section(bumps: Bumps, x: Floats) -> Section:
+    added = columns_of(bumps, x)
+    known = np.flatnonzero(~np.isnan(x))
+    table = {
+        "": [bumps.attributes[j].name for j in known],
+        "value": [written(bumps.attributes[j], x[j]) for j in known],
+        "f given the others": [probability(float(added[j])) for j in known],
+        "log": [signed(float(added[j])) for j in known],
+    }
+    return Section("What each column adds, the others given", Grid(table))
+
+
+def _as_given(a: Attribute, column: Floats) -> Any:
+    if isinstance(a, Nominal):
+        if all(isinstance(v, bool) for v in a.values) and not np.isnan(column).any():
+            return np.array(a.values, dtype=bool)[column.astype(np.int64)]
+        codes = np.where(np.isnan(column), -1, column).astype(np.int64)
+        return Coded(codes, tuple(a.values), declared=bool(a.fixed) or not a.grows, ordered=isinstance(a, Ordinal))
+    return column

@@ -1,0 +1,252 @@
+"""Answers in the engine: the terms of a model as expressions, the class and its probabilities as new columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from countwise._typing import Floats
+from countwise.scoring.expressions import Asked, first, ranged, real
+from countwise.scoring.plan import Cut, Joint, Lookup, Normal, Presence, Rate, Scoring
+from countwise.scoring.sql.dialects import LEAST
+
+__all__ = ["answered", "joint_voices", "total_of"]
+
+
+def answered(X: Any, scoring: Scoring, *, proba: bool = True, reasons: int = 0) -> Any:
+    """The same kind of frame with columns for the class, its probabilities, and what spoke most for it.
+
+    Nothing is computed before the frame is collected.
+
+    Parameters
+    ----------
+    X : lazy or eager frame of any kind that narwhals knows
+    scoring : Scoring
+        What is added up.
+    proba : bool, default=True
+        Whether the probabilities are appended.
+    reasons : int, default=0
+        How many of the columns that speak most for the answer are named.
+    """
+    import narwhals.stable.v2 as nw
+
+    k = len(scoring.classes)
+    shares = [f"P({v})" for v in scoring.classes] if proba else []
+    given = [f"predicted {scoring.target}", *shares, *(f"reason {r + 1}" for r in range(reasons))]
+    asked = Asked(X, scoring.columns, given)
+    plan, voices = _voices(asked, scoring, reasons > 0)
+    joint = {}
+    for c in range(k):
+        prior = first(scoring.prior[c])
+        joint[f"cw_l{c}"] = total_of([prior, *(nw.col(f"cw_t{i}_{c}") for i in range(len(voices)))])
+    plan = plan.with_columns(**joint)
+    plan = plan.with_columns(cw_top=nw.max_horizontal(*(nw.col(name) for name in joint), real(LEAST)))
+    answers = {given[0]: _class(scoring)}
+    if proba:
+        plan = plan.with_columns(**{f"cw_e{c}": (nw.col(f"cw_l{c}") - nw.col("cw_top")).exp() for c in range(k)})
+        plan = plan.with_columns(cw_total=total_of([nw.col(f"cw_e{c}") for c in range(k)]))
+        answers |= {name: _share(scoring, c) for c, name in enumerate(shares)}
+    if reasons:
+        plan = _with_reasons(plan, voices, k, reasons)
+        answers |= {f"reason {r + 1}": nw.col(f"cw_reason{r}") for r in range(reasons)}
+    return asked.given(plan, answers)
+
+
+def total_of(parts: list[Any]) -> Any:
+    """A sum, by halves: engines do not like to nest deeply."""
+    half = len(parts) // 2
+    return total_of(parts[:half]) + total_of(parts[half:]) if half else parts[0]
+
+
+def _class(scoring: Scoring) -> Any:
+    """The first class that has the largest score; where none can be, that of the prior."""
+    import narwhals.stable.v2 as nw
+
+    classes = scoring.classes
+    found = nw.lit(classes[int(np.argmax(scoring.prior))])
+    for c in range(len(classes) - 1, -1, -1):
+        found = nw.when(nw.col(f"cw_l{c}") == nw.col("cw_top")).then(nw.lit(classes[c])).otherwise(found)
+    return found if scoring.whole else nw.when(~nw.col("cw_l0").is_null()).then(found)
+
+
+def _share(scoring: Scoring, c: int) -> Any:
+    """A class's part of the whole; the prior where no class could have made the row."""
+    import narwhals.stable.v2 as nw
+
+    total = nw.col("cw_total")
+    divisor = nw.when(total > 0).then(total).otherwise(real(1.0))  # engines may divide before they choose
+    prior = real(np.exp(scoring.prior[c]))
+    found = nw.when(total > 0).then(nw.col(f"cw_e{c}") / divisor).otherwise(prior)
+    return found if scoring.whole else nw.when(~nw.col("cw_l0").is_null()).then(found)
+
+
+def _voices(asked: Asked, scoring: Scoring, apart: bool) -> tuple[Any, list[str]]:
+    """The frame with what each term adds for each class as columns cw_t…, and the column that each speaks of."""
+    plan, names = asked.frame, list[str]()
+    fresh: dict[str, Any] = {}
+    for term in scoring.terms:
+        if isinstance(term, Joint):
+            plan, found = joint_voices(plan, asked, term, apart, f"{scoring.terms.index(term)}_")
+        else:
+            found = [(term.column, [_expression(asked, term, c) for c in range(len(scoring.classes))])]
+        for name, logs in found:
+            fresh |= {f"cw_t{len(names)}_{c}": log for c, log in enumerate(logs)}
+            names.append(name)
+    return (plan.with_columns(**fresh) if fresh else plan), names
+
+
+def _expression(asked: Asked, term: Any, c: int) -> Any:
+    """What a term adds for a class; nothing where the cell is missing."""
+    import narwhals.stable.v2 as nw
+
+    if isinstance(term, Lookup):
+        other = 0.0 if term.other is None else float(term.other[c])
+        return asked.looked_up(term.column, term.values, term.logs[:, c].tolist(), other)
+    if isinstance(term, Presence):
+        there = real(term.there[c])
+        return nw.when(asked.there(term.column)).then(there).otherwise(real(term.missing[c]))
+    x = asked.number(term.column)
+    if isinstance(term, Cut):
+        found = ranged(x, term.edges, term.logs[:, c].tolist())
+    elif isinstance(term, Normal):
+        away = (x - float(term.mean[c])) * float(term.inverse_sd[c])
+        found = away * away * -0.5 + float(term.log_norm[c])
+    else:
+        assert isinstance(term, Rate)  # noqa: S101 - no other terms are made
+        rate = float(term.rate[c])
+        law = x * float(np.log(rate)) - rate if rate > 0 else real(0.0)
+        found = nw.when(x >= 0 if rate > 0 else x == 0).then(law).otherwise(real(-np.inf))
+    return nw.when(~x.is_null()).then(found).otherwise(real(0.0))
+
+
+def _with_reasons(plan: Any, voices: list[str], k: int, reasons: int) -> Any:
+    """The columns that speak most for the answer against the next best class, by name."""
+    import narwhals.stable.v2 as nw
+
+    top, next_best = nw.col("cw_top"), nw.col("cw_next")
+    rest = {
+        f"cw_r{c}": nw.when(nw.col(f"cw_l{c}") == top).then(real(LEAST)).otherwise(nw.col(f"cw_l{c}"))
+        for c in range(k)
+    }
+    plan = plan.with_columns(**rest)
+    plan = plan.with_columns(cw_next=nw.max_horizontal(*(nw.col(name) for name in rest), real(LEAST)))
+    names = list(dict.fromkeys(name for name in voices if name))
+    fresh = {}
+    for j, name in enumerate(names):
+        own = [i for i, voice in enumerate(voices) if voice == name]
+        won, lost = real(0.0), real(0.0)
+        for c in range(k - 1, -1, -1):
+            said = total_of([nw.col(f"cw_t{i}_{c}") for i in own])
+            won = nw.when(nw.col(f"cw_l{c}") == top).then(said).otherwise(won)
+            lost = nw.when(nw.col(f"cw_r{c}") == next_best).then(said).otherwise(lost)
+        fresh[f"cw_o{j}"] = won - lost
+    plan = plan.with_columns(**fresh) if fresh else plan
+    odds = list(fresh)
+    for r in range(reasons):
+        plan = plan.with_columns(cw_most=nw.max_horizontal(*(nw.col(o) for o in odds), real(0.0)))
+        said = nw.lit("")
+        for j in range(len(names) - 1, -1, -1):
+            said = nw.when(nw.col(odds[j]) == nw.col("cw_most")).then(nw.lit(names[j])).otherwise(said)
+        reason = f"cw_reason{r}"
+        plan = plan.with_columns(**{reason: nw.when(nw.col("cw_most") > 0).then(said).otherwise(nw.lit(""))})
+        spent = {
+            o: nw.when(nw.col(reason) == name).then(real(0.0)).otherwise(nw.col(o))
+            for o, name in zip(odds, names, strict=True)
+        }
+        plan = plan.with_columns(**spent) if spent else plan
+    return plan
+
+
+Voices = list[tuple[str, list[Any]]]
+
+
+def joint_voices(plan: Any, asked: Asked, term: Joint, apart: bool, mark: str = "") -> tuple[Any, Voices]:
+    """The frame with columns on the way, and what each class adds; column by column if they are wanted apart.
+
+    Null where a row has gaps of a pattern that is not listed.
+    """
+    import narwhals.stable.v2 as nw
+
+    center = term.center.tolist()
+    plan = plan.with_columns(**{f"cw_d{mark}{j}": asked.of(n) - center[j] for j, n in enumerate(term.numbers)})
+    key = nw.lit(0)
+    for j, place in zip(term.firsts, term.marks, strict=True):
+        key = key + nw.when(nw.col(f"cw_d{mark}{j}").is_null()).then(nw.lit(place)).otherwise(nw.lit(0))
+    plan = plan.with_columns(**{f"cw_gap{mark}": key.cast(nw.Int64)})
+    cells = {name: nw.col(name) for name in (f"cw_d{mark}{j}" for j in range(len(center)))}
+    zeros = {name: nw.when(x.is_null()).then(real(0.0)).otherwise(x) for name, x in cells.items()}
+    plan = plan.with_columns(**zeros)
+    return _shared(plan, term, mark) if term.factors is None else _own(plan, term, apart, mark)
+
+
+def _by_gaps(term: Joint, numbers: Floats, mark: str) -> Any:
+    """A number that depends on the pattern of gaps; null where the pattern is not listed."""
+    import narwhals.stable.v2 as nw
+
+    gap = nw.col(f"cw_gap{mark}")
+    there = nw.when(gap == 0).then(real(numbers[0]))
+    rest = [(key, float(x)) for key, x in zip(term.keys[1:], numbers[1:], strict=True)]
+    keys, values = [key for key, _ in rest], [x for _, x in rest]
+    nothing = nw.when(gap < 0).then(real(0.0))
+    return there.otherwise(gap.replace_strict(keys, values, default=nothing, return_dtype=nw.Float64))
+
+
+def _shared(plan: Any, term: Joint, mark: str) -> tuple[Any, Voices]:
+    import narwhals.stable.v2 as nw
+
+    assert term.slopes is not None  # noqa: S101 - of a shared covariance
+    voices: dict[str, list[Any]] = {}
+    for j, n in enumerate(term.numbers):
+        logs = [
+            _by_gaps(term, term.slopes[:, c, j], mark) * (nw.col(f"cw_d{mark}{j}") - 0.5 * float(away[j]))
+            for c, away in enumerate(term.away)
+        ]
+        voices[n.column] = (
+            [a + b for a, b in zip(voices[n.column], logs, strict=True)] if n.column in voices else logs
+        )
+    return plan, list(voices.items())
+
+
+def _own(plan: Any, term: Joint, apart: bool, mark: str) -> tuple[Any, Voices]:
+    import narwhals.stable.v2 as nw
+
+    assert term.factors is not None  # noqa: S101 - of covariances of their own
+    assert term.log_norm is not None  # noqa: S101 - the same
+    k, n = term.away.shape
+    away = [[nw.col(f"cw_d{mark}{j}") - float(term.away[c, j]) for j in range(n)] for c in range(k)]
+    factors = {f"cw_f{mark}{c}_{r}_{j}": (c, r, j) for c in range(k) for r in range(n) for j in range(r + 1)}
+    plan = plan.with_columns(
+        **{name: _by_gaps(term, term.factors[(slice(None), *at)], mark) for name, at in factors.items()}
+    )
+    parts = {}
+    for c in range(k):
+        for r in range(n):
+            part = nw.col(f"cw_f{mark}{c}_{r}_0") * away[c][0]
+            for j in range(1, r + 1):
+                part = part + nw.col(f"cw_f{mark}{c}_{r}_{j}") * away[c][j]
+            parts[f"cw_y{mark}{c}_{r}"] = part
+    plan = plan.with_columns(**parts)
+    voices: dict[str, list[Any]] = {"": [_by_gaps(term, term.log_norm[:, c], mark) for c in range(k)]}
+    for r, number in enumerate(term.numbers):
+        name = number.column if apart else ""
+        said = [
+            _said(f"{mark}{c}", r, n, away[c][r]) if apart else nw.col(f"cw_y{mark}{c}_{r}") ** 2 * -0.5
+            for c in range(k)
+        ]
+        _add(voices, name, said)
+    return plan, list(voices.items())
+
+
+def _add(voices: dict[str, list[Any]], name: str, logs: list[Any]) -> None:
+    voices[name] = [a + b for a, b in zip(voices[name], logs, strict=True)] if name in voices else logs
+
+
+def _said(c: str, j: int, n: int, away: Any) -> Any:
+    """Of the square the part of a column: its distance from the mean times Σ⁻¹ of all distances."""
+    import narwhals.stable.v2 as nw
+
+    solved = real(0.0)
+    for r in range(j, n):
+        solved = solved + nw.col(f"cw_f{c}_{r}_{j}") * nw.col(f"cw_y{c}_{r}")
+    return away * solved * -0.5

@@ -1,0 +1,375 @@
+"""The terms of an answer as plain data: what an engine, or a query without Python, asks of a row and adds up."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Flags, Floats
+
+__all__ = [
+    "Choices",
+    "Cut",
+    "Joint",
+    "Lookup",
+    "Node",
+    "Normal",
+    "Number",
+    "Presence",
+    "Ranges",
+    "Rate",
+    "Rules",
+    "Scoring",
+    "Test",
+    "kind_of",
+    "time_of",
+]
+
+_TIME = re.compile(r"-?\d{4,}-\d\d-\d\dT\d\d(:\d\d(:\d\d(\.\d+)?)?)?")
+
+
+def kind_of(values: Sequence[Any]) -> str:
+    """What values are compared as: "truth", "whole", "number", "time" or "text".
+
+    Examples
+    --------
+    >>> from countwise.scoring.plan import kind_of
+    >>> kind_of(("1", "2")), kind_of((1, 2)), kind_of((1, 2.5)), kind_of((False, True))
+    ('text', 'whole', 'number', 'truth')
+    >>> kind_of(("2020-01-01T00:00:00.000000", "2020-01-02T00:00:00.000000"))
+    'time'
+    """
+    kinds = {type(v) for v in values}
+    if not kinds:
+        return "text"
+    if kinds == {bool}:
+        return "truth"
+    if kinds <= {int, float}:
+        return "whole" if kinds == {int} else "number"
+    if all(issubclass(kind, datetime.date) for kind in kinds):
+        return "time"
+    return "time" if kinds == {str} and all(_TIME.fullmatch(v) for v in values) else "text"
+
+
+def time_of(value: Any) -> datetime.datetime | None:
+    """A point in time as a date and an hour; None if it is none."""
+    if isinstance(value, datetime.datetime):
+        return value
+    if isinstance(value, datetime.date):
+        return datetime.datetime(value.year, value.month, value.day)
+    try:
+        found = np.datetime64(value, "us").item()
+    except ValueError:
+        return None
+    return found if isinstance(found, datetime.datetime) else None
+
+
+# -- what is added up -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """A name: log P(value | class), shape (values, classes).
+
+    A value that is not listed adds `other`, shape (classes,), or nothing; a missing cell adds nothing.
+    """
+
+    column: str
+    values: tuple[Any, ...]
+    logs: Floats
+    other: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A number by its range (lo, hi]: log P(range | class), shape (ranges, classes)."""
+
+    column: str
+    edges: Floats
+    logs: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """A number by a normal law: log_norm - ((x - mean) · inverse_sd)² / 2, each of shape (classes,)."""
+
+    column: str
+    mean: Floats
+    inverse_sd: Floats
+    log_norm: Floats
+
+    @property
+    def middle(self) -> float:
+        """A point among the means; differences from it keep digits."""
+        return float(self.mean.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """A count by a Poisson law, less what is the same in all classes: x · log rate - rate, of shape (classes,).
+
+    What is below 0 cannot be; nor can anything but 0 where the rate is 0.
+    """
+
+    column: str
+    rate: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Presence:
+    """Whether a cell is there: log P(there | class) and log P(missing | class)."""
+
+    column: str
+    there: Floats
+    missing: Floats
+    values: tuple[Any, ...] | None = None  # of names; None of numbers
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a row: a column's own, or 1 where a column has a value and 0 where it has another of its values."""
+
+    column: str
+    value: Any = None
+    values: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Several numbers by one normal law a class, for each pattern of cells that are there.
+
+    With one covariance for all classes a class adds Σ slope · (x - center - away / 2) over the numbers; with one each
+    it adds log_norm - |factor (x - center - away)|² / 2. What a pattern lacks has zeros. The first one lacks nothing.
+
+    Parameters
+    ----------
+    numbers : tuple of Number
+    center : ndarray, shape (numbers,)
+    away : ndarray, shape (classes, numbers)
+        The means less the center.
+    groups : ndarray of int, shape (numbers,)
+        Which numbers are of one column, and missing together.
+    there : ndarray of bool, shape (patterns, groups)
+    slopes : ndarray, shape (patterns, classes, numbers), or None
+    factors : ndarray, shape (patterns, classes, numbers, numbers), or None
+        Lower triangular.
+    log_norm : ndarray, shape (patterns, classes), or None
+    """
+
+    numbers: tuple[Number, ...]
+    center: Floats
+    away: Floats
+    groups: NDArray[np.intp]
+    there: Flags
+    slopes: Floats | None = None
+    factors: Floats | None = None
+    log_norm: Floats | None = None
+
+    @property
+    def column(self) -> str:
+        """The first column."""
+        return self.numbers[0].column
+
+    @property
+    def whole(self) -> bool:
+        """Whether every pattern that can be is listed."""
+        return len(self.there) == 2 ** self.there.shape[1]
+
+    @property
+    def marks(self) -> list[int]:
+        """What each missing group adds to the key of a pattern; keys of different patterns differ."""
+        n = self.there.shape[1]
+        return [1 << g for g in range(n)] if n <= 50 else [(1 << 20) + g for g in range(n)]
+
+    @property
+    def keys(self) -> list[int]:
+        """The key of each pattern; 0 for rows that lack nothing."""
+        return [sum(m for m, there in zip(self.marks, row, strict=True) if not there) for row in self.there.tolist()]
+
+    @property
+    def firsts(self) -> list[int]:
+        """A number of each group."""
+        return [int(np.flatnonzero(self.groups == g)[0]) for g in range(self.there.shape[1])]
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """All that is added up; a class that cannot be has minus infinity, and where none can be, the prior answers.
+
+    Parameters
+    ----------
+    target : str
+        What is told.
+    classes : tuple
+        Its values.
+    prior : ndarray, shape (classes,)
+        Log P(class).
+    terms : tuple of terms
+    """
+
+    target: str
+    classes: tuple[Any, ...]
+    prior: Floats
+    terms: tuple[Any, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are asked for."""
+        names = [n.column for t in self.terms for n in (t.numbers if isinstance(t, Joint) else (t,))]
+        return list(dict.fromkeys(names))
+
+    @property
+    def whole(self) -> bool:
+        """Whether every row is answered; else rows with gaps of a pattern that is not listed are not."""
+        return all(t.whole for t in self.terms if isinstance(t, Joint))
+
+
+# -- what is asked --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Test:
+    """What must hold of one cell: one of some names, or a number above `low` and at most `high`, or a gap.
+
+    Parameters
+    ----------
+    column : str
+    domain : tuple or None
+        All names that the column is known to have; None for numbers.
+    values : tuple or None
+        The names that will do; None for all that are known.
+    low, high : float or None
+    missing : bool
+        The cell must be missing, or a name that is not known.
+    """
+
+    column: str
+    domain: tuple[Any, ...] | None = None
+    values: tuple[Any, ...] | None = None
+    low: float | None = None
+    high: float | None = None
+    missing: bool = False
+    __test__ = False  # it is none of pytest's
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """The first rule whose tests all hold answers; where none does, the last answer holds.
+
+    Parameters
+    ----------
+    target : str
+    classes : tuple
+    rules : tuple of tuple of Test
+    answers : tuple of int or None
+        The class of each rule, and of what holds else; None where it is left open.
+    shares : ndarray, shape (rules + 1, classes)
+    """
+
+    target: str
+    classes: tuple[Any, ...]
+    rules: tuple[tuple[Test, ...], ...]
+    answers: tuple[int | None, ...]
+    shares: Floats
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are asked for."""
+        return list(dict.fromkeys(test.column for rule in self.rules for test in rule))
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A question of a tree; a leaf asks none.
+
+    Parameters
+    ----------
+    tests : tuple of Test
+        What leads to each child; a test for gaps leads rows there that no other test places.
+    children : tuple of int
+    shares : tuple of float
+        Of a row that no test places, which part goes to each child.
+    """
+
+    tests: tuple[Test, ...] = ()
+    children: tuple[int, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    @property
+    def lost(self) -> int | None:
+        """The one child that rows go to that no test places; None if they are parted."""
+        whole = [b for b, share in enumerate(self.shares) if share == 1.0]
+        return whole[0] if whole else None
+
+    @property
+    def placed(self) -> Test:
+        """What holds of cells that some test places."""
+        first = self.tests[0]
+        named = [test for test in self.tests if not test.missing]
+        if first.domain is None:
+            return Test(first.column)
+        return Test(first.column, first.domain, tuple(v for test in named for v in test.values or ()))
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """A tree: nodes behind their parents, and what the leaves answer.
+
+    Parameters
+    ----------
+    target : str
+    classes : tuple
+        None of a tree for numbers.
+    nodes : tuple of Node
+        The first is the root.
+    answers : ndarray, shape (nodes, classes) or (nodes,)
+        Shares of the classes, or numbers.
+    best : tuple of int
+        The class of each node.
+    """
+
+    target: str
+    classes: tuple[Any, ...]
+    nodes: tuple[Node, ...]
+    answers: Floats
+    best: tuple[int, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are asked for."""
+        return list(dict.fromkeys(node.tests[0].column for node in self.nodes if node.children))
+
+    @property
+    def parts_rows(self) -> bool:
+        """Whether a row may come to several leaves."""
+        return any(node.children and node.lost is None for node in self.nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Columns of numbers cut into ranges (lo, hi].
+
+    Parameters
+    ----------
+    columns : tuple of str
+        All columns of the table, in order.
+    edges : dict of str to ndarray
+        Where each column is cut.
+    labels : dict of str to tuple of str
+        What its ranges are called.
+    encode : {"labels", "codes", "onehot"}
+    keep : bool
+        Whether a missing cell is missing in the columns of "onehot" too; else 0.
+    """
+
+    columns: tuple[str, ...]
+    edges: dict[str, Floats]
+    labels: dict[str, tuple[str, ...]]
+    encode: str = "labels"
+    keep: bool = field(default=True)

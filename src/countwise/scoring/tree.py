@@ -1,0 +1,156 @@
+"""Trees, rules and cuts in the engine: answers as new columns of the same kind of frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from countwise.scoring.additive import total_of
+from countwise.scoring.expressions import Asked, all_of, first, ranged, real, written
+from countwise.scoring.plan import Choices, Ranges, Rules
+
+__all__ = ["chosen", "cut", "ruled"]
+
+
+def chosen(X: Any, tree: Choices, *, proba: bool = True, reasons: int = 0) -> Any:
+    """The frame with the class of a tree and its probabilities, or its number."""
+    import narwhals.stable.v2 as nw
+
+    shares = [f"P({v})" for v in tree.classes] if proba else []
+    named = [f"reason {r + 1}" for r in range(reasons)]
+    given = [f"predicted {tree.target}", *shares, *named]
+    asked = Asked(X, tree.columns, given)
+    plan = _descended(asked, tree)
+    if not tree.classes:
+        answers = {given[0]: nw.col("cw_p0")}
+    else:
+        plan = plan.with_columns(**{f"cw_q{c}": nw.col(f"cw_p{c}").round(12) for c in range(len(tree.classes))})
+        answers = {given[0]: _first_largest(tree)}
+        answers |= {name: nw.col(f"cw_p{c}") for c, name in enumerate(shares)}
+    answers |= {name: _reason(asked, tree, r) for r, name in enumerate(named)}
+    return asked.given(plan, answers)
+
+
+def _descended(asked: Asked, tree: Choices) -> Any:
+    """What the leaves answer, times the share of the row that comes to each; a level of the tree a step."""
+    import narwhals.stable.v2 as nw
+
+    shares = tree.answers if tree.classes else tree.answers[:, None]
+    sums = [f"cw_p{c}" for c in range(shares.shape[1])]
+    at_root = shares[0] if not tree.nodes[0].children else np.zeros(len(sums))
+    start = {name: first(p) for name, p in zip(sums, at_root, strict=True)}
+    plan = asked.frame.with_columns(cw_w0=first(1.0), **start)
+    level = [k for k in (0,) if tree.nodes[k].children]
+    while level:
+        plan = plan.with_columns(**{f"cw_b{k}": asked.way(tree.nodes[k]) for k in level})
+        below = [(k, b, child) for k in level for b, child in enumerate(tree.nodes[k].children)]
+        plan = plan.with_columns(**{f"cw_w{child}": _part(tree, k, b) for k, b, child in below})
+        leaves = [child for _, _, child in below if not tree.nodes[child].children]
+        level = [child for _, _, child in below if tree.nodes[child].children]
+        ended = {
+            name: total_of([nw.col(name), *(nw.col(f"cw_w{k}") * float(shares[k, c]) for k in leaves)])
+            for c, name in enumerate(sums)
+        }
+        plan = plan.with_columns(**ended).select(*asked.names, *sums, *(f"cw_w{k}" for k in level))
+    return plan
+
+
+def _part(tree: Choices, k: int, b: int) -> Any:
+    """Which part of a row comes to a child."""
+    import narwhals.stable.v2 as nw
+
+    way, whole = nw.col(f"cw_b{k}"), nw.col(f"cw_w{k}")
+    lost = nw.when(way == -1.0).then(whole * tree.nodes[k].shares[b]).otherwise(real(0.0))
+    return nw.when(way == float(b)).then(whole).otherwise(lost)
+
+
+def _first_largest(tree: Choices) -> Any:
+    import narwhals.stable.v2 as nw
+
+    k = len(tree.classes)
+    found = nw.lit(tree.classes[-1])
+    for c in range(k - 2, -1, -1):
+        largest = all_of([nw.col(f"cw_q{c}") >= nw.col(f"cw_q{other}") for other in range(c + 1, k)])
+        found = nw.when(largest).then(nw.lit(tree.classes[c])).otherwise(found)
+    return found
+
+
+def _reason(asked: Asked, tree: Choices, r: int, k: int = 0, met: tuple[str, ...] = ()) -> Any:
+    """The name of the column that is asked at some place of the way down; none where a row is parted before."""
+    import narwhals.stable.v2 as nw
+
+    node = tree.nodes[k]
+    if not node.children:
+        return nw.lit("")
+    column = node.tests[0].column
+    met = met if column in met else (*met, column)
+    if len(met) > r:
+        return nw.lit(met[r])
+    below = [_reason(asked, tree, r, child, met) for child in node.children]
+    found = below[node.lost] if node.lost is not None else nw.lit("")
+    for test, said in zip(node.tests, below, strict=True):
+        found = found if test.missing else nw.when(asked.holds(test)).then(said).otherwise(found)
+    return found
+
+
+def ruled(X: Any, rules: Rules, *, proba: bool = True, reasons: int = 0) -> Any:
+    """The frame with the class of a list of rules and its probabilities; null where it is left open."""
+    import narwhals.stable.v2 as nw
+
+    shares = [f"P({v})" for v in rules.classes] if proba else []
+    named = [f"reason {r + 1}" for r in range(reasons)]
+    given = [f"predicted {rules.target}", *shares, *named]
+    asked = Asked(X, rules.columns, given)
+    always = nw.lit(1) == 1
+    holding = [all_of([asked.holds(test) for test in rule]) if rule else always for rule in rules.rules]
+    found = [nw.when(holds).then(nw.lit(i)) for i, holds in enumerate(holding)]
+    plan = asked.frame.with_columns(cw_rule=nw.coalesce(*found, nw.lit(len(found))) if found else nw.lit(0))
+    answers = {given[0]: _of_rule([None if c is None else rules.classes[c] for c in rules.answers])}
+    for c, name in enumerate(shares):
+        answers[name] = _of_rule(
+            [None if a is None else float(p) for a, p in zip(rules.answers, rules.shares[:, c], strict=True)]
+        )
+    for r, name in enumerate(named):
+        asks = [list(dict.fromkeys(test.column for test in rule)) for rule in (*rules.rules, ())]
+        answers[name] = _of_rule([columns[r] if r < len(columns) else "" for columns in asks])
+    return asked.given(plan, answers)
+
+
+def _of_rule(cells: Sequence[Any]) -> Any:
+    """What belongs to the deciding rule, by halving; null where nothing does."""
+    import narwhals.stable.v2 as nw
+
+    rule, known = nw.col("cw_rule"), [i for i, cell in enumerate(cells) if cell is not None]
+
+    def found(low: int, high: int) -> Any:
+        if high - low == 1:
+            return written(cells[known[low]])
+        middle = (low + high) // 2
+        return nw.when(rule < known[middle]).then(found(low, middle)).otherwise(found(middle, high))
+
+    inner = found(0, len(known))
+    return inner if len(known) == len(cells) else nw.when(rule <= known[-1]).then(inner)
+
+
+def cut(X: Any, ranges: Ranges) -> Any:
+    """The frame with its numbers cut into ranges, in place; other columns stay as they are."""
+    import narwhals.stable.v2 as nw
+
+    asked = Asked(X, [name for name in ranges.columns if name in ranges.edges], [])
+    found: list[Any] = []
+    for name in asked.names:
+        if name not in ranges.edges:
+            found.append(nw.col(name))
+            continue
+        x, edges, labels = asked.number(name), ranges.edges[name], ranges.labels[name]
+        known = nw.when(~x.is_null())
+        if ranges.encode == "onehot":
+            for i, label in enumerate(labels):
+                inside = known.then(ranged(x, edges, [float(j == i) for j in range(len(labels))]))
+                found.append((inside if ranges.keep else inside.otherwise(real(0.0))).alias(f"{name} {label}"))
+            continue
+        cells = list(labels) if ranges.encode == "labels" else [float(i) for i in range(len(labels))]
+        found.append(known.then(ranged(x, edges, cells)).alias(name))
+    return asked.frame.select(*found).to_native()

@@ -1,0 +1,195 @@
+"""Columns of codes that are counted together: the codes of a row lie side by side and are fetched at once.
+
+Nodes are counted in groups, and while the tables of a group are at hand those of their siblings are told by a
+difference, and the best split by every column is sought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import InitVar, dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise._typing import Floats, Indices
+from countwise.data.table import BLOCK, threads_for
+from countwise.tree.level import RowLevel
+from countwise.tree.splits import Searched
+
+__all__ = ["Together"]
+
+_FEW = 1 << 12  # rows from which on it pays
+_KEPT = 1 << 24  # cells of all tables of a level: more are counted column by column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tables:
+    """The tables of a level: in which array those of each node are, and in which row of it.
+
+    Each array is (columns, nodes, cells, classes).
+    """
+
+    arrays: list[NDArray[Any]]
+    array: Indices
+    row: Indices
+
+    def of(self, nodes: Indices, j: int | slice) -> NDArray[Any]:
+        """The tables of some nodes: (nodes, cells, classes) of one column, or (columns, nodes, cells, classes)."""
+        first = self.arrays[0][j]
+        axis = 0 if isinstance(j, int) else 1
+        shape = list(first.shape)
+        shape[axis] = len(nodes)
+        out = np.empty(shape, dtype=first.dtype)
+        for a in np.unique(self.array[nodes]).tolist():
+            mine = np.flatnonzero(self.array[nodes] == a)
+            found = self.arrays[a][j].take(self.row[nodes[mine]], axis=axis)
+            if axis == 0:
+                out[mine] = found
+            else:
+                out[:, mine] = found
+        return out
+
+
+@dataclass(slots=True, eq=False)
+class Together:
+    """Columns with at most 256 cells each, and their codes as one matrix.
+
+    Parameters
+    ----------
+    codes : list of ndarray
+        The codes of each column.
+    n_cells : list of int
+        How many cells each column has.
+    ways : list of Searched or None
+        Of columns without missing cells, how their best split is found while they are counted; None for others,
+        whose best split is sought elsewhere.
+    """
+
+    codes: InitVar[Sequence[NDArray[Any]]]
+    n_cells: Sequence[int]
+    ways: Sequence[Searched | None]
+    matrix: NDArray[np.uint8] = field(init=False, repr=False)
+    places: Indices | None = field(default=None, repr=False)
+    gains: Floats | None = field(default=None, repr=False)
+    _tables: _Tables | None = field(default=None, repr=False)
+
+    def __post_init__(self, codes: Sequence[NDArray[Any]]) -> None:
+        n_rows = len(codes[0])
+        self.matrix = np.empty((n_rows, len(codes)), dtype=np.uint8)
+
+        def lay(start: int, stop: int) -> None:
+            for j, column in enumerate(codes):
+                self.matrix[start:stop, j] = column[start:stop]
+
+        _kernels.over_blocks(n_rows, BLOCK, lay, threads=threads_for(n_rows))
+
+    @staticmethod
+    def suits(codes: NDArray[Any]) -> bool:
+        """Whether a column can be counted together with others."""
+        return codes.dtype == np.uint8 and len(codes) >= _FEW
+
+    @property
+    def ready(self) -> bool:
+        """Whether the tables of the present level are here."""
+        return self._tables is not None
+
+    def found(self, nodes: Indices, j: int) -> tuple[Indices, Floats]:
+        """Place and gain of the best split by one column at some nodes."""
+        assert self.places is not None and self.gains is not None  # noqa: S101, PT018 - asked when ready
+        return self.places[nodes, j], self.gains[nodes, j]
+
+    def table(self, nodes: Indices, j: int) -> NDArray[Any]:
+        """The table of one column at some nodes, (nodes, cells, classes)."""
+        assert self._tables is not None  # noqa: S101 - asked before
+        return np.ascontiguousarray(self._tables.of(nodes, j)[:, : self.n_cells[j]])
+
+    def count(self, level: RowLevel, threads: int | None) -> None:
+        """Count the nodes of a level that are not told by a difference, and find the best splits."""
+        before, self._tables = self._tables, None
+        width = max(self.n_cells)
+        if not level.crowd.whole or len(level) * len(self.n_cells) * width * level.crowd.n_classes > _KEPT:
+            return
+        larger = level.larger if before is not None else np.empty(0, dtype=np.int64)
+        direct = np.setdiff1d(np.arange(len(level)), larger, assume_unique=True)
+        sibling = np.full(len(level), -1, dtype=np.int64)
+        parent = np.full(len(level), -1, dtype=np.int64)
+        if len(larger):
+            sibling[level.smaller], parent[level.smaller] = level.larger, level.parents
+        segments = np.stack([level.starts[direct], level.starts[direct + 1]], axis=1)
+        parts, owner = _parts(segments, 8 * _kernels.thread_count())
+        groups = _evenly(parts[:, 1] - parts[:, 0], 8 * _kernels.thread_count())
+        whole = len(parts) == len(direct)
+
+        def count(group: slice) -> NDArray[Any]:
+            crowd = level.crowd
+            return _kernels.count_matrix(
+                self.matrix, level.members, parts[group], crowd.told, crowd.weights, crowd.rows, width,
+                crowd.n_classes,
+            )  # fmt: skip
+
+        def finish(nodes: Indices, counted: NDArray[Any]) -> Any:
+            paired = np.flatnonzero(sibling[nodes] >= 0)
+            if before is None or not len(paired):
+                return nodes, counted, None, self._best(counted, level), None
+            rest = before.of(parent[nodes[paired]], slice(None))
+            np.subtract(rest, counted if len(paired) == len(nodes) else counted[:, paired], out=rest)
+            return nodes, counted, (sibling[nodes[paired]], rest), self._best(counted, level), self._best(rest, level)
+
+        if whole:
+            done = _kernels.over_items(groups, lambda group: finish(direct[group], count(group)), threads)
+        else:  # large nodes are counted in parts
+            tables = np.concatenate(_kernels.over_items(groups, count, threads), axis=1)
+            first = np.searchsorted(owner, np.arange(len(direct)))
+            done = [finish(direct, np.add.reduceat(tables, first, axis=1, dtype=tables.dtype))]
+        self._gather(len(level), done)
+
+    def _best(self, tables: NDArray[Any], level: RowLevel) -> tuple[Indices, Floats]:
+        """The best split by each column at some nodes, as far as it is sought here: (nodes, columns)."""
+        places = np.full((tables.shape[1], len(self.n_cells)), -1, dtype=np.int64)
+        gains = np.zeros((tables.shape[1], len(self.n_cells)))
+        for j, way in enumerate(self.ways):
+            if way is not None:
+                places[:, j], gains[:, j] = way.search(tables[j], self.n_cells[j], level.criterion, level.least)
+        return places, gains
+
+    def _gather(self, n_nodes: int, done: Sequence[Any]) -> None:
+        """Where the tables of each node are, and the best splits."""
+        arrays: list[NDArray[Any]] = []
+        array, row = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
+        self.places = np.full((n_nodes, len(self.n_cells)), -1, dtype=np.int64)
+        self.gains = np.zeros((n_nodes, len(self.n_cells)))
+        for nodes, counted, rest, best, best_of_rest in done:
+            every = [(nodes, counted, best)]
+            if rest is not None:
+                every.append((rest[0], rest[1], best_of_rest))
+            for some, table, (places, gains) in every:
+                array[some], row[some] = len(arrays), np.arange(len(some))
+                arrays.append(table)
+                self.places[some], self.gains[some] = places, gains
+        self._tables = _Tables(arrays, array, row)
+
+
+def _parts(segments: Indices, parts: int) -> tuple[Indices, Indices]:
+    """Segments of which none has more than a share of all rows, and the segment that each is a part of."""
+    sizes = segments[:, 1] - segments[:, 0]
+    most = max(_FEW, -(-int(sizes.sum()) // parts))
+    many = np.maximum(-(-sizes // most), 1)
+    if int(many.max(initial=1)) < 3:  # halves are even enough
+        many[:] = 1
+    owner = np.repeat(np.arange(len(segments)), many)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(many) - many, many)
+    starts = segments[owner, 0] + place * most
+    stops = np.where(many[owner] == 1, segments[owner, 1], np.minimum(starts + most, segments[owner, 1]))
+    return np.stack([starts, stops], axis=1), owner
+
+
+def _evenly(sizes: Indices, groups: int) -> list[slice]:
+    """Parts in groups that have about equally many rows."""
+    ends = np.cumsum(sizes)
+    goals = np.linspace(0, int(ends[-1]) if len(ends) else 0, groups + 1)[1:-1]
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, goals, side="left") + 1, [len(sizes)]]))
+    return [slice(int(a), int(b)) for a, b in pairwise(cuts[cuts <= len(sizes)])]

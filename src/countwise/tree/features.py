@@ -1,0 +1,108 @@
+"""Features: what a tree may ask of a row. Mostly a column each; of a text or a block, each of its words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise._typing import Flags
+from countwise.data.attributes import Nominal, Numeric, Ordinal
+from countwise.data.schema import Schema
+from countwise.data.table import Table
+from countwise.data.text import Bag, Block, Text
+from countwise.errors import TableError
+
+__all__ = ["Feature", "columns_of", "features_of"]
+
+_MOST_CELLS = 1 << 28  # of words written out, a byte or two each
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What can be asked.
+
+    Parameters
+    ----------
+    name : str
+        How it is called: the column, or the column and the word.
+    attribute : Attribute
+        What it is: nominal, ordinal or numeric.
+    column : str
+        The column of the table.
+    word : int or None
+        The place of the word in a text or block.
+    """
+
+    name: str
+    attribute: Nominal | Numeric
+    column: str
+    word: int | None = None
+
+    @property
+    def nominal(self) -> bool:
+        """Whether its values are names, or an order of names."""
+        return isinstance(self.attribute, Nominal)
+
+    @property
+    def ordinal(self) -> bool:
+        """Whether its values are an order of names."""
+        return isinstance(self.attribute, Ordinal)
+
+    def value(self, code: int) -> str:
+        """The name of a code."""
+        assert isinstance(self.attribute, Nominal)  # noqa: S101 - only names have codes
+        return str(self.attribute.values[code])
+
+
+def features_of(schema: Schema, n_rows: int = 0) -> list[Feature]:
+    """All that can be asked of rows of a schema."""
+    found: list[Feature] = []
+    for a in schema.attributes:
+        if isinstance(a, Text | Block):
+            if len(a.words) * n_rows > _MOST_CELLS:
+                raise TableError(
+                    f"{a.name!r} has {len(a.words)} words in {n_rows} rows: too many to be written out for a tree.",
+                    hint="choose words first, for example with FilterSelector, or use naive Bayes.",
+                )
+            plain = isinstance(a, Block)
+            found += [Feature(w if plain else f"{a.name}: {w}", Numeric(w), a.name, j) for j, w in enumerate(a.words)]
+        else:
+            assert isinstance(a, Nominal | Numeric)  # noqa: S101 - there are no other kinds
+            found.append(Feature(a.name, a, a.name))
+    return found
+
+
+def columns_of(features: Sequence[Feature], table: Table, used: Sequence[int] | None = None) -> list[NDArray[Any]]:
+    """The column of each feature; of those that are not used nothing is written out."""
+    wanted = set(range(len(features)) if used is None else used)
+    bags = {f.column: _by_word(table[f.column]) for j, f in enumerate(features) if f.word is not None and j in wanted}
+    nothing = np.broadcast_to(np.uint8(0), (table.n_rows,))
+    return [
+        nothing if j not in wanted else table[f.column] if f.word is None else _word(*bags[f.column], f.word)
+        for j, f in enumerate(features)
+    ]
+
+
+def _by_word(bag: Bag) -> tuple[Any, Flags | None]:
+    from scipy.sparse import csr_array
+
+    rows = slice(int(bag.indptr[0]), int(bag.indptr[-1]))
+    parts = (bag.data[rows], bag.indices[rows], bag.indptr - bag.indptr[0])
+    return csr_array(parts, shape=(len(bag), bag.n_words)).tocsc(), bag.missing
+
+
+def _word(matrix: Any, missing: Flags | None, j: int) -> NDArray[Any]:
+    """How often a word stands in each row; NaN where the whole text is missing."""
+    stored = slice(int(matrix.indptr[j]), int(matrix.indptr[j + 1]))
+    counts = matrix.data[stored]
+    lost = missing is not None and bool(missing.any())
+    small = not lost and counts.dtype.kind in "iub" and (not len(counts) or int(counts.max()) < 256)
+    column = np.zeros(matrix.shape[0], dtype=np.uint8 if small else np.float64)
+    column[matrix.indices[stored]] = counts
+    if lost:
+        column[missing] = np.nan
+    return column

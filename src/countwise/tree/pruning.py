@@ -1,0 +1,391 @@
+"""How a tree is grown and pruned, by the settings of its model."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import progress
+from countwise._typing import Flags, Floats, Indices
+from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.splits import by_content, splits_of
+from countwise.tree.apply import Landing, land
+from countwise.tree.criteria import Criterion
+from countwise.tree.nodes import Tree
+from countwise.tree.training_set import Ground, Splitting
+from countwise.working import Grid
+
+__all__ = [
+    "Path",
+    "at_nodes",
+    "between",
+    "complexity_path",
+    "held_out_weights",
+    "known_rules",
+    "needs_no_rows",
+    "pessimistic_errors",
+    "prune_by_errors",
+    "pruned",
+    "pruned_by_itself",
+    "unknown_rule",
+    "upper_error",
+]
+
+
+def upper_error(errors: Floats, n: Floats, confidence: float) -> Floats:
+    """The error rate that is exceeded with the probability `confidence` at most, times n (C4.5's pessimistic errors).
+
+    .. math:: U such that P(at most e errors of n | U) = confidence
+
+    The exact binomial limit; for no errors it is 1 - confidence^(1/n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.tree.pruning import upper_error
+    >>> upper_error(np.array([0.0, 0.0, 1.0]), np.array([6.0, 9.0, 16.0]), 0.25).round(3).tolist()
+    [1.238, 1.285, 2.554]
+    """
+    from scipy.special import betaincinv
+
+    n = np.asarray(n, dtype=np.float64)
+    errors = np.clip(np.asarray(errors, dtype=np.float64), 0.0, n)
+    some = (n > 0) & (errors < n * (1 - 1e-12))
+    rate = np.ones_like(n)
+    rate[some] = betaincinv(errors[some] + 1, n[some] - errors[some], 1 - confidence)
+    return np.where(n > 0, rate * n, 0.0)
+
+
+def pessimistic_errors(cells: Floats, confidence: float) -> Floats:
+    """The pessimistic errors of nodes that answer with their commonest class."""
+    n = cells.sum(axis=1)
+    return upper_error(n - cells.max(axis=1, initial=0.0), n, confidence)
+
+
+def prune_by_errors(tree: Tree, errors: Floats) -> Tree:
+    """Bottom up, a node becomes a leaf if it then errs no more than the leaves below it do together.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    errors : ndarray, shape (nodes,)
+        How much each node would err as a leaf.
+    """
+    below = np.where(tree.attribute < 0, errors, 0.0)
+    cut = np.zeros(len(tree), dtype=bool)
+    for k in range(len(tree) - 1, -1, -1):  # children stand behind their parents
+        if tree.attribute[k] >= 0 and errors[k] <= below[k] * (1 + 1e-9) + 1e-12:
+            cut[k] = True
+            below[k] = errors[k]
+        if k:
+            below[tree.parent[k]] += below[k]
+    return tree.without(cut) if cut.any() else tree
+
+
+def at_nodes(tree: Tree, landing: Landing, told: NDArray[Any], weights: Floats | None, answers: Floats) -> Floats:
+    """How much rows err at each node that they pass, if it answered them: weight of errors, or squared errors.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    landing : Landing
+        Where the rows come to rest.
+    told : ndarray
+        Their classes as codes, or their numbers.
+    weights : ndarray or None
+        Their weights.
+    answers : ndarray, shape (nodes,)
+        The class, or the number, that each node answers.
+    """
+    numbers = answers.dtype.kind == "f"
+    node = landing.leaves.astype(np.int64)
+    rows = np.arange(landing.n_rows) if landing.rows is None else landing.rows
+    w = np.ones(len(rows)) if landing.shares is None else landing.shares.copy()
+    w = w if weights is None else w * weights[rows]
+    y = told[rows]
+    errors = np.zeros(len(tree))
+    moving = np.arange(len(node))
+    while len(moving):
+        here, said = node[moving], answers[node[moving]]
+        wrong = (y[moving] - said) ** 2 if numbers else (y[moving] != said).astype(np.float64)
+        np.add.at(errors, here, w[moving] * wrong)
+        node[moving] = tree.parent[here]
+        moving = moving[node[moving] >= 0]
+    return errors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """The trees that cost-complexity pruning passes, from the whole tree to the root.
+
+    Parameters
+    ----------
+    alphas : ndarray, shape (steps,)
+        From which alpha on each of the trees is the best, ascending; the first is 0.
+    impurities : ndarray, shape (steps,)
+        The impurity of all leaves of each, weighed by their share of the rows.
+    leaves : ndarray, shape (steps,)
+        How many leaves each has.
+    pruned_at : ndarray, shape (nodes,)
+        The alpha at which a node becomes a leaf; infinite for the leaves of the whole tree.
+    """
+
+    alphas: Floats
+    impurities: Floats
+    leaves: Indices
+    pruned_at: Floats
+
+
+def complexity_path(tree: Tree, risk: Floats) -> Path:
+    """The weakest link is cut first: the node whose branch lowers the risk least, a leaf.
+
+    .. math:: g(t) = [R(t) - R(T_t)] / (|leaves of T_t| - 1)
+
+    Parameters
+    ----------
+    tree : Tree
+        The whole tree.
+    risk : ndarray, shape (nodes,)
+        R(t): the impurity of each node, weighed by its share of the rows.
+    """
+    leaf = tree.attribute < 0
+    below = np.where(leaf, risk, 0.0)
+    leaves = leaf.astype(np.int64)
+    for k in range(len(tree) - 1, 0, -1):
+        below[tree.parent[k]] += below[k]
+        leaves[tree.parent[k]] += leaves[k]
+
+    def link(k: int) -> float:
+        return max(float(risk[k] - below[k]) / max(int(leaves[k]) - 1, 1), 0.0)
+
+    waiting = [(link(k), k) for k in np.flatnonzero(~leaf).tolist()]
+    heapq.heapify(waiting)
+    pruned_at = np.full(len(tree), np.inf)
+    gone = np.zeros(len(tree), dtype=bool)
+    alphas, impurities, counts = [0.0], [float(below[0])], [int(leaves[0])]
+    alpha = 0.0
+    while waiting:
+        g, k = heapq.heappop(waiting)
+        if gone[k] or np.isfinite(pruned_at[k]) or g != link(k):
+            continue  # already off, or no longer the link that it was
+        alpha = max(alpha, g)
+        _cut_off(tree, k, alpha, pruned_at, gone)
+        lost, fewer = float(risk[k] - below[k]), int(leaves[k]) - 1
+        at = k
+        while at >= 0:
+            below[at] += lost
+            leaves[at] -= fewer
+            if at != k:
+                heapq.heappush(waiting, (link(at), at))
+            at = int(tree.parent[at])
+        if alpha <= alphas[-1] * (1 + 1e-12) + 1e-300:
+            impurities[-1], counts[-1] = float(below[0]), int(leaves[0])
+        else:
+            alphas.append(alpha)
+            impurities.append(float(below[0]))
+            counts.append(int(leaves[0]))
+    return Path(np.array(alphas), np.array(impurities), np.array(counts), pruned_at)
+
+
+def _cut_off(tree: Tree, k: int, alpha: float, pruned_at: Floats, gone: Flags) -> None:
+    """Mark a node as a leaf from alpha on, and all below it as gone."""
+    pruned_at[k] = alpha
+    waiting = [k]
+    while waiting:
+        at = waiting.pop()
+        if tree.attribute[at] < 0:
+            continue
+        child = int(tree.children[at])
+        while child < len(tree) and tree.parent[child] == at:
+            if not gone[child]:  # what was off before need not be walked again
+                gone[child] = True
+                waiting.append(child)
+            child += 1
+
+
+_RULES = ("pessimistic", "reduced_error", "cost_complexity")
+
+
+def pruned(
+    model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
+) -> dict[str, Any]:
+    """The tree, and what pruning found on the way to it."""
+    rule = model.pruning
+    if needs_no_rows(model):
+        return pruned_by_itself(model, lambda: ground.grow(criterion, splitting, stopping), criterion)
+    if rule == "reduced_error":
+        share = between("validation_fraction", model.validation_fraction, 1.0)
+        held = held_out_weights(ground, share, model.random_state)
+        weights = np.ones(ground.n_rows, dtype=np.int64) if ground.weights is None else ground.weights
+        tree = ground.weighed(weights - held).grow(criterion, splitting, stopping)
+        return {"tree_": prune_by_errors(tree, _errors(tree, ground.weighed(held), criterion))}
+    if rule == "cost_complexity":
+        return _by_complexity(model, ground, criterion, splitting, stopping)
+    raise unknown_rule(model)
+
+
+def known_rules(model: Any) -> tuple[str, ...]:
+    """The rules of pruning that a model has."""
+    return _RULES[1:] if model._numbers else _RULES
+
+
+def unknown_rule(model: Any) -> OptionError:
+    """What is said of a rule of pruning that there is not."""
+    rule, known = model.pruning, known_rules(model)
+    hint = did_you_mean(rule, known) or f"give {listed(known)} or None."
+    return OptionError(f"pruning={rule!r} is unknown.", hint=hint)
+
+
+def needs_no_rows(model: Any) -> bool:
+    """Whether the rule of pruning looks at the tree alone."""
+    given = model.pruning == "cost_complexity" and not isinstance(model.ccp_alpha, str)
+    return model.pruning is None or given or (model.pruning == "pessimistic" and not model._numbers)
+
+
+def pruned_by_itself(model: Any, grow: Callable[[], Tree], criterion: Criterion) -> dict[str, Any]:
+    """A tree pruned by a rule that looks at nothing else."""
+    if model.pruning is None:
+        return {"tree_": grow()}
+    if model.pruning == "pessimistic":
+        confidence = between("confidence", model.confidence, 0.5, closed=True)
+        tree = grow()
+        return {"tree_": prune_by_errors(tree, pessimistic_errors(tree.cells, confidence))}
+    alpha = model.ccp_alpha
+    if not isinstance(alpha, int | float | np.number) or isinstance(alpha, bool) or not alpha >= 0:
+        raise OptionError(f"ccp_alpha={alpha!r} must be a number from 0 on, 'cv' or 'one_se'.")
+    tree = grow()
+    return _cut_at(tree, complexity_path(tree, _risk(tree, criterion)), float(alpha), {})
+
+
+def _cut_at(tree: Tree, path: Path, alpha: float, more: dict[str, Any]) -> dict[str, Any]:
+    """The tree pruned at one alpha, and the path that led there."""
+    table = {"alpha": path.alphas, "leaves": path.leaves, "impurity": path.impurities, **more}
+    cut = path.pruned_at <= alpha * (1 + 1e-12)
+    grid = Grid({name: np.asarray(column).tolist() for name, column in table.items()})
+    return {"tree_": tree.without(cut) if cut.any() else tree, "alpha_": alpha, "path_": grid}
+
+
+def between(name: str, value: Any, most: float, *, closed: bool = False) -> float:
+    """The setting as a number in the open interval (0, most)."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not (0 < value < most or (closed and value == most)):
+        raise OptionError(f"{name}={value!r} must lie between 0 and {most:g}.")
+    return float(value)
+
+
+def held_out_weights(ground: Ground, share: float, seed: Any) -> NDArray[Any]:
+    """Which weight of each row is held out, the same share of each class.
+
+    Rows are taken by their content, so that their order does not matter; of a row of weight n, or of n equal rows,
+    some may be held out and some not.
+    """
+    same = by_content([*ground.columns, ground.told], together=True)
+    turn = np.random.default_rng(seed).permutation(int(same.max()) + 1)[same]
+    weights = np.ones(ground.n_rows, dtype=np.int64) if ground.weights is None else ground.weights
+    strata = ground.told if ground.n_classes else np.zeros(ground.n_rows, dtype=np.intp)
+    held = np.zeros_like(weights)
+    for c in np.unique(strata):
+        rows = np.flatnonzero(strata == c)
+        rows = rows[np.argsort(turn[rows], kind="stable")]
+        w = weights[rows]
+        # every so many-th row in that order, so that of many equal ones the same share is held out
+        ends = np.floor(share * np.cumsum(w if w.dtype.kind == "i" else np.ones(len(w))) + 0.5)
+        taken = np.diff(ends, prepend=0.0)
+        held[rows] = taken if w.dtype.kind == "i" else w * taken
+    if not held.any() or not (weights - held).any():
+        raise TableError(
+            f"No rows can be held out of {ground.n_rows} (n_samples={ground.n_rows}).",
+            hint="give more rows, another validation_fraction, or another pruning.",
+        )
+    return held
+
+
+def _errors(tree: Tree, ground: Ground, criterion: Criterion) -> Floats:
+    """How much some rows err at each node."""
+    landing = land(tree, ground.columns, ground.n_rows, tree.weights(criterion.numbers))
+    cells = tree.answering(criterion.numbers)
+    answers = cells[:, 1] if criterion.numbers else np.argmax(cells, axis=1)
+    return at_nodes(tree, landing, ground.told, ground.floats, answers)
+
+
+def _risk(tree: Tree, criterion: Criterion) -> Floats:
+    """The impurity of each node, weighed by its share of the rows."""
+    weights = tree.weights(criterion.numbers)
+    return np.asarray(weights / weights[0] * criterion.at_nodes(tree.cells))
+
+
+def _by_complexity(
+    model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
+) -> dict[str, Any]:
+    if model.ccp_alpha not in ("cv", "one_se"):
+        raise OptionError(f"ccp_alpha={model.ccp_alpha!r} is unknown.", hint="give 'cv', 'one_se' or a number.")
+    tree = ground.grow(criterion, splitting, stopping)
+    path = complexity_path(tree, _risk(tree, criterion))
+    error, spread = _held_out_errors(model, ground, criterion, splitting, stopping, path)
+    best = int(np.argmin(error))
+    limit = error[best] + (spread[best] if model.ccp_alpha == "one_se" else 0.0)
+    chosen = int(np.flatnonzero(error <= limit * (1 + 1e-12) + 1e-300)[-1])  # of equally good ones the smallest
+    more = {"held-out error": error, "standard error": spread}
+    return _cut_at(tree, path, float(path.alphas[chosen]), more)
+
+
+def _held_out_errors(
+    model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any], path: Path
+) -> tuple[Floats, Floats]:
+    """The error of each step of the path on rows that were held out, and its standard error over the folds."""
+    # between two steps, their geometric mean
+    alphas = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
+    errors = []
+    with progress.quiet():
+        for train, test in _folds(model, ground):
+            tree = ground.take(train).grow(criterion, splitting, stopping)
+            held = ground.take(test)
+            own = complexity_path(tree, _risk(tree, criterion))
+            total = float(held.n_rows if held.floats is None else held.floats.sum())
+            errors.append(_along(tree, own, _errors(tree, held, criterion), alphas) / total)
+    every = np.array(errors)
+    return every.mean(axis=0), every.std(axis=0) / np.sqrt(len(every))
+
+
+def _folds(model: Any, ground: Ground) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """Rows to grow from and rows to try on; splits that are given number the rows of the user's table."""
+    cv, places = model.cv, ground.places
+    if places is not None and not isinstance(cv, int | np.integer | str) and not hasattr(cv, "split"):
+        where = np.full(ground.n_given, -1, dtype=np.intp)
+        where[places] = np.arange(ground.n_rows)
+        pairs = splits_of(cv, ground.n_given, lambda: places)
+        return [(where[a][where[a] >= 0], where[b][where[b] >= 0]) for a, b in pairs]
+
+    def content() -> NDArray[Any]:
+        return by_content([*ground.columns, ground.told])
+
+    return splits_of(cv, ground.n_rows, content, ground.told if ground.n_classes else None, model.random_state)
+
+
+def _along(tree: Tree, path: Path, errors: Floats, alphas: Floats) -> Floats:
+    """The errors of a tree pruned at each alpha."""
+    below = np.where(tree.attribute < 0, errors, 0.0)
+    found = np.empty(len(alphas))
+    # from the whole tree on, cut by cut in the order of their alphas; of one alpha the deeper nodes first
+    order = np.lexsort((-np.arange(len(tree)), path.pruned_at))
+    order = order[np.isfinite(path.pruned_at[order])]
+    for k in range(len(tree) - 1, 0, -1):
+        below[tree.parent[k]] += below[k]
+    place = 0
+    for i in np.argsort(alphas, kind="stable"):
+        while place < len(order) and path.pruned_at[order[place]] <= alphas[i] * (1 + 1e-12):
+            k = int(order[place])
+            change = errors[k] - below[k]
+            while k >= 0:
+                below[k] += change
+                k = int(tree.parent[k])
+            place += 1
+        found[i] = below[0]
+    return found

@@ -1,0 +1,73 @@
+"""Trees and rules as plain data, for an engine or a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from countwise.data.attributes import Nominal
+from countwise.errors import OptionError
+from countwise.scoring.plan import Choices, Node, Rules, Test
+from countwise.tree.apply import shares_of
+from countwise.tree.conditions import Condition, condition_of
+from countwise.tree.features import Feature
+
+__all__ = ["choices_of", "rules_as_terms"]
+
+
+def choices_of(model: Any) -> Choices:
+    """A fitted tree."""
+    tree, features = model.tree_, model._features
+    _refuse_words([features[j] for j in model._used], "A tree that asks")
+    shares, sizes = shares_of(tree, model._node_weights), tree.sizes
+    nodes = []
+    for k in range(len(tree)):
+        if tree.attribute[k] < 0:
+            nodes.append(Node())
+            continue
+        first, lost = int(tree.children[k]), int(tree.missing[k])
+        children = tuple(range(first, first + int(sizes[k])))
+        parts = np.eye(len(children))[lost] if lost >= 0 else shares[first : first + len(children)]
+        feature = features[tree.attribute[k]]
+        tests = tuple(as_test(condition_of(tree, features, child), feature) for child in children)
+        nodes.append(Node(tests, children, tuple(parts.tolist())))
+    if model._numbers:
+        return Choices(model.target_.name, (), tuple(nodes), np.asarray(model._means))
+    best = tuple(int(c) for c in model._best)
+    return Choices(
+        model.target_.name, tuple(model.classes_.tolist()), tuple(nodes), np.asarray(model._probabilities), best
+    )
+
+
+def rules_as_terms(model: Any) -> Rules:
+    """A fitted list of rules."""
+    features = {f.name: f for f in model._features}
+    every = [[(c, features[c.attribute]) for c in rule.conditions] for rule in model.rules_]
+    _refuse_words([feature for rule in every for _, feature in rule], "A rule that asks")
+    rules = tuple(tuple(as_test(c, feature) for c, feature in rule) for rule in every)
+    index = {value: c for c, value in enumerate(model.target_.values)}
+    answers: list[int | None] = [index[rule.answer] for rule in (*model.rules_, model.rules_.default)]
+    if model.default == "abstain":
+        answers[-1] = None
+    classes = tuple(model.classes_.tolist())
+    return Rules(model.target_.name, classes, rules, tuple(answers), np.asarray(model._probabilities))
+
+
+def as_test(condition: Condition, feature: Feature) -> Test:
+    """A condition as a test of a cell."""
+    if not isinstance(feature.attribute, Nominal):
+        return Test(feature.column, low=condition.low, high=condition.high, missing=condition.missing)
+    domain = feature.attribute.values
+    values = condition.values
+    if condition.but is not None:
+        values = tuple(v for v in domain if v not in set(condition.but))
+    return Test(feature.column, domain, values, missing=condition.missing)
+
+
+def _refuse_words(features: Sequence[Feature], what: str) -> None:
+    if any(feature.word is not None for feature in features):
+        raise OptionError(
+            f"{what} for words of a text cannot be answered in SQL or by an engine.", hint="predict takes rows."
+        )

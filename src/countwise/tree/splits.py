@@ -1,0 +1,251 @@
+"""Ways to split by an attribute whose cells are counted, each a function of a table (nodes, values, classes)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countwise import _kernels
+from countwise._typing import Flags, Floats, Indices
+from countwise.tree.criteria import Criterion, moments_of
+
+__all__ = ["Multiway", "OneAgainstRest", "Parted", "Searched", "Subset", "Threshold", "Way"]
+
+Table = Callable[[], NDArray[Any]]
+_TRIED = 8  # values of which every subset is tried
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parted:
+    """How the nodes of a batch would be split.
+
+    Parameters
+    ----------
+    gain : ndarray, shape (n,)
+        NaN where there is nothing to split.
+    place : ndarray, shape (n,)
+        Of thresholds, how many cells lie to the left; of one value against the rest, which.
+    branches : callable
+        The cells of the branches, (n, branches, classes).
+    branch : callable
+        Of the i-th node, the branch of each cell; -1 where no row is.
+    table : callable
+        The cells of the values, (n, values, classes).
+    two : callable or None
+        Where there are two branches and every value has one: the branches of all nodes, (n, values).
+    """
+
+    gain: Floats
+    place: Indices
+    branches: Callable[[], NDArray[Any]]
+    branch: Callable[[int], NDArray[Any]]
+    table: Callable[[], NDArray[Any]]
+    two: Callable[[], NDArray[Any]] | None = None
+
+
+class Way(Protocol):
+    """A way to split: what it gains, and what becomes of values that no row of a node has."""
+
+    takes_absent: str | None
+
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+        """How each node of a table (nodes, values, classes) would be split."""
+
+
+class Searched:
+    """A way whose best split a kernel finds, also for tables that are only at hand for a moment."""
+
+    def search(
+        self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
+    ) -> tuple[Indices, Floats]:
+        """The place and the gain of each node's best split, by the first so many cells of a table."""
+        raise NotImplementedError
+
+    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> Parted:
+        """How the nodes would be split, given what was found."""
+        raise NotImplementedError
+
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+        """How each node of a table (nodes, values, classes) would be split."""
+        n_values = table.shape[1]
+        return self.parted(lambda: table, n_values, criterion, self.search(table, n_values, criterion, least))
+
+
+class Multiway(Searched):
+    """A branch for each value (ID3); at least two of them must have the least weight."""
+
+    takes_absent: str | None = "empty"
+
+    def search(
+        self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
+    ) -> tuple[Indices, Floats]:
+        """The gain; there is nothing to choose."""
+        return np.zeros(len(table), dtype=np.int64), _kernels.branch_gains(table, n_values, criterion.kernel, least)
+
+    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> Parted:
+        """Each value on its own."""
+
+        def branch(i: int) -> NDArray[Any]:
+            there = criterion.weight(table()[i]) > 0
+            return np.where(there, np.cumsum(there) - 1, -1)
+
+        return Parted(found[1], found[0], table, branch, table)
+
+
+class Threshold(Searched):
+    """Values up to one, and the others."""
+
+    takes_absent: str | None = None
+
+    def search(
+        self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
+    ) -> tuple[Indices, Floats]:
+        """The best place between two values."""
+        return _kernels.best_bins(table, n_values, criterion.kernel, least)
+
+    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> Parted:
+        """The cells before and after a place."""
+        place, gain = found
+        values = np.arange(n_values)
+
+        def branches() -> Floats:
+            below = np.cumsum(table(), axis=1, dtype=np.float64)
+            left = np.take_along_axis(below, np.maximum(place - 1, 0)[:, None, None], axis=1)[:, 0]
+            return np.stack([left, below[:, -1] - left], axis=1)
+
+        return Parted(
+            np.where(place > 0, gain, np.nan),
+            place,
+            branches,
+            lambda i: (values >= place[i]).astype(np.int64),
+            table,
+            lambda: (values >= place[:, None]).astype(np.int32),
+        )
+
+
+class OneAgainstRest:
+    """One value against all others."""
+
+    takes_absent: str | None = "rest"
+
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+        """The best value to tell from the rest."""
+        cells = table.astype(np.float64)
+        total = cells.sum(axis=1, keepdims=True)
+        sides = np.stack([cells, total - cells], axis=2)  # (n, values, 2, classes)
+        n = criterion.weight(sides)
+        good = ((n > 0) & (n >= least * (1 - 1e-9))).all(axis=2)
+        gains = np.where(good, criterion.gain(sides), -1.0)
+        tolerance = _tolerance(total[:, 0], criterion)
+        best = gains.max(axis=1, initial=-1.0)
+        place = np.argmax(gains >= (best - tolerance)[:, None], axis=1)
+        rows = np.arange(len(table))
+        gain = np.where(best >= 0, gains[rows, place] if gains.shape[1] else np.nan, np.nan)
+        values = np.arange(table.shape[1])
+        return Parted(
+            gain,
+            place,
+            lambda: sides[rows, place],
+            lambda i: np.where(values == place[i], 0, 1),
+            lambda: table,
+            lambda: np.where(values == place[:, None], 0, 1),
+        )
+
+
+class Subset:
+    """Two groups of values: the best pair for two classes and for numbers by variance, and else for few values.
+
+    For two classes the values are ordered by the share of the second, for numbers by their mean: no
+    two groups are better than a cut in that order. For more classes every pair of groups is tried
+    if there are at most eight values; beyond that a cut is sought in the order along the
+    direction in which the values' class shares differ most, which is good but need not be the best.
+    """
+
+    takes_absent: str | None = None
+
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+        """The best two groups of values."""
+        if not criterion.numbers and table.shape[2] > 2 and table.shape[1] <= _TRIED:
+            return _every_pair(table.astype(np.float64), criterion, least)
+        n = criterion.weight(table)
+        key = _even(_direction(table, criterion), n > 0)
+        # of values that are alike in that, the order is by what they hold and not by their names
+        spread = _even(table[:, :, -1] if criterion.numbers else n, n > 0)
+        order = np.lexsort((_even(n, n > 0), spread, key), axis=1)
+        ordered = np.ascontiguousarray(np.take_along_axis(table, order[:, :, None], axis=1))
+        place, gain = _kernels.best_bins(ordered, table.shape[1], criterion.kernel, least)
+        rank = np.argsort(order, axis=1, kind="stable")
+        return _grouped(table, n > 0, (rank >= place[:, None]).astype(np.int64), np.where(place > 0, gain, np.nan))
+
+    @staticmethod
+    def exact(n_values: int, n_classes: int, criterion: Criterion) -> bool:
+        """Whether the groups are surely the best ones."""
+        return criterion.word == "variance" or (not criterion.numbers and (n_classes < 3 or n_values <= _TRIED))
+
+
+def _tolerance(whole: NDArray[Any], criterion: Criterion) -> Any:
+    """What rounding may add to a gain; of numbers by the squares about the center of the node that they come from."""
+    n = criterion.weight(whole)
+    if not criterion.numbers:
+        return criterion.tolerance(criterion.impurity(whole), n)
+    square = np.divide(whole[..., 2], n, out=np.zeros_like(n), where=n > 0)
+    return criterion.tolerance(square if criterion.word == "variance" else np.sqrt(square), n)
+
+
+def _direction(table: NDArray[Any], criterion: Criterion) -> Floats:
+    """A number for each value of each node, in the order of which groups are sought."""
+    if criterion.numbers:
+        return moments_of(table)[1]
+    n = table.sum(axis=-1, keepdims=True)
+    p = table / np.maximum(n, 1e-300)
+    if table.shape[2] <= 2:
+        return np.asarray(p[:, :, -1])
+    total = n.sum(axis=1, keepdims=True)
+    apart = p - table.sum(axis=1, keepdims=True) / np.maximum(total, 1e-300)
+    spread = np.einsum("nvc,nv,nvd->ncd", apart, n[:, :, 0].astype(np.float64), apart)
+    main = np.linalg.eigh(spread)[1][:, :, -1]
+    return np.asarray((apart * main[:, None, :]).sum(axis=-1))
+
+
+def _even(key: Floats, there: Flags) -> Floats:
+    """Keys that differ by rounding alone made equal, so that values keep their order; what is not there last."""
+    low = np.where(there, key, np.inf).min(axis=1, keepdims=True, initial=np.inf)
+    span = np.where(there, key, -np.inf).max(axis=1, keepdims=True, initial=-np.inf) - low
+    with np.errstate(invalid="ignore"):
+        steps = np.round((key - low) / np.where(span > 0, span, 1.0), 9)
+    return np.where(there, steps, np.inf)
+
+
+def _every_pair(table: Floats, criterion: Criterion, least: float) -> Parted:
+    """Every way to put values into two groups, the first value in the first."""
+    size = table.shape[1]
+    masks = np.array([(0, *rest) for rest in product((0, 1), repeat=max(size - 1, 0))][1:], dtype=np.float64)
+    masks = masks.reshape(-1, size)
+    right = np.einsum("mv,nvc->nmc", masks, table)
+    sides = np.stack([table.sum(axis=1)[:, None] - right, right], axis=2)  # (n, masks, 2, classes)
+    n = criterion.weight(sides)
+    good = ((n > 1e-9) & (n >= least * (1 - 1e-9))).all(axis=2)
+    gains = np.where(good, criterion.gain(sides), -1.0)
+    tolerance = _tolerance(table.sum(axis=1), criterion)
+    best = gains.max(axis=1, initial=-1.0)
+    pick = np.argmax(gains >= (best - tolerance)[:, None], axis=1) if len(masks) else np.zeros(len(table), np.int64)
+    groups = masks[pick].astype(np.int64) if len(masks) else np.zeros((len(table), size), np.int64)
+    return _grouped(table, criterion.weight(table) > 0, groups, np.where(best >= 0, best, np.nan))
+
+
+def _grouped(table: NDArray[Any], there: NDArray[Any], groups: Indices, gain: Floats) -> Parted:
+    """Two groups of values; the first value that a node has is in the first group."""
+    rows = np.arange(len(table))
+    first = groups[rows, np.argmax(there, axis=1)] if table.shape[1] else np.zeros(len(table), np.int64)
+    groups = np.where(there, groups ^ first[:, None], -1)
+
+    def branches() -> Floats:
+        sides = [(table * (groups == b)[:, :, None]).sum(axis=1) for b in (0, 1)]
+        return np.stack(sides, axis=1).astype(np.float64)
+
+    return Parted(gain, np.zeros(len(table), dtype=np.int64), branches, lambda i: groups[i], lambda: table)
