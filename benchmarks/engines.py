@@ -155,7 +155,7 @@ def ours_spark(path: str, repeats: int) -> list[float]:
 def mllib(path: str, repeats: int) -> list[float]:
     """MLlib's naive Bayes of the same names: indexed, one-hot, multinomial."""
     from pyspark.ml import Pipeline
-    from pyspark.ml.classification import NaiveBayes
+    from pyspark.ml.classification import NaiveBayesClassifier
     from pyspark.ml.feature import OneHotEncoder, StringIndexer, VectorAssembler
 
     relation = spark_session().read.parquet(path).select("y", *(f"k{j}" for j in range(NAMES)))
@@ -164,7 +164,7 @@ def mllib(path: str, repeats: int) -> list[float]:
         StringIndexer(inputCols=[*names, "y"], outputCols=[*(f"i{n}" for n in names), "label"]),
         OneHotEncoder(inputCols=[f"i{n}" for n in names], outputCols=[f"o{n}" for n in names], dropLast=False),
         VectorAssembler(inputCols=[f"o{n}" for n in names], outputCol="features"),
-        NaiveBayes(modelType="multinomial"),
+        NaiveBayesClassifier(modelType="multinomial"),
     ]
     return [min(timed(lambda: Pipeline(stages=stages).fit(relation)) for _ in range(repeats)), peak()]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from countwise.registry import PUBLIC
+
 if TYPE_CHECKING:
     from countwise import samples
     from countwise.base.logistic import LogisticForm
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from countwise.data.attributes import Count, Nominal, Numeric, Ordinal
     from countwise.data.schema import Schema
     from countwise.data.text import Text
+    from countwise.discriminant.model import DiscriminantClassifier
     from countwise.distributions import (
         Auto,
         Bernoulli,
@@ -50,25 +53,22 @@ if TYPE_CHECKING:
     from countwise.feature_selection.wrapper import WrapperSelector
     from countwise.io.readers import read
     from countwise.modelfile import load, save
-    from countwise.naive_bayes.estimators import NaiveBayesClassifier
-    from countwise.neighbors.estimators import (
-        InstanceSelector,
-        NeighborsClassifier,
-        NeighborsRegressor,
-        PEBLSClassifier,
-        RoteClassifier,
-    )
+    from countwise.naive_bayes.model import NaiveBayesClassifier
+    from countwise.neighbors.instance_selection import InstanceSelector
+    from countwise.neighbors.knn import NeighborsClassifier, NeighborsRegressor
     from countwise.neighbors.metric import Metric, distance_matrix
-    from countwise.neighbors.row_estimators import (
-        DiscriminantClassifier,
-        ParzenClassifier,
-        ParzenDensity,
-        PrototypeClassifier,
-    )
-    from countwise.network.estimators import BayesNetwork, NetworkClassifier
-    from countwise.preprocessing.transformers import Discretizer, NumericEncoder
+    from countwise.neighbors.pebls import PEBLSClassifier
+    from countwise.neighbors.prototype import PrototypeClassifier
+    from countwise.neighbors.rote import RoteClassifier
+    from countwise.network.classifier import NetworkClassifier
+    from countwise.network.families import Dirichlet
+    from countwise.network.model import BayesNetwork
+    from countwise.parzen.model import ParzenClassifier, ParzenDensity
+    from countwise.preprocessing.discretizer import Discretizer
+    from countwise.preprocessing.encoder import NumericEncoder
     from countwise.tallies import Counts, Moments, Rows, Scatter, Values
-    from countwise.tree.estimators import RuleClassifier, TreeClassifier, TreeRegressor
+    from countwise.tree.model import TreeClassifier, TreeRegressor
+    from countwise.tree.rule_list import RuleClassifier
     from countwise.working import Working
 
 __version__ = "0.1.0"
@@ -157,61 +157,18 @@ __all__ = [
     "width_curve",
 ]
 
-# Names are imported when they are first asked for, so that the command line starts without scikit-learn.
-_HOMES = {
-    "countwise.data.attributes": ("Count", "Nominal", "Numeric", "Ordinal"),
-    "countwise.data.text": ("Text",),
-    "countwise.cases": (
-        "Case", "CaseBase", "EqualSimilarity", "GraphSimilarity", "LabeledGraph", "NumberSimilarity",
-        "RecordSimilarity", "SetSimilarity", "StringSimilarity", "TableSimilarity", "TaxonomySimilarity",
-    ),
-    "countwise.distributions": (
-        "Auto", "Bernoulli", "Categorical", "Gaussian", "Kernel", "MEstimate", "Multinomial", "Poisson", "Ranges",
-    ),
-    "countwise.neighbors.metric": ("Metric", "distance_matrix"),
-    "countwise.errors": ("AdaptationFailed", "CountwiseError", "CountwiseWarning"),
-    "countwise.evaluation.compare": ("compare",),
-    "countwise.evaluation.comparison": ("Comparison",),
-    "countwise.evaluation.costs": ("cost_threshold", "decide"),
-    "countwise.evaluation.learning_curve": ("LearningCurve", "learning_curve"),
-    "countwise.evaluation.setting_curves": ("SettingCurve", "k_curve", "width_curve"),
-    "countwise.evaluation.cross_validation": ("cross_validate", "leave_one_out"),
-    "countwise.evaluation.pairing": ("Paired", "paired"),
-    "countwise.evaluation.validation": ("Validation",),
-    "countwise.modelfile": ("load", "save"),
-    "countwise.naive_bayes.estimators": ("NaiveBayesClassifier",),
-    "countwise.base.logistic": ("LogisticForm",),
-    "countwise.network.estimators": ("BayesNetwork", "NetworkClassifier"),
-    "countwise.network.families": ("Dirichlet",),
-    "countwise.neighbors.estimators": (
-        "InstanceSelector", "NeighborsClassifier", "NeighborsRegressor", "PEBLSClassifier", "RoteClassifier",
-    ),
-    "countwise.neighbors.row_estimators": (
-        "DiscriminantClassifier", "ParzenClassifier", "ParzenDensity", "PrototypeClassifier",
-    ),
-    "countwise.tree.estimators": ("RuleClassifier", "TreeClassifier", "TreeRegressor"),
-    "countwise.data.schema": ("Schema",),
-    "countwise.feature_selection.embedded": ("EmbeddedSelector",),
-    "countwise.feature_selection.filters": ("pmi", "scores"),
-    "countwise.feature_selection.pairs": ("pairwise",),
-    "countwise.feature_selection.selectors": ("FilterSelector",),
-    "countwise.feature_selection.wrapper": ("WrapperSelector",),
-    "countwise.io.readers": ("read",),
-    "countwise.tallies": ("Counts", "Moments", "Rows", "Scatter", "Values"),
-    "countwise.preprocessing.transformers": ("Discretizer", "NumericEncoder"),
-    "countwise.working": ("Working",),
-}  # fmt: skip
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE = {name: module for module, names in PUBLIC.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that the command line starts at once."""
     import importlib
 
     if name == "samples":
         return importlib.import_module("countwise.samples")
-    if name not in _HOME:
+    if name not in _MODULE:
         raise AttributeError(f"module 'countwise' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    value = getattr(importlib.import_module(_MODULE[name]), name)
     globals()[name] = value
     return value
 

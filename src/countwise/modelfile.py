@@ -7,7 +7,6 @@ a class or function name, and nothing is unpickled.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from countwise import registry
 from countwise.data.schema import Schema, attribute_from
 from countwise.distributions import revived
 from countwise.distributions.settings import plain
@@ -66,15 +66,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     write_whole(Path(path), enveloped(body))
 
 
-def load(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote.
 
     Parameters
     ----------
     path : str or path
         The file.
-    plain : bool, default=False
-        Whether to do without scikit-learn's face, and without importing it.
 
     Returns
     -------
@@ -84,7 +82,7 @@ def load(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
     place = Path(path)
     content = read_checked(place, hint="train one: countwise train FILE -y TARGET.")
     try:
-        return _build(content, plain)
+        return _build(content)
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
@@ -100,7 +98,9 @@ def _is_plain(value: Any) -> bool:
 
 
 def _content(model: Any) -> dict[str, Any]:
-    kind = _kind_of(model)
+    kind = registry.kind_of(model)
+    if kind is None:
+        raise ModelFileError(f"{type(model).__name__} is not a model that can be saved.")
     model._check_fitted()
     return {
         "kind": kind,
@@ -132,46 +132,18 @@ def _revived(value: Any) -> Any:
     return revived(value)
 
 
-# The models that a file may hold, without and with scikit-learn's face; no other name is ever looked up.
-_KINDS = {
-    "NaiveBayes": ("naive_bayes.model.NaiveBayes", "naive_bayes.estimators.NaiveBayesClassifier"),
-    "Discriminant": ("discriminant.model.Discriminant", "neighbors.row_estimators.DiscriminantClassifier"),
-    "Parzen": ("parzen.model.ParzenBayes", "neighbors.row_estimators.ParzenClassifier"),
-    "ParzenDensity": ("parzen.model.ParzenEstimate", "neighbors.row_estimators.ParzenDensity"),
-    "Prototype": ("neighbors.prototype.Prototype", "neighbors.row_estimators.PrototypeClassifier"),
-    "Tree": ("tree.model.ClassTree", "tree.estimators.TreeClassifier"),
-    "RegressionTree": ("tree.model.NumberTree", "tree.estimators.TreeRegressor"),
-    "Neighbors": ("neighbors.knn.ClassNeighbors", "neighbors.estimators.NeighborsClassifier"),
-    "NeighborsRegression": ("neighbors.knn.NumberNeighbors", "neighbors.estimators.NeighborsRegressor"),
-    "Exemplars": ("neighbors.pebls.Exemplars", "neighbors.estimators.PEBLSClassifier"),
-    "Rote": ("neighbors.rote.Rote", "neighbors.estimators.RoteClassifier"),
-    "Network": ("network.model.BeliefNetwork", "network.estimators.BayesNetwork"),
-    "NetworkBayes": ("network.classifier.NetworkBayes", "network.estimators.NetworkClassifier"),
-    "Rules": ("tree.rule_list.RuleList", "tree.estimators.RuleClassifier"),
-}
+def _class_of(name: Any) -> tuple[Any, registry.Kind]:
+    if name == "CaseBase":
+        raise ModelFileError("The file holds a case base, not a model.", hint="CaseBase.load reads it.")
+    if name not in registry.KINDS:
+        raise ModelFileError(f"This version has no model {name!r}.")
+    kind = registry.KINDS[name]
+    return registry.class_of(kind), kind
 
 
-def _kind_of(model: Any) -> str:
-    """The kind of a model: by its class, or the one that it is made from."""
-    homes = {f"countwise.{place}": kind for kind, (place, _) in _KINDS.items()}
-    for cls in type(model).__mro__:
-        kind = homes.get(f"{cls.__module__}.{cls.__qualname__}")
-        if kind is not None:
-            return kind
-    raise ModelFileError(f"{type(model).__name__} is not a model that can be saved.")
-
-
-def _class_of(kind: Any, *, plain: bool) -> Any:
-    if kind == "CaseBase":
-        raise ModelFileError("The file holds a case base and no model.", hint="CaseBase.load reads it.")
-    if kind not in _KINDS:
-        raise ModelFileError(f"This version has no model {kind!r}.")
-    module, name = _KINDS[kind][0 if plain else 1].rsplit(".", 1)
-    return getattr(importlib.import_module(f"countwise.{module}"), name)
-
-
-def _build(content: Mapping[str, Any], plain: bool) -> Any:
-    model = _class_of(content["kind"], plain=plain)(**{name: _revived(v) for name, v in content["settings"].items()})
+def _build(content: Mapping[str, Any]) -> Any:
+    cls, kind = _class_of(content["kind"])
+    model = cls(**{kind.renamed.get(name, name): _revived(v) for name, v in content["settings"].items()})
     model.schema_ = Schema.from_dict(content["schema"])
     model.target_ = attribute_from(content["target"])
     model._label_type = None if content["labels"] is None else np.dtype(str(content["labels"]))

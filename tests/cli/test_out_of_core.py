@@ -89,27 +89,27 @@ def test_both_engines_learn_the_same_model(folder, tmp_path, options):
 
 @pytest.mark.filterwarnings("ignore:.*rows were left out")
 def test_auto_takes_duckdb_for_large_parquet_and_memory_else(folder, tmp_path, monkeypatch, capsys):
-    from countwise.naive_bayes.model import NaiveBayes
-    from countwise.neighbors.rote import Rote
+    from countwise.naive_bayes.model import NaiveBayesClassifier
+    from countwise.neighbors.rote import RoteClassifier
 
     files = sorted(folder.glob("*.parquet"))
     asked = (("k", "w"), None, "auto")
-    assert "memory, at most" in _engines.learned(NaiveBayes(), files, "y", *asked, None)
+    assert "memory, at most" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, None)
     monkeypatch.setattr(_engines, "LARGE", 1)
-    assert "DuckDB" in _engines.learned(NaiveBayes(), files, "y", *asked, None)
-    assert "DuckDB, with 350 MB" in _engines.learned(NaiveBayes(), files, "y", *asked, 500 * 10**6)
+    assert "DuckDB" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, None)
+    assert "DuckDB, with 350 MB" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, 500 * 10**6)
     with monkeypatch.context() as patch:  # of other tests there is more in memory than that
         patch.setattr("countwise.cli._memory._resident", lambda: 10**8)
-        assert "memory" in _engines.learned(NaiveBayes(), files, "y", *asked, 300 * 10**6)
-    assert "memory" in _engines.learned(NaiveBayes(), [folder / "rows.csv"], "y", *asked, None)
+        assert "memory" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, 300 * 10**6)
+    assert "memory" in _engines.learned(NaiveBayesClassifier(), [folder / "rows.csv"], "y", *asked, None)
     assert capsys.readouterr().err == ""
-    model = Rote()
+    model = RoteClassifier()
     assert "memory, all rows at once" in _engines.learned(model, files, "y", *asked, None)
     assert "Note: DuckDB does not do this, memory does." in capsys.readouterr().err
     assert model.n_rows_ == table()["y"].notna().sum()
     monkeypatch.setitem(sys.modules, "duckdb", None)
     monkeypatch.setattr(_engines, "find_spec", lambda name: None)
-    assert "memory, at most" in _engines.learned(NaiveBayes(), files, "y", *asked, None)
+    assert "memory, at most" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, None)
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_what_cannot_be_done_is_told_in_one_line(folder, args, code, told):
 
 
 def test_without_duckdb_the_way_to_install_it_is_told(folder, monkeypatch):
-    from countwise.naive_bayes.model import NaiveBayes
+    from countwise.naive_bayes.model import NaiveBayesClassifier
 
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(
         countwise.errors.OptionError, match=r"DuckDB is not installed. Hint: pip install 'countwise\[data\]'"
     ):
-        _engines.learned(NaiveBayes(), [folder / "a.parquet"], "y", (), None, "duckdb", None)
+        _engines.learned(NaiveBayesClassifier(), [folder / "a.parquet"], "y", (), None, "duckdb", None)
 
 
 @pytest.mark.parametrize(

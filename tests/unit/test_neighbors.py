@@ -395,14 +395,13 @@ def test_a_model_with_any_metric_comes_back_from_a_file(kind, which, tmp_path):
     for settings in ({}, {"n_neighbors": "loo", "weights": "squared"}, {"radius": np.inf}, {"radius": 1.0}):
         model = kind(**settings, metric=metric, types=types).fit(X, y, sample_weight=[1.0, 2.0, 0.5, 1.0, 3.0])
         countwise.save(model, tmp_path / "model.json")
-        for plain in (False, True):
-            loaded = countwise.load(tmp_path / "model.json", plain=plain)
-            assert repr(loaded.metric) == repr(model.metric)
-            assert loaded.radius == model.radius
-            assert loaded.n_neighbors_ == model.n_neighbors_
-            np.testing.assert_array_equal(answers(loaded, X), answers(model, X))
-            np.testing.assert_array_equal(loaded.kneighbors(X, 5)[0], model.kneighbors(X, 5)[0])
-            assert loaded.explain(X, row=1).answer == model.explain(X, row=1).answer
+        loaded = countwise.load(tmp_path / "model.json")
+        assert repr(loaded.metric) == repr(model.metric)
+        assert loaded.radius == model.radius
+        assert loaded.n_neighbors_ == model.n_neighbors_
+        np.testing.assert_array_equal(answers(loaded, X), answers(model, X))
+        np.testing.assert_array_equal(loaded.kneighbors(X, 5)[0], model.kneighbors(X, 5)[0])
+        assert loaded.explain(X, row=1).answer == model.explain(X, row=1).answer
         np.testing.assert_array_equal(answers(pickle.loads(pickle.dumps(model)), X), answers(model, X))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from countwise.base.protocol import Estimator, refuse_unfitted
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
@@ -15,21 +15,12 @@ from countwise.errors import listed, warn
 __all__ = ["Fitting", "Noting"]
 
 
-class Fitting:
+class Fitting(Estimator):
     """Settings by name, the columns met in training, and a refusal to answer before that."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings by name."""
-        return {name: getattr(self, name) for name in list(signature(type(self).__init__).parameters)[1:]}
 
     def _check_fitted(self, *, answers: bool = True) -> None:
         """Refuse to answer before there is anything to answer from."""
-        if not hasattr(self, "schema_"):
-            from sklearn.exceptions import NotFittedError
-
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
-            )
+        refuse_unfitted(self)
 
     @staticmethod
     def _names(frame: Frame) -> dict[str, Any]:

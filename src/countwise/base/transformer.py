@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise.base.protocol import Transformer
 from countwise.base.tally_model import Tallying
 from countwise.data.frames import Frame, frame_of
 from countwise.data.output import dense, names_in
@@ -15,7 +16,7 @@ from countwise.errors import TableError
 __all__ = ["Converting"]
 
 
-class Converting(Tallying):
+class Converting(Tallying, Transformer):
     """A learner that converts tables; a new one writes `_tails`, and `transform` and its inverse."""
 
     def _tails(self) -> dict[str, list[str]]:
@@ -25,9 +26,13 @@ class Converting(Tallying):
     def _let_in(self, X: Any) -> Any:
         return dense(X)
 
-    def _asked(self) -> str | None:
-        """The kind of table that `set_output` asked for."""
-        return None
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_target()
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "tallies_")
 
     def _matched(self, X: Any) -> tuple[Any, Frame]:
         """A table to be converted, and the same opened, in the order of training."""

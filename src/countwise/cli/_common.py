@@ -89,14 +89,14 @@ def row_from(schema: Any, settings: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def network_from(path: str) -> Any:
     """A network from a model file or a BIF file."""
-    from countwise.network.model import BeliefNetwork
+    from countwise.network.model import BayesNetwork
 
     if path.lower().endswith(".bif"):
         existing(path)
-        return BeliefNetwork.read_bif(path)
+        return BayesNetwork.read_bif(path)
     from countwise.modelfile import load
 
-    fitted = load(path, plain=True)
+    fitted = load(path)
     if not hasattr(fitted, "graph_"):
         raise OptionError(f"{path} holds no network.", hint="countwise train FILE --model network makes one.")
     return fitted

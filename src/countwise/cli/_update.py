@@ -23,7 +23,7 @@ def changed(model: str, files: tuple[str, ...], output: str | None, weights: str
     found = tables(files)
     output = model if output is None else output
     refuse_same(output, found)
-    fitted = load(model, plain=True)
+    fitted = load(model)
     if not hasattr(fitted, "tallies_"):
         raise OptionError(f"{model} does not learn by counting.", hint="train it anew on all rows.")
     target = fitted.target_.name if getattr(fitted, "_known_target", True) and hasattr(fitted, "classes_") else None

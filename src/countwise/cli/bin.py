@@ -73,14 +73,14 @@ def command(
     countwise bin credit.csv -y Status --sql applicants --dialect postgres > cuts.sql
     """
     from countwise.cli._common import echo_json, pairs, pieces, progress_bar, tables, types_from
-    from countwise.preprocessing.discretizer import Discretization
+    from countwise.preprocessing.discretizer import Discretizer
 
     files = tables(file)
     _check(methods, bins, n, merge, output, as_json, files)
     if table is not None and (as_json or output is not None):
         raise click.UsageError("--sql writes a query and nothing else; leave -o and --json out.")
     known = types_from(files, pairs(types, "--types"), target or "")
-    cutter = Discretization(
+    cutter = Discretizer(
         _methods(methods),
         n_bins=10 if bins is None else int(bins) if bins.isdecimal() else bins,
         n=6.0 if n is None else n,

@@ -24,13 +24,13 @@ def command(output: str) -> None:
     from countwise import _kernels, samples
     from countwise.cli._common import terminal_width
     from countwise.modelfile import save
-    from countwise.naive_bayes.model import NaiveBayes
+    from countwise.naive_bayes.model import NaiveBayesClassifier
 
     penguins = samples.load("penguins")
     gaps = sum(sum(v is None or v != v for v in column) for column in penguins.frame.values())
     click.echo(f"{penguins.description}")
     click.echo(f"{len(penguins.y)} rows, {len(penguins.X)} attributes, {gaps} missing cells.\n")
-    model = NaiveBayes().fit(penguins.frame, penguins.target)
+    model = NaiveBayesClassifier().fit(penguins.frame, penguins.target)
     save(model, output)
     click.echo("A bird whose sex was not recorded and whose flipper was not measured:\n")
     bird = [{"island": "Dream", "bill_length_mm": 45.2, "bill_depth_mm": 17.8, "flipper_length_mm": None,

@@ -58,7 +58,7 @@ def command(
         raise click.UsageError("--interval lies between 0 and 1.")
     if bool(settings) == (file is not None):
         raise click.UsageError("Give the row by --set NAME=VALUE, or a FILE with --row N.")
-    fitted = load(model, plain=True)
+    fitted = load(model)
     rows = row_from(fitted.schema_, pairs(settings, "--set")) if settings else _row(file, row or 0)
     asked = {"changes": changes, "interval": interval or None} if hasattr(fitted, "predict_interval") else {}
     working = fitted.explain(rows, **asked)

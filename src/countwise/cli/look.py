@@ -83,12 +83,12 @@ def _target(frame: Any, target: str, declared: dict[str, Any]) -> dict[str, Any]
     import warnings
 
     from countwise.errors import DataWarning
-    from countwise.naive_bayes.model import NaiveBayes
+    from countwise.naive_bayes.model import NaiveBayesClassifier
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the table above says the same
         types = {k: v for k, v in declared.items() if k in frame.columns and k != target}
-        model = NaiveBayes(types=types or None).fit(frame, target)
+        model = NaiveBayesClassifier(types=types or None).fit(frame, target)
     return {
         "classes": {str(c): float(n) for c, n in zip(model.classes_, model.class_count_, strict=True)},
         "left_out": model.n_left_out_,

@@ -34,9 +34,9 @@ def command(models: tuple[str, ...], output: str) -> None:
     if len(paths) < 2:
         raise click.UsageError("At least two models are needed.")
     refuse_same(output, paths)
-    whole = load(paths[0], plain=True)
+    whole = load(paths[0])
     for path in paths[1:]:
-        other = load(path, plain=True)
+        other = load(path)
         _refuse_different(whole, other, paths[0], path)
         whole = whole + other
     save(whole, output)

@@ -29,7 +29,7 @@ def command(model: str, files: tuple[str, ...], output: str, proba: bool) -> Non
     from countwise.io.readers import read_pieces
     from countwise.modelfile import load
 
-    fitted = load(model, plain=True)
+    fitted = load(model)
     found = tables(files)
     with output_file(output, not_over=(*found, model)) as out:
         writer = csv.writer(out, lineterminator="\n")

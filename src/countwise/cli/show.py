@@ -31,7 +31,7 @@ def command(
     from countwise.cli._common import echo_json, network_from
     from countwise.modelfile import load
 
-    fitted = network_from(model) if model.lower().endswith(".bif") else load(model, plain=True)
+    fitted = network_from(model) if model.lower().endswith(".bif") else load(model)
     if hasattr(fitted, "graph_") or model.lower().endswith(".bif"):
         if rules or sql or depth is not None:
             raise click.UsageError("--rules, --sql and --depth are for trees.")

@@ -50,7 +50,7 @@ def command(model: str, table: str, dialect: str, form: str, proba: bool, output
     from countwise.errors import OptionError
     from countwise.modelfile import load
 
-    fitted = load(model, plain=True)
+    fitted = load(model)
     if not hasattr(fitted, "to_sql"):
         what, way_round = _REFUSED.get(type(fitted).__name__, ("a model", _PREDICT))
         raise OptionError(f"{model} holds {what}, which cannot be written as SQL.", hint=way_round)

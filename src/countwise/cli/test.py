@@ -53,7 +53,7 @@ def command(
 
     if positive is not None and not costs:
         raise click.UsageError("--positive says what --cost calls positive; give --cost.")
-    judge = Judge(load(model, plain=True), target, by=by, weights=weights)
+    judge = Judge(load(model), target, by=by, weights=weights)
     asked = _costs(costs, list(judge.classes), positive) if costs else None  # a wrong name is told before the work
     found = tables(files)
     with progress_bar(f"Reading {title(found)}"):

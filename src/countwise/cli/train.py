@@ -132,6 +132,7 @@ def command(
     from countwise.cli._engines import learned
     from countwise.cli._memory import size
     from countwise.modelfile import save
+    from countwise.registry import class_of, kind_of_word
 
     if target is None and kind != "net":
         raise click.UsageError("Missing option '-y' / '--target'.")
@@ -143,17 +144,17 @@ def command(
     declared = types_from(found, pairs(types, "--types"), target) or None
     settings: dict[str, Any] = {"types": declared} | ({"prior": prior} if prior else {})
     if kind == "naive-bayes":
-        from countwise.naive_bayes.model import NaiveBayes
+        from countwise.naive_bayes.model import NaiveBayesClassifier
 
         absent: Any = dict.fromkeys(missing, "value") or "ignore"
         settings |= {"conditionals": _laws(laws), "smoothing": _smoothing(smoothing), "missing": absent}
-        model: Any = NaiveBayes(
-            **settings | _options(NaiveBayes, options, {"types", "prior", "smoothing", "missing"})
+        model: Any = NaiveBayesClassifier(
+            **settings | _options(NaiveBayesClassifier, options, {"types", "prior", "smoothing", "missing"})
         )
     else:
         if laws or missing or smoothing != "1":
             raise click.UsageError(f"--law, --smoothing and --missing are for naive Bayes, not for {kind}.")
-        family = _families()[kind]
+        family = class_of(kind_of_word(kind))
         if prior and "prior" not in signature(family.__init__).parameters:
             raise click.UsageError(f"--prior has no meaning for {kind}.")
         model = family(**settings_of(family, settings, options, {"types", "prior"}))
@@ -161,34 +162,6 @@ def command(
     save(model, output)
     click.echo(said, err=True)
     click.echo(_summary(model, output))
-
-
-def _families() -> dict[str, Any]:
-    from countwise.discriminant.model import Discriminant
-    from countwise.neighbors.knn import ClassNeighbors, NumberNeighbors
-    from countwise.neighbors.pebls import Exemplars
-    from countwise.neighbors.prototype import Prototype
-    from countwise.neighbors.rote import Rote
-    from countwise.network.classifier import NetworkBayes
-    from countwise.network.model import BeliefNetwork
-    from countwise.parzen.model import ParzenBayes
-    from countwise.tree.model import ClassTree, NumberTree
-    from countwise.tree.rule_list import RuleList
-
-    return {
-        "discriminant": Discriminant,
-        "parzen": ParzenBayes,
-        "prototype": Prototype,
-        "tree": ClassTree,
-        "regression-tree": NumberTree,
-        "rules": RuleList,
-        "neighbors": ClassNeighbors,
-        "neighbors-regression": NumberNeighbors,
-        "pebls": Exemplars,
-        "rote": Rote,
-        "network": NetworkBayes,
-        "net": BeliefNetwork,
-    }
 
 
 def _metric_settings(family: Any) -> list[str]:

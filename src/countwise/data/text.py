@@ -8,6 +8,7 @@ for the rows in which the whole text is missing.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -263,13 +264,21 @@ def _word_index(words: tuple[str, ...]) -> dict[str, int]:
 def _analyzer(
     lowercase: bool, pattern: str, ngrams: tuple[int, int], stop_words: tuple[str, ...]
 ) -> Callable[[str], list[str]]:
-    from sklearn.feature_extraction.text import CountVectorizer
+    """Cut a text into words as scikit-learn's CountVectorizer does: lower case, pattern, stop words, n-grams."""
+    tokens = re.compile(pattern)
+    if tokens.groups > 1:
+        raise SchemaError("The pattern of a word has more than one capturing group.", hint="use (?:...).")
+    shortest, longest = ngrams
+    stopped = frozenset(stop_words)
 
-    vectorizer = CountVectorizer(
-        lowercase=lowercase, token_pattern=pattern, ngram_range=ngrams, stop_words=list(stop_words) or None
-    )
-    analyzer: Callable[[str], list[str]] = vectorizer.build_analyzer()
-    return analyzer
+    def words(text: str) -> list[str]:
+        found = [w for w in tokens.findall(text.lower() if lowercase else text) if w not in stopped]
+        if longest == 1:
+            return found
+        runs = range(shortest, min(longest, len(found)) + 1)
+        return [" ".join(found[i : i + n]) for n in runs for i in range(len(found) - n + 1)]
+
+    return words
 
 
 def _texts(column: Column, name: str) -> list[tuple[int, str | None]]:

@@ -10,6 +10,7 @@ from countwise._typing import Floats
 from countwise.base.classifier import Explaining
 from countwise.base.generative import Bayes
 from countwise.base.logistic import LogisticForm
+from countwise.base.protocol import Classifier
 from countwise.base.term import Part, numbers_and_names, whole_row
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Coded, Frame, is_missing
@@ -21,11 +22,75 @@ from countwise.discriminant.working import sections_of
 from countwise.errors import OptionError, TableError, check_settings, listed
 from countwise.working import Section, Working
 
-__all__ = ["Discriminant"]
+__all__ = ["DiscriminantClassifier"]
 
 
-class Discriminant(Explaining, Bayes):
-    """Gaussian discriminants; see `DiscriminantClassifier`."""
+class DiscriminantClassifier(Classifier, Explaining, Bayes):
+    """Gaussian discriminants: LDA (GDA), QDA, Gaussian naive Bayes and nearest mean as one family.
+
+    .. math:: P(c | x) ∝ P(c) exp(-(x - μ_c)' Σ_c⁻¹ (x - μ_c) / 2) / √((2π)^d |Σ_c|)
+
+    Its learned state is a mean and a scatter matrix for each class (and each pattern of missing
+    cells): it merges, learns in pieces and forgets, and a fit is one pass over the rows.
+
+    Parameters
+    ----------
+    covariance : {"shared", "own", "diagonal", "spherical"}, default="shared"
+        One Σ for all classes (LDA, the GDA of lecture 002); one each (QDA); one each without
+        correlations (Gaussian naive Bayes); one variance for everything (nearest mean).
+    divisor : {"n", "n-classes"}, default="n"
+        Scatter over the number of rows, as lecture 002 and scikit-learn's LDA have it, or
+        without bias: over n - classes for a shared Σ, n_c - 1 for a class's own (scikit-learn's QDA until 1.7).
+    shrinkage : float, {"auto", "oas"} or None, default=None
+        (1 - s) Σ + s (tr Σ / d) I with that s, or with the s of Ledoit and Wolf ("auto") or of the
+        oracle-approximating formula ("oas"), columns brought to deviation 1 first; a number shrinks in
+        the columns' own units, as in scikit-learn. Where cells are
+        missing "auto" is "oas": Ledoit and Wolf need fourth moments, which gaps do not have.
+    prior : {"raw", "uniform"}, mapping or array-like, default="raw"
+        P(class): as counted, alike, or given.
+    missing : {"em", "complete"}, default="em"
+        In training: Σ and means under which all cells that are there are likeliest, or those of the
+        rows without a gap. In prediction a missing cell is integrated out.
+    nominal : {None, "onehot"}, default=None
+        Columns of names are refused, or become a number for each value but the first.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes in order.
+    means_ : ndarray, shape (classes, columns)
+        Class means.
+    covariance_ : ndarray
+        Σ, or a Σ for each class.
+    columns_ : tuple of str
+        The numbers in use.
+    left_out_ : dict
+        The numbers not in use, and why: never seen, constant, told by others.
+    shrinkage_ : ndarray
+        By how much Σ was shrunk.
+    n_iter_ : int
+        Steps of EM.
+    n_complete_ : float
+        Rows without a gap.
+    class_prior_ : ndarray
+        P(class).
+    tallies_ : dict
+        All that was learned.
+
+    Examples
+    --------
+    >>> from countwise import DiscriminantClassifier, samples
+    >>> weather = samples.load("weather").columns("temperature", "humidity", "play")
+    >>> model = DiscriminantClassifier().fit(weather, "play")
+    >>> model.predict_proba([[66, 90]]).round(6).tolist()
+    [[0.490646, 0.509354]]
+    >>> print(model.logistic_form())
+    P(play = yes | x) = sigmoid(7.6581 - 0.00542398·temperature - 0.0806966·humidity)
+    """
+
+    _takes_names = False  # unless it is asked to, with nominal="onehot"
 
     def __init__(
         self,

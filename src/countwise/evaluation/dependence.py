@@ -34,7 +34,7 @@ def broken_pairs(kinds: Kinds) -> Grid | None:
     Grid or None
         None if there are no two attributes, or no network can be learned.
     """
-    from countwise.network.estimators import NetworkClassifier
+    from countwise.network.classifier import NetworkClassifier
 
     ground = kinds.ground
     if len(kinds.names) + len(kinds.numbers) < 2:

@@ -18,7 +18,7 @@ from countwise.errors import OptionError
 from countwise.evaluation.dataset import Ground, Piece
 from countwise.evaluation.predictions import Answers, small_logs
 from countwise.feature_selection.subset_scoring import weighted
-from countwise.naive_bayes.model import NaiveBayes
+from countwise.naive_bayes.model import NaiveBayesClassifier
 
 __all__ = ["Fitted", "adds_up", "answers_of", "deals_all", "fitted", "prefixes", "refitted"]
 
@@ -46,7 +46,7 @@ class Fitted:
 
 def adds_up(estimator: Any, ground: Ground) -> bool:
     """Whether models of pieces, added up, are the model of all rows."""
-    if is_sparse(ground.rows.X) and not isinstance(estimator, NaiveBayes):
+    if is_sparse(ground.rows.X) and not isinstance(estimator, NaiveBayesClassifier):
         return False  # others write its zeros out before they count
     return isinstance(estimator, Tallying) and hasattr(estimator, "predict_proba") and estimator._adds_up()
 

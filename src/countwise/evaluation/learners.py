@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats
+from countwise.base.protocol import Transformer
 from countwise.base.tally_model import Tallying
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.frames import Coded, frame_of, is_missing, is_sparse
@@ -20,11 +20,12 @@ from countwise.data.text import Block, Text
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.evaluation.dataset import Ground
 from countwise.evaluation.learning_curve import named
+from countwise.registry import KINDS, RECIPES, Recipe, class_of
 
 __all__ = ["NAMES", "Kinds", "Matrix", "Suited", "suited"]
 
 
-class Matrix(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Matrix(Transformer):
     """Any table of numbers as a matrix; a step of a pipeline, and nothing is learned."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -170,101 +171,26 @@ def _few_branches(kinds: Kinds) -> Why:
     return _few_texts(kinds) or _few_rows(kinds)
 
 
-def _naive(law: Any) -> Callable[[Kinds], Any]:
-    def made(_: Kinds) -> Any:
-        from countwise.naive_bayes.estimators import NaiveBayesClassifier
-
-        return NaiveBayesClassifier(law)
-
-    return made
-
-
-def _tan(_: Kinds) -> Any:
-    from countwise.network.estimators import NetworkClassifier
-
-    return NetworkClassifier("tan")
-
-
-def _discriminant(covariance: str, shrinkage: Any) -> Callable[[Kinds], Any]:
-    def made(kinds: Kinds) -> Any:
-        from countwise.neighbors.row_estimators import DiscriminantClassifier
-
-        nominal = "onehot" if kinds.names else None
-        return DiscriminantClassifier(covariance, shrinkage=shrinkage, nominal=nominal)
-
-    return made
-
-
-def _tree(criterion: str, **settings: Any) -> Callable[[Kinds], Any]:
-    def made(_: Kinds) -> Any:
-        from countwise.tree.estimators import TreeClassifier
-
-        return TreeClassifier(criterion, smoothing="laplace", **settings)  # a leaf of one class is not sure of it
-
-    return made
-
-
-def _rules(method: str) -> Callable[[Kinds], Any]:
-    def made(_: Kinds) -> Any:
-        from countwise.tree.estimators import RuleClassifier
-
-        return RuleClassifier(method, smoothing="laplace")
-
-    return made
-
-
-def _neighbors(_: Kinds) -> Any:
-    from countwise.neighbors.estimators import NeighborsClassifier
-
-    return NeighborsClassifier("loo")
-
-
-def _pebls(_: Kinds) -> Any:
-    from countwise.neighbors.estimators import PEBLSClassifier
-
-    return PEBLSClassifier()
-
-
-def _parzen(_: Kinds) -> Any:
-    from countwise.neighbors.row_estimators import ParzenClassifier
-
-    return ParzenClassifier()
-
-
-def _prototype(_: Kinds) -> Any:
-    from countwise.neighbors.row_estimators import PrototypeClassifier
-
-    return PrototypeClassifier()
-
-
-def _rote(_: Kinds) -> Any:
-    from countwise.neighbors.estimators import RoteClassifier
-
-    return RoteClassifier()
-
-
-_C45 = {"min_samples_leaf": 2, "threshold_cost": True, "pruning": "pessimistic"}
-_CART = {"nominal": "subset", "pruning": "cost_complexity"}
-
-# a learner, what it cannot do at all, and what it could do but would take too long for unless it is asked for by name
-_OWN: dict[str, tuple[Callable[[Kinds], Any], Callable[[Kinds], Why], Callable[[Kinds], Why]]] = {
-    "naive Bayes": (_naive(None), _always, _always),
-    "naive Bayes (auto)": (_naive("auto"), _with_numbers, _always),
-    "naive Bayes (kernel)": (_naive("kernel"), _with_numbers, _always),
-    "TAN": (_tan, _with_pairs, _always),
-    "LDA": (_discriminant("shared", None), _without_texts, _few_numbers),
-    "QDA": (_discriminant("own", "auto"), _without_texts, _few_numbers),
-    "C4.5 tree": (_tree("gain_ratio", **_C45), _always, _few_texts),
-    "CART tree": (_tree("gini", **_CART), _always, _few_branches),
-    "rules": (_rules("c45"), _always, _few_branches),
-    "one rule": (_rules("one_r"), _without_texts, _always),
-    "neighbors": (_neighbors, _always, _few_rows),
-    "PEBLS": (_pebls, _always, _few_rows),
-    "Parzen": (_parzen, _without_texts, _few_rows),
-    "prototype": (_prototype, _without_texts, _always),
-    "rote": (_rote, _always, _all_names),
+# Reasons against a learner, by the names that the recipes use.
+_REASONS: dict[str, Callable[[Kinds], Why]] = {
+    "": _always,
+    "no numbers": _with_numbers,
+    "no pairs": _with_pairs,
+    "texts": _without_texts,
+    "not nominal": _all_names,
+    "many columns": _few_numbers,
+    "many rows": _few_rows,
+    "many texts": _few_texts,
+    "many texts or rows": _few_branches,
 }
-NAMES = tuple(_OWN)
+NAMES = tuple(RECIPES)
+
+
+def _made(recipe: Recipe, kinds: Kinds) -> Any:
+    learner = class_of(KINDS[recipe.kind])(**recipe.settings)
+    if recipe.kind == "Discriminant" and kinds.names:
+        learner.set_params(nominal="onehot")
+    return learner
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,10 +236,10 @@ def suited(kinds: Kinds, given: Any = None, only: Any = None, without: Any = Non
         if name in theirs:
             _take_theirs(name, theirs[name], kinds, found)
             continue
-        make, cannot, slow = _OWN[name]
-        why = cannot(kinds) or (slow(kinds) if wanted is None else None)
+        recipe = RECIPES[name]
+        why = _REASONS[recipe.cannot](kinds) or (_REASONS[recipe.slow](kinds) if wanted is None else None)
         if why is None:
-            learner = make(kinds)
+            learner = _made(recipe, kinds)
             found.learners[name] = learner if kinds.types is None else learner.set_params(types=kinds.types)
         else:
             found.left_out[name] = why
@@ -376,8 +302,7 @@ def _takes_tables(learner: Any) -> bool:
 def _steps(kinds: Kinds, *, takes_gaps: bool) -> tuple[list[tuple[str, Any]], list[str]]:
     from sklearn.impute import SimpleImputer
 
-    from countwise.evaluation.learners import Matrix
-    from countwise.preprocessing.transformers import NumericEncoder
+    from countwise.preprocessing.encoder import NumericEncoder
 
     steps: list[tuple[str, Any]] = []
     told = []

@@ -140,9 +140,9 @@ def width_curve(
     10     -20.4364  -20.7127
     best width: 5 by log_likelihood
     """
-    from countwise.parzen.model import ParzenEstimate
+    from countwise.parzen.model import ParzenDensity
 
-    if isinstance(estimator, ParzenEstimate) and setting is None and y is None:
+    if isinstance(estimator, ParzenDensity) and setting is None and y is None:
         from sklearn.base import clone
 
         tried = None if widths is None else _numbers(widths, "widths")
@@ -181,7 +181,7 @@ def k_curve(
     >>> curve.best, [round(share, 3) for share in curve.held_out]
     (5, [0.983, 0.983, 0.988, 0.956])
     """
-    from countwise.neighbors.knn import ClassNeighbors
+    from countwise.neighbors.knn import NeighborsClassifier
 
     tried = _numbers(k, "k")
     if any(v != int(v) for v in tried):
@@ -189,7 +189,7 @@ def k_curve(
     tried = [int(v) for v in tried]
     if min(tried) < 1:
         raise OptionError(f"k must be 1 or more, not {min(tried)}.")
-    loo = isinstance(estimator, ClassNeighbors) and "max_neighbors" in estimator.get_params(deep=False)
+    loo = isinstance(estimator, NeighborsClassifier) and "max_neighbors" in estimator.get_params(deep=False)
     if loo and cv is None and setting is None and estimator.radius is None and not _learns(estimator.metric):
         return _by_leaving_out(estimator, X, y, tried)
     name = setting or _setting(estimator, _NEIGHBORS, "a number of neighbors")

@@ -7,10 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 
 from countwise._typing import Flags, Floats
+from countwise.base.protocol import Transformer, refuse_unfitted
 from countwise.data.frames import Frame, frame_of, is_sparse
 from countwise.data.output import chosen, container_of, library_of, names_in, rebuilt
 from countwise.engines.relation import Relation, is_relation
@@ -23,13 +22,38 @@ from countwise.working import Grid
 __all__ = ["FilterSelector", "Selector"]
 
 
-class Choosing:
-    """Give back the chosen columns of any table, in the kind of table that it is."""
+class Selector(Transformer):
+    """Give back the chosen columns of any table, in the kind of table that it is; `fit` sets `support_`."""
 
     n_features_in_: int
     names_: tuple[str, ...]
-    _get_support_mask: Any
-    _sklearn_output_config: dict[str, str]
+    support_: Flags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "support_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _check_fitted(self) -> None:
+        refuse_unfitted(self)
+
+    def get_support(self, indices: bool = False) -> NDArray[Any]:
+        """Which columns are chosen.
+
+        Parameters
+        ----------
+        indices : bool, default=False
+            Whether to give their places instead of a mask.
+
+        Returns
+        -------
+        ndarray
+        """
+        self._check_fitted()
+        return np.flatnonzero(self.support_) if indices else self.support_
 
     def _remember(self, X: Any, frame: Frame) -> None:
         block = next(iter(frame.columns.values())) if is_sparse(X) else None
@@ -41,9 +65,7 @@ class Choosing:
 
     def _fitted_frame(self, X: Any) -> Frame:
         """A table with the columns that were met in training, found by name or by place."""
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
+        self._check_fitted()
         frame = frame_of(X)
         n = next(iter(frame.columns.values())).shape[1] if is_sparse(X) else len(frame.columns)
         if frame.named and hasattr(self, "feature_names_in_"):
@@ -76,12 +98,12 @@ class Choosing:
         frame = self._fitted_frame(X)
         if frame.n_rows == 0:
             raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
-        places = np.flatnonzero(self._get_support_mask()).tolist()
+        places = np.flatnonzero(self.support_).tolist()
         if frame.named and hasattr(self, "feature_names_in_"):
             where = {name: place for place, name in enumerate(frame.names)}
             places = [where[self.names_[place]] for place in places]
         picked = chosen(X, frame, places)
-        asked = container_of(X, self._asked())
+        asked = container_of(X, self._output_wanted())
         if asked == library_of(X) or is_sparse(X):
             return picked
         names = [str(n) for n in self.get_feature_names_out()]
@@ -91,9 +113,8 @@ class Choosing:
     def _picked(self, X: Any) -> Any:
         """The chosen columns of what an engine holds, which nothing is fetched of."""
         import narwhals.stable.v2 as nw
-        from sklearn.utils.validation import check_is_fitted
 
-        check_is_fitted(self)
+        self._check_fitted()
         have, wanted = Relation.open(X, None).columns, [str(name) for name in self.get_feature_names_out()]
         lost = [name for name in wanted if name not in have]
         if lost:
@@ -102,12 +123,6 @@ class Choosing:
                 hint=did_you_mean(lost[0], have) or f"it has {listed(have)}.",
             )
         return nw.from_native(X).select(*wanted).to_native()
-
-    def _asked(self) -> str:
-        from sklearn import get_config
-
-        own = getattr(self, "_sklearn_output_config", {})
-        return str(own.get("transform", get_config()["transform_output"]))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the chosen columns.
@@ -121,11 +136,9 @@ class Choosing:
         -------
         ndarray of str
         """
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
+        self._check_fitted()
         names = np.array(names_in(self, input_features), dtype=object)
-        return names[self._get_support_mask()]
+        return names[self.support_]
 
     def inverse_transform(self, X: Any) -> Any:
         """All columns again; those that were not chosen are missing.
@@ -139,38 +152,15 @@ class Choosing:
         -------
         table of the same kind
         """
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
+        self._check_fitted()
         frame = frame_of(X)
-        mask = self._get_support_mask()
+        mask = self.support_
         if is_sparse(X) or len(frame.columns) != int(mask.sum()):
             raise TableError(f"X must be a dense table of the {int(mask.sum())} chosen columns.")
         waiting = iter(frame.columns.values())
         gaps = np.full(frame.n_rows, np.nan)
         columns = {name: next(waiting) if kept else gaps for name, kept in zip(self.names_, mask, strict=True)}
-        return rebuilt(X, frame, columns, container_of(X, self._asked()))
-
-
-class Selector(Choosing, SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """What scikit-learn asks of a selector that takes tables as they are."""
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "support_")
-
-    def _get_support_mask(self) -> Flags:
-        mask: Flags = self.support_
-        return mask
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = []
-        tags.target_tags.required = True
-        return tags
+        return rebuilt(X, frame, columns, container_of(X, self._output_wanted()))
 
 
 class FilterSelector(Selector):

@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import has_fit_parameter
 
 from countwise import _kernels, progress
 from countwise._typing import Floats
+from countwise.base.protocol import Classifier
 from countwise.data.frames import is_sparse
 from countwise.data.output import chosen, rows_of
 from countwise.data.schema import Schema
 from countwise.errors import OptionError, TableError
 from countwise.feature_selection.labelled_table import Opened
 from countwise.feature_selection.subset_search import Subset, all_subsets
-from countwise.naive_bayes.model import NaiveBayes
+from countwise.naive_bayes.model import NaiveBayesClassifier
 
 __all__ = ["Folds", "Refits", "Terms", "judge_for"]
 
@@ -66,7 +67,7 @@ def judge_for(estimator: Any, folds: Folds, n_jobs: int | None) -> Terms | Refit
     A scoring function of the user's own may look at the rows, and gets them with a refitted model.
     """
     by_answers = folds.scoring is None or isinstance(folds.scoring, str) or hasattr(folds.scoring, "_score_func")
-    if isinstance(estimator, NaiveBayes) and not is_sparse(folds.rows.X) and by_answers:
+    if isinstance(estimator, NaiveBayesClassifier) and not is_sparse(folds.rows.X) and by_answers:
         with progress.quiet():
             models = [_fitted(estimator, folds, train, None) for train, _ in folds.splits]
         cells = sum(len(test) * len(m.classes_) for m, (_, test) in zip(models, folds.splits, strict=True))
@@ -89,7 +90,7 @@ def _narrowed(model: Any, folds: Folds, subset: Subset | None) -> Any:
         return model
     gone = set(folds.rows.frame.names) - {folds.rows.frame.names[a] for a in subset}
     for part in (model, *(step for _, step in getattr(model, "steps", ()))):
-        for option in ("conditionals", "missing", "types") if isinstance(part, NaiveBayes) else ():
+        for option in ("conditionals", "missing", "types") if isinstance(part, NaiveBayesClassifier) else ():
             value = getattr(part, option)
             if isinstance(value, Mapping) and not isinstance(value, Schema):
                 setattr(part, option, {k: v for k, v in value.items() if k not in gone})
@@ -223,7 +224,7 @@ class Terms:
 
     Parameters
     ----------
-    estimator : NaiveBayes
+    estimator : NaiveBayesClassifier
         A model that is a sum of one term for each column.
     folds : Folds
         What to fit and score it on.
@@ -326,7 +327,7 @@ def _kept(model: Any, folds: Folds, test: NDArray[Any], names: Sequence[str]) ->
     )
 
 
-class Answered(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Answered(Classifier):
     """Answers already computed, for scikit-learn's scorers.
 
     Parameters

@@ -15,7 +15,7 @@ from countwise.feature_selection.labelled_table import opened
 from countwise.feature_selection.selectors import Selector
 from countwise.feature_selection.subset_scoring import Folds, judge_for
 from countwise.feature_selection.subset_search import Found, Judge, backward, exhaustive, forward
-from countwise.naive_bayes.estimators import NaiveBayesClassifier
+from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.progress import bar
 from countwise.working import Grid
 

@@ -16,14 +16,55 @@ from countwise.neighbors.ib3 import Records
 from countwise.neighbors.voting import Voting
 from countwise.working import Grid
 
-__all__ = ["Selection"]
+__all__ = ["InstanceSelector"]
 
 _BLOCK = 256  # rows whose distances from all others are kept at a time
 METHODS = ("edited", "condensed", "ib2", "ib3")
 
 
-class Selection(Voting, InstanceModel):
-    """A choice of rows; see `InstanceSelector`."""
+class InstanceSelector(Voting, InstanceModel):
+    """A choice of training rows, against noise and for speed (004).
+
+    Parameters
+    ----------
+    method : {"edited", "condensed", "ib2", "ib3"}, default="edited"
+        "edited" removes rows whose neighbors, all others asked, are of another class (Wilson). "ib2" goes through the
+        rows in their order and keeps those that the kept ones do not tell right; "condensed" goes through them again
+        until all are told (Hart). "ib3" keeps records, and in the end those rows that tell others better than chance.
+    n_neighbors : int, optional
+        How many neighbors are asked: 3 for "edited", else 1. "ib3" always asks one.
+    metric : Metric, float or {"euclidean", "manhattan", "chebyshev"}, optional
+        How rows are compared; see `Metric`.
+    accept, drop : float, default=0.9 and 0.75
+        For "ib3": the confidence with which a record must be better than the share of its class to be accepted, and
+        worse to be dropped.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+    categorical_features : array-like, optional
+        Nominal columns as scikit-learn declares them: names, positions or a mask.
+
+    Attributes
+    ----------
+    kept_ : ndarray
+        The numbers of the rows that stay.
+    removed_ : Grid
+        Those that go, and why.
+
+    Examples
+    --------
+    >>> from countwise import InstanceSelector, samples
+    >>> weather = samples.load("weather")
+    >>> chosen = InstanceSelector().fit(weather.frame, "play")
+    >>> chosen.kept_.tolist()
+    [2, 3, 4, 6, 9, 12]
+    >>> chosen.removed_["why"][0]
+    '2 of 3 neighbors are yes'
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
 
     _numbers = False
     n_neighbors_: int

@@ -9,19 +9,76 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.errors import OptionError, check_settings
 from countwise.neighbors.choose_k import left_out
-from countwise.neighbors.knn import ClassNeighbors
+from countwise.neighbors.knn import NeighborsClassifier
 from countwise.neighbors.metric import Metric
 from countwise.neighbors.search import Found
 from countwise.working import Grid
 from countwise.working.numbers import number
 
-__all__ = ["Exemplars"]
+__all__ = ["PEBLSClassifier"]
 
 _BLOCK = 1 << 12  # training rows asked at a time
 
 
-class Exemplars(ClassNeighbors):
-    """Exemplars with weights; see `PEBLSClassifier`."""
+class PEBLSClassifier(NeighborsClassifier):
+    """PEBLS (Cost and Salzberg, 004): neighbors by what values tell of the class, weighed by how reliable each is.
+
+    .. math:: Δ(X, Y) = w_X w_Y Σ_j d_j(x_j, y_j)², with w = used / right
+
+    where d is the modified value difference Σ_c |P(c | v) - P(c | w)| of names, or the scaled difference of numbers.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=1
+        How many exemplars tell a row.
+    numeric : {"range", "sd", "mvdm"}, default="range"
+        Numbers: their difference over the range, or over the standard deviation; or in ranges of equal frequency by
+        what these tell of the class.
+    n_bins : int, default=10
+        How many ranges, for "mvdm".
+    missing : {"maximal", "ignore"}, default="maximal"
+        A missing cell is as far from all others as any two values are, or it is ignored; see `Metric`.
+    passes : int, default=1
+        How often the training rows are told by each other to learn the weights; 0 leaves all at 1.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+    categorical_features : array-like, optional
+        Nominal columns as scikit-learn declares them: names, positions or a mask.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes in order.
+    exemplars_ : Grid
+        Every training row: how often it was used to tell another, how often it was right, and its weight.
+    exemplar_weights_ : ndarray
+        The weights alone, in the order of the training rows.
+
+    Notes
+    -----
+    In a pass every row is told by the others, all of them with the weights of the pass before, so that their order
+    does not matter; Cost and Salzberg change weights after each row. Rows that are equally near share a use, and a
+    vote. An exemplar tells itself, rightly: one that is never right for others is used little, but its weight stays a
+    number.
+
+    Examples
+    --------
+    >>> from countwise import PEBLSClassifier, samples
+    >>> cheat = samples.load("cheat")
+    >>> model = PEBLSClassifier().fit(cheat.frame, "cheat")
+    >>> print(model.exemplars_)
+    row  cheat  used  right  weight
+    0    No     2     2      1
+    1    No     2     2      1
+    2    No     1     1      1
+    3    No     1     1      1
+    4    Yes    1.5   1.5    1
+    5    No     2     2      1
+    6    No     2     2      1
+    7    Yes    2.5   1.5    1.66667
+    8    No     3     3      1
+    9    Yes    3     3      1
+    """
 
     radius = None
     weights = "uniform"

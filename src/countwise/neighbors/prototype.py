@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from countwise._typing import Floats
 from countwise.base.classifier import Explaining
 from countwise.base.generative import Bayes
+from countwise.base.protocol import Classifier
 from countwise.base.term import Part, numbers_and_names
 from countwise.cuts import quantiles
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
@@ -29,7 +30,7 @@ from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
 from countwise.working.text import columns as classes_shown
 
-__all__ = ["Middle", "MiddleDensity", "Prototype"]
+__all__ = ["Middle", "MiddleDensity", "PrototypeClassifier"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,8 +264,49 @@ class MiddleDensity:
 _SHARP = 1e-6  # of the distances between prototypes: where rows have no spread the nearest takes all
 
 
-class Prototype(Explaining, Bayes):
-    """Nearest mean or prototype; see `PrototypeClassifier`."""
+class PrototypeClassifier(Classifier, Explaining, Bayes):
+    """Nearest mean, or nearest prototype: each class is its middle, and a row belongs to the nearest.
+
+    .. math:: P(c | x) ∝ P(c) exp(-d(x, m_c)² / 2s²), or P(c) exp(-d(x, m_c) / s) with the Manhattan metric
+
+    where s² (or s) is the mean squared (or plain) distance, a column, of the training rows from their own prototype:
+    with the Euclidean metric and numbers alone the posterior is that of
+    ``DiscriminantClassifier("spherical", prior="uniform")``.
+
+    Parameters
+    ----------
+    center : {"mean", "median"}, default="mean"
+        The middle of numbers. Of names it is the commonest, of orders the middle value.
+    metric : {"euclidean", "manhattan"} or Metric, default="euclidean"
+        Distances add up as squares, or as they are; names differ by 0 or 1. A `Metric` with p 1 or 2 says itself how
+        numbers, orders and names are compared and weighed; cells that are missing add nothing.
+    scale : {"auto", "deviation", None}, default="auto"
+        Numbers in deviations of their column, and orders from 0 to 1; "auto" does so where names
+        stand beside numbers, and else takes numbers as they are.
+    prior : {"uniform", "raw"}, mapping or array-like, default="uniform"
+        P(class): alike, so that the nearest wins, as counted, or given.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+    unseen : {"ignore", "error"}, default="ignore"
+        A value never met in training is left out, or is an error.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes in order.
+    prototypes_ : Grid
+        The prototype of each class.
+    tallies_ : dict
+        All that was learned.
+
+    Examples
+    --------
+    >>> from countwise import PrototypeClassifier, samples
+    >>> weather = samples.load("weather").columns("temperature", "humidity", "play")
+    >>> model = PrototypeClassifier().fit(weather, "play")
+    >>> model.distances([[66, 90]]).round(6).tolist(), model.predict([[66, 90]]).tolist()
+    ([[9.402127, 12.944802]], ['no'])
+    """
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats, Indices
 from countwise.base.model import Fitting
+from countwise.base.protocol import Classifier
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import row_of, shown_cell
 from countwise.data.columns import refuse_infinity
@@ -22,13 +23,48 @@ from countwise.sources import Memory, open_whole
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
 
-__all__ = ["Rote"]
+__all__ = ["RoteClassifier"]
 
 _SHOWN = 20
 
 
-class Rote(Fitting):
-    """Rows learned by heart; see `RoteClassifier`."""
+class RoteClassifier(Classifier, Fitting):
+    """Rote learning (004): a row is told if the very same row was met in training.
+
+    Parameters
+    ----------
+    otherwise : {"majority", "abstain"} or classifier, default="majority"
+        What is told of a row that was not met: the commonest class, nothing (None), or what another classifier says,
+        which is fitted to the same rows.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+    categorical_features : array-like, optional
+        Nominal columns as scikit-learn declares them: names, positions or a mask.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes in order.
+    n_different_ : int
+        How many different rows were learned.
+    otherwise_ : classifier
+        The other classifier, fitted, if there is one.
+
+    Notes
+    -----
+    Rows are the same if all their cells are; a missing cell is the same as a missing one. A text is the same if every
+    letter is.
+
+    Examples
+    --------
+    >>> from countwise import RoteClassifier, samples
+    >>> tennis = samples.load("tennis")
+    >>> model = RoteClassifier("abstain").fit(tennis.X, tennis.y)
+    >>> rows = [{"outlook": "Sunny", "temperature": "Hot", "humidity": "High", "wind": "Weak"},
+    ...         {"outlook": "Sunny", "temperature": "Hot", "humidity": "Normal", "wind": "Weak"}]
+    >>> model.predict(rows).tolist(), model.coverage(rows)
+    (['No', None], 0.5)
+    """
 
     schema_: Schema
     target_: Nominal

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.base.generative import Bayes
+from countwise.base.protocol import Classifier
 from countwise.base.term import checked
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.frames import Frame
@@ -31,13 +32,57 @@ from countwise.network.search.dispatch import Search
 from countwise.scoring.plan import Scoring
 from countwise.working import Grid
 
-__all__ = ["NetworkBayes"]
+__all__ = ["NetworkClassifier"]
 
 _MOST_PAIRS = 20_000  # of attributes, beyond which they are compared only if the structure asks for it
 
 
-class NetworkBayes(ClassWorking, NetworkAnswers, Extending, Bayes):
-    """A classifier by a Bayesian network; see `NetworkClassifier`."""
+class NetworkClassifier(Classifier, ClassWorking, NetworkAnswers, Extending, Bayes):
+    """A class told by a Bayesian network: naive Bayes, a tree beside it (TAN), and on to any structure.
+
+    .. math:: P(c | x) ∝ P(c | parents) ∏_a P(x_a | c, parents of a)
+
+    Naive Bayes takes attributes for independent within a class. `conditional_mi_` shows which pairs are not; "tan"
+    gives every attribute one parent beside the class, "k_dependence" up to k, "hill_climb" whatever pays.
+    A missing cell is no evidence: what depends on it is summed over its values.
+
+    Parameters
+    ----------
+    structure : str, mapping, list of arcs, Graph or networkx graph, default="tan"
+        "naive", "tan", "k_dependence", "hill_climb", "ordering", "orders", "annealing", or the arcs themselves. See
+        `BayesNetwork`; the class is a node by its column's name, or "class".
+    prior : {"raw", "smoothed", "uniform"}, mapping or array-like, default="raw"
+        P(class), where it depends on nothing.
+    ranges : int, str, list of edges or Ranges, default="mdl"
+        How numbers are cut that names depend on.
+    unseen : {"ignore", "error"}, default="ignore"
+        A value never met in training is taken for missing, or is an error.
+    order, criterion, ess, max_parents, required, forbidden, tiers, root, k
+        As for `BayesNetwork`.
+    smoothing, conditionals, types, categorical_features, missing, restarts, max_iter, tol, random_state
+        As for `BayesNetwork`. Texts and sparse blocks depend on the class alone.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes in order.
+    graph_ : Graph
+        The structure, the class among the nodes.
+    conditional_mi_ : Grid
+        What each two attributes tell of each other within the classes, in bits.
+    tallies_ : dict
+        All that was counted.
+
+    Examples
+    --------
+    >>> from countwise import NetworkClassifier, samples
+    >>> tennis = samples.load("tennis")
+    >>> model = NetworkClassifier("tan").fit(tennis.frame, "play")
+    >>> [arc for arc in model.graph_.arcs if "play" not in arc]
+    [('outlook', 'temperature'), ('temperature', 'humidity'), ('outlook', 'wind')]
+    >>> model.predict_proba([{"outlook": "Sunny", "humidity": "High"}]).round(4).tolist()
+    [[0.6655, 0.3345]]
+    """
 
     _smooths = True
     terms_: Terms

@@ -256,22 +256,6 @@ class NetworkAnswers(NetworkInsight):
             found[part.rows] = part.log
         return found
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """The log-likelihood of all rows together, with what is missing summed out.
-
-        Parameters
-        ----------
-        X : any table
-            The rows.
-        y : ignored
-            For scikit-learn's sake.
-
-        Returns
-        -------
-        float
-        """
-        return float(self.score_samples(X).sum())
-
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
         """Rows drawn from the network.
 

@@ -10,6 +10,7 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.base.classifier import Explaining
 from countwise.base.generative import Bayes
+from countwise.base.protocol import Classifier
 from countwise.base.tally_model import Tallying
 from countwise.base.term import Part, derive, numbers_and_names, whole_row
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
@@ -29,7 +30,7 @@ from countwise.working import Account, Grid, Section, Working
 from countwise.working.numbers import number, probability, signed
 from countwise.working.text import columns as classes_shown
 
-__all__ = ["ParzenBayes", "ParzenEstimate"]
+__all__ = ["ParzenClassifier", "ParzenDensity"]
 
 
 def _checked_kinds(frame: Frame, types: Any, width: Any, kernel: Any) -> Schema:
@@ -46,8 +47,44 @@ def _checked_kinds(frame: Frame, types: Any, width: Any, kernel: Any) -> Schema:
     return numbers_and_names(Schema.kinds(frame, types), "a Parzen density")
 
 
-class ParzenBayes(Explaining, Bayes):
-    """Class-conditional Parzen densities; see `ParzenClassifier`."""
+class ParzenClassifier(Classifier, Explaining, Bayes):
+    """A Parzen density of whole rows for each class: mixed columns, missing cells, widths by column and class.
+
+    .. math:: P(c | x) ∝ P(c) 1/n_c Σ_i ∏_j K((x_j - x_ij) / h_cj) / h_cj
+
+    Parameters
+    ----------
+    width : float, str or mapping of column to either, default="silverman"
+        Of each class and column: "silverman", "scott", "sheather_jones" (improved), "leave_one_out"
+        (where left-out rows of the class are likeliest), or a number. See `ParzenDensity`.
+    kernel : {"gaussian", "epanechnikov", "uniform"} or mapping of column to one, default="gaussian"
+        Of columns of numbers.
+    prior : {"raw", "uniform"}, mapping or array-like, default="raw"
+        P(class): as counted, alike, or given.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+    unseen : {"ignore", "error"}, default="ignore"
+        A value never met in training is left out, or is an error.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes in order.
+    widths_ : dict of dict
+        The width of each column in each class.
+    left_out_ : dict
+        The columns not in use, and why.
+    tallies_ : dict
+        All that was learned: the rows.
+
+    Examples
+    --------
+    >>> from countwise import ParzenClassifier, samples
+    >>> rain = samples.load("rain")
+    >>> model = ParzenClassifier(width={"temp": 2.0}).fit(rain.X, rain.y)
+    >>> model.predict([{"wind": "north", "temp": 22.8}]).tolist()
+    ['no']
+    """
 
     def __init__(
         self,
@@ -111,8 +148,54 @@ class ParzenBayes(Explaining, Bayes):
         return found
 
 
-class ParzenEstimate(Tallying):
-    """A Parzen density of whole rows; see `ParzenDensity`."""
+class ParzenDensity(Tallying):
+    """A Parzen (kernel) density of tables as they are: numbers, names and orders, missing cells, weights.
+
+    .. math:: f(x) = 1/n Σ_i ∏_j K((x_j - x_ij) / h_j) / h_j
+
+    Numbers have Gaussian, Epanechnikov or uniform kernels; names that of Aitchison and Aitken
+    (1 - λ for the same value, λ / (k - 1) for any other); orders a geometric one (λ^|steps|, made
+    to add up to 1). One column of numbers is summed by the fast Gauss transform, exact to 1e-12 of
+    the peak and in logarithms to 1e-9 however far out; several by a tree of boxes, each sum to 1e-12 of itself.
+
+    Parameters
+    ----------
+    width : float, str or mapping of column to either, default="silverman"
+        "silverman" (0.9 min(σ, IQR / 1.349) n^(-1/(d+4))), "scott" (σ n^(-1/(d+4))), "sheather_jones"
+        (improved), "leave_one_out" or "k_fold" (where held-out rows are likeliest), or a number. A number
+        is for columns of numbers; of names and orders the width is the share λ, by default such
+        that one column alone gets Laplace's shares. Epanechnikov and uniform kernels have the widths
+        at which they smooth as the Gaussian does.
+    kernel : {"gaussian", "epanechnikov", "uniform"} or mapping of column to one, default="gaussian"
+        Of columns of numbers.
+    cv : int or splitter, default=10
+        For "k_fold": into how many folds the rows are dealt, at random and always alike, equal rows into
+        one; or a splitter, or its splits.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+    unseen : {"ignore", "error"}, default="ignore"
+        A value never met in training is left out, or is an error.
+
+    Attributes
+    ----------
+    widths_ : dict
+        The width of each column.
+    width_curve_ : Grid
+        For "leave_one_out" and "k_fold": train and held-out log-likelihood against the width, or
+        against a factor on the widths if there are several. `countwise.plots.plot_width` draws it.
+    best_width_ : float
+        Where the held-out curve is highest.
+    tallies_ : dict
+        All that was learned: the rows.
+
+    Examples
+    --------
+    >>> from countwise import ParzenDensity, samples
+    >>> temp = {"temp": samples.load("rain").X["temp"]}
+    >>> density = ParzenDensity("leave_one_out").fit(temp)
+    >>> round(density.best_width_, 6), density.score_samples({"temp": [22.8]}).round(6).tolist()
+    (5.077724, [-2.856261])
+    """
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ from countwise.scoring.sql import range_query
 from countwise.scoring.tree import cut
 from countwise.tallies import Values, shortfall
 
-__all__ = ["CutFrames", "Discretization"]
+__all__ = ["CutFrames", "Discretizer"]
 
 
 class CutFrames:
@@ -126,8 +126,57 @@ class _Other(Attribute):
         return np.empty(0)
 
 
-class Discretization(Converting, CutFrames):
-    """Cut the numeric columns of a table into ranges; see `Discretizer`."""
+class Discretizer(Converting, CutFrames):
+    """Cut numbers into ranges, column by column, and say why and at what cost.
+
+    Parameters
+    ----------
+    method : str, sequence of float, Ranges, or mapping of column to any of these, default="mdl"
+        "naive" (each value a range), "equal_width", "equal_frequency", "kmeans" (the optimum),
+        "class_contiguous" (wherever the class changes), "min_n" (not before a range holds n of
+        one class), "mdl" (Fayyad and Irani: as long as a cut pays for its own description), or
+        the inner edges by hand. A mapping names the columns to cut; the others stay as they are.
+    n_bins : int or "leave_one_out", default=10
+        How many ranges, for equal width, equal frequency and k-means; or the number whose
+        leave-one-out likelihood is best.
+    n : float, default=6
+        For "min_n": how many rows of one class a range must hold.
+    merge : {None, "majority", "last"}, optional
+        For "min_n": join neighbors with one commonest class, or a last range that never
+        reached n.
+    encode : {None, "labels", "codes", "onehot"}, optional
+        What `transform` gives: ordered labels such as ``(70.5, 77.5]``, the number of the range,
+        or a column for each range. By default labels in a frame, codes in an array.
+    missing : {"keep", "zeros"}, default="keep"
+        One-hot: a missing cell is missing in each of its columns, or 0 in each.
+    columns : sequence of str, optional
+        Which columns to cut; by default all that are numbers.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+
+    Attributes
+    ----------
+    edges_ : dict
+        The inner edges of each column; ranges are (lo, hi].
+    n_bins_ : dict
+        The number of ranges of each column.
+    cuts_ : dict
+        Edges with the reason for each.
+    attributes_ : dict
+        The ordinal attribute that each column becomes.
+    tallies_ : dict
+        All that was learned: the values of each class.
+
+    Examples
+    --------
+    >>> from countwise import Discretizer, samples
+    >>> rain = samples.load("rain")
+    >>> cutter = Discretizer("class_contiguous").fit(rain.X, rain.y)
+    >>> cutter.edges_["temp"].round(2).tolist()
+    [18.95, 19.6, 21.9]
+    >>> cutter.transform(rain.X)["temp"].tolist()[:3]
+    ['> 21.9', '<= 18.95', '(18.95, 19.6]']
+    """
 
     cuts_: dict[str, Cuts]
 
@@ -291,7 +340,7 @@ class Discretization(Converting, CutFrames):
             )
         X, frame = self._matched(X)
         codes = self._codes(frame)
-        container = container_of(X, self._asked())
+        container = container_of(X, self._output_wanted())
         encode = self.encode or ("codes" if library_of(X) == "array" else "labels")
         columns: dict[str, Column | None] = {}
         for name in self.schema_:
@@ -368,7 +417,7 @@ class Discretization(Converting, CutFrames):
         opened = Frame(
             {**frame.columns, **{k: v for k, v in kept.items() if v is not None}}, frame.n_rows, frame.named
         )
-        return rebuilt(X, opened, columns, container_of(X, self._asked()))
+        return rebuilt(X, opened, columns, container_of(X, self._output_wanted()))
 
     def _back(self, columns: list[Column], name: str) -> Indices:
         """Codes of labels, of codes as numbers, or of one column a range; missing is behind the last."""

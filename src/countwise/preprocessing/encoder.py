@@ -19,13 +19,50 @@ from countwise.data.schema import Schema
 from countwise.distributions import Categorical
 from countwise.errors import OptionError, TableError, check_settings, listed, warn
 
-__all__ = ["Encoding"]
+__all__ = ["NumericEncoder"]
 
 Columns = dict[str, NDArray[Any]]
 
 
-class Encoding(Converting):
-    """Turn names into numbers; see `NumericEncoder`."""
+class NumericEncoder(Converting):
+    """Turn names into numbers: nominal columns one-hot or as codes, ordinal ones by choice.
+
+    Parameters
+    ----------
+    nominal : {"onehot", "codes"}, default="onehot"
+        A column of 0 and 1 for each value; or the number of the value, which gives the values an
+        order and distances that they do not have: a warning says so.
+    ordinal : {"thresholds", "number", "nominal"}, default="thresholds"
+        A column of 0 and 1 for each step, ``temperature>cool``; the number of the value, as if
+        the steps were equally long; or as if there were no order.
+    drop : {None, "if_binary", "first"}, optional
+        One-hot: leave out the column of the first value, of two-valued columns or of all.
+    missing : {"keep", "zeros"}, default="keep"
+        One-hot: a missing cell is missing in each of its columns, or 0 in each.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell; an `Ordinal` also says in which order.
+    unseen : {"ignore", "error"}, default="ignore"
+        A value never met in training is none of those known (one-hot) and missing otherwise;
+        or an error.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        What each column is.
+    expanded_ : dict
+        The names of the columns that come of each attribute.
+
+    Examples
+    --------
+    >>> from countwise import NumericEncoder, Ordinal, samples
+    >>> tennis = samples.load("tennis")
+    >>> X = {name: tennis.X[name] for name in ("temperature", "wind")}
+    >>> coder = NumericEncoder(types={"temperature": Ordinal("temperature", ("Cool", "Mild", "Hot"))}).fit(X)
+    >>> coder.get_feature_names_out().tolist()
+    ['temperature>Cool', 'temperature>Mild', 'wind=Strong', 'wind=Weak']
+    >>> coder.transform(X)["temperature>Cool"].tolist()[:5]
+    [1.0, 1.0, 1.0, 1.0, 0.0]
+    """
 
     def __init__(
         self,
@@ -112,7 +149,7 @@ class Encoding(Converting):
         columns: dict[str, Column | None] = {}
         for a in self.schema_.attributes:
             columns.update(self._numbers(a, table[a.name]))
-        return rebuilt(X, frame, columns, container_of(X, self._asked()))
+        return rebuilt(X, frame, columns, container_of(X, self._output_wanted()))
 
     def _numbers(self, a: Attribute, column: NDArray[Any]) -> Columns:
         way = self._way(a)
@@ -168,7 +205,7 @@ class Encoding(Converting):
             width = len(self.expanded_[a.name])
             own, waiting = waiting[:width], waiting[width:]
             columns[a.name] = self._value(a, [np.asarray(c, dtype=np.float64) for c in own], frame.n_rows)
-        return rebuilt(X, frame, columns, container_of(X, self._asked()))
+        return rebuilt(X, frame, columns, container_of(X, self._output_wanted()))
 
     def _value(self, a: Attribute, columns: list[Floats], n_rows: int) -> Column:
         if not isinstance(a, Nominal):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
+from countwise.base.protocol import Classifier
 from countwise.data.attributes import Nominal
 from countwise.data.cells import row_of
 from countwise.data.table import Table
@@ -20,7 +21,7 @@ from countwise.scoring.tree import ruled
 from countwise.sources import Memory
 from countwise.tree.base import TreeModel
 from countwise.tree.features import columns_of, features_of
-from countwise.tree.model import ClassTree
+from countwise.tree.model import TreeClassifier
 from countwise.tree.one_rule import one_rule
 from countwise.tree.pruning import between, held_out_weights
 from countwise.tree.rules import RuleSet, rules_of
@@ -30,13 +31,81 @@ from countwise.tree.training_set import Ground
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import percent
 
-__all__ = ["RuleList"]
+__all__ = ["RuleClassifier"]
 
 _SHOWN = 12  # rules that were tried before the one that holds
 
 
-class RuleList(TreeModel):
-    """Rules that classify; see `RuleClassifier`."""
+class RuleClassifier(Classifier, TreeModel):
+    """If-then rules that classify: an ordered list made from a tree, one rule for the best attribute, or one's own.
+
+    The first rule whose conditions hold decides. A condition on a missing cell does not hold, unless it says
+    that the cell is missing.
+
+    Parameters
+    ----------
+    method : {"c45", "tree", "one_r"}, default="c45"
+        The rules of a tree with conditions dropped that do not earn their keep, the most reliable first (C4.5rules);
+        the rules of a pruned tree as they are; or a rule for each value, or range, of that attribute whose
+        commonest classes err least (OneR, 001).
+    rules : RuleSet, optional
+        Rules to use as they are, in their order, as `TreeClassifier.rules` gives them; only their counts are learned.
+    simplify : {"pessimistic", "held_out", None}, default="pessimistic"
+        By which errors conditions of "c45" are dropped: pessimistic ones in the training rows, or those in
+        rows that are held out.
+    default : {"majority", "abstain"}, default="majority"
+        Where no rule holds: the commonest class of the training rows left over, or no answer (None).
+    n : float, default=6
+        For "one_r": how many rows of one class a range of numbers must hold.
+    criterion : {"gain_ratio", "gain", "gini"}, default="gain_ratio"
+        Of the tree.
+    nominal : {"multiway", "one_vs_rest", "subset"}, default="multiway"
+        Of the tree.
+    max_depth : int or None, default=None
+        Of the tree.
+    min_samples_leaf : float, default=2
+        Of the tree.
+    max_branches : int, default=1000
+        Of the tree.
+    confidence : float, default=0.25
+        Of pessimistic errors.
+    validation_fraction : float, default=0.25
+        Of each class, the share held out for "held_out".
+    random_state : int, default=0
+        The seed of rows held out.
+    smoothing : float, {"laplace"}, MEstimate or None, default=None
+        Of the class shares of a rule.
+    types : mapping of column to kind, str or Schema, optional
+        What the columns are, where dtypes do not tell.
+    categorical_features : array-like, optional
+        Nominal columns as scikit-learn declares them: names, positions or a mask.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes in order.
+    rules_ : RuleSet
+        The rules in order, and the default.
+    errors_ : Grid
+        For "one_r": how much each attribute errs.
+
+    Examples
+    --------
+    >>> from countwise import RuleClassifier, samples
+    >>> weather = samples.load("weather")
+    >>> model = RuleClassifier(min_samples_leaf=1).fit(weather.frame, "play")
+    >>> print(model.rules_)
+    if outlook = overcast then play = yes  (4 rows, 100 %)
+    if outlook = rainy and windy = False then play = yes  (3 rows, 100 %)
+    if outlook = sunny and humidity > 77.5 then play = no  (3 rows, 100 %)
+    if humidity <= 77.5 then play = yes  (3 rows, 66.7 %)
+    otherwise play = no  (1 row, 100 %)
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = self.method == "one_r"  # one attribute tells what it can
+        return tags
 
     _numbers = False
     rules_: RuleSet
@@ -99,7 +168,7 @@ class RuleList(TreeModel):
             raise OptionError("rules must be a RuleSet, as tree.rules() gives it.")
 
     def _target(self, rows: Memory) -> tuple[Nominal, NDArray[Any], int]:
-        return ClassTree._target(self, rows)  # type: ignore[arg-type]
+        return TreeClassifier._target(self, rows)  # type: ignore[arg-type]
 
     def _learned(self, ground: Ground, target: Nominal) -> dict[str, Any]:
         cover = Cover(ground)
@@ -123,10 +192,10 @@ class RuleList(TreeModel):
             raise OptionError(f"The rules name {what}, which the table has not.")
         return RuleSet(target.name, target.values, self.rules.rules)
 
-    def _tree(self, ground: Ground, target: Nominal) -> ClassTree:
+    def _tree(self, ground: Ground, target: Nominal) -> TreeClassifier:
         """The tree that rules are read off."""
         whole = self.method == "c45"
-        tree = ClassTree(
+        tree = TreeClassifier(
             self.criterion,
             nominal=self.nominal,
             max_depth=self.max_depth,
@@ -138,7 +207,7 @@ class RuleList(TreeModel):
         tree.adopt(ground, target)
         return tree
 
-    def _simplified(self, grown: ClassTree, ground: Ground, target: Nominal) -> RuleSet:
+    def _simplified(self, grown: TreeClassifier, ground: Ground, target: Nominal) -> RuleSet:
         if self.simplify is None:
             return rules_of(grown)
         if self.simplify == "pessimistic":

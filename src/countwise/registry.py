@@ -1,0 +1,181 @@
+"""Names as strings: the public names, the kinds of model, and the recipes of `compare`.
+
+Nothing is imported here. `countwise/__init__.py`, model files, `countwise train`, `countwise curve` and `compare`
+look a name up and import its module only when it is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["KINDS", "PUBLIC", "RECIPES", "Kind", "Recipe", "class_of", "kind_of", "kind_of_word"]
+
+# Public names at the root, by the module that defines them.
+PUBLIC: dict[str, tuple[str, ...]] = {
+    "countwise.base.logistic": ("LogisticForm",),
+    "countwise.cases": (
+        "Case",
+        "CaseBase",
+        "EqualSimilarity",
+        "GraphSimilarity",
+        "LabeledGraph",
+        "NumberSimilarity",
+        "RecordSimilarity",
+        "SetSimilarity",
+        "StringSimilarity",
+        "TableSimilarity",
+        "TaxonomySimilarity",
+    ),
+    "countwise.data.attributes": ("Count", "Nominal", "Numeric", "Ordinal"),
+    "countwise.data.schema": ("Schema",),
+    "countwise.data.text": ("Text",),
+    "countwise.discriminant.model": ("DiscriminantClassifier",),
+    "countwise.distributions": (
+        "Auto",
+        "Bernoulli",
+        "Categorical",
+        "Gaussian",
+        "Kernel",
+        "MEstimate",
+        "Multinomial",
+        "Poisson",
+        "Ranges",
+    ),
+    "countwise.errors": ("AdaptationFailed", "CountwiseError", "CountwiseWarning"),
+    "countwise.evaluation.compare": ("compare",),
+    "countwise.evaluation.comparison": ("Comparison",),
+    "countwise.evaluation.costs": ("cost_threshold", "decide"),
+    "countwise.evaluation.cross_validation": ("cross_validate", "leave_one_out"),
+    "countwise.evaluation.learning_curve": ("LearningCurve", "learning_curve"),
+    "countwise.evaluation.pairing": ("Paired", "paired"),
+    "countwise.evaluation.setting_curves": ("SettingCurve", "k_curve", "width_curve"),
+    "countwise.evaluation.validation": ("Validation",),
+    "countwise.feature_selection.embedded": ("EmbeddedSelector",),
+    "countwise.feature_selection.filters": ("pmi", "scores"),
+    "countwise.feature_selection.pairs": ("pairwise",),
+    "countwise.feature_selection.selectors": ("FilterSelector",),
+    "countwise.feature_selection.wrapper": ("WrapperSelector",),
+    "countwise.io.readers": ("read",),
+    "countwise.modelfile": ("load", "save"),
+    "countwise.naive_bayes.model": ("NaiveBayesClassifier",),
+    "countwise.neighbors.instance_selection": ("InstanceSelector",),
+    "countwise.neighbors.knn": ("NeighborsClassifier", "NeighborsRegressor"),
+    "countwise.neighbors.metric": ("Metric", "distance_matrix"),
+    "countwise.neighbors.pebls": ("PEBLSClassifier",),
+    "countwise.neighbors.prototype": ("PrototypeClassifier",),
+    "countwise.neighbors.rote": ("RoteClassifier",),
+    "countwise.network.classifier": ("NetworkClassifier",),
+    "countwise.network.families": ("Dirichlet",),
+    "countwise.network.model": ("BayesNetwork",),
+    "countwise.parzen.model": ("ParzenClassifier", "ParzenDensity"),
+    "countwise.preprocessing.discretizer": ("Discretizer",),
+    "countwise.preprocessing.encoder": ("NumericEncoder",),
+    "countwise.tallies": ("Counts", "Moments", "Rows", "Scatter", "Values"),
+    "countwise.tree.model": ("TreeClassifier", "TreeRegressor"),
+    "countwise.tree.rule_list": ("RuleClassifier",),
+    "countwise.working": ("Working",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of model.
+
+    Parameters
+    ----------
+    module, name : str
+        Where its class is.
+    word : str
+        What `countwise train --model` calls it; empty if it cannot be trained there.
+    renamed : dict of str to str
+        Settings that older model files call otherwise: old name to new name.
+    """
+
+    module: str
+    name: str
+    word: str = ""
+    renamed: dict[str, str] = field(default_factory=dict)
+
+
+# The kinds of model by the name that model files use; no other name in a file is ever looked up.
+KINDS: dict[str, Kind] = {
+    "NaiveBayes": Kind("countwise.naive_bayes.model", "NaiveBayesClassifier", "naive-bayes"),
+    "Discriminant": Kind("countwise.discriminant.model", "DiscriminantClassifier", "discriminant"),
+    "Parzen": Kind("countwise.parzen.model", "ParzenClassifier", "parzen"),
+    "ParzenDensity": Kind("countwise.parzen.model", "ParzenDensity"),
+    "Prototype": Kind("countwise.neighbors.prototype", "PrototypeClassifier", "prototype"),
+    "Tree": Kind("countwise.tree.model", "TreeClassifier", "tree"),
+    "RegressionTree": Kind("countwise.tree.model", "TreeRegressor", "regression-tree"),
+    "Rules": Kind("countwise.tree.rule_list", "RuleClassifier", "rules"),
+    "Neighbors": Kind("countwise.neighbors.knn", "NeighborsClassifier", "neighbors"),
+    "NeighborsRegression": Kind("countwise.neighbors.knn", "NeighborsRegressor", "neighbors-regression"),
+    "Exemplars": Kind("countwise.neighbors.pebls", "PEBLSClassifier", "pebls"),
+    "Rote": Kind("countwise.neighbors.rote", "RoteClassifier", "rote"),
+    "NetworkBayes": Kind("countwise.network.classifier", "NetworkClassifier", "network"),
+    "Network": Kind("countwise.network.model", "BayesNetwork", "net"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A learner that `compare` tries: a kind of model and its settings.
+
+    Parameters
+    ----------
+    kind : str
+        A key of `KINDS`.
+    settings : dict
+        What differs from the defaults.
+    cannot, slow : str
+        Reasons against it, by the names that `evaluation.learners` gives them: what rules the learner out, and what
+        rules it out unless the user names it.
+    """
+
+    kind: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    cannot: str = ""
+    slow: str = ""
+
+
+_C45 = {"min_samples_leaf": 2, "threshold_cost": True, "pruning": "pessimistic"}
+_CART = {"nominal": "subset", "pruning": "cost_complexity"}
+_SURE = {"smoothing": "laplace"}  # a leaf of one class is not certain of it
+
+RECIPES: dict[str, Recipe] = {
+    "naive Bayes": Recipe("NaiveBayes"),
+    "naive Bayes (auto)": Recipe("NaiveBayes", {"conditionals": "auto"}, "no numbers"),
+    "naive Bayes (kernel)": Recipe("NaiveBayes", {"conditionals": "kernel"}, "no numbers"),
+    "TAN": Recipe("NetworkBayes", {"structure": "tan"}, "no pairs"),
+    "LDA": Recipe("Discriminant", {"covariance": "shared"}, "texts", "many columns"),
+    "QDA": Recipe("Discriminant", {"covariance": "own", "shrinkage": "auto"}, "texts", "many columns"),
+    "C4.5 tree": Recipe("Tree", {"criterion": "gain_ratio", **_C45, **_SURE}, "", "many texts"),
+    "CART tree": Recipe("Tree", {"criterion": "gini", **_CART, **_SURE}, "", "many texts or rows"),
+    "rules": Recipe("Rules", {"method": "c45", **_SURE}, "", "many texts or rows"),
+    "one rule": Recipe("Rules", {"method": "one_r", **_SURE}, "texts"),
+    "neighbors": Recipe("Neighbors", {"n_neighbors": "loo"}, "", "many rows"),
+    "PEBLS": Recipe("Exemplars", {}, "", "many rows"),
+    "Parzen": Recipe("Parzen", {}, "texts", "many rows"),
+    "prototype": Recipe("Prototype", {}, "texts"),
+    "rote": Recipe("Rote", {}, "", "not nominal"),
+}
+
+
+def class_of(kind: Kind) -> Any:
+    """The class of a kind of model, imported now."""
+    import importlib
+
+    return getattr(importlib.import_module(kind.module), kind.name)
+
+
+def kind_of(model: Any) -> str | None:
+    """The kind of a model, by its class or one that it is derived from; None if it is no such model."""
+    names = {(kind.module, kind.name): name for name, kind in KINDS.items()}
+    return next(
+        (names[at] for cls in type(model).__mro__ if (at := (cls.__module__, cls.__qualname__)) in names), None
+    )
+
+
+def kind_of_word(word: str) -> Kind:
+    """The kind of model that the command line calls so."""
+    return next(kind for kind in KINDS.values() if kind.word == word)
