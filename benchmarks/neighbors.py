@@ -85,12 +85,12 @@ def points(n: int, m: int) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def ours_points(n: int, m: int) -> list[float]:
-    from countwise import Metric, NeighborsClassifier
+    from countwise import DistanceMetric, NeighborsClassifier
 
     X, y, asked = points(n, m)
     found = []
     for _ in range(3):
-        model = NeighborsClassifier(NEIGHBORS, metric=Metric(numeric="none"))
+        model = NeighborsClassifier(NEIGHBORS, metric=DistanceMetric(numeric="none"))
         whole = timed(lambda model=model: model.fit(X, y).predict(asked))  # type: ignore[misc]
         found.append((whole, timed(lambda model=model: model.predict(asked))))  # type: ignore[misc]
     return [min(x) for x in zip(*found, strict=True)]

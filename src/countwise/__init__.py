@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from countwise.distributions import (
         Auto,
         Bernoulli,
+        Binned,
         Categorical,
         Gaussian,
         Kernel,
         MEstimate,
         Multinomial,
         Poisson,
-        Ranges,
     )
     from countwise.errors import AdaptationFailed, CountwiseError, CountwiseWarning
     from countwise.evaluation.compare import compare
@@ -56,16 +56,16 @@ if TYPE_CHECKING:
     from countwise.naive_bayes.model import NaiveBayesClassifier
     from countwise.neighbors.instance_selection import InstanceSelector
     from countwise.neighbors.knn import NeighborsClassifier, NeighborsRegressor
-    from countwise.neighbors.metric import Metric, distance_matrix
+    from countwise.neighbors.metric import DistanceMetric, distance_matrix
     from countwise.neighbors.pebls import PEBLSClassifier
     from countwise.neighbors.prototype import PrototypeClassifier
     from countwise.neighbors.rote import RoteClassifier
-    from countwise.network.classifier import NetworkClassifier
+    from countwise.network.classifier import BayesNetworkClassifier
     from countwise.network.families import Dirichlet
     from countwise.network.model import BayesNetwork
     from countwise.parzen.model import ParzenClassifier, ParzenDensity
     from countwise.preprocessing.discretizer import Discretizer
-    from countwise.preprocessing.encoder import NumericEncoder
+    from countwise.preprocessing.encoder import CategoricalEncoder
     from countwise.tallies import Counts, Moments, Rows, Scatter, Values
     from countwise.tree.model import TreeClassifier, TreeRegressor
     from countwise.tree.rule_list import RuleClassifier
@@ -77,10 +77,13 @@ __all__ = [
     "AdaptationFailed",
     "Auto",
     "BayesNetwork",
+    "BayesNetworkClassifier",
     "Bernoulli",
+    "Binned",
     "Case",
     "CaseBase",
     "Categorical",
+    "CategoricalEncoder",
     "Comparison",
     "Count",
     "Counts",
@@ -89,6 +92,7 @@ __all__ = [
     "Dirichlet",
     "Discretizer",
     "DiscriminantClassifier",
+    "DistanceMetric",
     "EmbeddedSelector",
     "EqualSimilarity",
     "FilterSelector",
@@ -100,17 +104,14 @@ __all__ = [
     "LearningCurve",
     "LogisticForm",
     "MEstimate",
-    "Metric",
     "Moments",
     "Multinomial",
     "NaiveBayesClassifier",
     "NeighborsClassifier",
     "NeighborsRegressor",
-    "NetworkClassifier",
     "Nominal",
     "NumberSimilarity",
     "Numeric",
-    "NumericEncoder",
     "Ordinal",
     "PEBLSClassifier",
     "Paired",
@@ -118,7 +119,6 @@ __all__ = [
     "ParzenDensity",
     "Poisson",
     "PrototypeClassifier",
-    "Ranges",
     "RecordSimilarity",
     "RoteClassifier",
     "Rows",

@@ -21,7 +21,7 @@ from countwise.distributions import revived
 from countwise.distributions.settings import plain
 from countwise.errors import ModelFileError
 from countwise.jsonfile import MAX_BYTES, enveloped, read_checked, write_whole
-from countwise.neighbors.metric import Metric
+from countwise.neighbors.metric import DistanceMetric
 from countwise.network.families import Dirichlet
 
 __all__ = ["load", "save", "write_whole"]
@@ -118,7 +118,7 @@ def _content(model: Any) -> dict[str, Any]:
 
 def _setting(value: Any) -> Any:
     """A setting as plain data; a metric by its own settings."""
-    if isinstance(value, Metric):
+    if isinstance(value, DistanceMetric):
         return {"@": "metric", "of": [[name, plain(v)] for name, v in value.get_params().items()]}
     return plain(value)
 
@@ -126,7 +126,7 @@ def _setting(value: Any) -> Any:
 def _revived(value: Any) -> Any:
     """The setting that `_setting` wrote."""
     if isinstance(value, Mapping) and value.get("@") == "metric":
-        return Metric(**{str(name): revived(v) for name, v in value["of"]})
+        return DistanceMetric(**{str(name): revived(v) for name, v in value["of"]})
     if isinstance(value, Mapping) and value.get("@") == "dirichlet":
         return Dirichlet(float(value["ess"]))
     return revived(value)

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from countwise import (
+    BayesNetworkClassifier,
+    Binned,
     DiscriminantClassifier,
     NaiveBayesClassifier,
-    NetworkClassifier,
-    Ranges,
     RuleClassifier,
     TreeClassifier,
 )
@@ -65,7 +65,7 @@ def odd_table(n=260, seed=0, new=False):
 NAMES = {"whole": "nominal", "large": "nominal", "broken": "nominal", "time": "nominal", "day": "nominal"}
 BAYES = {
     "types": NAMES,
-    "conditionals": {"count": "poisson", LONG: Ranges("equal_frequency", 5)},
+    "conditionals": {"count": "poisson", LONG: Binned("equal_frequency", 5)},
     "missing": {"far": "value", 'quo"te': "value", "broken": "value", "whole": "value"},
 }
 NUMBERS = ["x; --", "far", LONG, "count"]
@@ -73,7 +73,7 @@ MODELS = {
     "naive Bayes": NaiveBayesClassifier(**BAYES),
     "naive Bayes, never seen": NaiveBayesClassifier(**BAYES, unseen="share"),
     "naive Bayes, nothing impossible": NaiveBayesClassifier(
-        types=NAMES, conditionals={LONG: Ranges("equal_frequency", 5)}, missing="value", unseen="share"
+        types=NAMES, conditionals={LONG: Binned("equal_frequency", 5)}, missing="value", unseen="share"
     ),
     "naive Bayes, unsmoothed": NaiveBayesClassifier(types=NAMES, smoothing=0, prior=[0.5, 0.2, 0.3]),
     "one covariance": (NUMBERS, DiscriminantClassifier()),
@@ -90,7 +90,7 @@ MODELS = {
     "rules": RuleClassifier(types=NAMES, max_depth=4, simplify=None),
     "rules that abstain": RuleClassifier(types=NAMES, max_depth=3, default="abstain"),
     "one rule": RuleClassifier("one_r", types=NAMES),
-    "naive network": ([*NUMBERS[:1], 'quo"te', "flag"], NetworkClassifier("naive")),
+    "naive network": ([*NUMBERS[:1], 'quo"te', "flag"], BayesNetworkClassifier("naive")),
 }
 FEW = ("naive Bayes, never seen", "names as numbers", "tree, parts of rows", "rules")  # for engines that are slow
 FORMS = {"naive Bayes", "naive Bayes, nothing impossible", "naive Bayes, never seen", "naive Bayes, unsmoothed"}

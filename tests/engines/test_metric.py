@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from countwise import Metric
+from countwise import DistanceMetric
 from countwise.errors import DataWarning, OptionError, RowsRefused, TableError
-from countwise.neighbors.local_distances import Difference, Lookup
+from countwise.neighbors.local_distances import Difference, LookupDistance
 
 from .quiet import ENGINES_OWN
 
@@ -32,13 +32,13 @@ def mixed_table(n=200, seed=0):
     return frame
 
 
-def same(ours: Metric, memory: Metric) -> None:
+def same(ours: DistanceMetric, memory: DistanceMetric) -> None:
     assert ours.schema_ == memory.schema_
     assert (ours.law_.p, ours.law_.missing) == (memory.law_.p, memory.law_.missing)
     for one, two in zip(ours.law_.locals, memory.law_.locals, strict=True):
         assert type(one) is type(two)
         np.testing.assert_allclose([one.weight, one.most], [two.weight, two.most], rtol=1e-12)
-        if isinstance(one, Lookup):
+        if isinstance(one, LookupDistance):
             assert one.classes == two.classes
             for name in ("table", "place", "shares", "edges"):
                 np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
@@ -56,7 +56,10 @@ def same(ours: Metric, memory: Metric) -> None:
 def test_a_metric_is_learned_in_the_engine_as_in_memory(engine, tmp_path, settings):
     frame = mixed_table()
     relation = engine.of(frame.drop(columns="w"), tmp_path)
-    ours, memory = Metric(**settings).fit(relation, "y"), Metric(**settings).fit(frame.drop(columns="w"), "y")
+    ours, memory = (
+        DistanceMetric(**settings).fit(relation, "y"),
+        DistanceMetric(**settings).fit(frame.drop(columns="w"), "y"),
+    )
     same(ours, memory)
     rows = frame.drop(columns=["w", "y"])[:20]
     np.testing.assert_allclose(ours.pairwise(rows), memory.pairwise(rows), rtol=1e-12)
@@ -65,8 +68,8 @@ def test_a_metric_is_learned_in_the_engine_as_in_memory(engine, tmp_path, settin
 def test_rows_count_by_their_weights(quick_engine, tmp_path):
     frame = mixed_table()
     for settings in ({"nominal": "mvdm"}, {"numeric": "sd"}):
-        ours = Metric(**settings).fit(quick_engine.of(frame, tmp_path), "y", sample_weight="w")
-        same(ours, Metric(**settings).fit(frame.drop(columns="w"), "y", sample_weight=frame["w"]))
+        ours = DistanceMetric(**settings).fit(quick_engine.of(frame, tmp_path), "y", sample_weight="w")
+        same(ours, DistanceMetric(**settings).fit(frame.drop(columns="w"), "y", sample_weight=frame["w"]))
 
 
 def test_rows_without_a_class_are_left_out_and_counted_where_classes_are_needed(quick_engine, tmp_path):
@@ -75,20 +78,22 @@ def test_rows_without_a_class_are_left_out_and_counted_where_classes_are_needed(
     frame.loc[0, "zero"] = 99.0
     relation = quick_engine.of(frame, tmp_path)
     with pytest.warns(DataWarning, match="5 of 200 rows were left out"):
-        ours = Metric(nominal="mvdm").fit(relation, "y")
-    same(ours, Metric(nominal="mvdm").fit(frame[5:], "y"))
-    same(Metric().fit(relation, "y"), Metric().fit(frame.drop(columns="y")))  # nobody asks for classes
+        ours = DistanceMetric(nominal="mvdm").fit(relation, "y")
+    same(ours, DistanceMetric(nominal="mvdm").fit(frame[5:], "y"))
+    same(
+        DistanceMetric().fit(relation, "y"), DistanceMetric().fit(frame.drop(columns="y"))
+    )  # nobody asks for classes
 
 
 def test_what_needs_rows_says_how_many_there_are():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": [1.0, 2.0, 4.0], "t": ["x y", "y", "z"], "y": ["p", "q", "p"]}).lazy()
     with pytest.raises(RowsRefused, match=r"words of 't'.*the relation has 3.*leave the column out"):
-        Metric(types={"t": "text"}).fit(frame, "y")
+        DistanceMetric(types={"t": "text"}).fit(frame, "y")
     with pytest.raises(RowsRefused, match=r"length of each row.*the relation has 3"):
-        Metric(unit_length=True).fit(frame.select("a", "y"), "y")
+        DistanceMetric(unit_length=True).fit(frame.select("a", "y"), "y")
     with pytest.raises(OptionError, match="needs the classes"):
-        Metric(nominal="mvdm").fit(frame)
+        DistanceMetric(nominal="mvdm").fit(frame)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +109,7 @@ def test_what_needs_rows_says_how_many_there_are():
 def test_bad_rows_are_told_and_leave_the_metric_as_it_was(rows, told):
     polars = pytest.importorskip("polars")
     kinds = {"a": polars.Float64, "w": polars.Float64}
-    metric = Metric().fit(polars.DataFrame({"a": [1.0, 3.0]}).lazy())
+    metric = DistanceMetric().fit(polars.DataFrame({"a": [1.0, 3.0]}).lazy())
     before = dict(vars(metric))
     with pytest.raises(TableError, match=told):
         metric.fit(polars.DataFrame(rows, schema=kinds).lazy(), sample_weight="w")
@@ -121,5 +126,5 @@ def test_deviations_far_from_0_and_of_huge_and_tiny_numbers_keep_their_digits():
             "tiny": rng.normal(size=300) * 1e-200,
         }
     )
-    ours, memory = Metric(numeric="sd").fit(frame.lazy()), Metric(numeric="sd").fit(frame)
+    ours, memory = DistanceMetric(numeric="sd").fit(frame.lazy()), DistanceMetric(numeric="sd").fit(frame)
     same(ours, memory)

@@ -8,11 +8,11 @@ import pytest
 
 from countwise import (
     BayesNetwork,
+    BayesNetworkClassifier,
+    Binned,
     Discretizer,
     FilterSelector,
     NaiveBayesClassifier,
-    NetworkClassifier,
-    Ranges,
     scores,
 )
 from countwise.engines import moments as relation_sums
@@ -44,7 +44,7 @@ def mixed_table(n=400, seed=0, gaps=0.05):
     return frame.assign(y=np.where(y == 1, "yes", "no"))
 
 
-LAWS = {"k": "poisson", "t": Ranges("equal_frequency", n_bins=3)}
+LAWS = {"k": "poisson", "t": Binned("equal_frequency", n_bins=3)}
 STRUCTURES = [("y", "a"), ("y", "x"), ("a", "x"), ("x", "z"), ("y", "z"), ("t", "k"), ("y", "t")]
 
 
@@ -55,7 +55,7 @@ def test_networks_of_numbers_learn_in_the_engine(engine, tmp_path, missing):
     frame = mixed_table()
     table = engine.of(frame, tmp_path)
     how = {"conditionals": LAWS, "missing": missing}
-    ours, memory = (NetworkClassifier(STRUCTURES, **how).fit(t, "y") for t in (table, frame))
+    ours, memory = (BayesNetworkClassifier(STRUCTURES, **how).fit(t, "y") for t in (table, frame))
     assert ours.graph_ == memory.graph_
     assert ours.cuts_ == memory.cuts_
     assert (ours.n_rows_, ours.n_left_out_) == (memory.n_rows_, memory.n_left_out_)
@@ -74,7 +74,7 @@ def test_structures_of_names_and_numbers_are_found_in_the_engine(engine, tmp_pat
     )
     for structure in searched:
         ours, memory = (
-            NetworkClassifier(structure, conditionals={"k": "poisson"}).fit(t, "y") for t in (table, frame)
+            BayesNetworkClassifier(structure, conditionals={"k": "poisson"}).fit(t, "y") for t in (table, frame)
         )
         assert ours.graph_ == memory.graph_
         if structure != "naive":
@@ -147,7 +147,7 @@ def test_values_beyond_what_is_fetched_are_taken_together(engine, tmp_path, monk
     frame = pd.DataFrame({"x": np.concatenate([rng.normal(50, 3, 1900), rng.standard_cauchy(100) * 1e4])})
     frame["y"] = np.where(frame["x"] + rng.normal(size=2000) > 50, "high", "low")
     table = engine.of(frame.sample(frac=1, random_state=0, ignore_index=True), tmp_path)
-    by_count, by_class = Ranges("equal_frequency", n_bins=4), Ranges("mdl")
+    by_count, by_class = Binned("equal_frequency", n_bins=4), Binned("mdl")
     ours, memory = (NaiveBayesClassifier({"x": by_count}).fit(t, "y") for t in (table, frame))
     (values, weights), (all_values, _) = ours.tallies_["x"].pooled, memory.tallies_["x"].pooled
     assert len(values) < 1500 < len(all_values)

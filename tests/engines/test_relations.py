@@ -8,13 +8,13 @@ import pytest
 
 from countwise import (
     BayesNetwork,
+    BayesNetworkClassifier,
+    Binned,
     Discretizer,
     DiscriminantClassifier,
     NaiveBayesClassifier,
     NeighborsClassifier,
-    NetworkClassifier,
     ParzenClassifier,
-    Ranges,
     scores,
 )
 from countwise.errors import CountwiseError, RowsRefused, SchemaError, TableError
@@ -53,7 +53,7 @@ def odd_table(n=400, seed=0):
 
 
 SETTINGS = {
-    "conditionals": {"count": "poisson", "zero": "categorical", "mixed": Ranges([-1.0, 0.0, 1.0])},
+    "conditionals": {"count": "poisson", "zero": "categorical", "mixed": Binned([-1.0, 0.0, 1.0])},
     "types": {"whole": "nominal", "large": "nominal"},
     "missing": {"far": "value", "name": "value"},
 }
@@ -122,8 +122,8 @@ def test_networks_of_names_learn_in_the_engine(engine, tmp_path):
     relation = engine.of(frame, tmp_path)
     spark = engine.name == "spark"  # which takes a third of a second for every question
     for structure in ("tan",) if spark else ("naive", "tan", [("y", "a"), ("a", "b")]):
-        ours = NetworkClassifier(structure).fit(relation, "y")
-        memory = NetworkClassifier(structure).fit(frame, "y")
+        ours = BayesNetworkClassifier(structure).fit(relation, "y")
+        memory = BayesNetworkClassifier(structure).fit(frame, "y")
         assert ours.graph_ == memory.graph_
         np.testing.assert_array_equal(ours.predict_proba(frame), memory.predict_proba(frame))
     for structure in ({"b": ["a"], "y": ["a", "c"]},) if spark else ("chow_liu", {"b": ["a"], "y": ["a", "c"]}):
@@ -233,10 +233,10 @@ def test_columns_that_a_second_relation_lacks_are_told(engine, tmp_path):
 
 def test_structures_beyond_the_naive_are_not_answered_by_lookups(tmp_path):
     frame = pd.DataFrame({"a": list("uvuvuv"), "b": list("uvvuvu"), "y": list("ppqqpq")})
-    naive = NetworkClassifier("naive").fit(frame, "y")
+    naive = BayesNetworkClassifier("naive").fit(frame, "y")
     found = naive.predict_frame(frame)
     np.testing.assert_allclose(found[["P(p)", "P(q)"]].to_numpy(), naive.predict_proba(frame), atol=1e-12)
-    tan = NetworkClassifier("tan").fit(frame, "y")
+    tan = BayesNetworkClassifier("tan").fit(frame, "y")
     for work in (lambda: tan.predict_frame(frame), lambda: tan.to_sql("t")):
         with pytest.raises(CountwiseError, match="no lookup of one column"):
             work()

@@ -26,10 +26,10 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from countwise import (
+    Binned,
     Discretizer,
     FilterSelector,
     NaiveBayesClassifier,
-    Ranges,
     Values,
     WrapperSelector,
     cuts,
@@ -255,7 +255,7 @@ def test_the_law_of_naive_bayes_cuts_at_the_same_edges(name, i):
     settings.pop("centers", None)
     wanted = [value(edge) for edge in settings.pop("edges")]
     X, y = rows_of(case)
-    model = NaiveBayesClassifier({case["column"]: Ranges(**settings)}).fit({case["column"]: X[case["column"]]}, y)
+    model = NaiveBayesClassifier({case["column"]: Binned(**settings)}).fit({case["column"]: X[case["column"]]}, y)
     np.testing.assert_allclose(model.densities_[case["column"]].edges, wanted, rtol=1e-14, atol=0)
 
 

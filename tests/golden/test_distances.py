@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countwise import Metric, NeighborsClassifier, distance_matrix, measures, samples
+from countwise import DistanceMetric, NeighborsClassifier, distance_matrix, measures, samples
 
 HERE = Path(__file__).parent
 CASES = {
@@ -76,13 +76,13 @@ def test_the_distance_of_two_rows(name: str, i: int, j: int):
     pair = asked["pair"][j]
     a, b = pair["rows"]
     X, y = table_of(case, asked)
-    metric = Metric(**asked["settings"]).fit(X, y)
+    metric = DistanceMetric(**asked["settings"]).fit(X, y)
     d = metric.pairwise(X)
     assert d[a, b] == d[b, a]
     assert close(d[a, b] ** metric.law_.p, pair["sum"])
     if "distance" in pair:
         assert close(d[a, b], pair["distance"])
-    assert distance_matrix(X, metric=Metric(**asked["settings"]), y=y)[a, b] == d[a, b]
+    assert distance_matrix(X, metric=DistanceMetric(**asked["settings"]), y=y)[a, b] == d[a, b]
     account = metric.explain(X, row=a, other=b)
     assert account.value == d[a, b]
     label = {1: "d", 2: "d²"}[metric.law_.p]
@@ -98,7 +98,7 @@ def test_value_differences_of_cheat():
         v, w = (list(counts).index(x) for x in asked["values"])
         assert close(apart[v, w], asked["distance"])
         column = {asked["column"]: sample.X[asked["column"]]}
-        metric = Metric(1, nominal="mvdm").fit(column, sample.y)
+        metric = DistanceMetric(1, nominal="mvdm").fit(column, sample.y)
         left, right = ({asked["column"]: x} for x in asked["values"])
         assert close(metric(left, right), asked["distance"])
         assert metric(left, left) == 0.0
@@ -115,7 +115,7 @@ def test_counts_of_cheat_are_those_of_the_table():
 def test_a_normalised_income():
     sample = samples.load("cheat")
     for asked in CASES["g41_cheat_normalised_income"]["scaled"]:
-        metric = Metric(**asked["settings"]).fit(sample.X)
+        metric = DistanceMetric(**asked["settings"]).fit(sample.X)
         assert close(metric.scaled(sample.X)[asked["column"]][asked["row"]], asked["value"])
 
 
@@ -123,7 +123,7 @@ def test_neighbors_of_cheat_by_value_differences():
     """Rows 1 and 7 of the lecture are at distance 0 without income, and so are 5 and 8."""
     sample = samples.load("cheat")
     X = {name: sample.X[name] for name in ("refund", "marital")}
-    model = NeighborsClassifier(1, metric=Metric(nominal="mvdm")).fit(X, sample.y)
+    model = NeighborsClassifier(1, metric=DistanceMetric(nominal="mvdm")).fit(X, sample.y)
     distances, rows = model.kneighbors(n_neighbors=1)
     assert distances[[0, 6, 4, 7], 0].tolist() == [0.0] * 4
     assert rows[[0, 6], 0].tolist() == [6, 0]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countwise import Metric, PEBLSClassifier, samples
+from countwise import DistanceMetric, PEBLSClassifier, samples
 
 CASE = tomllib.loads((Path(__file__).parent / "g40_cheat_pebls.toml").read_text(encoding="utf-8"))
 
@@ -33,7 +33,7 @@ def table_of(part: dict[str, Any]) -> tuple[dict[str, Any], Any]:
 @pytest.mark.parametrize("part", CASE["exemplars"])
 def test_each_row_is_told_by_the_rows_of_the_worked_example(part):
     X, y = table_of(part)
-    sums = Metric(nominal="mvdm").fit(X, y).pairwise(X) ** 2
+    sums = DistanceMetric(nominal="mvdm").fit(X, y).pairwise(X) ** 2
     for step in part["step"]:
         others = np.delete(np.arange(len(y)), step["row"])
         gaps = sums[step["row"], others]

@@ -14,7 +14,7 @@ import numpy as np
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
-from countwise import Gaussian, Kernel, MEstimate, Multinomial, NaiveBayesClassifier, Ranges
+from countwise import Binned, Gaussian, Kernel, MEstimate, Multinomial, NaiveBayesClassifier
 from countwise.errors import DataWarning
 
 WORDS = ("send", "us", "review", "password", "über")
@@ -69,9 +69,9 @@ LAWS: dict[str, Law] = {
     "kernel, scott": twice("number", Kernel("scott")),
     "kernel, leave-one-out": twice("number", Kernel("leave_one_out")),
     "kernel, given": twice("number", Kernel(1.5)),
-    "ranges, equal frequency": twice("number", Ranges("equal_frequency", 3)),
-    "ranges, equal width": twice("number", Ranges("equal_width", 4)),
-    "ranges, each value": twice("number", Ranges("naive")),
+    "ranges, equal frequency": twice("number", Binned("equal_frequency", 3)),
+    "ranges, equal width": twice("number", Binned("equal_width", 4)),
+    "ranges, each value": twice("number", Binned("naive")),
     "auto": twice("number", "auto"),
     "auto of counts": twice("count", "auto"),
     "mixed": Law(

@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import countwise
-from countwise import Gaussian, Kernel, MEstimate, Multinomial, NaiveBayesClassifier, Nominal, Ranges
+from countwise import Binned, Gaussian, Kernel, MEstimate, Multinomial, NaiveBayesClassifier, Nominal
 from countwise.distributions.binned import RangesDensity
 
 from .strategies import (
@@ -402,9 +402,9 @@ AFFINE = {
     "gaussian over n": Gaussian("n"),
     "kernel, silverman": Kernel(),
     "kernel, scott": Kernel("scott"),
-    "ranges, equal width": Ranges("equal_width", 4),
-    "ranges, equal frequency": Ranges("equal_frequency", 3),
-    "ranges, each value": Ranges("naive"),
+    "ranges, equal width": Binned("equal_width", 4),
+    "ranges, equal frequency": Binned("equal_frequency", 3),
+    "ranges, each value": Binned("naive"),
 }
 
 
@@ -861,7 +861,7 @@ def test_rows_drawn_from_a_class_are_rows_that_the_class_could_have(law, data):
 
 
 def check_drawn(model: NaiveBayesClassifier, name: str, cells_: list[Any]) -> None:
-    part = next(part for part in model.parts_ if part.key == name)
+    part = next(part for part in model.terms_ if part.key == name)
     words = getattr(part.of, "words", None)
     for cell in cells_:
         if words is not None:

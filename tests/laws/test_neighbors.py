@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import countwise
-from countwise import Metric, NeighborsClassifier, NeighborsRegressor, Ordinal
+from countwise import DistanceMetric, NeighborsClassifier, NeighborsRegressor, Ordinal
 
 from .strategies import examples
 
@@ -94,8 +94,8 @@ def types_of(rows: Rows) -> dict[str, Any]:
     return {name: kind for name, kind in TYPES.items() if name in rows.frame}
 
 
-def metric_of(rows: Rows, p: Any = 2, **more: Any) -> Metric:
-    return Metric(p, **{"attributes": RULES, "types": types_of(rows), **more})
+def metric_of(rows: Rows, p: Any = 2, **more: Any) -> DistanceMetric:
+    return DistanceMetric(p, **{"attributes": RULES, "types": types_of(rows), **more})
 
 
 def fitted(rows: Rows, kind: Any, k: Any = 3, *, weighted: bool = False, metric: Any = None, **more: Any) -> Any:
@@ -156,14 +156,14 @@ def test_no_way_round_is_shorter_among_the_training_rows(nominal: str, text: str
 
 def test_ways_round_that_are_shorter_than_the_metric_says():
     """By a gap, for numbers outside the training rows; where gaps are ignored; for cosines; for a power below 1."""
-    metric = Metric(numeric="range").fit([[0.0], [1.0]])
+    metric = DistanceMetric(numeric="range").fit([[0.0], [1.0]])
     assert metric([-5.0], [5.0]) > metric([-5.0], [NAN]) + metric([NAN], [5.0])
-    ignoring = Metric(1, missing="ignore").fit([[0.0, 0.0], [1.0, 1.0]])
+    ignoring = DistanceMetric(1, missing="ignore").fit([[0.0, 0.0], [1.0, 1.0]])
     assert ignoring([0.0, 0.0], [1.0, 1.0]) > ignoring([0.0, 0.0], [0.0, NAN]) + ignoring([NAN, 1.0], [1.0, 1.0])
-    cosine = Metric(1, types="text").fit({"t": ["aa bb", "aa", "bb"]})
+    cosine = DistanceMetric(1, types="text").fit({"t": ["aa bb", "aa", "bb"]})
     aa, bb, both = ({"t": t} for t in ("aa", "bb", "aa bb"))
     assert cosine(aa, bb) > cosine(aa, both) + cosine(both, bb)
-    half = Metric(0.5).fit([[0.0, 0.0], [1.0, 1.0]])
+    half = DistanceMetric(0.5).fit([[0.0, 0.0], [1.0, 1.0]])
     assert half([0.0, 0.0], [1.0, 1.0]) > half([0.0, 0.0], [0.0, 1.0]) + half([0.0, 1.0], [1.0, 1.0])
 
 

@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import countwise
-from countwise import BayesNetwork, NaiveBayesClassifier, NetworkClassifier
+from countwise import BayesNetwork, BayesNetworkClassifier, NaiveBayesClassifier
 from countwise.errors import DataWarning
 
 from .strategies import (
@@ -455,7 +455,7 @@ def test_the_naive_network_is_naive_bayes(law, smoothing, data):
     bayes = rows.fit(law.model(smoothing=smoothing), weighted=True)
     laws = {n: c for n, (_, c) in law.columns.items() if c not in ("categorical", "multinomial")}
     types = law.model().types
-    net = NetworkClassifier("naive", missing="available", smoothing=smoothing, conditionals=laws, types=types)
+    net = BayesNetworkClassifier("naive", missing="available", smoothing=smoothing, conditionals=laws, types=types)
     net.fit(rows.frame, rows.y, sample_weight=rows.weights)
     assert net.classes_.tolist() == bayes.classes_.tolist()
     joint = joint_of(bayes, asked.frame)
@@ -469,7 +469,7 @@ def test_the_naive_network_is_naive_bayes(law, smoothing, data):
 def test_the_working_multiplies_to_the_posterior(structure, data):
     rows = data.draw(rows_of(KINDS, min_rows=6))
     assume(len(set(rows.y)) > 1)
-    model = NetworkClassifier(structure, types=TYPES, missing="available", ranges=2).fit(rows.frame, rows.y)
+    model = BayesNetworkClassifier(structure, types=TYPES, missing="available", ranges=2).fit(rows.frame, rows.y)
     proba, joint = posterior_of(model, rows.frame), joint_of(model, rows.frame)
     for i in range(min(len(rows), 5)):
         working = model.explain(rows.frame, row=i)
@@ -487,7 +487,7 @@ def test_a_class_is_told_as_the_network_is_asked(structure, data):
     law = of_names()
     rows = data.draw(rows_of(law, min_rows=6))
     how = {"types": dict.fromkeys(NAMES, "nominal"), "missing": "available"}
-    model = NetworkClassifier(structure, **how).fit(rows.frame, rows.y)
+    model = BayesNetworkClassifier(structure, **how).fit(rows.frame, rows.y)
     proba = posterior_of(model, rows.frame)
     for i in range(min(len(rows), 4)):
         row = {name: cells[i] for name, cells in rows.frame.items() if name in model.graph_}
@@ -503,7 +503,7 @@ def test_both_kinds_of_bayes_are_told_apart_where_attributes_hang_together():
     cells = list(itertools.product("uv", "uv")) * 5
     a, b = (column("nominal", [row[i] for row in cells]) for i in (0, 1))
     y = column("nominal", ["yes" if p == q else "no" for p, q in cells])
-    tan = NetworkClassifier("tan").fit({"a": a, "b": b}, y)
+    tan = BayesNetworkClassifier("tan").fit({"a": a, "b": b}, y)
     naive = NaiveBayesClassifier().fit({"a": a, "b": b}, y)
     assert (tan.predict({"a": a, "b": b}) == y).all()
     np.testing.assert_allclose(naive.predict_proba({"a": a, "b": b}), 0.5, atol=1e-12)

@@ -20,13 +20,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 import countwise
 from countwise import (
+    Binned,
+    CategoricalEncoder,
     Discretizer,
     FilterSelector,
     Gaussian,
     NaiveBayesClassifier,
-    NumericEncoder,
     Ordinal,
-    Ranges,
     WrapperSelector,
     pmi,
     samples,
@@ -42,7 +42,7 @@ NOT_SCORES = ("attribute", "kind", "read_as", "note")
 ORDERED = {"wind": Ordinal("wind", ("u", "v", "w", "ü"))}
 WAYS: dict[str, dict[str, Any]] = {
     "as they are": {},
-    "ranges of equal frequency": {"numeric": Ranges("equal_frequency", 3)},
+    "ranges of equal frequency": {"numeric": Binned("equal_frequency", 3)},
     "gaussian": {"numeric": "gaussian"},
     "binary": {"nominal": "binary"},
     "ordinal as steps": {"ordinal": "binary", "types": {**KINDS, **ORDERED}},
@@ -278,8 +278,8 @@ SUMS = {
     ),
     "prior smoothed": twice("nominal", "categorical", prior="smoothed"),
     "raw counts": twice("nominal", "categorical", smoothing=0),
-    "ranges, mdl": twice("number", Ranges("mdl")),
-    "ranges, min n": twice("number", Ranges("min_n", n=2)),
+    "ranges, mdl": twice("number", Binned("mdl")),
+    "ranges, min n": twice("number", Binned("min_n", n=2)),
 }
 
 
@@ -384,7 +384,7 @@ def whole_table(n: int = 150, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 def test_both_ways_score_alike_by_any_scoring(scoring, missing):
     X, y = whole_table()
     missing = NaiveBayesClassifier().missing if missing == "skip" else missing
-    model = NaiveBayesClassifier({"temp": "gaussian", "noise": Ranges("mdl"), "years": "kernel"}, missing=missing)
+    model = NaiveBayesClassifier({"temp": "gaussian", "noise": Binned("mdl"), "years": "kernel"}, missing=missing)
     options = {"cv": StratifiedKFold(3), "scoring": scoring, "allow_empty": True}
     with quiet():
         ours = WrapperSelector(model, direction="exhaustive", **options).fit(X, y)
@@ -472,14 +472,14 @@ def test_a_discretizer_before_any_other_model():
 def test_an_encoder_before_any_other_model():
     X, y = whole_table(seed=6)
     names = X[["wind", "sky"]].fillna("gone")
-    pipeline = make_pipeline(NumericEncoder(), LogisticRegression())
+    pipeline = make_pipeline(CategoricalEncoder(), LogisticRegression())
     assert (cross_val_score(pipeline, names, y, cv=StratifiedKFold(3), error_score="raise") > 0.4).all()
 
 
 # -- nothing leaks -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", [Ranges("mdl"), Ranges("min_n", n=5), Ranges("class_contiguous"), Ranges("kmeans")])
+@pytest.mark.parametrize("rule", [Binned("mdl"), Binned("min_n", n=5), Binned("class_contiguous"), Binned("kmeans")])
 def test_ranges_in_a_naive_bayes_are_made_from_the_training_rows_of_each_fold_alone(rule):
     X, y = whole_table(n=240, seed=7)
     numbers = X[["temp", "noise"]]
@@ -506,7 +506,7 @@ def test_ranges_in_a_naive_bayes_are_made_from_the_training_rows_of_each_fold_al
 def test_changing_the_test_rows_moves_no_edge():
     X, y = whole_table(n=120, seed=8)
     train = np.arange(80)
-    model = NaiveBayesClassifier({"temp": Ranges("mdl")}).fit(X[["temp"]].iloc[train], y[train])
+    model = NaiveBayesClassifier({"temp": Binned("mdl")}).fit(X[["temp"]].iloc[train], y[train])
     before = model.densities_["temp"].edges.copy()
     model.predict_proba(X[["temp"]].iloc[80:] * 100)
     assert model.densities_["temp"].edges.tolist() == before.tolist()

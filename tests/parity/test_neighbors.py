@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import neighbors
 
-from countwise import Metric, NeighborsClassifier, NeighborsRegressor, distance_matrix, samples
+from countwise import DistanceMetric, NeighborsClassifier, NeighborsRegressor, distance_matrix, samples
 
 PLAIN = {"numeric": "none"}
 POWERS = {"euclidean": 2, "manhattan": 1, "chebyshev": np.inf, "minkowski": 3}
@@ -30,14 +30,14 @@ def test_distances_of_numbers_are_scikit_learns(power: str):
     more = {"p": 3} if power == "minkowski" else {}
     theirs = neighbors.NearestNeighbors(metric=power, algorithm="ball_tree", **more).fit(X)  # by differences
     wanted = theirs.kneighbors(X[:60] + 0.25, len(X))
-    ours = NeighborsClassifier(metric=Metric(POWERS[power], **PLAIN)).fit(X, np.zeros(len(X)))
+    ours = NeighborsClassifier(metric=DistanceMetric(POWERS[power], **PLAIN)).fit(X, np.zeros(len(X)))
     distances, rows = ours.kneighbors(X[:60] + 0.25, len(X))
     assert_allclose(distances, wanted[0], rtol=1e-12)
     assert_array_equal(rows, wanted[1])
     itself, first = ours.kneighbors(X, 1)
     assert_array_equal(itself, 0.0)
     assert_array_equal(first[:, 0], np.arange(len(X)))
-    assert_array_equal(np.diag(distance_matrix(X, metric=Metric(POWERS[power], **PLAIN))), 0.0)
+    assert_array_equal(np.diag(distance_matrix(X, metric=DistanceMetric(POWERS[power], **PLAIN))), 0.0)
 
 
 @pytest.mark.parametrize("power", ["euclidean", "manhattan", "chebyshev"])
@@ -45,7 +45,7 @@ def test_scikit_learns_names_are_the_powers(power: str):
     X, y, _ = table(n=60)
     assert_array_equal(distance_matrix(X, metric=power), distance_matrix(X, metric=POWERS[power]))
     ours = NeighborsClassifier(metric=power).fit(X, y).predict_proba(X)
-    assert_array_equal(ours, NeighborsClassifier(metric=Metric(POWERS[power])).fit(X, y).predict_proba(X))
+    assert_array_equal(ours, NeighborsClassifier(metric=DistanceMetric(POWERS[power])).fit(X, y).predict_proba(X))
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
@@ -55,7 +55,7 @@ def test_votes_and_means_are_scikit_learns(power: str, weights: str, k: int):
     X, y, numbers = table()
     asked = np.concatenate([X[:40], X[:60] + 0.25])
     more = {"p": 3} if power == "minkowski" else {}
-    metric = Metric(POWERS[power], **PLAIN)
+    metric = DistanceMetric(POWERS[power], **PLAIN)
     theirs = neighbors.KNeighborsClassifier(k, weights=weights, metric=power, **more).fit(X, y)
     ours = NeighborsClassifier(k, weights=weights, metric=metric).fit(X, y)
     assert_allclose(ours.predict_proba(asked), theirs.predict_proba(asked), rtol=0, atol=1e-12)
@@ -69,7 +69,7 @@ def test_votes_and_means_are_scikit_learns(power: str, weights: str, k: int):
 @pytest.mark.parametrize("power", ["euclidean", "manhattan", "chebyshev"])
 def test_rows_within_a_radius_are_scikit_learns(power: str, weights: str):
     X, y, numbers = table()
-    metric, radius = Metric(POWERS[power], **PLAIN), 4.0
+    metric, radius = DistanceMetric(POWERS[power], **PLAIN), 4.0
     theirs = neighbors.RadiusNeighborsClassifier(radius, weights=weights, metric=power).fit(X, y)
     lonely = [len(rows) == 0 for rows in theirs.radius_neighbors(X + 0.5, return_distance=False)]
     asked = (X + 0.5)[~np.array(lonely)]
@@ -99,7 +99,7 @@ def test_overlap_is_scikit_learns_hamming_distance_times_the_columns():
 
 def test_neighbors_without_a_table_leave_each_row_itself_out_as_scikit_learn_does():
     X, y, _ = table(n=100)
-    ours = NeighborsClassifier(4, metric=Metric(**PLAIN)).fit(X, y).kneighbors()
+    ours = NeighborsClassifier(4, metric=DistanceMetric(**PLAIN)).fit(X, y).kneighbors()
     theirs = neighbors.KNeighborsClassifier(4).fit(X, y).kneighbors()
     assert_allclose(ours[0], theirs[0], rtol=1e-12)
     assert_array_equal(ours[1], theirs[1])
@@ -111,7 +111,7 @@ def test_range_and_deviation_are_what_scikit_learns_scalers_make_of_numbers():
     X, _, _ = table(n=80)
     for numeric, scaler in (("range", MinMaxScaler()), ("sd", StandardScaler())):
         scaled = scaler.fit_transform(X)
-        metric = Metric(numeric=numeric, divisor="n").fit(X)
+        metric = DistanceMetric(numeric=numeric, divisor="n").fit(X)
         wanted = np.sqrt(((scaled[:, None] - scaled) ** 2).sum(axis=2))
         assert_allclose(metric.pairwise(X), wanted, rtol=1e-12, atol=1e-14)
         ours = metric.scaled(X)
@@ -124,7 +124,7 @@ def test_value_differences_are_imbalanced_learns():
     y = rng.integers(0, 3, 120)
     codes = (y[:, None] + rng.integers(0, 4, (120, 3))) % 5
     theirs = imblearn.ValueDifferenceMetric(k=1, r=2, n_categories=[5] * 3).fit(codes, y).pairwise(codes)
-    metric = Metric(2, nominal="mvdm", types="nominal").fit(codes, y)
+    metric = DistanceMetric(2, nominal="mvdm", types="nominal").fit(codes, y)
     assert_allclose(metric.pairwise(codes) ** 2, theirs, rtol=1e-12, atol=1e-14)  # the root is not drawn there
     cheat = samples.load("cheat")
     table = np.stack([cheat.X["refund"], cheat.X["marital"]], axis=1)
@@ -133,7 +133,7 @@ def test_value_differences_are_imbalanced_learns():
     numbers[:, 1] = np.unique(table[:, 1], return_inverse=True)[1]
     theirs = imblearn.ValueDifferenceMetric(k=1, r=2).fit(numbers, cheat.y).pairwise(numbers)
     X = {"refund": cheat.X["refund"], "marital": cheat.X["marital"]}
-    ours = Metric(2, nominal="mvdm").fit(X, cheat.y).pairwise(X)
+    ours = DistanceMetric(2, nominal="mvdm").fit(X, cheat.y).pairwise(X)
     assert_allclose(ours**2, theirs, rtol=1e-12, atol=1e-14)
     assert ours[0, 1] ** 2 == pytest.approx(85 / 49, rel=1e-14)
 
@@ -183,7 +183,7 @@ def test_the_usual_metric_is_heom():
 def test_ignored_gaps_divide_by_the_share_of_what_is_there():
     X, _, _ = mixed()
     weights = {"name": 2.0, "side": 0.5, "x": 1.0, "z": 3.0}
-    metric = Metric(1, missing="ignore", weights=weights).fit(X)
+    metric = DistanceMetric(1, missing="ignore", weights=weights).fit(X)
     ours = metric.pairwise(X)
     spans = {name: np.nanmax(X[name].astype(float)) - np.nanmin(X[name].astype(float)) for name in ("x", "z")}
     for a in range(30):
@@ -225,7 +225,7 @@ def test_probabilities_are_a_naive_count_of_votes(weights: str, missing: str):
     asked, _, _ = mixed(seed=4)
     known = np.array([not all(lost(column[i]) for column in asked.values()) for i in range(90)])
     for k in (1, 4, 9):
-        metric = Metric(1, missing=missing)
+        metric = DistanceMetric(1, missing=missing)
         model = NeighborsClassifier(k, weights=weights, metric=metric).fit(X, y)
         distances = model.metric_.pairwise(asked, X)
         wanted = [votes(line, y, k, weights) for line in distances]
@@ -238,7 +238,7 @@ def test_probabilities_are_a_naive_count_of_votes(weights: str, missing: str):
 @pytest.mark.parametrize("weights", ["uniform", "distance", "squared"])
 def test_leave_one_out_is_a_loop_of_refits_with_the_metric_of_all_rows(weights: str, missing: str):
     X, y, numbers = mixed(n=60, gaps=0.1)
-    metric = Metric(1, missing=missing)
+    metric = DistanceMetric(1, missing=missing)
     distances = distance_matrix(X, metric=metric)
     model = NeighborsClassifier("loo", weights=weights, metric=metric, max_neighbors=12).fit(X, y)
     right, errors = np.zeros(12), np.zeros(12)

@@ -16,7 +16,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mutual_info_score
 
-from countwise import BayesNetwork, Dirichlet, NetworkClassifier, Nominal, samples
+from countwise import BayesNetwork, BayesNetworkClassifier, Dirichlet, Nominal, samples
 from countwise.data.schema import Schema
 from countwise.network.family_scores import Families, MixedFamilies, family_score
 from countwise.network.graph import Graph
@@ -547,7 +547,7 @@ def test_tan_is_the_heaviest_tree_of_mutual_information_within_the_classes(seed)
     for a, b in itertools.combinations(names, 2):
         parts = [(len(part) / len(rows), mutual_info_score(part[a], part[b])) for _, part in rows.groupby(target)]
         bits[frozenset((a, b))] = sum(share * value for share, value in parts) / LOG2
-    model = NetworkClassifier("tan").fit(rows[names], rows[target])
+    model = BayesNetworkClassifier("tan").fit(rows[names], rows[target])
     same = BayesNetwork("tan", target=target).fit(rows)
     klass = model.target_.name
     tree = {frozenset(arc) for arc in model.graph_.arcs if klass not in arc}
@@ -778,7 +778,7 @@ def test_a_class_is_told_as_by_products_of_counts(structure, seed):
     net = Random(seed, most=2, nodes=6)
     rows = net.rows(80)
     klass, *names = rows.columns
-    model = NetworkClassifier(structure, types={v: net.types[v] for v in names}).fit(rows, klass)
+    model = BayesNetworkClassifier(structure, types={v: net.types[v] for v in names}).fit(rows, klass)
     ask = net.rows(12)[names]
     net.values[klass] = model.classes_.tolist()
     ask = ask.mask(net.rng.random(ask.shape) < np.linspace(0, 1, len(ask))[:, None], None)

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from countwise import Metric, NeighborsClassifier, NeighborsRegressor, samples
+from countwise import DistanceMetric, NeighborsClassifier, NeighborsRegressor, samples
 from countwise.errors import CountwiseError
 
 pytest.importorskip("usearch")
@@ -32,7 +32,9 @@ def test_the_recall_is_told_in_the_explanation_and_nowhere_else():
 
 
 def test_it_is_the_same_every_time_and_after_pickling():
-    one, two = (NeighborsClassifier(5, search="usearch", metric=Metric(nominal="mvdm")).fit(X, Y) for _ in range(2))
+    one, two = (
+        NeighborsClassifier(5, search="usearch", metric=DistanceMetric(nominal="mvdm")).fit(X, Y) for _ in range(2)
+    )
     assert (one.kneighbors(X)[1] == two.kneighbors(X)[1]).all()
     assert (pickle.loads(pickle.dumps(one)).predict_proba(X) == one.predict_proba(X)).all()
 
@@ -47,8 +49,8 @@ def test_k_is_chosen_and_weights_count():
     ("settings", "told"),
     [
         ({"radius": 0.5}, "radius"),
-        ({"metric": Metric("chebyshev")}, "power"),
-        ({"metric": Metric(nominal="levenshtein")}, "names"),
+        ({"metric": DistanceMetric("chebyshev")}, "power"),
+        ({"metric": DistanceMetric(nominal="levenshtein")}, "names"),
     ],
 )
 def test_what_usearch_cannot_is_refused(settings, told):

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 import countwise
-from countwise import Count, CountwiseError, Kernel, NaiveBayesClassifier, Nominal, Ranges
+from countwise import Binned, Count, CountwiseError, Kernel, NaiveBayesClassifier, Nominal
 from countwise.errors import DataWarning, OptionError, SchemaError, TableError, UnseenValueError
 
 Y = np.array(["no", "yes", "no", "yes"], dtype=object)
@@ -148,9 +148,9 @@ def test_a_row_that_is_all_missing_counts_for_the_prior_in_training():
 INFINITE = [
     ("gaussian", "numeric"),
     ("kernel", "numeric"),
-    (Ranges("equal_width", 3), "numeric"),
+    (Binned("equal_width", 3), "numeric"),
     ("ranges", "numeric"),
-    (Ranges("naive"), "numeric"),
+    (Binned("naive"), "numeric"),
     ("auto", "numeric"),
     ("bernoulli", "numeric"),
     ("multinomial", "numeric"),

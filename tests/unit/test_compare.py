@@ -16,8 +16,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from countwise import (
+    BayesNetworkClassifier,
     NaiveBayesClassifier,
-    NetworkClassifier,
     compare,
     cross_validate,
     learning_curve,
@@ -146,7 +146,7 @@ def test_processes_give_the_same_and_share_the_processors(
         n_jobs=2,
     )
     assert there.left_out.pop("threads") == "it failed: RuntimeError: threads 2 2"
-    assert there.notes.pop().startswith("threads: behind NumericEncoder")
+    assert there.notes.pop().startswith("threads: behind CategoricalEncoder")
     told = [{k: v for k, v in f.to_dict().items() if k != "curve"} for f in (found, there)]
     for one in told:
         for row in one["learners"]:
@@ -211,8 +211,8 @@ def test_estimators_of_others_get_numbers(penguins: Any) -> None:
     )  # fmt: skip
     assert not found.left_out
     assert found.validations["tree"].mean("accuracy") > 0.9
-    assert "gauss: behind NumericEncoder (names as numbers) and SimpleImputer (gaps as means)" in found.notes
-    assert "tree: behind NumericEncoder (names as numbers)" in found.notes
+    assert "gauss: behind CategoricalEncoder (names as numbers) and SimpleImputer (gaps as means)" in found.notes
+    assert "tree: behind CategoricalEncoder (names as numbers)" in found.notes
     numbers = {name: penguins.X[name] for name in ("body_mass_g",)}
     plain = compare(numbers, penguins.y, cv=3, curve=False, only="tree", learners={"tree": DecisionTreeClassifier()})
     assert plain.notes == []
@@ -305,7 +305,7 @@ def test_the_verdict_knows_noise_growth_and_bad_calibration() -> None:
 
 
 def test_pairs_are_those_of_the_network(found: Any, penguins: Any) -> None:
-    told = NetworkClassifier("tan").fit(penguins.X, penguins.y).conditional_mi_
+    told = BayesNetworkClassifier("tan").fit(penguins.X, penguins.y).conditional_mi_
     assert found.pairs["bits"] == told["bits"]
     assert found.pairs["breaks"][0]
     assert not found.pairs["breaks"][-1]
@@ -353,7 +353,9 @@ def test_a_column_of_single_values_is_noted() -> None:
 
 def test_networks_are_fitted_anew_for_each_fold(penguins: Any) -> None:
     """Their arcs and cuts are found in the rows: those of pieces do not add up."""
-    one, other = (cross_validate(NetworkClassifier(), penguins.X, penguins.y, cv=3, fast=f) for f in (True, False))
+    one, other = (
+        cross_validate(BayesNetworkClassifier(), penguins.X, penguins.y, cv=3, fast=f) for f in (True, False)
+    )
     assert np.array_equal(one.answers.proba, other.answers.proba)
 
 

@@ -21,13 +21,13 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from countwise import (
+    Binned,
+    CategoricalEncoder,
     CountwiseError,
     Discretizer,
     FilterSelector,
     NaiveBayesClassifier,
-    NumericEncoder,
     Ordinal,
-    Ranges,
     samples,
 )
 from countwise.errors import DataWarning, OptionError, SchemaError, TableError, UnseenValueError
@@ -363,14 +363,14 @@ def test_settings_of_a_column_without_a_method_take_the_rule_of_the_discretizer_
 
 
 def test_a_rule_may_be_the_law_of_a_naive_bayes():
-    law = Ranges("min_n", n=2)
+    law = Binned("min_n", n=2)
     assert Discretizer({"x": law}, n=99).fit({"x": X}, ["a", "a", "b", "b"]).edges_["x"].tolist() == [2.5]
 
 
 # -- tables --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", [Discretizer("naive"), NumericEncoder()], ids=["discretizer", "encoder"])
+@pytest.mark.parametrize("learner", [Discretizer("naive"), CategoricalEncoder()], ids=["discretizer", "encoder"])
 def test_tables_of_the_wrong_shape_are_refused(learner):
     refused(lambda: clone(learner).fit({"x": []}), "empty", kind=TableError)
     refused(lambda: clone(learner).fit(X), "1D", "reshape", kind=TableError)
@@ -590,7 +590,7 @@ def test_input_features_must_be_those_of_training():
 
 @pytest.mark.parametrize("rule", METHODS)
 def test_every_rule_is_a_law_of_naive_bayes(rule):
-    model = NaiveBayesClassifier({"x": Ranges(rule, 2, n=1)}).fit({"x": X}, Y)
+    model = NaiveBayesClassifier({"x": Binned(rule, 2, n=1)}).fit({"x": X}, Y)
     cutter = quietly(lambda: Discretizer(rule, n_bins=2, n=1).fit({"x": X}, Y))
     assert model.densities_["x"].edges.tolist() == cutter.edges_["x"].tolist()
     np.testing.assert_allclose(model.predict_proba({"x": [2.0, np.nan, 77.0]}).sum(axis=1), 1)
@@ -617,7 +617,7 @@ T = np.array(["mild", "cool", "hot", None], dtype=object)
 
 def test_codes_of_three_values_come_with_the_warning_of_the_lecture():
     with pytest.warns(DataWarning, match="an order and distances that the values do not have") as caught:
-        coder = NumericEncoder("codes").fit({"w": W})
+        coder = CategoricalEncoder("codes").fit({"w": W})
     assert "w: 0 e, 1 n, 2 s" in str(caught[0].message)
     assert "onehot" in str(caught[0].message)
     assert coder.transform({"w": W})["w"].tolist() == [1.0, 2.0, 0.0, 1.0]
@@ -625,13 +625,13 @@ def test_codes_of_three_values_come_with_the_warning_of_the_lecture():
 
 
 def test_codes_of_two_values_or_of_an_order_need_no_warning():
-    assert NumericEncoder("codes").fit_transform({"w": ["a", "b"]})["w"].tolist() == [0.0, 1.0]
-    coder = NumericEncoder("codes", ordinal="number", types=ORDER).fit({"t": T})
+    assert CategoricalEncoder("codes").fit_transform({"w": ["a", "b"]})["w"].tolist() == [0.0, 1.0]
+    coder = CategoricalEncoder("codes", ordinal="number", types=ORDER).fit({"t": T})
     np.testing.assert_array_equal(coder.transform({"t": T})["t"], [1, 0, 2, np.nan])
 
 
 def test_thresholds_are_a_column_a_step():
-    coder = NumericEncoder(types=ORDER).fit({"t": T})
+    coder = CategoricalEncoder(types=ORDER).fit({"t": T})
     out = coder.transform({"t": T})
     assert list(out) == coder.get_feature_names_out().tolist() == ["t>cool", "t>mild"]
     np.testing.assert_array_equal(out["t>cool"], [1, 0, 1, np.nan])
@@ -640,26 +640,27 @@ def test_thresholds_are_a_column_a_step():
 
 
 def test_an_order_may_be_read_as_nominal():
-    coder = NumericEncoder(ordinal="nominal", types=ORDER).fit({"t": T})
+    coder = CategoricalEncoder(ordinal="nominal", types=ORDER).fit({"t": T})
     assert coder.get_feature_names_out().tolist() == ["t=cool", "t=mild", "t=hot"]
     assert coder.inverse_transform(coder.transform({"t": T}))["t"].tolist() == T.tolist()
 
 
 def test_the_order_of_a_pandas_column_is_known():
     cells = pd.Categorical(["mild", "cool", None], categories=["cool", "mild", "hot"], ordered=True)
-    coder = NumericEncoder().fit(pd.DataFrame({"t": cells}))
+    coder = CategoricalEncoder().fit(pd.DataFrame({"t": cells}))
     assert coder.get_feature_names_out().tolist() == ["t>cool", "t>mild"]
 
 
 def test_a_value_never_met_is_none_of_those_known():
-    coder = NumericEncoder().fit({"w": W})
+    coder = CategoricalEncoder().fit({"w": W})
     out = coder.transform({"w": np.array(["foggy", None], dtype=object)})
     np.testing.assert_array_equal(np.column_stack(list(out.values())), [[0, 0, 0], [np.nan] * 3])
     assert coder.inverse_transform(out)["w"].tolist() == [None, None]
-    strict = NumericEncoder(unseen="error").fit({"w": W})
+    strict = CategoricalEncoder(unseen="error").fit({"w": W})
     refused(lambda: strict.transform({"w": np.array(["foggy"], dtype=object)}), "'foggy'", kind=UnseenValueError)
     np.testing.assert_array_equal(
-        NumericEncoder(types=ORDER).fit({"t": T}).transform({"t": np.array([None], dtype=object)})["t>cool"], [np.nan]
+        CategoricalEncoder(types=ORDER).fit({"t": T}).transform({"t": np.array([None], dtype=object)})["t>cool"],
+        [np.nan],
     )
 
 
@@ -673,7 +674,7 @@ def test_a_value_never_met_is_none_of_those_known():
 )
 def test_the_first_value_may_be_left_out(drop, names):
     frame = {"w": W, "b": np.array(["yes", "no", "yes", None], dtype=object)}
-    coder = NumericEncoder(drop=drop).fit(frame)
+    coder = CategoricalEncoder(drop=drop).fit(frame)
     assert coder.get_feature_names_out().tolist() == names
     back = coder.inverse_transform(coder.transform(frame))
     assert back["w"].tolist() == frame["w"].tolist()
@@ -682,11 +683,11 @@ def test_the_first_value_may_be_left_out(drop, names):
 
 def test_numbers_stay_numbers_and_gaps_stay_gaps():
     frame = pd.DataFrame({"x": [1.5, np.nan], "w": ["u", None]}, index=[3, 4])
-    out = NumericEncoder().fit(frame).transform(frame)
+    out = CategoricalEncoder().fit(frame).transform(frame)
     assert out.index.tolist() == [3, 4]
     np.testing.assert_array_equal(out["x"], [1.5, np.nan])
     np.testing.assert_array_equal(out["w=u"], [1, np.nan])
-    refused(lambda: NumericEncoder().fit(frame).transform(frame.assign(x=[np.inf, 1])), "'x'", "infinity")
+    refused(lambda: CategoricalEncoder().fit(frame).transform(frame.assign(x=[np.inf, 1])), "'x'", "infinity")
 
 
 @pytest.mark.parametrize(
@@ -701,26 +702,28 @@ def test_numbers_stay_numbers_and_gaps_stay_gaps():
     ids=str,
 )
 def test_an_option_of_the_encoder_without_meaning_is_refused(settings, words):
-    refused(lambda: NumericEncoder(**settings).fit({"w": W}), *words)
+    refused(lambda: CategoricalEncoder(**settings).fit({"w": W}), *words)
 
 
 def test_one_hot_columns_of_the_encoder_never_take_the_name_of_another_column():
     frame = {"w": np.array(["a", "b"], dtype=object), "w=a": np.array([5.0, 6.0])}
-    refused(lambda: NumericEncoder().fit(frame), "'w=a'", kind=SchemaError)
+    refused(lambda: CategoricalEncoder().fit(frame), "'w=a'", kind=SchemaError)
 
 
 def test_the_encoder_does_not_mind_a_target_of_numbers_or_none():
     """As scikit-learn's own encoders in a pipeline before a regression."""
-    pipeline = make_pipeline(NumericEncoder(), LinearRegression()).fit(pd.DataFrame({"w": W}), [0.5, 1.25, 2.5, 3.5])
+    pipeline = make_pipeline(CategoricalEncoder(), LinearRegression()).fit(
+        pd.DataFrame({"w": W}), [0.5, 1.25, 2.5, 3.5]
+    )
     assert pipeline[0].get_feature_names_out().tolist() == ["w=e", "w=n", "w=s"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        coder = NumericEncoder().fit({"w": W}, ["a", "b", None, "a"])
+        coder = CategoricalEncoder().fit({"w": W}, ["a", "b", None, "a"])
     assert coder.get_feature_names_out().tolist() == ["w=e", "w=n", "w=s"]
 
 
 def test_what_the_encoder_forgets_was_never_there():
-    coder = NumericEncoder().fit({"w": np.array(["a", "b"], dtype=object)})
+    coder = CategoricalEncoder().fit({"w": np.array(["a", "b"], dtype=object)})
     try:
         coder.forget({"w": np.array(["b"], dtype=object)})
     except CountwiseError:
@@ -729,16 +732,16 @@ def test_what_the_encoder_forgets_was_never_there():
 
 
 def test_what_the_encoder_never_gives_does_not_come_back():
-    codes = NumericEncoder("codes").fit({"w": ["a", "b"]})
+    codes = CategoricalEncoder("codes").fit({"w": ["a", "b"]})
     refused(lambda: codes.inverse_transform({"w": [7.0]}), "'w'", "0 to 1")
     refused(lambda: codes.inverse_transform({"w": [0.5]}), "'w'")
     refused(lambda: codes.inverse_transform({"w": [1.0], "v": [1.0]}), "2 columns")
-    steps = NumericEncoder(types=ORDER).fit({"t": T})
+    steps = CategoricalEncoder(types=ORDER).fit({"t": T})
     refused(lambda: steps.inverse_transform({"a": [0.0], "b": [1.0]}), "'t'")
 
 
 def test_a_fitted_encoder_survives_pickling():
-    coder = NumericEncoder(drop="if_binary", types=ORDER).fit({"t": T, "w": W})
+    coder = CategoricalEncoder(drop="if_binary", types=ORDER).fit({"t": T, "w": W})
     again = pickle.loads(pickle.dumps(coder))
     assert again.get_feature_names_out().tolist() == coder.get_feature_names_out().tolist()
     assert not hasattr(clone(coder), "schema_")
@@ -747,7 +750,7 @@ def test_a_fitted_encoder_survives_pickling():
 @pytest.mark.parametrize("asked", ["pandas", "polars"])
 def test_the_encoder_gives_the_frame_that_is_asked_for(asked):
     kind = {"pandas": pd.DataFrame, "polars": pl.DataFrame}[asked]
-    coder = NumericEncoder().set_output(transform=asked).fit({"w": W})
+    coder = CategoricalEncoder().set_output(transform=asked).fit({"w": W})
     out = coder.transform({"w": W})
     assert isinstance(out, kind)
     assert list(out.columns) == ["w=e", "w=n", "w=s"]
@@ -814,15 +817,15 @@ def test_a_missing_cell_may_be_zero_in_each_of_its_columns():
     out = cutter.transform(frame)
     assert [out["x <= 2"].tolist(), out["x > 2"].tolist()] == [[1, 0, 0], [0, 0, 1]]
     assert np.isnan(cutter.inverse_transform(out)["x"][1])
-    coder = NumericEncoder(missing="zeros").fit(frame)
+    coder = CategoricalEncoder(missing="zeros").fit(frame)
     assert coder.transform(frame)["w=a"].tolist() == [1, 0, 0]
     assert coder.inverse_transform(coder.transform(frame))["w"].tolist() == ["a", None, "b"]
-    refused(lambda: NumericEncoder(missing="zeros", drop="first").fit(frame), "missing='zeros'")
+    refused(lambda: CategoricalEncoder(missing="zeros", drop="first").fit(frame), "missing='zeros'")
 
 
 def test_steps_between_ranges_are_named_by_their_upper_edges():
     cut = Discretizer([2.0, 4.0]).fit_transform(pd.DataFrame({"x": [1.0, 3.0, 5.0]}))
-    assert NumericEncoder().fit(cut).get_feature_names_out().tolist() == ["x>2", "x>4"]
+    assert CategoricalEncoder().fit(cut).get_feature_names_out().tolist() == ["x>2", "x>4"]
 
 
 def test_a_class_that_is_everywhere_leaves_one_range_and_the_report_says_so():

@@ -66,7 +66,7 @@ def assert_sound(model: Any, asked: Any) -> None:
     assert set(model.predict(asked)) <= set(model.classes_)
     for part in (model.means_, model.covariance_, model.shrinkage_, model.class_prior_):
         assert np.isfinite(part).all()
-    assert "nan" not in str(model.table(model.parts_[0].key))
+    assert "nan" not in str(model.table(model.terms_[0].key))
     assert "nan" not in str(model.explain(asked))
 
 

@@ -16,11 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from countwise import (
+    CategoricalEncoder,
     DiscriminantClassifier,
     Kernel,
     NaiveBayesClassifier,
     NeighborsClassifier,
-    NumericEncoder,
     ParzenDensity,
     TreeClassifier,
     cross_validate,
@@ -32,8 +32,8 @@ from countwise import (
     width_curve,
 )
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
-from countwise.evaluation.holdout import Judge
-from countwise.evaluation.predictions import Answers
+from countwise.evaluation.holdout import Holdout
+from countwise.evaluation.predictions import Predictions
 
 
 def drawn(k, n=300, seed=0, ties=False):
@@ -52,7 +52,7 @@ def drawn(k, n=300, seed=0, ties=False):
 def test_scores_are_those_of_scikit_learn(k, ties, weighted):
     proba, y, w = drawn(k, ties=ties)
     weights = w if weighted else None
-    told = Answers(tuple(range(k)), y, proba, None, weights)
+    told = Predictions(tuple(range(k)), y, proba, None, weights)
     best = proba.argmax(axis=1)
     area = {"y_score": proba[:, 1]} if k == 2 else {"y_score": proba, "multi_class": "ovr"}
     brier = proba[:, 1] if k == 2 else proba
@@ -69,7 +69,7 @@ def test_scores_are_those_of_scikit_learn(k, ties, weighted):
 
 def test_the_calibration_error_is_the_mean_gap_of_its_table():
     proba, y, _ = drawn(3)
-    told = Answers((0, 1, 2), y, proba)
+    told = Predictions((0, 1, 2), y, proba)
     table = told.reliability()
     gaps = np.abs(np.array(table["probability"]) - np.array(table["share"]))
     assert told.calibration_error == pytest.approx((gaps * table["rows"]).sum() / sum(table["rows"]))
@@ -79,15 +79,15 @@ def test_the_calibration_error_is_the_mean_gap_of_its_table():
 
 
 def test_what_cannot_be_told_is_not_made_up():
-    constant = Answers(("a", "b"), np.array([0, 1, 1]), np.tile([0.3, 0.7], (3, 1)))
+    constant = Predictions(("a", "b"), np.array([0, 1, 1]), np.tile([0.3, 0.7], (3, 1)))
     assert constant.roc_auc == 0.5
-    alone = Answers(("a", "b"), np.array([1]), np.array([[0.3, 0.7]]))
+    alone = Predictions(("a", "b"), np.array([1]), np.array([[0.3, 0.7]]))
     assert np.isnan(alone.roc_auc)
     assert alone.accuracy == 1.0
-    never = Answers(("a", "b"), np.array([0, 1]), np.array([[0.0, 1.0], [0.0, 1.0]]))
+    never = Predictions(("a", "b"), np.array([0, 1]), np.array([[0.0, 1.0], [0.0, 1.0]]))
     assert never.log_loss == np.inf
     assert never.zeros == 1
-    assert np.isnan(Answers(("a", "b", "c"), np.array([0, 1]), np.full((2, 3), 1 / 3)).roc_auc)
+    assert np.isnan(Predictions(("a", "b", "c"), np.array([0, 1]), np.full((2, 3), 1 / 3)).roc_auc)
     with pytest.raises(OptionError, match="did you mean 'accuracy'"):
         alone.score("acuracy")
 
@@ -115,7 +115,7 @@ def test_a_probability_too_small_for_a_double_is_not_0() -> None:
     assert left.log_own[60] == pytest.approx(without, rel=1e-9)
     assert np.isfinite(left.log_loss)
     table = X.assign(y=y)
-    judge = Judge(model.fit(table[:60], "y"))
+    judge = Holdout(model.fit(table[:60], "y"))
     for rows in ([0], [60, 30]):
         judge.add(table.iloc[rows])
     assert judge.answers.zeros == 0
@@ -156,9 +156,9 @@ def test_folds_answer_as_by_hand_and_as_scikit_learn_has_it():
 def test_any_estimator_of_scikit_learn_is_judged_on_frames_with_names_and_gaps():
     birds = samples.load("penguins")
     X, y = pd.DataFrame(birds.X), np.asarray(birds.y)
-    model = make_pipeline(NumericEncoder(), StandardScaler(), GaussianNB())
+    model = make_pipeline(CategoricalEncoder(), StandardScaler(), GaussianNB())
     with pytest.raises(ValueError, match="NaN"):  # in every fold
-        cross_validate(make_pipeline(NumericEncoder(), LogisticRegression()), X, y, cv=3)
+        cross_validate(make_pipeline(CategoricalEncoder(), LogisticRegression()), X, y, cv=3)
     kept = X.dropna().index
     found = cross_validate(model, X.loc[kept], y[kept], cv=3, scoring=["accuracy", "f1_macro"])
     expected = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from countwise import Metric, NeighborsClassifier, PEBLSClassifier, load, samples, save
+from countwise import DistanceMetric, NeighborsClassifier, PEBLSClassifier, load, samples, save
 from countwise.errors import CountwiseError
 
 
@@ -22,7 +22,7 @@ def table(n: int = 120, seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarra
 
 def naive(X: dict[str, np.ndarray], y: np.ndarray, k: int, passes: int) -> tuple[np.ndarray, np.ndarray]:
     """Row by row, with ties shared."""
-    sums = Metric(nominal="mvdm").fit(X, y).pairwise(X) ** 2
+    sums = DistanceMetric(nominal="mvdm").fit(X, y).pairwise(X) ** 2
     n = len(y)
     weight = np.ones(n)
     for _ in range(passes):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from countwise import InstanceSelector, Metric, NeighborsClassifier, samples
+from countwise import DistanceMetric, InstanceSelector, NeighborsClassifier, samples
 from countwise.errors import CountwiseError
 from countwise.neighbors.ib3 import interval
 
@@ -37,7 +37,7 @@ def test_an_edited_row_says_who_disagrees():
 
 
 def naive_ib2(X: np.ndarray, y: np.ndarray, again: bool) -> list[int]:
-    gaps = Metric().fit(X).pairwise(X)
+    gaps = DistanceMetric().fit(X).pairwise(X)
     kept = [0]
     while True:
         before = len(kept)
@@ -59,8 +59,8 @@ def test_condensed_rows_are_those_of_a_loop(method):
 
 def test_condensed_rows_tell_all_others():
     X, y = blobs(seed=3)
-    chosen = InstanceSelector("condensed", metric=Metric(numeric="none")).fit(X, y)
-    few = NeighborsClassifier(1, metric=Metric(numeric="none")).fit(X[chosen.kept_], y[chosen.kept_])
+    chosen = InstanceSelector("condensed", metric=DistanceMetric(numeric="none")).fit(X, y)
+    few = NeighborsClassifier(1, metric=DistanceMetric(numeric="none")).fit(X[chosen.kept_], y[chosen.kept_])
     assert (few.predict(X) == y).all()
     assert len(chosen.kept_) < len(y) / 2
 

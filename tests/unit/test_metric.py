@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import countwise
-from countwise import Metric, Ordinal, Text, distance_matrix, samples
+from countwise import DistanceMetric, Ordinal, Text, distance_matrix, samples
 from countwise.errors import OptionError, TableError
 from countwise.neighbors.edit_distance import edit_distance, edit_distances
 
@@ -27,14 +27,14 @@ def objects(*values):
 
 
 def test_only_what_is_not_usual_is_shown():
-    assert repr(Metric()) == "Metric()"
-    assert repr(Metric("manhattan", weights={"a": 2})) == "Metric(p='manhattan', weights={'a': 2})"
-    assert repr(Metric(2)) == "Metric()"
-    assert repr(Metric(np.inf, unit_length=True)) == "Metric(p=inf, unit_length=True)"
+    assert repr(DistanceMetric()) == "DistanceMetric()"
+    assert repr(DistanceMetric("manhattan", weights={"a": 2})) == "DistanceMetric(p='manhattan', weights={'a': 2})"
+    assert repr(DistanceMetric(2)) == "DistanceMetric()"
+    assert repr(DistanceMetric(np.inf, unit_length=True)) == "DistanceMetric(p=inf, unit_length=True)"
 
 
 def test_settings_are_read_and_changed_by_name():
-    metric = Metric(1, nominal="mvdm")
+    metric = DistanceMetric(1, nominal="mvdm")
     assert metric.get_params()["nominal"] == "mvdm"
     assert metric.set_params(p=2, missing="ignore") is metric
     assert (metric.p, metric.missing) == (2, "ignore")
@@ -81,12 +81,12 @@ def test_settings_are_read_and_changed_by_name():
 )
 def test_unknown_settings_are_refused_when_fitted_with_a_hint(settings, told):
     with pytest.raises(OptionError, match=told):
-        Metric(**settings).fit({"a": [1.0, 2.0]})
+        DistanceMetric(**settings).fit({"a": [1.0, 2.0]})
 
 
 def test_classes_that_are_not_there_in_every_row_are_none():
     with pytest.raises(OptionError, match="a class for each row"):
-        Metric(nominal="mvdm").fit({"a": ["x", "y"]}, ["u", None])
+        DistanceMetric(nominal="mvdm").fit({"a": ["x", "y"]}, ["u", None])
 
 
 def test_a_metric_that_is_not_fitted_does_not_answer():
@@ -97,20 +97,20 @@ def test_a_metric_that_is_not_fitted_does_not_answer():
         lambda m: m.scaled([[1.0]]),
     ):
         with pytest.raises(NotFittedError):
-            ask(Metric())
+            ask(DistanceMetric())
 
 
 def test_infinity_is_refused_by_name():
     with pytest.raises(TableError, match="'b' contains infinity in row 1"):
-        Metric().fit({"a": [1.0, 2.0], "b": [1.0, math.inf]})
-    metric = Metric().fit({"a": [1.0, 2.0], "b": [1.0, 2.0]})
+        DistanceMetric().fit({"a": [1.0, 2.0], "b": [1.0, math.inf]})
+    metric = DistanceMetric().fit({"a": [1.0, 2.0], "b": [1.0, 2.0]})
     with pytest.raises(TableError, match="'a' contains infinity in row 0"):
         metric.pairwise({"a": [-math.inf], "b": [0.0]})
 
 
 def test_a_range_that_is_no_number_is_refused_by_name():
     with pytest.raises(TableError, match="'a' reaches from"):
-        Metric().fit({"a": [-1.7e308, 1.7e308]})
+        DistanceMetric().fit({"a": [-1.7e308, 1.7e308]})
 
 
 # Numbers
@@ -119,13 +119,13 @@ def test_a_range_that_is_no_number_is_refused_by_name():
 def test_huge_and_tiny_numbers_keep_their_distances():
     for unit in (1e300, 1e200, 1.0, 1e-200, 1e-300):
         for numeric, far in (("range", 1.0), ("sd", math.sqrt(2))):
-            metric = Metric(numeric=numeric).fit([[0.0], [unit]])
+            metric = DistanceMetric(numeric=numeric).fit([[0.0], [unit]])
             assert metric.pairwise([[0.0], [unit]])[0, 1] == pytest.approx(far, rel=1e-14)
-        assert Metric(1, numeric="none").fit([[0.0], [unit]])([0.0], [unit]) == unit
+        assert DistanceMetric(1, numeric="none").fit([[0.0], [unit]])([0.0], [unit]) == unit
 
 
 def test_distances_that_no_number_can_hold_are_infinite_and_those_of_gaps_too():
-    metric = Metric(numeric="none").fit([[0.0, 1.0], [1e200, 2.0]])
+    metric = DistanceMetric(numeric="none").fit([[0.0, 1.0], [1e200, 2.0]])
     d = metric.pairwise([[0.0, 1.0], [1e200, 1.0], [NAN, 1.0]])
     assert d[0].tolist() == [0.0, math.inf, math.inf]
 
@@ -134,32 +134,32 @@ def test_numbers_far_from_0_keep_their_differences():
     X = 1e9 + np.array([[0.0], [0.25], [1.0]])
     assert distance_matrix(X).tolist() == [[0.0, 0.25, 1.0], [0.25, 0.0, 0.75], [1.0, 0.75, 0.0]]
     deviation = np.std([0.0, 0.25, 1.0], ddof=1)
-    assert distance_matrix(X, metric=Metric(numeric="sd"))[0, 2] == pytest.approx(1 / deviation, rel=1e-14)
+    assert distance_matrix(X, metric=DistanceMetric(numeric="sd"))[0, 2] == pytest.approx(1 / deviation, rel=1e-14)
 
 
 def test_constant_numbers_say_nothing():
-    metric = Metric().fit({"a": [3.0, 3.0], "b": [0.0, 1.0]})
+    metric = DistanceMetric().fit({"a": [3.0, 3.0], "b": [0.0, 1.0]})
     assert metric({"a": 3.0, "b": 0.0}, {"a": 99.0, "b": 0.0}) == 0.0
     assert "difference × 0" in str(metric.explain({"a": [3.0, 9.0], "b": [0.0, 1.0]}))
 
 
 def test_numbers_outside_the_training_rows_are_further_away_than_any_of_these():
-    assert Metric().fit([[0.0], [2.0]])([-2.0], [4.0]) == 3.0
+    assert DistanceMetric().fit([[0.0], [2.0]])([-2.0], [4.0]) == 3.0
 
 
 def test_scaled_numbers_begin_at_the_lower_end_or_at_the_mean():
     X = {"a": [2.0, 4.0, 6.0], "b": ["x", "y", "x"]}
-    assert dict(Metric().fit(X).scaled(X)) == {"a": [0.0, 0.5, 1.0]}
-    assert dict(Metric(numeric="sd").fit(X).scaled(X)) == {"a": [-1.0, 0.0, 1.0]}
-    assert dict(Metric(numeric="none").fit(X).scaled(X)) == {"a": [2.0, 4.0, 6.0]}
-    weighted = Metric(numeric="sd").fit({"a": [2.0, 6.0]}, sample_weight=[3, 1])
-    copies = Metric(numeric="sd").fit({"a": [2.0, 2.0, 2.0, 6.0]})
+    assert dict(DistanceMetric().fit(X).scaled(X)) == {"a": [0.0, 0.5, 1.0]}
+    assert dict(DistanceMetric(numeric="sd").fit(X).scaled(X)) == {"a": [-1.0, 0.0, 1.0]}
+    assert dict(DistanceMetric(numeric="none").fit(X).scaled(X)) == {"a": [2.0, 4.0, 6.0]}
+    weighted = DistanceMetric(numeric="sd").fit({"a": [2.0, 6.0]}, sample_weight=[3, 1])
+    copies = DistanceMetric(numeric="sd").fit({"a": [2.0, 2.0, 2.0, 6.0]})
     assert dict(weighted.scaled(X)) == dict(copies.scaled(X))
 
 
 def test_rows_of_unit_length_are_compared_by_their_direction():
     X = np.array([[3.0, 4.0], [6.0, 8.0], [0.0, 0.0], [-3.0, -4.0], [1e200, 0.0]])
-    metric = Metric(unit_length=True).fit(X)
+    metric = DistanceMetric(unit_length=True).fit(X)
     d = metric.pairwise(X)
     assert d[0].tolist() == pytest.approx([0.0, 0.0, 1.0, 2.0, math.sqrt(0.4**2 + 0.8**2)], rel=1e-14)
     scaled = metric.scaled(X)
@@ -167,7 +167,7 @@ def test_rows_of_unit_length_are_compared_by_their_direction():
 
 
 def test_a_gap_of_rows_of_unit_length_is_the_most_that_these_differ_by():
-    metric = Metric(1, unit_length=True).fit([[30.0, 40.0], [0.0, 10.0]])  # 0.6 and 0.8, 0 and 1
+    metric = DistanceMetric(1, unit_length=True).fit([[30.0, 40.0], [0.0, 10.0]])  # 0.6 and 0.8, 0 and 1
     assert metric([NAN, 5.0], [1.0, 0.0]) == pytest.approx(0.6 + 1.0, rel=1e-14)
     assert metric([NAN, NAN], [1.0, 0.0]) == pytest.approx(0.6 + 0.2, rel=1e-14)
 
@@ -176,17 +176,17 @@ def test_a_gap_of_rows_of_unit_length_is_the_most_that_these_differ_by():
 
 
 def test_values_never_seen_are_as_gaps_on_either_side():
-    metric = Metric(1).fit({"a": ["x", "y"]})
+    metric = DistanceMetric(1).fit({"a": ["x", "y"]})
     for a in ("never", "new", None):
         for b in ("never", "new", None, "x"):
             assert metric({"a": a}, {"a": b}) == 1.0
             assert metric({"a": b}, {"a": a}) == 1.0
-    ignoring = Metric(1, missing="ignore").fit({"a": ["x", "y"], "b": [0.0, 2.0]})
+    ignoring = DistanceMetric(1, missing="ignore").fit({"a": ["x", "y"], "b": [0.0, 2.0]})
     assert ignoring({"a": "new", "b": 1.0}, {"a": "new", "b": 2.0}) == 1.0  # 0.5 of half the weight
 
 
 def test_rows_with_nothing_in_common_are_at_the_most_there_is():
-    metric = Metric(1, missing="ignore").fit({"a": ["x", "y"], "b": [0.0, 2.0]})
+    metric = DistanceMetric(1, missing="ignore").fit({"a": ["x", "y"], "b": [0.0, 2.0]})
     assert metric({"a": "x", "b": NAN}, {"a": None, "b": 1.0}) == 2.0
     assert "nothing in common" in str(
         metric.explain({"a": objects("x", None), "b": np.array([NAN, 1.0])}, row=0, other=1)
@@ -196,17 +196,17 @@ def test_rows_with_nothing_in_common_are_at_the_most_there_is():
 def test_orders_are_compared_by_their_steps():
     grades = Ordinal("grade", ("bad", "fair", "good", "best"))
     X = {"grade": ["bad", "good", None]}
-    metric = Metric(1, types={"grade": grades}).fit(X)
+    metric = DistanceMetric(1, types={"grade": grades}).fit(X)
     assert metric({"grade": "bad"}, {"grade": "best"}) == 1.0
     assert metric({"grade": "bad"}, {"grade": "good"}) == pytest.approx(2 / 3, rel=1e-15)
     assert metric({"grade": "bad"}, {"grade": None}) == 1.0
-    overlap = Metric(1, ordinal="overlap", types={"grade": grades}).fit(X)
+    overlap = DistanceMetric(1, ordinal="overlap", types={"grade": grades}).fit(X)
     assert overlap({"grade": "bad"}, {"grade": "fair"}) == 1.0
 
 
 def test_a_rule_for_a_single_column_comes_before_that_for_its_kind():
     X = {"a": ["ann", "anne"], "b": ["ann", "anne"]}
-    metric = Metric(1, attributes={"a": "levenshtein"}).fit(X)
+    metric = DistanceMetric(1, attributes={"a": "levenshtein"}).fit(X)
     assert metric({"a": "ann", "b": "ann"}, {"a": "anne", "b": "ann"}) == 0.25
     assert metric({"a": "ann", "b": "ann"}, {"a": "ann", "b": "anne"}) == 1.0
 
@@ -214,7 +214,7 @@ def test_a_rule_for_a_single_column_comes_before_that_for_its_kind():
 def test_numbers_by_value_differences_are_put_into_ranges_of_equal_frequency():
     x = np.arange(12.0)
     y = np.repeat(["a", "b", "a"], 4)
-    metric = Metric(1, numeric="mvdm", n_bins=3).fit({"x": x}, y)
+    metric = DistanceMetric(1, numeric="mvdm", n_bins=3).fit({"x": x}, y)
     assert metric([0.0], [3.0]) == metric([0.0], [9.0]) == metric([-99.0], [99.0]) == 0.0
     assert metric([0.0], [5.0]) == metric([NAN], [5.0]) == 2.0
     edges = metric.law_.locals[0].edges
@@ -226,7 +226,7 @@ def test_a_column_of_very_many_names_is_compared_by_overlap_and_by_value_differe
     names = np.array([f"name {i}" for i in range(n)], dtype=object)
     y = np.where(np.arange(n) % 3 == 0, "yes", "no")
     for nominal, far in (("overlap", 1.0), ("mvdm", 2.0)):
-        metric = Metric(1, nominal=nominal).fit({"a": names}, y)
+        metric = DistanceMetric(1, nominal=nominal).fit({"a": names}, y)
         d = metric.pairwise({"a": names[:4]}, {"a": names[-4:]})  # rows 99996 to 99999
         same = y[:4, None] == y[-4:]
         assert d.tolist() == np.where(same & (nominal == "mvdm"), 0.0, far).tolist()
@@ -238,7 +238,9 @@ def test_names_that_all_tell_different_things_of_the_class_are_too_many_for_a_ta
     names = np.repeat(np.arange(n), 2)
     weights = np.stack([np.arange(n) + 1, np.full(n, n)], axis=1).ravel()
     with pytest.raises(OptionError, match=r"5000 values that tell different things.*'overlap'"):
-        Metric(nominal="mvdm", types="nominal").fit({"a": names}, np.tile(["u", "v"], n), sample_weight=weights)
+        DistanceMetric(nominal="mvdm", types="nominal").fit(
+            {"a": names}, np.tile(["u", "v"], n), sample_weight=weights
+        )
 
 
 @pytest.mark.parametrize(
@@ -252,7 +254,7 @@ def test_names_that_all_tell_different_things_of_the_class_are_too_many_for_a_ta
 )
 def test_weights_by_what_attributes_tell_of_the_class_are_the_scores(weights, column):
     tennis = samples.load("tennis")
-    metric = Metric(weights=weights).fit(tennis.X, tennis.y)
+    metric = DistanceMetric(weights=weights).fit(tennis.X, tennis.y)
     ours = {local.of.name: local.weight for local in metric.law_.locals}
     scores = countwise.scores(tennis.X, tennis.y)
     assert ours == pytest.approx(dict(zip(scores["attribute"], scores[column], strict=True)), rel=1e-12)
@@ -263,16 +265,16 @@ def test_weights_by_what_attributes_tell_of_the_class_are_the_scores(weights, co
 
 def test_texts_have_no_weight_by_a_measure():
     with pytest.raises(OptionError, match="'t' is text: it has no table of counts"):
-        Metric(weights="gain", types={"t": "text"}).fit({"t": ["a", "b"]}, ["u", "v"])
+        DistanceMetric(weights="gain", types={"t": "text"}).fit({"t": ["a", "b"]}, ["u", "v"])
 
 
 def test_a_weight_of_0_takes_an_attribute_out():
     X = {"a": [0.0, 1.0], "b": [0.0, 1.0]}
-    assert Metric(weights={"a": 0}).fit(X)([0.0, 0.0], [1.0, 0.0]) == 0.0
-    ignoring = Metric(1, weights={"a": 0}, missing="ignore").fit(X)
+    assert DistanceMetric(weights={"a": 0}).fit(X)([0.0, 0.0], [1.0, 0.0]) == 0.0
+    ignoring = DistanceMetric(1, weights={"a": 0}, missing="ignore").fit(X)
     assert ignoring([0.0, NAN], [1.0, 0.0]) == 1.0  # what is in common has no weight
     for p in (1, 2, 3, math.inf):
-        d = Metric(p, weights={"a": 4.0, "b": 1.0}).fit(X)([0.0, 0.0], [1.0, 0.0])
+        d = DistanceMetric(p, weights={"a": 4.0, "b": 1.0}).fit(X)([0.0, 0.0], [1.0, 0.0])
         assert d == pytest.approx({1: 4.0, 2: 2.0, 3: 4 ** (1 / 3), math.inf: 4.0}[p], rel=1e-14)
 
 
@@ -298,18 +300,18 @@ def test_many_strings_are_compared_in_blocks():
 
 
 def test_strings_are_compared_over_the_length_of_the_longest_in_training():
-    metric = Metric(1, nominal="levenshtein").fit({"a": ["", "abcd", "ab", None]})
+    metric = DistanceMetric(1, nominal="levenshtein").fit({"a": ["", "abcd", "ab", None]})
     assert metric({"a": ""}, {"a": "abcd"}) == 1.0
     assert metric({"a": "ab"}, {"a": "abcd"}) == 0.5
     assert metric({"a": "never seen, and long"}, {"a": ""}) == 5.0
     assert metric({"a": "zz"}, {"a": "zz"}) == 0.0  # strings never seen are as good as others
     assert metric({"a": None}, {"a": "zz"}) == metric({"a": None}, {"a": None}) == 1.0
-    only_empty = Metric(1, nominal="levenshtein").fit({"a": ["", ""]})
+    only_empty = DistanceMetric(1, nominal="levenshtein").fit({"a": ["", ""]})
     assert only_empty({"a": ""}, {"a": "x"}) == 1.0
 
 
 def test_numbers_that_are_names_are_the_same_strings_whatever_their_type():
-    metric = Metric(1, nominal="levenshtein", types={"a": "nominal"})
+    metric = DistanceMetric(1, nominal="levenshtein", types={"a": "nominal"})
     for train in ([1, 2, 13], np.array([1.0, 2.0, 13.0, NAN]), np.array([1, 2, 13], dtype=np.int8)):
         metric.fit({"a": train})
         for asked in ([1, 13], np.array([1.0, 13.0]), np.array([1, 13], dtype=np.uint16)):
@@ -325,7 +327,7 @@ def test_tables_between_strings_and_texts_are_made_in_blocks(monkeypatch):
         "t": objects("", None, *[" ".join(rng.choice(words, 4)) for _ in range(198)]),
     }
     Y = {"s": X["s"][::-7], "t": objects(*["new words", *X["t"][::-7][1:]])}
-    metric = Metric(attributes={"s": "levenshtein"}, types={"t": "text"}).fit(X)
+    metric = DistanceMetric(attributes={"s": "levenshtein"}, types={"t": "text"}).fit(X)
     model = countwise.NeighborsClassifier(3, metric=metric).fit(X, np.arange(200) % 3)
     wanted = [metric.pairwise(X), metric.pairwise(Y, X), metric.pairwise(X, Y), model.predict_proba(Y)]
     monkeypatch.setattr("countwise.neighbors.layout._TABLE_CELLS", 201 * 7)
@@ -336,7 +338,7 @@ def test_tables_between_strings_and_texts_are_made_in_blocks(monkeypatch):
 
 def test_very_long_strings():
     long = "ab" * 5_000
-    metric = Metric(1, nominal="levenshtein").fit({"a": [long, long[:-1], "b"]})
+    metric = DistanceMetric(1, nominal="levenshtein").fit({"a": [long, long[:-1], "b"]})
     d = metric.pairwise({"a": [long]}, {"a": [long[:-1], "b", ""]})
     assert d[0].tolist() == pytest.approx([1 / 10_000, 9_999 / 10_000, 1.0], rel=1e-15)
 
@@ -356,7 +358,7 @@ TEXTS = ["send us the review", "review review password", "us us us", "the passwo
 def test_cosines_are_scikit_learns():
     from sklearn.metrics.pairwise import cosine_distances
 
-    ours = distance_matrix({"t": TEXTS}, metric=Metric(1, types={"t": "text"}))
+    ours = distance_matrix({"t": TEXTS}, metric=DistanceMetric(1, types={"t": "text"}))
     np.testing.assert_allclose(ours, cosine_distances(counts_of(TEXTS)), rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(np.diag(ours), 0.0)
 
@@ -365,9 +367,9 @@ def test_shares_of_words_are_scipys_jaccard_distances():
     from scipy.spatial.distance import cdist
 
     counts = counts_of(TEXTS)
-    ours = distance_matrix({"t": TEXTS}, metric=Metric(1, text="jaccard", types={"t": "text"}))
+    ours = distance_matrix({"t": TEXTS}, metric=DistanceMetric(1, text="jaccard", types={"t": "text"}))
     np.testing.assert_allclose(ours, cdist(counts > 0, counts > 0, "jaccard"), rtol=1e-12, atol=1e-15)
-    bags = distance_matrix({"t": TEXTS}, metric=Metric(1, text="bag_jaccard", types={"t": "text"}))
+    bags = distance_matrix({"t": TEXTS}, metric=DistanceMetric(1, text="bag_jaccard", types={"t": "text"}))
     smaller = np.minimum(counts[:, None], counts).sum(axis=2)
     larger = np.maximum(counts[:, None], counts).sum(axis=2)
     np.testing.assert_allclose(bags, 1 - smaller / larger, rtol=1e-12, atol=1e-15)
@@ -375,7 +377,7 @@ def test_shares_of_words_are_scipys_jaccard_distances():
 
 def test_words_repeated_very_often_are_counted_one_by_one():
     texts = ["word " * 100 + "other", "word " * 70, "other " * 3]
-    ours = distance_matrix({"t": texts}, metric=Metric(1, text="bag_jaccard", types={"t": "text"}))
+    ours = distance_matrix({"t": texts}, metric=DistanceMetric(1, text="bag_jaccard", types={"t": "text"}))
     assert ours[0].tolist() == pytest.approx([0.0, 1 - 70 / 101, 1 - 1 / 103], rel=1e-12)
 
 
@@ -384,8 +386,8 @@ def test_words_never_seen_count_in_the_length_of_a_text(text):
     from sklearn.metrics.pairwise import cosine_distances
 
     asked = ["send us money now", "money", "casino", "money send", ""]
-    metric = Metric(1, text=text, types={"t": "text"}).fit({"t": TEXTS})
-    together = distance_matrix({"t": [*TEXTS, *asked]}, metric=Metric(1, text=text, types={"t": "text"}))
+    metric = DistanceMetric(1, text=text, types={"t": "text"}).fit({"t": TEXTS})
+    together = distance_matrix({"t": [*TEXTS, *asked]}, metric=DistanceMetric(1, text=text, types={"t": "text"}))
     np.testing.assert_allclose(metric.pairwise({"t": asked}, {"t": TEXTS}), together[5:, :5], rtol=1e-14)
     np.testing.assert_allclose(metric.pairwise({"t": asked}), together[5:, 5:], rtol=1e-14)
     np.testing.assert_allclose(metric.pairwise({"t": asked}, {"t": asked[::-1]}), together[5:, :4:-1], rtol=1e-14)
@@ -398,14 +400,16 @@ def test_words_never_seen_count_in_the_length_of_a_text(text):
 
 @pytest.mark.parametrize("text", ["cosine", "jaccard", "bag_jaccard"])
 def test_empty_texts_are_alike_and_gaps_are_not(text):
-    metric = Metric(1, text=text, types={"t": "text"}).fit({"t": ["", "a b", "cc dd"]})  # words have two letters
+    metric = DistanceMetric(1, text=text, types={"t": "text"}).fit(
+        {"t": ["", "a b", "cc dd"]}
+    )  # words have two letters
     d = metric.pairwise({"t": objects("", "! ?", "cc", None)})
     assert d.tolist() == [[0, 0, 1, 1], [0, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 1]]
 
 
 def test_a_vocabulary_that_was_declared_is_all_that_counts():
     words = Text("t", words=("dog", "cat"))
-    metric = Metric(1, types={"t": words}).fit({"t": ["dog zebra", "cat"]})
+    metric = DistanceMetric(1, types={"t": words}).fit({"t": ["dog zebra", "cat"]})
     assert metric({"t": "dog lion"}, {"t": "dog zebra"}) == 0.0
     assert metric({"t": "lion"}, {"t": "dog zebra"}) == 1.0
 
@@ -415,16 +419,16 @@ def test_a_vocabulary_that_was_declared_is_all_that_counts():
 
 def test_the_parts_of_a_distance_are_told():
     X = {"a": [0.0, 2.0, NAN], "b": objects("x", "y", "x")}
-    told = str(Metric(1).fit(X).explain(X, row=0, other=1))
+    told = str(DistanceMetric(1).fit(X).explain(X, row=0, other=1))
     assert told.splitlines()[0] == "The distance is 2."
     assert "a          0    2      difference / 2  1" in told
     assert "b          x    y      equal or not    1" in told
-    ignoring = str(Metric(1, missing="ignore").fit(X).explain(X, row=0, other=2))
+    ignoring = str(DistanceMetric(1, missing="ignore").fit(X).explain(X, row=0, other=2))
     assert "sum 0, times 2 / 1 for what is ignored: 0" in ignoring
-    largest = str(Metric(np.inf, missing="ignore").fit(X).explain(X, row=1, other=2))
+    largest = str(DistanceMetric(np.inf, missing="ignore").fit(X).explain(X, row=1, other=2))
     assert "the largest: 1" in largest
     assert "times" not in largest
-    cubes = Metric(3, weights={"a": 8.0}).fit(X).explain(X, row=0, other=1)
+    cubes = DistanceMetric(3, weights={"a": 8.0}).fit(X).explain(X, row=0, other=1)
     assert cubes.sections[0].table["w d^3"] == pytest.approx([8.0, 1.0])
     assert cubes.sections[0].table["d"] == pytest.approx([1.0, 1.0])
     assert cubes.value == pytest.approx(9 ** (1 / 3), rel=1e-14)
@@ -432,14 +436,14 @@ def test_the_parts_of_a_distance_are_told():
 
 def test_the_classes_may_be_a_column_of_the_table():
     cheat = samples.load("cheat")
-    for metric in (Metric(nominal="mvdm"), Metric(nominal="mvdm", weights="gain")):
+    for metric in (DistanceMetric(nominal="mvdm"), DistanceMetric(nominal="mvdm", weights="gain")):
         ours = distance_matrix(cheat.frame, metric=metric, y="cheat")
         np.testing.assert_array_equal(ours, distance_matrix(cheat.X, metric=metric, y=cheat.y))
     assert not hasattr(metric, "law_")  # the user's metric is left alone
 
 
 def test_a_fitted_metric_keeps_its_scales():
-    metric = Metric().fit([[0.0], [10.0]])
+    metric = DistanceMetric().fit([[0.0], [10.0]])
     assert distance_matrix([[0.0], [1.0]], metric=metric)[0, 1] == 0.1
-    assert distance_matrix([[0.0], [1.0]], metric=Metric())[0, 1] == 1.0
+    assert distance_matrix([[0.0], [1.0]], metric=DistanceMetric())[0, 1] == 1.0
     assert distance_matrix([[0.0], [10.0]], [[5.0]]).tolist() == [[0.5], [0.5]]

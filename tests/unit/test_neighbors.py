@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 import countwise
-from countwise import Metric, NeighborsClassifier, NeighborsRegressor, Ordinal, samples
+from countwise import DistanceMetric, NeighborsClassifier, NeighborsRegressor, Ordinal, samples
 from countwise.errors import CountwiseError, DataWarning, ModelFileError, OptionError, TableError
 
 NAN = float("nan")
@@ -75,7 +75,7 @@ def test_a_single_class_is_certain():
     model = NeighborsClassifier("loo").fit([[0.0], [1.0]], ["u", "u"])
     assert model.predict_proba([[9.0], [NAN]]).tolist() == [[1.0], [1.0]]
     assert str(model.explain([[9.0]])).startswith("class = u, with probability 100 %.")
-    mvdm = NeighborsClassifier(1, metric=Metric(nominal="mvdm")).fit({"a": ["x", "y"]}, ["u", "u"])
+    mvdm = NeighborsClassifier(1, metric=DistanceMetric(nominal="mvdm")).fit({"a": ["x", "y"]}, ["u", "u"])
     assert mvdm.predict({"a": ["x"]}).tolist() == ["u"]
 
 
@@ -86,7 +86,7 @@ def test_a_single_class_is_certain():
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
 def test_a_row_of_which_nothing_is_known_gets_the_prior_exactly(missing, weights):
     X = {"a": [0.0, 1.0, 2.0, NAN], "b": objects("x", "y", "x", None), "t": objects("one", "two", "", None)}
-    metric = Metric(missing=missing, types={"t": "text"})
+    metric = DistanceMetric(missing=missing, types={"t": "text"})
     model = NeighborsClassifier(1, weights=weights, metric=metric).fit(X, ["u", "v", "v", "v"], [1, 2, 3, 1])
     asked = {"a": [NAN, NAN], "b": objects(None, "never seen"), "t": objects(None, None)}
     assert model.predict_proba(asked).tolist() == [[1 / 7, 6 / 7]] * 2
@@ -102,7 +102,9 @@ def test_a_row_of_which_nothing_is_known_gets_the_prior_exactly(missing, weights
 def test_a_row_of_which_only_a_constant_is_known_gets_the_prior():
     model = NeighborsClassifier(1).fit({"a": [3.0, 3.0, 3.0], "b": [0.0, 1.0, 2.0]}, ["u", "v", "v"])
     assert model.predict_proba({"a": [3.0], "b": [NAN]}).tolist() == [[1 / 3, 2 / 3]]
-    weighted = NeighborsClassifier(1, metric=Metric(weights={"a": 0})).fit({"a": [0.0, 1.0], "b": [0.0, 1.0]}, [0, 1])
+    weighted = NeighborsClassifier(1, metric=DistanceMetric(weights={"a": 0})).fit(
+        {"a": [0.0, 1.0], "b": [0.0, 1.0]}, [0, 1]
+    )
     assert weighted.predict_proba({"a": [1.0], "b": [NAN]}).tolist() == [[0.5, 0.5]]
 
 
@@ -128,7 +130,7 @@ def test_without_a_row_within_the_radius_all_rows_are_asked(kind):
 def test_a_row_just_at_the_radius_is_within_it_and_one_behind_is_not():
     X = np.array([[0.1], [0.2], [0.3], [0.7], [1.1]])
     for p in (1, 2, 3, math.inf):
-        model = NeighborsClassifier(metric=Metric(p, numeric="none")).fit(X, [0, 1, 2, 3, 4])
+        model = NeighborsClassifier(metric=DistanceMetric(p, numeric="none")).fit(X, [0, 1, 2, 3, 4])
         d = model.metric_.pairwise([[0.0]], X)[0]
         for i, radius in enumerate(d):
             assert model.radius_neighbors([[0.0]], radius)[1][0].tolist() == list(range(i + 1))
@@ -185,12 +187,12 @@ def test_nearer_rows_never_count_less():
     for weights in ("distance", "squared"):
         shares = []
         for d in near:
-            metric = Metric(1, numeric="none")
+            metric = DistanceMetric(1, numeric="none")
             model = NeighborsClassifier(2, weights=weights, metric=metric).fit([[d], [-2.0]], ["u", "v"])
             shares.append(model.predict_proba([[0.0]])[0, 0])
         assert shares == sorted(shares, reverse=True)
         assert shares[0] == 1.0
-        pair = NeighborsClassifier(2, weights=weights, metric=Metric(1, numeric="none"))
+        pair = NeighborsClassifier(2, weights=weights, metric=DistanceMetric(1, numeric="none"))
         told = pair.fit([[1e-170], [-1e-150]], ["u", "v"]).predict_proba([[0.0]])
         assert told[0, 0] >= told[0, 1]
 
@@ -209,7 +211,7 @@ def test_a_function_of_the_distances_weighs_votes():
 
 def test_queries_with_gaps_find_rows_among_numbers_of_any_size():
     for size in (1e15, 1e20, 1e150, 1e200):
-        model = NeighborsClassifier(1, metric=Metric(numeric="none")).fit(
+        model = NeighborsClassifier(1, metric=DistanceMetric(numeric="none")).fit(
             [[0.0, 1.0], [size, 2.0], [5.0, 3.0]], [0, 1, 1]
         )
         distances, rows = model.kneighbors([[NAN, 1.0]], 3)
@@ -226,7 +228,7 @@ def test_names_of_very_many_values():
     assert overlap.kneighbors({"a": names[-3:]})[1].tolist() == [[n - 3], [n - 2], [n - 1]]
     prior = [(y == c).mean() for c in ("no", "yes")]
     assert overlap.predict_proba(asked).tolist() == [[0.0, 1.0], [1.0, 0.0], prior, prior]
-    mvdm = NeighborsClassifier(7, metric=Metric(nominal="mvdm")).fit({"a": names}, y)
+    mvdm = NeighborsClassifier(7, metric=DistanceMetric(nominal="mvdm")).fit({"a": names}, y)
     assert mvdm.predict_proba(asked).tolist() == [[0.0, 1.0], [1.0, 0.0], prior, prior]
 
 
@@ -260,7 +262,9 @@ def test_a_model_that_is_not_fitted_does_not_answer():
 def test_a_class_column_may_have_the_name_of_an_attribute():
     X = {"y": ["a", "b", "a", "b"], "class": [1.0, 2.0, 3.0, 4.0]}
     pd = pytest.importorskip("pandas")
-    model = NeighborsClassifier(1, metric=Metric(nominal="mvdm")).fit(X, pd.Series(["u", "v", "u", "u"], name="y"))
+    model = NeighborsClassifier(1, metric=DistanceMetric(nominal="mvdm")).fit(
+        X, pd.Series(["u", "v", "u", "u"], name="y")
+    )
     assert model.metric_({"y": "a", "class": 1.0}, {"y": "b", "class": 1.0}) == 1.0
 
 
@@ -285,8 +289,8 @@ def test_a_class_column_may_have_the_name_of_an_attribute():
         ({"metric": 0}, "p=0 is no power"),
         ({"metric": [1]}, "neither a Metric, nor a power"),
         ({"metric": "levenshtein"}, r"metric=Metric\(nominal='levenshtein'\)"),
-        ({"metric": Metric(nominal="ovrlap")}, "did you mean 'overlap'"),
-        ({"metric": Metric(weights={"q": 1})}, "weights names 'q'"),
+        ({"metric": DistanceMetric(nominal="ovrlap")}, "did you mean 'overlap'"),
+        ({"metric": DistanceMetric(weights={"q": 1})}, "weights names 'q'"),
     ],
 )
 def test_unknown_settings_are_refused_when_fitted_with_a_hint(kind, settings, told):
@@ -295,26 +299,26 @@ def test_unknown_settings_are_refused_when_fitted_with_a_hint(kind, settings, to
 
 
 def test_metrics_that_ask_for_classes_are_refused_where_there_are_none():
-    for metric in (Metric(nominal="mvdm"), Metric(weights="gain")):
+    for metric in (DistanceMetric(nominal="mvdm"), DistanceMetric(weights="gain")):
         with pytest.raises(OptionError, match="needs the classes of rows"):
             NeighborsRegressor(metric=metric).fit({"a": ["x", "y"]}, [1.0, 2.0])
 
 
 def test_settings_of_the_metric_are_reached_through_the_model():
-    model = NeighborsClassifier(3, metric=Metric(1))
+    model = NeighborsClassifier(3, metric=DistanceMetric(1))
     assert model.get_params()["metric__p"] == 1
     model.set_params(metric__p=2, metric__missing="ignore", n_neighbors=7)
     assert (model.metric.p, model.metric.missing, model.n_neighbors) == (2, "ignore", 7)
     copy = clone(model)
     assert copy.metric is not model.metric
-    assert repr(copy.metric) == repr(model.metric) == "Metric(missing='ignore')"
-    assert "Metric(missing='ignore')" in repr(model)
+    assert repr(copy.metric) == repr(model.metric) == "DistanceMetric(missing='ignore')"
+    assert "DistanceMetric(missing='ignore')" in repr(model)
 
 
 def test_the_users_metric_is_neither_fitted_nor_changed():
-    metric = Metric(1)
+    metric = DistanceMetric(1)
     model = NeighborsClassifier(metric=metric, types={"a": "nominal"}).fit({"a": [1, 2]}, [0, 1])
-    assert vars(metric) == vars(Metric(1))
+    assert vars(metric) == vars(DistanceMetric(1))
     assert model.metric is metric
     assert model.metric_ is not metric
 
@@ -324,7 +328,7 @@ def test_a_grid_of_settings_of_the_metric_is_searched():
     X = {name: iris.X[name] for name in ("bill_length_mm", "bill_depth_mm", "sex")}
     pd = pytest.importorskip("pandas")
     grid = {"metric__p": [1, 2, np.inf], "metric__missing": ["maximal", "ignore"], "n_neighbors": [1, "loo"]}
-    search = GridSearchCV(NeighborsClassifier(metric=Metric()), grid, cv=2).fit(pd.DataFrame(X), iris.y)
+    search = GridSearchCV(NeighborsClassifier(metric=DistanceMetric()), grid, cv=2).fit(pd.DataFrame(X), iris.y)
     assert len(search.cv_results_["params"]) == 12
     assert search.best_estimator_.metric.p == search.best_params_["metric__p"]
     assert search.best_score_ > 0.9
@@ -357,7 +361,7 @@ def test_of_very_many_neighbors_the_first_are_shown():
 def test_a_value_never_seen_is_named():
     model = NeighborsClassifier(1).fit({"a": ["x", "y"], "b": [1.0, 2.0]}, [1, 2])
     assert "The value of 'a' was never seen in training" in str(model.explain({"a": ["q"], "b": [1.0]}))
-    strings = NeighborsClassifier(1, metric=Metric(nominal="levenshtein")).fit({"a": ["x", "y"]}, [1, 2])
+    strings = NeighborsClassifier(1, metric=DistanceMetric(nominal="levenshtein")).fit({"a": ["x", "y"]}, [1, 2])
     assert strings.explain({"a": ["q"]}).notes == ()
 
 
@@ -377,10 +381,10 @@ def every_setting():
         None,
         "manhattan",
         np.inf,
-        Metric(3, nominal="mvdm", numeric="mvdm", n_bins=2, types=types),
-        Metric(np.inf, missing="ignore", attributes={"name": "levenshtein"}, weights={"x": 0.5}, types=types),
-        Metric(1, numeric="sd", divisor="n", ordinal="overlap", text="bag_jaccard", types=types),
-        Metric(unit_length=True, weights={"name": 0.0}, types=types),
+        DistanceMetric(3, nominal="mvdm", numeric="mvdm", n_bins=2, types=types),
+        DistanceMetric(np.inf, missing="ignore", attributes={"name": "levenshtein"}, weights={"x": 0.5}, types=types),
+        DistanceMetric(1, numeric="sd", divisor="n", ordinal="overlap", text="bag_jaccard", types=types),
+        DistanceMetric(unit_length=True, weights={"name": 0.0}, types=types),
     ]
     return X, [1, 2, 1, 3, 2], types, metrics
 
@@ -391,7 +395,7 @@ def test_a_model_with_any_metric_comes_back_from_a_file(kind, which, tmp_path):
     X, y, types, metrics = every_setting()
     metric = metrics[which]
     if kind is NeighborsRegressor and which == 3:
-        metric = Metric(3, types=types)
+        metric = DistanceMetric(3, types=types)
     for settings in ({}, {"n_neighbors": "loo", "weights": "squared"}, {"radius": np.inf}, {"radius": 1.0}):
         model = kind(**settings, metric=metric, types=types).fit(X, y, sample_weight=[1.0, 2.0, 0.5, 1.0, 3.0])
         countwise.save(model, tmp_path / "model.json")
@@ -460,7 +464,7 @@ DAMAGES = {
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_file_is_refused_in_one_line(name, tmp_path):
     X, y, types, _ = every_setting()
-    metric = Metric(1, types=types)
+    metric = DistanceMetric(1, types=types)
     model = NeighborsClassifier(2, metric=metric).fit(X, y, sample_weight=[1, 2, 1, 1, 3])
     path = tmp_path / "model.json"
     countwise.save(model, path)

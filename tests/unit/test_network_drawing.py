@@ -16,7 +16,7 @@ from countwise.distributions import Gaussian
 from countwise.errors import CountwiseError
 from countwise.network.graph import Graph
 from countwise.network.net import Net
-from countwise.plots.layered_layout import Rows, across, crossings, layers_of, layout, ordered
+from countwise.plots.layered_layout import LayerRows, across, crossings, layers_of, layout, ordered
 from countwise.plots.network import graph_svg, network_svg
 from countwise.plots.style import text_width
 
@@ -239,7 +239,7 @@ def test_layers_follow_the_longest_path_and_a_top_node_stands_near_its_child():
 def test_crossings_are_counted_and_saved_where_none_is_needed():
     tangled = {"a": 0, "b": 0, "c": 0, "x": 1, "y": 1, "z": 1}
     pairs = [("a", "z"), ("b", "y"), ("c", "x")]
-    assert crossings(Rows(tangled, pairs)) == 3
+    assert crossings(LayerRows(tangled, pairs)) == 3
     graph = Graph({"a": (), "b": (), "c": (), "x": ("c",), "y": ("b",), "z": ("a",)})
     assert crossings(ordered(graph, layers_of(graph))) == 0
     assert crossings(ordered(Graph(ASIA), layers_of(Graph(ASIA)))) == 0
@@ -258,7 +258,7 @@ def test_crossings_are_near_the_least_of_all_orders():
         graph = Graph({**{f"a{i}": () for i in range(4)}, **below})
         layer = {name: int(name[0] == "b") for name in graph}
         ours += crossings(ordered(graph, layer))
-        rows = Rows(layer, graph.arcs)
+        rows = LayerRows(layer, graph.arcs)
         every = []
         for upper, lower in product(permutations(rows.rows[0]), permutations(rows.rows[1])):
             rows.rows = [list(upper), list(lower)]
@@ -282,7 +282,7 @@ def test_long_arcs_are_straight_between_their_ends(seed):
 
 
 def test_long_arcs_that_cross_bend_where_they_do():
-    rows = Rows({"a": 0, "b": 0, "c": 3, "d": 3}, [("a", "c"), ("b", "d")])
+    rows = LayerRows({"a": 0, "b": 0, "c": 3, "d": 3}, [("a", "c"), ("b", "d")])
     for k in (2, 3):
         rows.rows[k].reverse()
     places = across(rows, dict.fromkeys(rows.below, 10.0))

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import countwise
-from countwise import BayesNetwork, Dirichlet, MEstimate, Ranges
+from countwise import BayesNetwork, Binned, Dirichlet, MEstimate
 from countwise.errors import CountwiseError, OptionError, ReadError, TableError, UnseenValueError
 
 ASIA = Path(__file__).parent / "data" / "asia.bif"
@@ -281,7 +281,7 @@ def test_numbers_are_gaussian_kernel_poisson_or_held_by_their_ranges():
     frame["s"] = np.where(frame["r"] + rng.normal(size=n) > 5, "high", "low")
     net = BayesNetwork(
         {"g": ["k"], "p": ["k"], "h": ["g", "k"], "s": ["r"]},
-        conditionals={"p": "poisson", "r": Ranges([2.5, 5.0, 7.5])},
+        conditionals={"p": "poisson", "r": Binned([2.5, 5.0, 7.5])},
     ).fit(frame)
     assert net.query("g", {"k": "one"}) == pytest.approx({"mean": 3, "deviation": 1}, abs=0.1)
     assert net.query("p", {"k": "one"})["mean"] == pytest.approx(6, abs=0.2)
@@ -420,7 +420,7 @@ def test_a_saved_network_answers_as_before(asia, asia_rows, tmp_path, kind):
     else:
         rows["x"] = np.arange(300.0)
         rows["y"] = np.arange(300.0) ** 1.5
-        net = BayesNetwork({"x": ["lung"], "y": ["x"], "dysp": ["z"]}, conditionals={"z": Ranges([1.0])})
+        net = BayesNetwork({"x": ["lung"], "y": ["x"], "dysp": ["z"]}, conditionals={"z": Binned([1.0])})
         rows["z"] = np.arange(300.0) % 3
         net.fit(rows)
     countwise.save(net, tmp_path / "net.json")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from countwise import BayesNetwork, NetworkClassifier
+from countwise import BayesNetwork, BayesNetworkClassifier
 from countwise.errors import OptionError, ReadError
 
 
@@ -81,7 +81,7 @@ def test_numbers_that_contradict_each_other_by_far_are_weighed_with_gaps_as_with
     rows = far_apart()
     frame = pd.DataFrame({"x": rows["x"], "z": -rows["x"], "a": rows["d"], "b": rows["d"]})
     arcs = [("class", "x"), ("class", "z"), ("class", "a"), ("a", "b")]
-    model = NetworkClassifier(arcs).fit(frame, rows["c"])
+    model = BayesNetworkClassifier(arcs).fit(frame, rows["c"])
     ask = pd.DataFrame({"x": [0.0, 0.0], "z": [-1000.0, -1000.0], "a": ["u", None], "b": ["u", "u"]})
     joint = model.predict_joint_log_proba(ask)
     both = [{"x": [0.0], "z": [-1000.0], "a": [a], "b": ["u"]} for a in ("u", "v")]
@@ -100,7 +100,7 @@ def test_the_working_of_a_class_whose_parent_is_missing():
     b = rng.choice(["u", "v"], 200)
     y = np.where((b == "u") ^ (rng.random(200) < 0.1), "yes", "no")
     d = np.where((y == "yes") ^ (rng.random(200) < 0.2), "p", "q")
-    model = NetworkClassifier([("b", "class"), ("class", "d")]).fit({"b": b, "d": d}, y)
+    model = BayesNetworkClassifier([("b", "class"), ("class", "d")]).fit({"b": b, "d": d}, y)
     for row in ({"b": [None], "d": ["p"]}, {"b": [None], "d": [None]}, {"b": ["u"], "d": ["p"]}):
         row = {name: objects(cells) for name, cells in row.items()}
         working = model.explain(row)
@@ -256,7 +256,7 @@ def test_a_latent_node_needs_a_number_of_values_or_a_list(size):
 
 def test_texts_below_a_class_are_drawn_and_not_asked_for():
     rows = {"t": objects(["buy now", "hello you"] * 30), "a": objects(["u", "v", "v"] * 20)}
-    model = NetworkClassifier("tan", types={"t": "text"}).fit(rows, ["spam", "ham"] * 30)
+    model = BayesNetworkClassifier("tan", types={"t": "text"}).fit(rows, ["spam", "ham"] * 30)
     assert all(isinstance(text, str) for text in model.sample(5, random_state=0)["t"])
     with pytest.raises(OptionError, match="no mean is asked"):
         model.query("t")
@@ -322,7 +322,7 @@ def test_numbers_that_speak_against_each_other_by_thousands_of_nats_are_weighed(
         "y": y,
     }
     told = np.array(["maybe", "no", "maybe", "maybe", "yes", "maybe", "no", "yes"], dtype=object)
-    model = NetworkClassifier("tan", missing="available").fit(frame, told)
+    model = BayesNetworkClassifier("tan", missing="available").fit(frame, told)
     together = model.predict_joint_log_proba(frame)
     for i in range(8):
         alone = model.predict_joint_log_proba({name: column[i : i + 1] for name, column in frame.items()})

@@ -14,7 +14,7 @@ from countwise.network.bif import read_bif, write_bif
 from countwise.network.family_scores import Families, family_score
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination import Elimination, elimination_order
-from countwise.network.inference.factors import Factor, product
+from countwise.network.inference.factors import Potential, product
 from countwise.network.inference.junction_tree import Junction
 from countwise.network.inference.sampling import gibbs, likelihood_weighting
 from countwise.network.search.class_structures import augmented_tree, conditional_information, k_dependence, naive
@@ -36,7 +36,7 @@ probability ( "smoke now" ) { table 0.3333333, 0.6666667; }
 """
 
 
-def random_network(rng: np.random.Generator) -> tuple[Graph, dict[str, int], list[Factor]]:
+def random_network(rng: np.random.Generator) -> tuple[Graph, dict[str, int], list[Potential]]:
     names = [f"v{i}" for i in range(int(rng.integers(1, 8)))]
     parents = {
         v: tuple(rng.choice(names[:i], size=min(i, int(rng.integers(0, 4))), replace=False).tolist())
@@ -49,7 +49,7 @@ def random_network(rng: np.random.Generator) -> tuple[Graph, dict[str, int], lis
         table /= table.sum(axis=-1, keepdims=True)
         if rng.random() < 0.2:
             table[rng.random(table.shape) < 0.3] = 0.0
-        factors.append(Factor((*parents[v], v), table))
+        factors.append(Potential((*parents[v], v), table))
     return Graph(parents), sizes, factors
 
 
@@ -62,7 +62,7 @@ def test_elimination_and_the_junction_tree_agree_with_the_whole_joint(seed):
     known = {v: int(rng.integers(sizes[v])) for v in names if rng.random() < 0.3}
     part = joint[tuple(known.get(v, slice(None)) for v in names)]
     rest = [v for v in names if v not in known]
-    marks = [Factor((v,), np.eye(sizes[v])[code]) for v, code in known.items()]
+    marks = [Potential((v,), np.eye(sizes[v])[code]) for v, code in known.items()]
     found, log = Junction(graph.moral(), sizes).marginals([*factors, *marks])
     if part.sum() == 0:
         assert log == -np.inf
@@ -86,11 +86,11 @@ def test_cliques_hang_together_whatever_is_eliminated_first(seed):
     parents = {"a": (), "b": ("a",), "x": ("a", "b"), "y": ("a",), "z": ("b",)}
     sizes = {v: int(rng.integers(2, 8 if v in "yz" else 4)) for v in parents}
     factors = [
-        Factor((*above, v), rng.dirichlet(np.ones(sizes[v]), size=[sizes[p] for p in above]))
+        Potential((*above, v), rng.dirichlet(np.ones(sizes[v]), size=[sizes[p] for p in above]))
         for v, above in parents.items()
     ]
     known = {"y": 0, "z": 1}
-    marks = [Factor((v,), np.eye(sizes[v])[code]) for v, code in known.items()]
+    marks = [Potential((v,), np.eye(sizes[v])[code]) for v, code in known.items()]
     found, log = Junction(Graph(parents).moral(), sizes).marginals([*factors, *marks])
     for v in (v for v in parents if v not in known):
         wanted = Elimination([f.given(known) for f in factors], [v]).result.table
@@ -108,7 +108,7 @@ def test_nodes_that_are_separated_are_independent_for_all_tables(seed):
     factors = []
     for v in names:  # tables without a zero and without chance independence
         table = rng.random([2] * len(graph.parents[v]) + [2]) + 0.1
-        factors.append(Factor((*graph.parents[v], v), table / table.sum(axis=-1, keepdims=True)))
+        factors.append(Potential((*graph.parents[v], v), table / table.sum(axis=-1, keepdims=True)))
     joint = product(factors)
     for a, b in itertools.combinations(names, 2):
         given = [v for v in names if v not in (a, b) and rng.random() < 0.4]
@@ -143,12 +143,12 @@ def test_a_grid_is_as_wide_as_it_is_and_too_wide_a_query_is_refused():
                 near[other].add(f"{i},{j}")
     assert elimination_order(near, dict.fromkeys(near, 2), near)[1] == 2**5
     with pytest.raises(CountwiseError, match="sampling"):
-        Elimination([Factor((f"p{i}", f"p{j}"), np.ones((9, 9))) for i in range(9) for j in range(i)], ["p0"])
+        Elimination([Potential((f"p{i}", f"p{j}"), np.ones((9, 9))) for i in range(9) for j in range(i)], ["p0"])
 
 
 def test_soft_evidence_weighs_values():
-    coin = Factor(("coin",), np.array([0.5, 0.5]))
-    told = product([coin, Factor(("coin",), np.array([0.9, 0.3]))]).scaled()
+    coin = Potential(("coin",), np.array([0.5, 0.5]))
+    told = product([coin, Potential(("coin",), np.array([0.9, 0.3]))]).scaled()
     np.testing.assert_allclose(told.table, [0.75, 0.25], rtol=1e-15)
 
 
@@ -321,7 +321,7 @@ def test_samples_lie_within_four_standard_errors(method):
             table = rng.random([sizes[p] for p in graph.parents[v]] + [sizes[v]]) + 0.2
             tables[v] = table / table.sum(axis=-1, keepdims=True)
         known = {v: int(rng.integers(sizes[v])) for v in names[1:] if rng.random() < 0.3}
-        factors = [Factor((*graph.parents[v], v), tables[v]).given(known) for v in names]
+        factors = [Potential((*graph.parents[v], v), tables[v]).given(known) for v in names]
         for v in [v for v in names if v not in known][:2]:
             exact = Elimination(factors, [v]).result.scaled().table
             found = method(graph, tables, v, known, 4000, seed=seed)

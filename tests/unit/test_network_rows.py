@@ -12,7 +12,7 @@ from countwise.data.attributes import Nominal, Numeric
 from countwise.data.table import Table
 from countwise.network.em import completed
 from countwise.network.graph import Graph
-from countwise.network.inference.batch_inference import Rows, posteriors
+from countwise.network.inference.batch_inference import EvidenceRows, posteriors
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
 
@@ -53,7 +53,7 @@ def test_posteriors_of_rows_with_gaps_are_those_of_the_joint(seed, n_rows):
     for n, s in SIZES.items():
         codes[n][rng.random(n_rows) < 0.35] = s
     seen = np.zeros(n_rows, dtype=int)
-    for found in posteriors(net.graph, net.tables, net.numbers, Rows(codes, {}, n_rows), asked=["c"]):
+    for found in posteriors(net.graph, net.tables, net.numbers, EvidenceRows(codes, {}, n_rows), asked=["c"]):
         for i, row in enumerate(found.rows.tolist()):
             seen[row] += 1
             at = tuple(slice(None) if codes[n][row] == s else codes[n][row] for n, s in SIZES.items())
@@ -138,7 +138,7 @@ def test_numbers_with_gaps_tell_what_scipy_says(known, gap):
                     part = covariance[np.ix_(places, places)]
                     p *= multivariate_normal(mean[places], part).pdf([numbers[n] for n in known])
                 weights[k, j] = p
-    rows = Rows(
+    rows = EvidenceRows(
         {n: np.array([2 + (n == "j") if n in gap else codes[n]]) for n in "kj"},
         {n: np.array([numbers[n] if n in known else np.nan]) for n in "xyz"},
         1,

@@ -12,7 +12,7 @@ from countwise.data.table import Table
 from countwise.errors import CountwiseError
 from countwise.network.family_scores import SCORES, Families, family_score, family_scores
 from countwise.network.graph import Graph
-from countwise.network.inference.factors import Factor
+from countwise.network.inference.factors import Potential
 from countwise.network.inference.junction_tree import Junction
 from countwise.network.search.hill_climb import _Climb, _shake
 from countwise.network.search.trees import Constraints, by_ordering, hill_climb
@@ -147,10 +147,10 @@ def test_a_junction_tree_serves_any_evidence():
     rng = np.random.default_rng(0)
     parents = {"a": (), "b": ("a",), "c": ("a",), "d": ("c", "b"), "e": ("d",)}
     sizes = dict.fromkeys(parents, 3)
-    factors = [Factor((*above, v), rng.dirichlet(np.ones(3), [3] * len(above))) for v, above in parents.items()]
+    factors = [Potential((*above, v), rng.dirichlet(np.ones(3), [3] * len(above))) for v, above in parents.items()]
     tree = Junction(Graph(parents).moral(), sizes)
     for known in ({}, {"e": 0}, {"e": 2}, {"b": 1, "e": 1}, {}):
-        told = [*factors, *(Factor((v,), np.eye(3)[code]) for v, code in known.items())]
+        told = [*factors, *(Potential((v,), np.eye(3)[code]) for v, code in known.items())]
         ours, log = tree.marginals(told)
         fresh, other = Junction(Graph(parents).moral(), sizes).marginals(told)
         assert log == other

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from countwise import CountwiseError, Metric, Nominal, Ordinal, PrototypeClassifier, load, save
+from countwise import CountwiseError, DistanceMetric, Nominal, Ordinal, PrototypeClassifier, load, save
 from countwise.errors import OptionError, TableError, UnseenValueError
 
 NAN = np.nan
@@ -294,18 +294,18 @@ def test_orders_come_by_types_or_from_pandas_and_names_by_types():
 def test_a_metric_says_how_prototypes_are_compared(p, numeric):
     frame = {**X, "w": objects("u", "u", "v", "v", "v"), "o": objects("low", "low", "high", "high", "high")}
     types = {"o": Ordinal("o", ORDER)}
-    metric = Metric(p, numeric=numeric, nominal="mvdm", weights={"w": 3.0, "x": 0.5}, types=types)
+    metric = DistanceMetric(p, numeric=numeric, nominal="mvdm", weights={"w": 3.0, "x": 0.5}, types=types)
     model = PrototypeClassifier(metric=metric, types=types).fit(frame, Y)
     middles = model.prototypes_
     rows = {name: objects(*middles[name]) if name != "x" else middles[name] for name in frame}
-    whole = Metric(**{**metric.get_params(), "ordinal": "steps"}).fit(frame, Y)
+    whole = DistanceMetric(**{**metric.get_params(), "ordinal": "steps"}).fit(frame, Y)
     asked = {"x": [4.0, 20.0], "w": objects("v", "u"), "o": objects("middle", "high")}
     assert_allclose(model.distances(asked), whole.pairwise(asked, rows), rtol=1e-12)
 
 
 def test_a_prototype_by_metric_is_saved_and_streamed(tmp_path):
     frame = {**X, "w": objects("u", "u", "v", "v", "v")}
-    metric = Metric(nominal="mvdm")
+    metric = DistanceMetric(nominal="mvdm")
     whole = PrototypeClassifier(metric=metric).fit(frame, Y)
     save(whole, tmp_path / "m.json")
     assert_allclose(load(tmp_path / "m.json").predict_proba(frame), whole.predict_proba(frame), rtol=0)
@@ -318,10 +318,10 @@ def test_a_prototype_by_metric_is_saved_and_streamed(tmp_path):
 @pytest.mark.parametrize(
     ("metric", "told"),
     [
-        (Metric(3), "p=3"),
-        (Metric(unit_length=True), "unit length"),
-        (Metric(weights="gain"), "weights"),
-        (Metric(nominal="levenshtein"), "levenshtein"),
+        (DistanceMetric(3), "p=3"),
+        (DistanceMetric(unit_length=True), "unit length"),
+        (DistanceMetric(weights="gain"), "weights"),
+        (DistanceMetric(nominal="levenshtein"), "levenshtein"),
     ],
 )
 def test_a_metric_that_has_no_middle_is_refused(metric, told):

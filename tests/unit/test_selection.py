@@ -25,12 +25,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import countwise
 from countwise import (
+    Binned,
     CountwiseError,
     EmbeddedSelector,
     FilterSelector,
     NaiveBayesClassifier,
     Ordinal,
-    Ranges,
     WrapperSelector,
     pmi,
     samples,
@@ -461,7 +461,7 @@ def test_an_error_of_the_model_says_which_attributes_it_had():
 
 def test_laws_named_for_columns_do_not_stop_a_search():
     """Both ways: a subset is a model of fewer columns, and laws of the others do not matter to it."""
-    model = NaiveBayesClassifier({"x": "gaussian", "z": Ranges("mdl"), "w": "categorical"})
+    model = NaiveBayesClassifier({"x": "gaussian", "z": Binned("mdl"), "w": "categorical"})
     ours = WrapperSelector(model, cv=StratifiedKFold(3), direction="exhaustive").fit(FRAME, Y)
     theirs = WrapperSelector(make_pipeline(model), cv=StratifiedKFold(3), direction="exhaustive").fit(FRAME, Y)
     assert ours.scores_ == pytest.approx(theirs.scores_, rel=1e-12)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, progress
 from countwise._typing import Floats
-from countwise.base.tally_model import Tallying
-from countwise.base.term import Part, derive
+from countwise.base.model import Model
+from countwise.base.protocol import Classifier
+from countwise.base.term import Term, derive
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import cell_of, row_of, shown_cell
 from countwise.data.columns import refuse_infinity
@@ -23,7 +24,7 @@ from countwise.data.vectors import Vector
 from countwise.errors import CountwiseError, listed, warn
 from countwise.working import Section, Step, Working
 
-__all__ = ["Explaining", "Predicting", "TallyClassifier"]
+__all__ = ["AdditiveClassifier"]
 
 
 Kind = Literal["log", "proba"]
@@ -31,11 +32,13 @@ Kind = Literal["log", "proba"]
 PREDICT_BLOCK = 1 << 15  # rows whose posteriors stay in cache while the terms are added
 
 
-class Predicting:
-    """What a fitted classifier answers; a model writes `_add_terms`."""
+class AdditiveClassifier(Classifier, Model):
+    """A classifier whose answer is a sum of terms; a model writes `_add_terms`."""
 
     schema_: Schema
-    parts_: list[Part]
+    terms_: list[Term]
+    target_: Nominal
+    densities_: dict[str, Any]
     classes_: NDArray[Any]
     log_prior_: Floats
 
@@ -46,12 +49,12 @@ class Predicting:
         """
         raise NotImplementedError
 
-    def _add_term(self, part: Part, table: Table, out: Floats) -> None:
+    def _add_term(self, part: Term, table: Table, out: Floats) -> None:
         """Add one term to out."""
         raise NotImplementedError
 
-    def _check_fitted(self, *, answers: bool = True) -> None:
-        """Refuse to answer before there is anything to answer from."""
+    def _prior_step(self) -> Step:
+        """P(class) as a step of the working."""
         raise NotImplementedError
 
     def _refuse_infinity(self, frame: Frame, table: Table, *, every: bool) -> None:
@@ -69,7 +72,7 @@ class Predicting:
 
     def _showing(self) -> set[str]:
         """The columns in which an infinity shows in the answer."""
-        return {n for part in self.parts_ if getattr(part.rule, "shows_infinity", False) for n in part.columns}
+        return {n for part in self.terms_ if getattr(part.rule, "shows_infinity", False) for n in part.columns}
 
     def _open(self, X: Any) -> Frame:
         self._check_fitted()
@@ -85,7 +88,7 @@ class Predicting:
             part = frame.slice(start, stop)
             table = self.schema_.encode(part, strict=strict)
             self._refuse_infinity(part, table, every=every)
-            return derive(table, self.parts_)
+            return derive(table, self.terms_)
         except CountwiseError as error:
             raise error if error.row is None else error.at(error.row + start) from None
 
@@ -159,13 +162,13 @@ class Predicting:
         frame = self._open(X)
         table = self._table(frame, 0, frame.n_rows, every=True)
 
-        def one(part: Part) -> Floats:
+        def one(part: Term) -> Floats:
             out = np.zeros((frame.n_rows, len(self.classes_)))
             self._add_term(part, table, out)
             return out
 
         found: dict[str, Floats] = {}
-        for part, term in zip(self.parts_, _kernels.over_items(self.parts_, one, table.threads), strict=True):
+        for part, term in zip(self.terms_, _kernels.over_items(self.terms_, one, table.threads), strict=True):
             name = " + ".join(part.columns)
             found[name] = found[name] + term if name in found else term
         return found
@@ -257,10 +260,6 @@ class Predicting:
         codes[bad] = int(np.argmax(self.log_prior_))
         return codes, int(np.count_nonzero(bad))
 
-
-class Explaining:
-    """Explanations of a fitted classifier whose answer is a sum of terms."""
-
     def explain(self, X: Any, *, row: int = 0) -> Working:
         """The working behind the answer for one row.
 
@@ -279,22 +278,22 @@ class Explaining:
 
     def _one(self, X: Any, row: int) -> tuple[Table, Frame]:
         """One row of a table, encoded and as it was given."""
-        frame = self._open(X)  # type: ignore[attr-defined]
+        frame = self._open(X)
         row = row_of(frame, row)
-        return self._table(frame, row, row + 1, every=True), frame.slice(row, row + 1)  # type: ignore[attr-defined]
+        return self._table(frame, row, row + 1, every=True), frame.slice(row, row + 1)
 
     def _worked(self, table: Table, one: Frame) -> Working:
         steps, notes = self._steps(table, one)
-        joint = self.log_prior_[None, :].copy()  # type: ignore[attr-defined]
-        self._add_terms(table, joint)  # type: ignore[attr-defined]
+        joint = self.log_prior_[None, :].copy()
+        self._add_terms(table, joint)
         posterior = np.empty_like(joint)
-        if self._posterior(table, posterior, "proba", self._priors(1)):  # type: ignore[attr-defined]
-            why, hint = self._zeros()  # type: ignore[attr-defined]
+        if self._posterior(table, posterior, "proba", self._priors(1)):
+            why, hint = self._zeros()
             notes.append(f"Every product is 0: {why}. So the prior is given instead; {hint}.")
         working = Working(
-            target=self.target_.name,  # type: ignore[attr-defined]
-            classes=tuple(self.classes_.tolist()),  # type: ignore[attr-defined]
-            prior=self._prior_step(),  # type: ignore[attr-defined]
+            target=self.target_.name,
+            classes=tuple(self.classes_.tolist()),
+            prior=self._prior_step(),
             steps=tuple(steps),
             log_joint=tuple(joint[0].tolist()),
             posterior=tuple(posterior[0].tolist()),
@@ -313,9 +312,9 @@ class Explaining:
         """The steps of each part: the terms of the prediction before they are summed."""
         steps: list[Step] = []
         notes: list[str] = []
-        for part in self.parts_:  # type: ignore[attr-defined]
+        for part in self.terms_:
             shown = shown_cell(one.columns[part.columns[0]]) if part.how == "same" and part.columns else ""
-            density = self.densities_[part.key]  # type: ignore[attr-defined]
+            density = self.densities_[part.key]
             if part.how in ("positive", "missing"):
                 shown = density.label(table[part.key], 0)
             steps += _unseen_marked(density.steps(part.key, table[part.key], shown), part, table, one)
@@ -333,7 +332,3 @@ def _unseen_marked(steps: list[Step], part: Any, table: Table, one: Frame) -> li
     odd = {a.name: a for a in part.of.attributes if isinstance(a, Nominal) and int(table[a.name][0]) == a.unseen}
     marked = [s for s in steps if s.attribute.partition("=")[0] not in odd]
     return marked + [Step(name, shown_cell(one.columns[name]), (), "never seen") for name in odd]
-
-
-class TallyClassifier(Tallying, Predicting):
-    """A classifier whose learned state is its tallies."""

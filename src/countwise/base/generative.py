@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
-from countwise.base.classifier import TallyClassifier
+from countwise.base.classifier import AdditiveClassifier
 from countwise.base.scoring_terms import terms_of
-from countwise.base.term import Part
+from countwise.base.tally_model import TallyModel
+from countwise.base.term import Term
 from countwise.data.output import dense
 from countwise.data.table import Table, threads_for
 from countwise.distributions import smoothing_of
@@ -25,42 +26,42 @@ from countwise.scoring.sql import scoring_query
 from countwise.tallies import Values
 from countwise.working import Factor, Grid, Step
 
-__all__ = ["Bayes"]
+__all__ = ["GenerativeClassifier"]
 
 
-class Bayes(TallyClassifier):
-    """A classifier that multiplies P(class) by the density of each part; a new one writes `_kinds` and `_parts`."""
+class GenerativeClassifier(TallyModel, AdditiveClassifier):
+    """Bayes' rule: P(class) times the density of each term. A new one writes `_infer_schema` and `_terms`."""
 
     prior: Any
     smoothing: Any = 0.0
     _smooths = False  # whether counts, that of the classes among them, may be smoothed
 
-    def _let_in(self, X: Any) -> Any:
+    def _coerce_input(self, X: Any) -> Any:
         """Laws of numbers and names take a sparse matrix with its zeros written out."""
         return dense(X)
 
     # -- what follows from the counts ----------------------------------------------
 
-    def _settle(self) -> None:
+    def _estimate(self) -> None:
         from countwise import _kernels
 
         self.classes_ = self.target_.labels(getattr(self, "_label_type", None))
-        self.parts_ = self._parts(self.schema_, self.target_.name)
+        self.terms_ = self._terms(self.schema_, self.target_.name)
 
-        def settle(part: Part) -> Any:
+        def settle(part: Term) -> Any:
             return part.rule.settle(self.tallies_[part.key])
 
         # threads are for laws made from the values themselves; the others take no time
-        heavy = [part for part in self.parts_ if isinstance(self.tallies_[part.key], Values)]
+        heavy = [part for part in self.terms_ if isinstance(self.tallies_[part.key], Values)]
         threads = threads_for(self.n_rows_) or _kernels.thread_count()
         shared = len(heavy) // threads * threads  # the rest are settled one by one, and use the threads themselves
         densities = [*_kernels.over_items(heavy[:shared], settle, threads), *map(settle, heavy[shared:])]
         settled = dict(zip((part.key for part in heavy), densities, strict=True))
-        for kind in {type(part.rule) for part in self.parts_ if hasattr(part.rule, "settle_many")}:
-            many = [part for part in self.parts_ if type(part.rule) is kind]
+        for kind in {type(part.rule) for part in self.terms_ if hasattr(part.rule, "settle_many")}:
+            many = [part for part in self.terms_ if type(part.rule) is kind]
             found = kind.settle_many([part.rule for part in many], [self.tallies_[part.key] for part in many])
             settled |= dict(zip((part.key for part in many), found, strict=True))
-        self.densities_ = {p.key: settled[p.key] if p.key in settled else settle(p) for p in self.parts_}
+        self.densities_ = {p.key: settled[p.key] if p.key in settled else settle(p) for p in self.terms_}
         self._release()
         self.class_prior_ = self._prior()
         with np.errstate(divide="ignore"):
@@ -142,7 +143,7 @@ class Bayes(TallyClassifier):
                 for key in keys:
                     self.densities_[key].add_common(table[key], out)
 
-    def _add_term(self, part: Part, table: Table, out: Floats) -> None:
+    def _add_term(self, part: Term, table: Table, out: Floats) -> None:
         self.densities_[part.key].add_log_prob(table[part.key], out)
 
     # -- answers elsewhere ----------------------------------------------------------------
@@ -151,7 +152,7 @@ class Bayes(TallyClassifier):
         """The terms of an answer as plain data, for an engine or a query."""
         self._check_fitted()
         terms: list[Any] = []
-        for part in self.parts_:
+        for part in self.terms_:
             density, tally = self.densities_[part.key], self.tallies_.get(part.key)
             terms += terms_of(part, density, tally, self.schema_)
         return Scoring(self.target_.name, tuple(self.classes_.tolist()), self.log_prior_, tuple(terms))
@@ -239,7 +240,7 @@ class Bayes(TallyClassifier):
             prior = self._prior_step()
             cells = [f"{f.text} = {f_p:.6g}" for f, f_p in zip(prior.factors, self.class_prior_, strict=True)]
             return Grid({name: [str(c) for c in self.classes_], "prior": cells})
-        key = next((part.key for part in self.parts_ if name == part.key or name in part.columns), None)
+        key = next((part.key for part in self.terms_ if name == part.key or name in part.columns), None)
         if key is None:
             raise OptionError(
                 f"There is no attribute {name!r}.",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.term import Part
+from countwise.base.term import Term
 from countwise.data.attributes import Nominal
 from countwise.distributions.categorical import CategoricalDensity
 from countwise.distributions.poisson import PoissonDensity
@@ -131,7 +131,7 @@ def linear_form(model: Any) -> LogisticForm:
     names: list[str] = []
     weights: list[Floats] = []
     biases = model.log_prior_.copy()
-    for part in model.parts_:
+    for part in model.terms_:
         own, slopes, bias = _linear_part(part, model.densities_[part.key])
         names += own
         weights += slopes
@@ -144,7 +144,7 @@ def linear_form(model: Any) -> LogisticForm:
     return LogisticForm(model.target_.name, tuple(model.classes_.tolist()), tuple(names), matrix, biases)
 
 
-def _linear_part(part: Part, density: Any) -> tuple[list[str], list[Floats], Any]:
+def _linear_part(part: Term, density: Any) -> tuple[list[str], list[Floats], Any]:
     """Names, a weight for each class, and what is added to the biases."""
     if isinstance(density, PoissonDensity):
         if density.constant:

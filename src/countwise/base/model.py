@@ -12,10 +12,10 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.errors import listed, warn
 
-__all__ = ["Fitting", "Noting"]
+__all__ = ["Model", "note_identifiers", "note_left_out", "note_many_classes"]
 
 
-class Fitting(Estimator):
+class Model(Estimator):
     """Settings by name, the columns met in training, and a refusal to answer before that."""
 
     def _check_fitted(self, *, answers: bool = True) -> None:
@@ -36,39 +36,35 @@ class Fitting(Estimator):
         for old in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, old)
         vars(self).update(found)
-        self._note_left_out(left_out, left_out + found["n_rows_"], name)
-
-    @staticmethod
-    def _note_left_out(left_out: int, of: int, name: str) -> None:
-        if left_out:
-            warn(f"{left_out} of {of} rows were left out: their target {name!r} is missing.")
+        note_left_out(left_out, left_out + found["n_rows_"], name)
 
 
-class Noting(Fitting):
-    """Notes about columns that look like something else than they were taken for."""
+def note_identifiers(schema: Schema, n_rows: int) -> None:
+    """Warn of nominal columns that have a value of their own in nearly every row."""
+    looks = [
+        a.name
+        for a in schema.attributes
+        if isinstance(a, Nominal) and a.grows and not a.fixed
+        if n_rows >= 100 and len(a.values) > 0.9 * n_rows
+    ]
+    if looks:
+        warn(
+            f"{listed(looks)} look{'s' * (len(looks) == 1)} like an identifier: "
+            "nearly every row has its own value. Hint: leave the column out, or declare it as text."
+        )
 
-    schema_: Schema
-    target_: Nominal
-    n_rows_: int
 
-    def _note_identifiers(self) -> None:
-        looks = [
-            a.name
-            for a in self.schema_.attributes
-            if isinstance(a, Nominal) and a.grows and not a.fixed
-            if self.n_rows_ >= 100 and len(a.values) > 0.9 * self.n_rows_
-        ]
-        if looks:
-            warn(
-                f"{listed(looks)} look{'s' * (len(looks) == 1)} like an identifier: "
-                "nearly every row has its own value. Hint: leave the column out, or declare it as text."
-            )
+def note_many_classes(target: Nominal, n_rows: int) -> None:
+    """Warn of a numeric target that has nearly as many classes as rows."""
+    numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in target.values)
+    if numeric and n_rows >= 100 and len(target.values) > max(20, 0.1 * n_rows):
+        warn(
+            f"The target {target.name!r} has {len(target.values)} different numbers in {n_rows} rows, "
+            "and each is taken for a class. Hint: cut the target into ranges first, or use a regressor."
+        )
 
-    def _note_many_classes(self) -> None:
-        values = self.target_.values
-        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-        if numbers and self.n_rows_ >= 100 and len(values) > max(20, 0.1 * self.n_rows_):
-            warn(
-                f"The target {self.target_.name!r} has {len(values)} different numbers in {self.n_rows_} rows, "
-                "and each is taken for a class. Hint: cut a number into ranges first, or use what takes numbers."
-            )
+
+def note_left_out(left_out: int, n_rows: int, target: str) -> None:
+    """Warn of rows without a target."""
+    if left_out:
+        warn(f"{left_out} of {n_rows} rows were left out: their target {target!r} is missing.")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Flags
-from countwise.base.term import Part
+from countwise.base.term import Term
 from countwise.data.attributes import Nominal
 from countwise.data.schema import Schema
 from countwise.discriminant import density as normal
@@ -20,7 +20,7 @@ from countwise.distributions.categorical import CategoricalDensity
 from countwise.distributions.gaussian import GaussianDensity
 from countwise.distributions.poisson import PoissonDensity
 from countwise.errors import OptionError
-from countwise.scoring.plan import Cut, Joint, Lookup, Normal, Number, Presence, Rate
+from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Number, Presence, Rate
 
 __all__ = ["terms_of"]
 
@@ -29,7 +29,7 @@ _MOST_OF_ONE_GAP = 100_000  # the same, for gaps in one column alone
 _MOST_GROUPS = 50  # columns whose gaps are told apart by a key of whole numbers
 
 
-def terms_of(part: Part, density: Any, tally: Any, schema: Schema) -> list[Any]:
+def terms_of(part: Term, density: Any, tally: Any, schema: Schema) -> list[Any]:
     """What a part adds; a law that no engine can compute is refused by name."""
     chosen = getattr(density, "law", density) if hasattr(density, "choice") else density
     name = part.columns[0] if part.columns else part.key
@@ -43,7 +43,7 @@ def terms_of(part: Part, density: Any, tally: Any, schema: Schema) -> list[Any]:
         return [] if chosen.constant else [Rate(name, chosen.rate)]
     if isinstance(chosen, normal.DiagonalNormal):
         return _diagonal(part, chosen)
-    if isinstance(chosen, normal.Normal):
+    if isinstance(chosen, normal.MultivariateNormal):
         return [_joint(part, chosen, tally)]
     what = repr(name) if len(part.columns) == 1 else "The row"
     by_name = hasattr(part.rule, "law")  # one that a user chooses for each column
@@ -60,7 +60,7 @@ def _laid(density: CategoricalDensity) -> Any:
     return density._lookup
 
 
-def _of_names(name: str, part: Part, density: CategoricalDensity, schema: Schema) -> list[Any]:
+def _of_names(name: str, part: Term, density: CategoricalDensity, schema: Schema) -> list[Any]:
     logs = _laid(density)
     if part.how == "missing":
         attribute = schema[name]
@@ -73,14 +73,14 @@ def _of_names(name: str, part: Part, density: CategoricalDensity, schema: Schema
     other = logs[k + 1] if density.unseen == "share" else None
     if k == 0 or not logs.any():
         return []  # nothing was ever counted: all classes say the same
-    return [Lookup(name, density.of.values, logs[:k], other)]
+    return [LookupTerm(name, density.of.values, logs[:k], other)]
 
 
-def _normal(name: str, law: GaussianDensity) -> Normal:
-    return Normal(name, law.mean, law.inverse_sd, law.log_norm)
+def _normal(name: str, law: GaussianDensity) -> NormalTerm:
+    return NormalTerm(name, law.mean, law.inverse_sd, law.log_norm)
 
 
-def _numbers(part: Part, columns: NDArray[np.intp]) -> tuple[tuple[Number, ...], NDArray[np.intp]]:
+def _numbers(part: Term, columns: NDArray[np.intp]) -> tuple[tuple[Number, ...], NDArray[np.intp]]:
     """The numbers in use of a row, and which of them are of one column."""
     vector: Any = part.of
     every = [
@@ -95,7 +95,7 @@ def _numbers(part: Part, columns: NDArray[np.intp]) -> tuple[tuple[Number, ...],
     return tuple(used), np.array([names.index(number.column) for number in used], dtype=np.intp)
 
 
-def _diagonal(part: Part, law: normal.DiagonalNormal) -> list[Any]:
+def _diagonal(part: Term, law: normal.DiagonalNormal) -> list[Any]:
     """A term a column; one of names is a joint law of its numbers, which do not depend on each other."""
     numbers, groups = _numbers(part, law.columns)
     terms: list[Any] = []
@@ -121,7 +121,7 @@ class _Law:
         self.slopes, self.factors, self.norm = slopes, factors, norm
 
 
-def _joint(part: Part, law: normal.Normal, tally: Any) -> Joint:
+def _joint(part: Term, law: normal.MultivariateNormal, tally: Any) -> Joint:
     numbers, groups = _numbers(part, law.columns)
     met = [there[law.columns] for there, _ in tally.patterns]
     patterns = _patterns(law, groups, met)
@@ -144,7 +144,7 @@ def _listed(
     return Joint(numbers, center, mean - center, groups, there, **stacks)
 
 
-def _marginal(law: normal.Normal, there: Flags) -> _Law:
+def _marginal(law: normal.MultivariateNormal, there: Flags) -> _Law:
     """The law of the numbers that are there, with zeros for the others."""
     marginal, place = law.marginal(there), np.flatnonzero(there)
     k, n = law.mean.shape
@@ -157,7 +157,7 @@ def _marginal(law: normal.Normal, there: Flags) -> _Law:
     return _Law(factors=factors, norm=marginal.log_norm)
 
 
-def _patterns(law: normal.Normal, groups: NDArray[np.intp], met: Sequence[Flags]) -> Flags:
+def _patterns(law: normal.MultivariateNormal, groups: NDArray[np.intp], met: Sequence[Flags]) -> Flags:
     """Which columns are there: nothing missing first, then fewer gaps before more, as many as can be written down.
 
     Gaps in one column come first, then those in any two, and so on as long as there is room for all of a kind; then

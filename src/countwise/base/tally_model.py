@@ -1,6 +1,6 @@
 """What everything learned by counting has in common.
 
-A new learner writes `_kinds`, `_parts` and `_settle`; fitting in one go or in pieces, merging and
+A new learner writes `_infer_schema`, `_terms` and `_estimate`; fitting in one go or in pieces, merging and
 forgetting come from here. `tallies_` is the only learned state: everything else is derived from
 it and can be thrown away.
 
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import progress
-from countwise.base.model import Noting
-from countwise.base.term import Part, blanks, checked
+from countwise.base.model import Model, note_identifiers, note_left_out, note_many_classes
+from countwise.base.term import Term, blanks, checked
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
@@ -34,101 +34,35 @@ from countwise.sources import Memory, open_rows
 from countwise.sources.memory import free_name
 from countwise.tallies import Progress, Rows, Scatter, Values, add_all, fill_all, tally_from
 
-__all__ = ["FromRelations", "Tallying"]
+__all__ = ["TallyModel"]
 
 
-class FromRelations(Noting):
-    """A learner whose tallies an engine can fill."""
-
-    tallies_: dict[str, Any]
-    n_left_out_: int
-    _label_type: np.dtype[Any] | None
-    _known_target: bool
-
-    # -- written by the learner ---------------------------------------------------------
-
-    def _kinds(self, frame: Frame) -> Schema:
-        raise NotImplementedError
-
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
-        raise NotImplementedError
-
-    def _needs_target(self) -> bool:
-        raise NotImplementedError
-
-    def _first_target(self, name: str) -> Nominal:
-        raise NotImplementedError
-
-    def _same_kind_of_target(self, known: bool) -> Nominal:
-        raise NotImplementedError
-
-    def _join(self, schema: Schema, target: Nominal, tallies: Mapping[str, Any]) -> None:
-        raise NotImplementedError
-
-    def _settle_or_wait(self, *, patient: bool) -> None:
-        raise NotImplementedError
-
-    # -- learning -----------------------------------------------------------------------
-
-    def _learn_relation(self, relation: Relation, *, patient: bool) -> Self:
-        """Learn from what an engine holds: it answers the tallies."""
-        if relation.target is None and self._needs_target():
-            raise TableError("This estimator requires y to be passed, but the target y is None.")
-        first = not hasattr(self, "tallies_")
-        empty = relation.empty()
-        schema = self._kinds(empty) if first else self.schema_
-        name = relation.target or free_name("class", empty)
-        known = relation.target is not None
-        target = self._first_target(name) if first else self._same_kind_of_target(known)
-        found = self._gathered(relation, schema, target)
-        if first:
-            vars(self).update(self._names(empty))
-            self._label_type, self._known_target = found.label_type, known
-            self.schema_, self.target_, self.tallies_ = found.schema, found.target, found.tallies
-            self.n_rows_, self.n_left_out_ = 0, 0
-        else:
-            self._join(found.schema, found.target, found.tallies)
-        self.n_rows_ += found.n_rows
-        self.n_left_out_ += found.left_out
-        self._note_left_out(found.left_out, found.n_rows + found.left_out, name)
-        self._note_many_classes()
-        self._settle_or_wait(patient=patient)
-        return self
-
-    def _gathered(self, relation: Relation, schema: Schema, target: Nominal) -> Gathered:
-        return gathered(relation, schema, target, lambda s, t: self._parts(s, t.name), type(self).__name__)
-
-    def _take_back_relation(self, relation: Relation) -> None:
-        if relation.target is None and self._needs_target():
-            raise TableError("This estimator requires y to be passed, but the target y is None.")
-        found = self._gathered(relation, self.schema_, self._same_kind_of_target(relation.target is not None))
-        self.tallies_ = {name: tally - found.tallies[name] for name, tally in self.tallies_.items()}
-        self.n_rows_ -= found.n_rows
-
-
-class Tallying(FromRelations):
+class TallyModel(Model):
     """A learner whose learned state is its tallies."""
 
     schema_: Schema
     target_: Nominal
     tallies_: dict[str, Any]
+    n_left_out_: int
+    _label_type: np.dtype[Any] | None
+    _known_target: bool
     feature_names_in_: NDArray[Any]
 
     # -- to be written by each learner ----------------------------------------
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         """What each column is, before its domain is learned."""
         raise NotImplementedError
 
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
         """What is to be tallied, and by which rule."""
         raise NotImplementedError
 
-    def _settle(self) -> None:
+    def _estimate(self) -> None:
         """Derive all parameters from `tallies_`."""
         raise NotImplementedError
 
-    def _let_in(self, X: Any) -> Any:
+    def _coerce_input(self, X: Any) -> Any:
         """The table in a form that the learner takes."""
         return X
 
@@ -154,7 +88,7 @@ class Tallying(FromRelations):
         -------
         self
         """
-        with self._whole_or_nothing():
+        with self._restore_on_error():
             self._forget_all()
             return self._learn(X, y, sample_weight)
 
@@ -172,10 +106,10 @@ class Tallying(FromRelations):
         -------
         self
         """
-        with self._whole_or_nothing():
+        with self._restore_on_error():
             if classes is not None and not hasattr(self, "target_"):
                 self._expected = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
-            return self._learn(X, y, sample_weight, patient=True)
+            return self._learn(X, y, sample_weight, allow_incomplete=True)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take rows back, as if they had never been there.
@@ -190,38 +124,40 @@ class Tallying(FromRelations):
         self
         """
         self._check_fitted(answers=False)
-        with self._whole_or_nothing():
+        with self._restore_on_error():
             if is_relation(X):
                 self._take_back_relation(Relation.open(X, y, sample_weight))
             else:
-                self._take_back_rows(open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()))
+                self._take_back_rows(
+                    open_rows(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target())
+                )
             if not self.tallies_[self.target_.name].table.sum() > 0:
                 raise TableError("Every row would be forgotten: nothing would be left to have learned from.")
-            self._drop_what_is_gone()
-            self._settle_or_wait(patient=False)
+            self._shrink_domains()
+            self._estimate_or_wait(allow_incomplete=False)
         return self
 
     def _take_back_rows(self, pieces: Iterable[Memory]) -> None:
         for rows in pieces:
             try:
-                self._take_back(rows)
+                self._subtract_rows(rows)
             except CountwiseError as error:
                 raise rows.counted_as_given(error) from None
 
-    def _take_back(self, rows: Memory) -> None:
+    def _subtract_rows(self, rows: Memory) -> None:
         target = Nominal(self.target_.name, self.target_.values, grows=False)
         codes = target.encode(rows.target, strict=True)
         frame = self.schema_.match(rows.frame)
         table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
-        parts = self._parts(self.schema_, self.target_.name)
+        parts = self._terms(self.schema_, self.target_.name)
         filled = fill_all(blanks(parts, self.target_), checked(table, parts))
         self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
         self.n_rows_ -= rows.frame.n_rows
 
-    def _drop_what_is_gone(self) -> None:
+    def _shrink_domains(self) -> None:
         """Values, words and classes that only forgotten rows had leave their domains, as if never met."""
         left: dict[str, Any] = {self.target_.name: self.target_.without(self.tallies_[self.target_.name].of_last)}
-        for part in self._parts(self.schema_, self.target_.name):
+        for part in self._terms(self.schema_, self.target_.name):
             tally = self.tallies_[part.key]
             if part.how == "same" and isinstance(part.of, Nominal):
                 left[part.key] = part.of.without(tally.of_last)
@@ -235,7 +171,7 @@ class Tallying(FromRelations):
         self.tallies_ = {name: tally.within(left) for name, tally in self.tallies_.items()}
 
     @contextmanager
-    def _whole_or_nothing(self) -> Iterator[None]:
+    def _restore_on_error(self) -> Iterator[None]:
         """What fails, or is interrupted, leaves the model as it was."""
         before = dict(vars(self))
         try:
@@ -259,9 +195,9 @@ class Tallying(FromRelations):
                 hint="models are merged over the same target.",
             )
         merged = self._blank()
-        merged._absorb(self)
-        merged._absorb(other)
-        merged._settle_or_wait(patient=True)
+        merged._add_tallies(self)
+        merged._add_tallies(other)
+        merged._estimate_or_wait(allow_incomplete=True)
         return merged
 
     # -- models of pieces ----------------------------------------------------------------
@@ -274,14 +210,14 @@ class Tallying(FromRelations):
         """A model with the same settings that has learned nothing."""
         return type(self)(**self.get_params(deep=False))
 
-    def _counted(self, rows: Memory) -> Self:
+    def _tally_rows(self, rows: Memory) -> Self:
         """A model that has counted some rows, and derived nothing from them yet."""
         model = self._blank()
         if rows.frame.n_rows:
             model._learn_piece(rows)
         return model
 
-    def _absorb(self, other: Self) -> None:
+    def _add_tallies(self, other: Self) -> None:
         """Add what another model has counted; nothing is derived from it yet, and the other stays as it is."""
         if not hasattr(other, "tallies_"):
             return
@@ -290,36 +226,71 @@ class Tallying(FromRelations):
             return
         joined = other._blank()
         joined._adopt(other)
-        self._rekind(other.schema_)
-        joined._rekind(self.schema_)
+        self._retype_empty_columns(other.schema_)
+        joined._retype_empty_columns(self.schema_)
         self._join(joined.schema_, joined.target_, joined.tallies_)
         self.n_rows_ += other.n_rows_
         self.n_left_out_ += other.n_left_out_
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, *, patient: bool = False) -> Self:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, allow_incomplete: bool = False) -> Self:
         if is_relation(X):
-            return self._learn_relation(Relation.open(X, y, sample_weight), patient=patient)
+            return self._learn_relation(Relation.open(X, y, sample_weight), allow_incomplete=allow_incomplete)
         left_out, n_rows, name = 0, 0, ""
-        for rows in open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()):
+        for rows in open_rows(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target()):
             left_out, n_rows, name = left_out + rows.left_out, n_rows + rows.frame.n_rows, rows.name
             if rows.frame.n_rows:
                 self._learn_piece(rows)
         if not n_rows:
             raise TableError("The table is empty: at least one row with a target is needed.")
         self.n_left_out_ += left_out
-        self._note_left_out(left_out, n_rows + left_out, name)
-        self._note_identifiers()
-        self._note_many_classes()
-        self._settle_or_wait(patient=patient)
+        note_left_out(left_out, n_rows + left_out, name)
+        note_identifiers(self.schema_, self.n_rows_)
+        note_many_classes(self.target_, self.n_rows_)
+        self._estimate_or_wait(allow_incomplete=allow_incomplete)
         return self
 
-    def _settle_or_wait(self, *, patient: bool) -> None:
+    def _learn_relation(self, relation: Relation, *, allow_incomplete: bool) -> Self:
+        """Learn from what an engine holds: it answers the tallies."""
+        if relation.target is None and self._needs_target():
+            raise TableError("This estimator requires y to be passed, but the target y is None.")
+        first = not hasattr(self, "tallies_")
+        empty = relation.empty()
+        schema = self._infer_schema(empty) if first else self.schema_
+        name = relation.target or free_name("class", empty)
+        known = relation.target is not None
+        target = self._first_target(name) if first else self._same_kind_of_target(known)
+        found = self._gathered(relation, schema, target)
+        if first:
+            vars(self).update(self._names(empty))
+            self._label_type, self._known_target = found.label_type, known
+            self.schema_, self.target_, self.tallies_ = found.schema, found.target, found.tallies
+            self.n_rows_, self.n_left_out_ = 0, 0
+        else:
+            self._join(found.schema, found.target, found.tallies)
+        self.n_rows_ += found.n_rows
+        self.n_left_out_ += found.left_out
+        note_left_out(found.left_out, found.n_rows + found.left_out, name)
+        note_many_classes(self.target_, self.n_rows_)
+        self._estimate_or_wait(allow_incomplete=allow_incomplete)
+        return self
+
+    def _gathered(self, relation: Relation, schema: Schema, target: Nominal) -> Gathered:
+        return gathered(relation, schema, target, lambda s, t: self._terms(s, t.name), type(self).__name__)
+
+    def _take_back_relation(self, relation: Relation) -> None:
+        if relation.target is None and self._needs_target():
+            raise TableError("This estimator requires y to be passed, but the target y is None.")
+        found = self._gathered(relation, self.schema_, self._same_kind_of_target(relation.target is not None))
+        self.tallies_ = {name: tally - found.tallies[name] for name, tally in self.tallies_.items()}
+        self.n_rows_ -= found.n_rows
+
+    def _estimate_or_wait(self, *, allow_incomplete: bool) -> None:
         """Derive the parameters; where rows come in pieces, too few are no error before an answer is asked for."""
         self._waiting: TooFewRows | None = None
         try:
-            self._settle()
+            self._estimate()
         except TooFewRows as reason:
-            if not patient:
+            if not allow_incomplete:
                 raise
             self._waiting = reason
 
@@ -332,12 +303,12 @@ class Tallying(FromRelations):
     def _tally(self, rows: Memory) -> None:
         first = not hasattr(self, "tallies_")
         if not first:
-            self._rekind(self._kinds(self.schema_.match(rows.frame)))
-        schema = self._kinds(rows.frame) if first else self.schema_
+            self._retype_empty_columns(self._infer_schema(self.schema_.match(rows.frame)))
+        schema = self._infer_schema(rows.frame) if first else self.schema_
         frame = schema.coded(rows.frame if first else schema.match(rows.frame))
         schema = schema.learn(frame)
         target = self._learn_target(rows, first)
-        parts = self._parts(schema, target.name)
+        parts = self._terms(schema, target.name)
         source = replace(rows, frame=frame)
         requests = blanks(parts, target)
         filled = source.gather(schema, target, requests, lambda table: checked(table, parts), self._progress())
@@ -352,7 +323,7 @@ class Tallying(FromRelations):
         if done is not None:
             done(frame.n_rows)
 
-    def _rekind(self, other: Schema) -> None:
+    def _retype_empty_columns(self, other: Schema) -> None:
         """A column of which nothing but missing cells was met is whatever it turns out to be."""
         unknown = {
             a.name: other[a.name]
@@ -362,7 +333,7 @@ class Tallying(FromRelations):
         if not unknown:
             return
         self.schema_ = Schema(unknown.get(a.name, a) for a in self.schema_.attributes)
-        fresh = blanks(self._parts(self.schema_, self.target_.name), self.target_)
+        fresh = blanks(self._terms(self.schema_, self.target_.name), self.target_)
         kept = {name: self.tallies_.get(name) for name in fresh}
         for name, blank in fresh.items():
             if isinstance(blank, Scatter | Rows):  # the cells of what was not known are missing in it
@@ -442,10 +413,10 @@ class Tallying(FromRelations):
             self._library = state["library"]
         attributes: dict[str, Any] = {a.name: a for a in self.schema_.attributes}
         attributes[self.target_.name] = self.target_
-        for part in self._parts(self.schema_, self.target_.name):
+        for part in self._terms(self.schema_, self.target_.name):
             attributes[part.key] = part.of
         self.tallies_ = {name: tally_from(data, attributes) for name, data in state["tallies"].items()}
-        self._settle()
+        self._estimate()
 
     def _release(self) -> None:
         """Give back the memory of what was only needed to settle."""

@@ -18,11 +18,11 @@ from countwise.distributions import Bernoulli, Categorical, Multinomial
 from countwise.errors import TableError
 from countwise.tallies import Counts
 
-__all__ = ["Part", "blanks", "checked", "derive", "numbers_and_names", "parts_of", "presence", "whole_row"]
+__all__ = ["Term", "blanks", "checked", "derive", "numbers_and_names", "presence", "terms_of_rules", "whole_row"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Term:
     """One term: an attribute and its law.
 
     Parameters
@@ -60,36 +60,36 @@ def free(name: str, taken: Container[str]) -> str:
     return name
 
 
-def parts_of(rules: Sequence[tuple[Attribute, Any]], taken: Container[str]) -> list[Part]:
+def terms_of_rules(rules: Sequence[tuple[Attribute, Any]], taken: Container[str]) -> list[Term]:
     """A part for each attribute; counts that share an urn become one block."""
-    parts: list[Part] = []
+    parts: list[Term] = []
     urns: dict[str, list[tuple[Attribute, Any]]] = {}
     for attribute, rule in rules:
         if isinstance(rule, Multinomial) and isinstance(attribute, Numeric):
             if rule.block not in urns:
                 urns[rule.block] = []
-                parts.append(Part(Block(free(f"block {rule.block}".strip(), taken)), rule, (), "block"))
+                parts.append(Term(Block(free(f"block {rule.block}".strip(), taken)), rule, (), "block"))
             urns[rule.block].append((attribute, rule))
         elif isinstance(rule, Bernoulli) and isinstance(attribute, Numeric):
             two = Nominal(free(f"{attribute.name} > 0", taken), (False, True))
-            parts.append(Part(two, Categorical(rule.smoothing), (attribute.name,), "positive"))
+            parts.append(Term(two, Categorical(rule.smoothing), (attribute.name,), "positive"))
         elif isinstance(rule, Bernoulli) and isinstance(attribute, Nominal):
-            parts.append(Part(attribute, Categorical(rule.smoothing), (attribute.name,)))
+            parts.append(Term(attribute, Categorical(rule.smoothing), (attribute.name,)))
         else:
-            parts.append(Part(attribute, rule, (attribute.name,)))
+            parts.append(Term(attribute, rule, (attribute.name,)))
     return [_filled_block(part, urns) if part.how == "block" else part for part in parts]
 
 
-def _filled_block(part: Part, urns: dict[str, list[tuple[Attribute, Any]]]) -> Part:
+def _filled_block(part: Term, urns: dict[str, list[tuple[Attribute, Any]]]) -> Term:
     names = tuple(attribute.name for attribute, _ in urns[part.rule.block])
-    return Part(Block(part.of.name, names), part.rule, names, "block")
+    return Term(Block(part.of.name, names), part.rule, names, "block")
 
 
-def presence(attribute: Attribute, smoothing: Any, taken: Container[str]) -> Part:
+def presence(attribute: Attribute, smoothing: Any, taken: Container[str]) -> Term:
     """The term for absence itself: whether the cell is missing."""
     of = Nominal(free(f"{attribute.name} missing", taken), (False, True))
     cell = attribute.missing if isinstance(attribute, Nominal) else None
-    return Part(of, Categorical(smoothing), (attribute.name,), "missing", cell)
+    return Term(of, Categorical(smoothing), (attribute.name,), "missing", cell)
 
 
 def numbers_and_names(schema: Schema, what: str) -> Schema:
@@ -100,13 +100,13 @@ def numbers_and_names(schema: Schema, what: str) -> Schema:
     return schema
 
 
-def whole_row(attributes: Sequence[Attribute], rule: Any, how: str, taken: Container[str]) -> Part:
+def whole_row(attributes: Sequence[Attribute], rule: Any, how: str, taken: Container[str]) -> Term:
     """One term for all attributes together."""
     of = Vector(free("row", taken), tuple(attributes))
-    return Part(of, rule, tuple(a.name for a in attributes), how)
+    return Term(of, rule, tuple(a.name for a in attributes), how)
 
 
-def checked(table: Table, parts: Sequence[Part]) -> Table:
+def checked(table: Table, parts: Sequence[Term]) -> Table:
     """The derived table, after a look for infinities where no moments are taken that would show them."""
     names = {n for part in parts if not getattr(part.rule, "shows_infinity", False) for n in part.columns}
     refuse_infinity({n: table[n] for n in table.columns if n in names and _is_number(table[n])})
@@ -117,7 +117,7 @@ def _is_number(column: Any) -> bool:
     return isinstance(column, np.ndarray) and column.dtype.kind == "f"
 
 
-def derive(table: Table, parts: Sequence[Part]) -> Table:
+def derive(table: Table, parts: Sequence[Term]) -> Table:
     """The table with the columns that the parts are made of."""
     fresh: dict[str, Any] = {}
     for part in parts:
@@ -154,7 +154,7 @@ def _positive(column: Any) -> Any:
     return codes
 
 
-def _absent(column: Any, part: Part) -> Any:
+def _absent(column: Any, part: Term) -> Any:
     if isinstance(column, Bag):
         missing = column.missing
         return np.zeros(len(column), dtype=np.uint8) if missing is None else missing.astype(np.uint8)
@@ -183,6 +183,6 @@ def _block(columns: Mapping[str, Any], n_rows: int) -> Bag:
     return Bag(indptr, words.astype(np.int32), dense[rows, words], len(columns))
 
 
-def blanks(parts: list[Part], target: Nominal) -> dict[str, Any]:
+def blanks(parts: list[Term], target: Nominal) -> dict[str, Any]:
     """The requests of a model: the counts of the classes, and the tally of each part."""
     return {target.name: Counts((target,)), **{part.key: part.rule.blank(target, part.of) for part in parts}}

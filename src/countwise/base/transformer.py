@@ -8,22 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.base.protocol import Transformer
-from countwise.base.tally_model import Tallying
+from countwise.base.tally_model import TallyModel
 from countwise.data.frames import Frame, frame_of
 from countwise.data.output import dense, names_in
 from countwise.errors import TableError
 
-__all__ = ["Converting"]
+__all__ = ["TableTransformer"]
 
 
-class Converting(Tallying, Transformer):
+class TableTransformer(TallyModel, Transformer):
     """A learner that converts tables; a new one writes `_tails`, and `transform` and its inverse."""
 
     def _tails(self) -> dict[str, list[str]]:
         """For each column what is added to its name in those that come of it; nothing where it keeps its name."""
         raise NotImplementedError
 
-    def _let_in(self, X: Any) -> Any:
+    def _coerce_input(self, X: Any) -> Any:
         return dense(X)
 
     def __sklearn_tags__(self) -> Any:

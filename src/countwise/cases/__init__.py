@@ -1,10 +1,10 @@
 """Case-based reasoning: problems that were solved once, to solve new ones by."""
 
-from countwise.cases.answer import Answer
+from countwise.cases.answer import CaseAnswer
 from countwise.cases.base import CaseBase
 from countwise.cases.case import Case, Match
 from countwise.cases.graphs import GraphSimilarity
-from countwise.cases.records import Part, RecordSimilarity
+from countwise.cases.records import RecordField, RecordSimilarity
 from countwise.cases.sets import SetSimilarity
 from countwise.cases.similarities import (
     EqualSimilarity,
@@ -17,15 +17,15 @@ from countwise.cases.taxonomy import TaxonomySimilarity
 from countwise.cases.values import LabeledGraph
 
 __all__ = [
-    "Answer",
     "Case",
+    "CaseAnswer",
     "CaseBase",
     "EqualSimilarity",
     "GraphSimilarity",
     "LabeledGraph",
     "Match",
     "NumberSimilarity",
-    "Part",
+    "RecordField",
     "RecordSimilarity",
     "SetSimilarity",
     "Similarity",

@@ -11,11 +11,11 @@ from countwise.cases.ranking import Effort
 from countwise.cases.reuse import Adaptation, Backtrack, Combined
 from countwise.working import Account
 
-__all__ = ["Answer"]
+__all__ = ["CaseAnswer"]
 
 
 @dataclass(frozen=True, repr=False)
-class Answer:
+class CaseAnswer:
     """What a case base answers to a query.
 
     Parameters

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from itertools import takewhile
 from typing import Any
 
-from countwise.cases.answer import Answer
+from countwise.cases.answer import CaseAnswer
 from countwise.cases.case import Case, Match, case_of
 from countwise.cases.records import RecordSimilarity
 from countwise.cases.reuse import Backtrack, adapted, check_combine, combined, rules_of
@@ -183,7 +183,7 @@ class CaseBase:
         combine: str | Mapping[str, str] | None = None,
         least: float = 0.0,
         required: bool = False,
-    ) -> Answer:
+    ) -> CaseAnswer:
         """Solve a problem as similar ones were solved.
 
         Parameters
@@ -204,7 +204,7 @@ class CaseBase:
 
         Returns
         -------
-        Answer
+        CaseAnswer
             Its `solution` is None if no case could be adapted.
         """
         positive(k, "k")
@@ -219,9 +219,9 @@ class CaseBase:
             if refused is None:
                 solution = adaptations[-1].after if adaptations else solution
                 rest = (tuple(window), steps, adaptations, tuple(backtracks), ranking.effort)
-                return Answer(asked, copied(solution), *rest, proposed=solution)
+                return CaseAnswer(asked, copied(solution), *rest, proposed=solution)
             backtracks.append(refused)
-        answer = Answer(asked, None, (), (), (), tuple(backtracks), ranking.effort)
+        answer = CaseAnswer(asked, None, (), (), (), tuple(backtracks), ranking.effort)
         if required:
             raise AdaptationFailed(answer.explain().answer, hint="explain(query) tells why.")
         return answer
@@ -230,12 +230,14 @@ class CaseBase:
         """How the answer to a query comes about; parameters as of `solve`."""
         return self.solve(query, k, **settings).explain()
 
-    def revise(self, answer: Answer, *, solution: Any = _SAME, outcome: Any = _SAME, notes: str = _SAME) -> Answer:
+    def revise(
+        self, answer: CaseAnswer, *, solution: Any = _SAME, outcome: Any = _SAME, notes: str = _SAME
+    ) -> CaseAnswer:
         """An answer, corrected by someone who knows better, or with what came of it.
 
         Parameters
         ----------
-        answer : Answer
+        answer : CaseAnswer
             What `solve` gave.
         solution, outcome : value, optional
             The right solution; what came of it.
@@ -244,10 +246,10 @@ class CaseBase:
 
         Returns
         -------
-        Answer
+        CaseAnswer
             To be handed to `retain`.
         """
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, CaseAnswer):
             raise OptionError(f"revise takes an answer of solve, not a {type(answer).__name__}.")
         given = {"solution": solution, "outcome": outcome, "notes": notes}
         changes = {name: value for name, value in given.items() if value is not _SAME}
@@ -259,7 +261,7 @@ class CaseBase:
 
     def retain(
         self,
-        problem: Mapping[str, Any] | Answer | Case,
+        problem: Mapping[str, Any] | CaseAnswer | Case,
         solution: Any = None,
         *,
         id: str | int | None = None,  # noqa: A002 - the word for it
@@ -272,7 +274,7 @@ class CaseBase:
 
         Parameters
         ----------
-        problem : mapping, Answer or Case
+        problem : mapping, CaseAnswer or Case
             What was asked for; an answer and a case bring their solutions along.
         solution : value, optional
             What was done.
@@ -366,7 +368,7 @@ def _fields(problem: Any) -> dict[str, Any]:
     """What a case, an answer or a mere problem says of a new case."""
     if isinstance(problem, Case):
         return {field.name: getattr(problem, field.name) for field in fields(problem)}
-    if isinstance(problem, Answer):
+    if isinstance(problem, CaseAnswer):
         told = {"solution": problem.solution, "outcome": problem.outcome, "notes": problem.notes}
         return {"problem": problem.query, **told}
     return {"problem": problem, "solution": None}

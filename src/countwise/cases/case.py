@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from countwise.cases.records import Part
+from countwise.cases.records import RecordField
 from countwise.cases.values import Where, checked, copied
 from countwise.errors import TableError
 
@@ -99,10 +99,10 @@ class Match:
         A copy of the case.
     similarity : float
         Its similarity to the query.
-    parts : tuple of Part
+    parts : tuple of RecordField
         The local similarities that it is the weighted mean of.
     """
 
     case: Case
     similarity: float
-    parts: tuple[Part, ...]
+    parts: tuple[RecordField, ...]

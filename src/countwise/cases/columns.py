@@ -15,7 +15,7 @@ import numpy as np
 from countwise._typing import Floats, Indices
 from countwise.cases.values import is_number, key_of, kind_of
 
-__all__ = ["Column", "Records"]
+__all__ = ["Column", "RecordColumn"]
 
 Tokens = Callable[[Any], Iterable[Hashable]]
 
@@ -36,7 +36,7 @@ class Column:
         self._places: dict[Hashable, int] = {}
         self._postings: dict[str, _Postings] = {}
         self._numbers: Floats = np.empty(0)
-        self._records: Records | None = None
+        self._records: RecordColumn | None = None
         self._elements: Column | None = None
 
     def add(self, value: Any) -> None:
@@ -79,10 +79,10 @@ class Column:
                 shared[np.array(having, dtype=np.int64)] += 1
         return shared, np.array(postings.sizes, dtype=np.float64), len(mine)
 
-    def records(self) -> Records:
+    def records(self) -> RecordColumn:
         """The distinct values as records of their own."""
         if self._records is None:
-            self._records = Records()
+            self._records = RecordColumn()
         for value in self.values[self._records.n :]:
             self._records.add(value if isinstance(value, Mapping) else {})
         return self._records
@@ -112,7 +112,7 @@ class _Postings:
                 self.values_with.setdefault(token, array("q")).append(code)
 
 
-class Records:
+class RecordColumn:
     """Records by column."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from countwise.cases.columns import Records
+from countwise.cases.columns import RecordColumn
 from countwise.cases.records import RecordSimilarity
 
 __all__ = ["Effort", "Ranking"]
@@ -66,7 +66,7 @@ class Ranking:
         The query.
     problems : sequence of mapping
         The cases in the order in which they were retained.
-    records : Records
+    records : RecordColumn
         The same by column.
     candidates : int, optional
         How many cases of the first stage are looked at; all if None.
@@ -77,7 +77,7 @@ class Ranking:
         similarity: RecordSimilarity,
         asked: Mapping[str, Any],
         problems: Sequence[Mapping[str, Any]],
-        records: Records,
+        records: RecordColumn,
         candidates: int | None = None,
     ) -> None:
         self._similarity, self._asked, self._problems = similarity, asked, problems

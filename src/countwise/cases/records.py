@@ -10,20 +10,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.cases.columns import Column, Records
+from countwise.cases.columns import Column, RecordColumn
 from countwise.cases.graphs import GraphSimilarity
 from countwise.cases.sets import SetSimilarity
 from countwise.cases.similarities import EqualSimilarity, NumberSimilarity, Similarity, similarity_of
 from countwise.cases.values import Where, is_number
 from countwise.errors import OptionError, TableError, check_settings, did_you_mean, listed
 
-__all__ = ["Part", "RecordSimilarity", "guessed"]
+__all__ = ["RecordField", "RecordSimilarity", "guessed"]
 
 _ONE = 1.0
 
 
 @dataclass(frozen=True)
-class Part:
+class RecordField:
     """What one attribute adds to the similarity of a query and a case.
 
     Parameters
@@ -38,7 +38,7 @@ class Part:
         The local similarity; None if the attribute is ignored.
     how : str
         How it came about.
-    inner : tuple of Part
+    inner : tuple of RecordField
         The parts of a record.
     approximate : bool
         Whether the similarity may be too low: a greedy matching of graphs.
@@ -50,10 +50,10 @@ class Part:
     weight: float
     similarity: float | None
     how: str
-    inner: tuple[Part, ...] = ()
+    inner: tuple[RecordField, ...] = ()
     approximate: bool = False
 
-    def flat(self) -> Iterator[Part]:
+    def flat(self) -> Iterator[RecordField]:
         """The part and those in it."""
         yield self
         for part in self.inner:
@@ -140,7 +140,7 @@ class RecordSimilarity(Similarity):
         """With a similarity for every attribute."""
         return self.settled_over(column.records())
 
-    def settled_over(self, records: Records) -> RecordSimilarity:
+    def settled_over(self, records: RecordColumn) -> RecordSimilarity:
         """With a similarity for every attribute of these records, or declared."""
         declared = dict(self.similarities or {})
         for name in declared.keys() - records.columns.keys():
@@ -160,20 +160,20 @@ class RecordSimilarity(Similarity):
                 counted.append((self.weight(name), 0.0))
         return _mean(counted)
 
-    def parts(self, asked: Mapping[str, Any], found: Mapping[str, Any], path: str = "") -> tuple[Part, ...]:
+    def parts(self, asked: Mapping[str, Any], found: Mapping[str, Any], path: str = "") -> tuple[RecordField, ...]:
         """What each attribute that is asked for adds."""
         return tuple(self._part(name, value, found.get(name), path) for name, value in asked.items())
 
-    def _part(self, name: str, asked: Any, found: Any, path: str) -> Part:
+    def _part(self, name: str, asked: Any, found: Any, path: str) -> RecordField:
         local, weight, whole = self.local(name), self.weight(name), f"{path}{name}"
         if found is None:
             ignored = self.missing == "ignore"
             how = "missing: ignored" if ignored else "missing: 0"
-            return Part(whole, asked, None, weight, None if ignored else 0.0, how)
+            return RecordField(whole, asked, None, weight, None if ignored else 0.0, how)
         inner = local.parts(asked, found, f"{whole}.") if isinstance(local, RecordSimilarity) else ()
         greedy = isinstance(local, GraphSimilarity) and local.approximate(asked, found)
         share = local.between(asked, found)
-        return Part(whole, asked, found, weight, share, local.told(asked, found), inner, greedy)
+        return RecordField(whole, asked, found, weight, share, local.told(asked, found), inner, greedy)
 
     def told(self, asked: Any, found: Any) -> str:
         """It is told by its parts."""
@@ -183,7 +183,7 @@ class RecordSimilarity(Similarity):
         """The weighted mean of bounds."""
         return self.bounds_over(asked, column.records())
 
-    def bounds_over(self, asked: Mapping[str, Any], records: Records) -> Floats:
+    def bounds_over(self, asked: Mapping[str, Any], records: RecordColumn) -> Floats:
         """For each record a number that its similarity does not exceed."""
         total, weight = np.zeros(records.n), np.zeros(records.n)
         for name, value in asked.items():

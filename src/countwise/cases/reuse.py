@@ -13,7 +13,7 @@ from countwise.cases.values import Where, checked, copied, is_number, key_of, sh
 from countwise.errors import AdaptationFailed, OptionError, did_you_mean, listed
 from countwise.working.numbers import number
 
-__all__ = ["COMBINING", "Adaptation", "Backtrack", "Combined", "Rule", "adapted", "combined", "rules_of"]
+__all__ = ["COMBINING", "Adaptation", "AdaptationRule", "Backtrack", "Combined", "adapted", "combined", "rules_of"]
 
 COMBINING = ("weighted", "majority", "mean", "best")
 
@@ -112,7 +112,7 @@ def check_combine(combine: Any, solutions: Iterable[Any]) -> None:
 
 
 @dataclass(frozen=True)
-class Rule:
+class AdaptationRule:
     """A rule of adaptation: a function with a name.
 
     Parameters
@@ -181,9 +181,9 @@ class Backtrack:
     adaptations: tuple[Adaptation, ...] = ()
 
 
-def rules_of(functions: Iterable[Any]) -> tuple[Rule, ...]:
+def rules_of(functions: Iterable[Any]) -> tuple[AdaptationRule, ...]:
     """Functions as rules, each with a name of its own."""
-    rules: list[Rule] = []
+    rules: list[AdaptationRule] = []
     for function in functions:
         if not callable(function) or isinstance(function, type):
             raise OptionError(f"{function!r} is no rule.", hint="give a function rule(query, case, solution).")
@@ -194,12 +194,12 @@ def rules_of(functions: Iterable[Any]) -> tuple[Rule, ...]:
             name = says
         if any(rule.name == name for rule in rules):
             raise OptionError(f"Two rules are named {name!r}.", hint="give each function a name of its own.")
-        rules.append(Rule(name, says, function))
+        rules.append(AdaptationRule(name, says, function))
     return tuple(rules)
 
 
 def adapted(
-    rules: Sequence[Rule], query: Mapping[str, Any], match: Match, solution: Any
+    rules: Sequence[AdaptationRule], query: Mapping[str, Any], match: Match, solution: Any
 ) -> tuple[tuple[Adaptation, ...], Backtrack | None]:
     """Every rule in turn; what each made of the solution, or the case that has to be left."""
     steps: list[Adaptation] = []

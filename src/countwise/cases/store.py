@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from countwise.cases.case import Case, Match
-from countwise.cases.columns import Records
+from countwise.cases.columns import RecordColumn
 from countwise.cases.ranking import Ranking
 from countwise.cases.records import RecordSimilarity
 from countwise.cases.values import Where, checked, key_of
@@ -32,7 +32,7 @@ class Store:
         self.cases: dict[str | int, Case] = {}
         self._order: list[str | int] = []
         self._known: dict[Hashable, str | int] = {}
-        self._records: Records | None = None
+        self._records: RecordColumn | None = None
         self._settled: RecordSimilarity | None = None
 
     def there(self, name: Any) -> str | int:
@@ -90,10 +90,10 @@ class Store:
         for name, case in self.cases.items():
             self._known.setdefault((key_of(case.problem), key_of(case.solution)), name)
 
-    def index(self) -> Records:
+    def index(self) -> RecordColumn:
         """The problems by column."""
         if self._records is None:
-            self._records = Records()
+            self._records = RecordColumn()
             for case in self.cases.values():
                 self._records.add(case.problem)
         return self._records
@@ -142,7 +142,7 @@ class Store:
         return (case.solution for case in self.cases.values())
 
 
-def _check_names(declared: RecordSimilarity, records: Records, path: str) -> None:
+def _check_names(declared: RecordSimilarity, records: RecordColumn, path: str) -> None:
     similarities = declared.similarities or {}
     for name in [*similarities, *(declared.weights or {})]:
         if name not in records.columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from countwise.cases.answer import Answer
+from countwise.cases.answer import CaseAnswer
 from countwise.cases.case import Match
 from countwise.cases.values import counted, shown
 from countwise.working import Account, Grid, Section
@@ -14,7 +14,7 @@ from countwise.working.numbers import number
 __all__ = ["account", "similarity_section"]
 
 
-def account(answer: Answer) -> Account:
+def account(answer: CaseAnswer) -> Account:
     """How an answer came about."""
     sections = [_backtracks(answer), _cases(answer), *map(similarity_section, answer.cases)]
     sections += [_combined(answer), _adaptations(answer), _revised(answer)]
@@ -23,7 +23,7 @@ def account(answer: Answer) -> Account:
     return Account(_sentence(answer), best, kept, tuple(_notes(answer)))
 
 
-def _sentence(answer: Answer) -> str:
+def _sentence(answer: CaseAnswer) -> str:
     if answer.revised:
         return f"{shown(answer.solution)} (revised)."
     if not answer.cases:
@@ -38,7 +38,7 @@ def _sentence(answer: Answer) -> str:
     )
 
 
-def _cases(answer: Answer) -> Section | None:
+def _cases(answer: CaseAnswer) -> Section | None:
     if not answer.cases:
         return None
     table: dict[str, list[Any]] = {
@@ -72,7 +72,7 @@ def similarity_section(match: Match) -> Section:
     return Section(f"Similarity to case {match.case.id!r}", Grid(table), (line,))
 
 
-def _combined(answer: Answer) -> Section | None:
+def _combined(answer: CaseAnswer) -> Section | None:
     if len(answer.cases) < 2:
         return None
     how = {"weighted": "weighted vote", "majority": "majority", "mean": "weighted mean", "best": "copy"}
@@ -85,7 +85,7 @@ def _combined(answer: Answer) -> Section | None:
     return Section(f"Combined from {len(answer.cases)} cases", Grid(table))
 
 
-def _adaptations(answer: Answer) -> Section | None:
+def _adaptations(answer: CaseAnswer) -> Section | None:
     if not answer.adaptations:
         return None
     steps = answer.adaptations
@@ -98,7 +98,7 @@ def _adaptations(answer: Answer) -> Section | None:
     return Section("Adapted", Grid(table), lines)
 
 
-def _backtracks(answer: Answer) -> Section | None:
+def _backtracks(answer: CaseAnswer) -> Section | None:
     if not answer.backtracks:
         return None
     steps = answer.backtracks
@@ -114,7 +114,7 @@ def _backtracks(answer: Answer) -> Section | None:
     return Section("Given up", Grid(table), (f"{after}.",))
 
 
-def _revised(answer: Answer) -> Section | None:
+def _revised(answer: CaseAnswer) -> Section | None:
     if not answer.revised:
         return None
     lines = [f"proposed: {shown(answer.proposed) or 'nothing'}", f"revised: {shown(answer.solution)}"]
@@ -123,7 +123,7 @@ def _revised(answer: Answer) -> Section | None:
     return Section("Revised", Grid({}), (*lines, *([answer.notes] if answer.notes else [])))
 
 
-def _notes(answer: Answer) -> list[str]:
+def _notes(answer: CaseAnswer) -> list[str]:
     notes = [str(answer.effort)] if answer.effort.approximate else []
     greedy = {p.attribute for m in answer.cases for top in m.parts for p in top.flat() if p.approximate}
     notes += [

@@ -74,11 +74,11 @@ def _unfit(files: list[Path]) -> OptionError | None:
 def _by_pieces(
     model: Any, files: list[Path], target: str | None, drop: tuple[str, ...], weights: str | None, memory: int | None
 ) -> str:
-    from countwise.base.tally_model import Tallying
+    from countwise.base.tally_model import TallyModel
     from countwise.io.readers import column_names
 
     columns = len(column_names(files))
-    whole = not isinstance(model, Tallying) or (hasattr(model, "_needs_rows") and model._needs_rows())
+    whole = not isinstance(model, TallyModel) or (hasattr(model, "_needs_rows") and model._needs_rows())
     if whole and memory is not None:
         refuse_too_large(type(model).__name__, files, columns, memory)
     rows = rows_in_a_piece(columns, memory)

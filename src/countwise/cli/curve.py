@@ -19,7 +19,7 @@ _LEARNERS = {
     "neighbors": "NeighborsClassifier",
     "pebls": "PEBLSClassifier",
     "rote": "RoteClassifier",
-    "network": "NetworkClassifier",
+    "network": "BayesNetworkClassifier",
 }
 _PICTURES = (".svg", ".png", ".pdf")
 

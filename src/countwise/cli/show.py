@@ -57,7 +57,7 @@ def command(
         )
         click.echo(f"{title} for {fitted.target_.name!r}, from {fitted.n_rows_} rows\n")
     for name, table in tables.items():
-        key = next((part.key for part in fitted.parts_ if name == part.key or name in part.columns), None)
+        key = next((part.key for part in fitted.terms_ if name == part.key or name in part.columns), None)
         rule = "prior" if key is None else fitted.densities_[key].rule
         click.echo(f"[{rule}]\n{table}\n")
     if len(names) > 200:

@@ -47,13 +47,13 @@ def command(
     countwise test credit.json new.csv --by Home --charts
     """
     from countwise.cli._common import echo_json, progress_bar, tables, title
-    from countwise.evaluation.holdout import Judge
+    from countwise.evaluation.holdout import Holdout
     from countwise.io.readers import read_pieces
     from countwise.modelfile import load
 
     if positive is not None and not costs:
         raise click.UsageError("--positive says what --cost calls positive; give --cost.")
-    judge = Judge(load(model), target, by=by, weights=weights)
+    judge = Holdout(load(model), target, by=by, weights=weights)
     asked = _costs(costs, list(judge.classes), positive) if costs else None  # a wrong name is told before the work
     found = tables(files)
     with progress_bar(f"Reading {title(found)}"):
@@ -123,7 +123,7 @@ def _priced(judge: Any, answers: Any, costs: Any, positive: str | None) -> dict[
 
     from countwise.errors import OptionError
     from countwise.evaluation.costs import cheapest, cost_threshold
-    from countwise.evaluation.predictions import Answers
+    from countwise.evaluation.predictions import Predictions
 
     k = len(costs)
     rows = np.flatnonzero(answers.codes < k)
@@ -132,7 +132,7 @@ def _priced(judge: Any, answers: Any, costs: Any, positive: str | None) -> dict[
     ways = {"most_probable": known.answered, "cheapest": cheapest(proba, costs)}
     found: dict[str, Any] = {"costs": costs, "rows": len(rows)}
     for name, answered in ways.items():
-        one = Answers(classes, known.codes, proba, answered, known.weights)
+        one = Predictions(classes, known.codes, proba, answered, known.weights)
         found[name] = {"mean_cost": one.cost(costs) if len(rows) else float("nan"), "accuracy": one.accuracy,
                        "confusion": one.table}  # fmt: skip
     if k == 2:

@@ -169,9 +169,9 @@ def _metric_settings(family: Any) -> list[str]:
     own = signature(family.__init__).parameters
     if "metric" not in own:
         return []
-    from countwise.neighbors.metric import Metric
+    from countwise.neighbors.metric import DistanceMetric
 
-    return [name for name in signature(Metric.__init__).parameters if name not in own]
+    return [name for name in signature(DistanceMetric.__init__).parameters if name not in own]
 
 
 def settings_of(family: Any, settings: dict[str, Any], options: tuple[str, ...], own: set[str]) -> dict[str, Any]:
@@ -183,11 +183,11 @@ def _with_metric(family: Any, settings: dict[str, Any]) -> dict[str, Any]:
     """Settings of a metric as a metric."""
     theirs = {name: settings.pop(name) for name in _metric_settings(family) if name in settings}
     if theirs:
-        from countwise.neighbors.metric import Metric
+        from countwise.neighbors.metric import DistanceMetric
 
         if "metric" in settings:
             theirs.setdefault("p", settings["metric"])
-        settings["metric"] = Metric(**theirs)
+        settings["metric"] = DistanceMetric(**theirs)
     return settings
 
 
@@ -244,7 +244,7 @@ def _summary(model: Any, output: str) -> str:
     share = counts / counts.sum()
     classes = ", ".join(f"{c} {n:.12g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
     laws: dict[str, list[str]] = {}
-    for part in model.parts_:
+    for part in model.terms_:
         density = model.densities_[part.key]
         rule = density.choice.chosen if hasattr(density, "choice") else getattr(part.rule, "law", density.rule)
         laws.setdefault(rule, []).extend(part.columns if len(part.columns) > 1 else [part.key])

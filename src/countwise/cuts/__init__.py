@@ -28,9 +28,9 @@ __all__ = [
     "METHODS",
     "SUPERVISED",
     "CutReport",
+    "CutRule",
     "Cuts",
     "Floats",
-    "How",
     "best_number",
     "class_contiguous",
     "equal_frequency",
@@ -56,7 +56,7 @@ _WORDS = {"quantile": "equal_frequency", "uniform": "equal_width", "entropy_mdl"
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class CutRule:
     """A rule with its settings.
 
     Parameters

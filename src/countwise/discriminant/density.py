@@ -18,7 +18,7 @@ from countwise.distributions.gaussian import GaussianDensity
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
 
-__all__ = ["DiagonalNormal", "Marginal", "Normal", "event_of", "patterns_of"]
+__all__ = ["DiagonalNormal", "Marginal", "MultivariateNormal", "event_of", "patterns_of"]
 
 _MOST_KEPT = 1 << 26  # bytes of marginal laws, of patterns of missing cells, that are kept
 _MOST_SHOWN = 3  # numbers of a row that are written out; those of longer ones stand in the tables below
@@ -107,7 +107,7 @@ def _add_where(out: Floats, constants: Floats, gaps: NDArray[np.uint8]) -> None:
 
 
 @dataclass(eq=False)
-class Normal:
+class MultivariateNormal:
     """Gaussians over whole rows, one a class; a missing cell is integrated out.
 
     Parameters

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.errors import warn
-from countwise.tallies._cells import Cells
+from countwise.tallies._cells import PatternMoments
 
-__all__ = ["Estimate", "em"]
+__all__ = ["EMEstimate", "em"]
 
 Places = NDArray[np.intp]
 _TOLERANCE = 1e-10  # a step that moves nothing by more than this share of a deviation is the last
@@ -26,7 +26,7 @@ _MOST_STEPS = 3000
 _JITTER = 1e-12  # eigenvalues of a correlation matrix below this are none
 
 
-class Estimate(NamedTuple):
+class EMEstimate(NamedTuple):
     """Gaussians, one a class, over all columns."""
 
     n: Floats  # (classes,)
@@ -61,12 +61,14 @@ class _Group:
     first: Places  # (regressions,): a cell that has it
 
 
-def em(patterns: Sequence[tuple[Flags, Cells]], mean: Floats, variance: Floats, *, shared: bool) -> Estimate:
+def em(
+    patterns: Sequence[tuple[Flags, PatternMoments]], mean: Floats, variance: Floats, *, shared: bool
+) -> EMEstimate:
     """The Gaussians under which the cells that are there are likeliest.
 
     Parameters
     ----------
-    patterns : sequence of (mask, Cells)
+    patterns : sequence of (mask, PatternMoments)
         From the scatter tally.
     mean, variance : ndarray, shape (classes, columns)
         Where to start: of the cells that are there; the variance with all columns unrelated.
@@ -83,7 +85,7 @@ def em(patterns: Sequence[tuple[Flags, Cells]], mean: Floats, variance: Floats, 
     n, _, scatter = _expected(groups, here, by_class=True)
     found = here.mean * scale + center
     found = np.where(np.abs(found) < 1e-14 * (np.abs(center) + scale), 0.0, found)  # what rounding left of nothing
-    return Estimate(n, found, scatter * np.outer(scale, scale), steps)
+    return EMEstimate(n, found, scatter * np.outer(scale, scale), steps)
 
 
 def _climbed(groups: Sequence[_Group], here: _State) -> tuple[_State, int, float]:
@@ -132,14 +134,16 @@ def _step(groups: Sequence[_Group], state: _State) -> _State:
     return _State(mean, np.where((n > 0)[:, None, None], covariance, state.covariance))
 
 
-def _grouped(patterns: Sequence[tuple[Flags, Cells]], center: Floats, scale: Floats, *, shared: bool) -> list[_Group]:
-    by_size: dict[int, list[tuple[Flags, Cells]]] = {}
+def _grouped(
+    patterns: Sequence[tuple[Flags, PatternMoments]], center: Floats, scale: Floats, *, shared: bool
+) -> list[_Group]:
+    by_size: dict[int, list[tuple[Flags, PatternMoments]]] = {}
     for mask, cells in patterns:
         by_size.setdefault(int(mask.sum()), []).append((mask, cells))
     return [_group(found, center, scale, shared=shared) for found in by_size.values()]
 
 
-def _group(found: Sequence[tuple[Flags, Cells]], center: Floats, scale: Floats, *, shared: bool) -> _Group:
+def _group(found: Sequence[tuple[Flags, PatternMoments]], center: Floats, scale: Floats, *, shared: bool) -> _Group:
     n = np.stack([cells.n for _, cells in found])
     pattern, classes = np.nonzero(n > 0)
     there = np.stack([np.flatnonzero(mask) for mask, _ in found])[pattern]

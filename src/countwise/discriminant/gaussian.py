@@ -12,9 +12,9 @@ from countwise._typing import Floats
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.vectors import Vector
 from countwise.discriminant.collinearity import Redundant, flat, redundant
-from countwise.discriminant.density import DiagonalNormal, Normal
-from countwise.discriminant.em import Estimate
-from countwise.discriminant.sample import Sample
+from countwise.discriminant.density import DiagonalNormal, MultivariateNormal
+from countwise.discriminant.em import EMEstimate
+from countwise.discriminant.sample import DiscriminantSample
 from countwise.discriminant.shrinkage import check_shrinkage, ledoit_wolf_share, oas_share, shrunk, shrunk_by_scale
 from countwise.distributions.gaussian import Gaussian
 from countwise.errors import OptionError, TooFewRows, check_settings, listed, warn
@@ -74,14 +74,16 @@ class JointGaussian:
                 "What remains is tiny beside what was taken back: deviations have lost digits. "
                 "Hint: fit again on the rows that remain."
             )
-        sample = Sample(tally, missing=self.missing, unrelated=self.covariance in ("diagonal", "spherical"))
+        sample = DiscriminantSample(
+            tally, missing=self.missing, unrelated=self.covariance in ("diagonal", "spherical")
+        )
         if self.covariance == "diagonal":
             return self._diagonal(sample)
         if self.covariance == "spherical":
             return self._spherical(sample)
         return self._full(sample)
 
-    def _diagonal(self, sample: Sample) -> DiagonalNormal:
+    def _diagonal(self, sample: DiscriminantSample) -> DiagonalNormal:
         _refuse_flat(sample, "a variance")
         sample.leave_out_constants()
         n, mean, m2 = sample.margins
@@ -94,7 +96,7 @@ class JointGaussian:
         rule = f"Gaussians over {self._over('n_c')}, no correlations"
         return DiagonalNormal(sample.columns, laws, sample.left_out, rule, sample.n_complete, shared=False)
 
-    def _spherical(self, sample: Sample) -> DiagonalNormal:
+    def _spherical(self, sample: DiscriminantSample) -> DiagonalNormal:
         _refuse_flat(sample, "one variance for all")
         sample.leave_out_constants()
         n, mean, m2 = sample.margins
@@ -107,7 +109,7 @@ class JointGaussian:
             sample.columns, sample.names, sample.means, sd, n, sample.left_out, rule, sample.n_complete
         )
 
-    def _refuse_light(self, sample: Sample, n: Floats, m2: Floats) -> None:
+    def _refuse_light(self, sample: DiscriminantSample, n: Floats, m2: Floats) -> None:
         """Weights that add up to less than the means that the divisor takes away."""
         if self.divisor == "n":
             return
@@ -124,14 +126,14 @@ class JointGaussian:
             hint="divisor='n' takes nothing away; or scale the weights.",
         )
 
-    def _full(self, sample: Sample) -> Normal:
+    def _full(self, sample: DiscriminantSample) -> MultivariateNormal:
         _refuse_lonely(sample, self)
         estimate, covariance, shares, redundants = self._inverted(sample)
         rule = f"Gaussian, Σ {'of all classes together' if self.covariance == 'shared' else 'of each class'}"
         rule += f" over {self._over('n' if self.covariance == 'shared' else 'n_c')}"
         if shares.any():
             rule += f", shrunk by {', '.join(dict.fromkeys(f'{share:.3g}' for share in shares))}"
-        return Normal(
+        return MultivariateNormal(
             columns=sample.columns,
             names=sample.names,
             mean=estimate.mean,
@@ -150,7 +152,7 @@ class JointGaussian:
             return n
         return f"{n} - {'1' if self.covariance in ('own', 'diagonal') else 'classes'}"
 
-    def _inverted(self, sample: Sample) -> tuple[Estimate, Floats, Floats, tuple[Redundant, ...]]:
+    def _inverted(self, sample: DiscriminantSample) -> tuple[EMEstimate, Floats, Floats, tuple[Redundant, ...]]:
         """Means and covariances, after the columns that a covariance cannot do with are left out."""
         shared = self.covariance == "shared"
         estimate = sample.estimate(shared=shared)
@@ -169,7 +171,7 @@ class JointGaussian:
             _refuse_singular(sample, covariance, estimate)
         return estimate, covariance, shares, tuple(found)
 
-    def _covariance(self, sample: Sample, estimate: Estimate) -> tuple[Floats, Floats]:
+    def _covariance(self, sample: DiscriminantSample, estimate: EMEstimate) -> tuple[Floats, Floats]:
         """(columns, columns) of all classes, or (classes, columns, columns); and by how much each was shrunk."""
         n, scatter = estimate.n, estimate.scatter
         less = 0 if self.divisor == "n" else 1
@@ -192,7 +194,7 @@ class JointGaussian:
         ]
         return np.sum(each, axis=0) / free, shares
 
-    def _share(self, sample: Sample, c: int, covariance: Floats, n: float) -> float:
+    def _share(self, sample: DiscriminantSample, c: int, covariance: Floats, n: float) -> float:
         if self.shrinkage is None or n <= 0:
             return 0.0
         if self.shrinkage == "auto" and sample.is_complete:
@@ -202,12 +204,12 @@ class JointGaussian:
         return float(self.shrinkage)
 
 
-def _pooled(estimate: Estimate) -> Floats:
+def _pooled(estimate: EMEstimate) -> Floats:
     """The covariance of all classes together."""
     return np.asarray(estimate.scatter.sum(axis=0) / max(float(estimate.n.sum()), 1e-300))
 
 
-def _no_spread(sample: Sample, what: str) -> TooFewRows:
+def _no_spread(sample: DiscriminantSample, what: str) -> TooFewRows:
     rows, classes = float(sample.weight.sum()), int(np.count_nonzero(sample.weight))
     return TooFewRows(
         f"No class has two different rows, so there is no spread to learn {what} from "
@@ -216,13 +218,13 @@ def _no_spread(sample: Sample, what: str) -> TooFewRows:
     )
 
 
-def _refuse_flat(sample: Sample, what: str) -> None:
+def _refuse_flat(sample: DiscriminantSample, what: str) -> None:
     """Rows without any spread: say so before anything else."""
     if flat(*sample.margins).all():
         raise _no_spread(sample, what)
 
 
-def _refuse_lonely(sample: Sample, settings: JointGaussian) -> None:
+def _refuse_lonely(sample: DiscriminantSample, settings: JointGaussian) -> None:
     """One row a class has no covariance: say so before anything else."""
     _refuse_flat(sample, "a covariance")
     m2 = sample.margins[2]
@@ -239,7 +241,7 @@ def _refuse_lonely(sample: Sample, settings: JointGaussian) -> None:
     warn(f"{told}: that of all classes is taken.")
 
 
-def _warn_of(found: Sequence[Redundant], estimate: Estimate, columns: int) -> None:
+def _warn_of(found: Sequence[Redundant], estimate: EMEstimate, columns: int) -> None:
     free = float(estimate.n.sum()) - np.count_nonzero(estimate.n)
     few = f" There are {estimate.n.sum():g} rows in {np.count_nonzero(estimate.n)} classes for {columns} columns."
     shown = "; ".join(map(str, found[:5])) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
@@ -255,7 +257,7 @@ def _warn_of(found: Sequence[Redundant], estimate: Estimate, columns: int) -> No
     )
 
 
-def _refuse_singular(sample: Sample, covariance: Floats, estimate: Estimate) -> None:
+def _refuse_singular(sample: DiscriminantSample, covariance: Floats, estimate: EMEstimate) -> None:
     """A class whose own covariance cannot be inverted: its density could not be compared with the others'."""
     for c, label in enumerate(sample.classes):
         # where cells are missing, EM only creeps towards a covariance that cannot be inverted

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.classifier import Explaining
-from countwise.base.generative import Bayes
+from countwise.base.generative import GenerativeClassifier
 from countwise.base.logistic import LogisticForm
-from countwise.base.protocol import Classifier
-from countwise.base.term import Part, numbers_and_names, whole_row
+from countwise.base.term import Term, numbers_and_names, whole_row
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Coded, Frame, is_missing
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.discriminant.density import DiagonalNormal, Normal
+from countwise.discriminant.density import DiagonalNormal, MultivariateNormal
 from countwise.discriminant.gaussian import JointGaussian
 from countwise.discriminant.working import sections_of
 from countwise.errors import OptionError, TableError, check_settings, listed
@@ -25,7 +23,7 @@ from countwise.working import Section, Working
 __all__ = ["DiscriminantClassifier"]
 
 
-class DiscriminantClassifier(Classifier, Explaining, Bayes):
+class DiscriminantClassifier(GenerativeClassifier):
     """Gaussian discriminants: LDA (GDA), QDA, Gaussian naive Bayes and nearest mean as one family.
 
     .. math:: P(c | x) ∝ P(c) exp(-(x - μ_c)' Σ_c⁻¹ (x - μ_c) / 2) / √((2π)^d |Σ_c|)
@@ -111,7 +109,7 @@ class DiscriminantClassifier(Classifier, Explaining, Bayes):
         self.nominal = nominal
         self.types = types
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         self._rule()
         check_settings(self, nominal=(None, "onehot"))
         schema = numbers_and_names(Schema.kinds(frame, self.types), "a discriminant")
@@ -128,7 +126,7 @@ class DiscriminantClassifier(Classifier, Explaining, Bayes):
     def _rule(self) -> JointGaussian:
         return JointGaussian(self.covariance, self.divisor, self.shrinkage, self.missing)
 
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
         return [whole_row(schema.attributes, self._rule(), "numbers", {*schema, target})]
 
     def _showing(self) -> set[str]:
@@ -161,7 +159,7 @@ class DiscriminantClassifier(Classifier, Explaining, Bayes):
     def covariance_(self) -> Floats:
         """Σ: (columns, columns) where it is shared, (classes, columns, columns) where each class has its own."""
         law = self._law
-        if isinstance(law, Normal):
+        if isinstance(law, MultivariateNormal):
             return law.covariance
         stack = np.stack([np.diag(v) for v in law.sd**2])
         return np.asarray(stack[0] if law.shared else stack)
@@ -170,13 +168,13 @@ class DiscriminantClassifier(Classifier, Explaining, Bayes):
     def shrinkage_(self) -> Floats:
         """By how much the covariance was shrunk: one number, or one a class."""
         law = self._law
-        return law.shrinkage if isinstance(law, Normal) else np.zeros(1)
+        return law.shrinkage if isinstance(law, MultivariateNormal) else np.zeros(1)
 
     @property
     def n_iter_(self) -> int:
         """Steps of EM; 0 if no cell was missing."""
         law = self._law
-        return law.n_iter if isinstance(law, Normal) else 0
+        return law.n_iter if isinstance(law, MultivariateNormal) else 0
 
     @property
     def n_complete_(self) -> float:
@@ -217,17 +215,17 @@ class DiscriminantClassifier(Classifier, Explaining, Bayes):
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
         law = self._law
-        return sections_of(law, table[self.parts_[0].key], working) if isinstance(law, Normal) else []
+        return sections_of(law, table[self.terms_[0].key], working) if isinstance(law, MultivariateNormal) else []
 
     def _steps(self, table: Table, one: Frame) -> Any:
         steps, notes = super()._steps(table, one)
         law = self._law
-        if isinstance(law, Normal) and law.n_iter:
+        if isinstance(law, MultivariateNormal) and law.n_iter:
             notes.append(
                 f"Means and covariances are of all rows, gaps filled by EM ({law.n_iter} steps); "
                 f"{self.n_complete_:g} rows had no gap."
             )
-        if isinstance(law, Normal) and law.redundant:
+        if isinstance(law, MultivariateNormal) and law.redundant:
             notes.append(
                 f"Left out for a covariance that can be inverted: {listed([str(r) for r in law.redundant])}."
             )

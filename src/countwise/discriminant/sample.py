@@ -12,19 +12,19 @@ from countwise._typing import Flags, Floats
 from countwise.data.attributes import Nominal
 from countwise.data.vectors import Vector
 from countwise.discriminant.collinearity import Redundant, flat
-from countwise.discriminant.em import Estimate, em
+from countwise.discriminant.em import EMEstimate, em
 from countwise.errors import TableError, TooFewRows, listed, warn
 from countwise.tallies import Scatter
-from countwise.tallies._cells import Cells, merged, nothing
+from countwise.tallies._cells import PatternMoments, merged, nothing
 from countwise.tallies.scatter import margins_of
 
-__all__ = ["Sample"]
+__all__ = ["DiscriminantSample"]
 
-Patterns = list[tuple[Flags, Cells]]
+Patterns = list[tuple[Flags, PatternMoments]]
 _TINY = 1e-145  # squares of numbers below this are no longer exact
 
 
-class Sample:
+class DiscriminantSample:
     """The columns in use, and their moments.
 
     Parameters
@@ -140,7 +140,7 @@ class Sample:
         self.patterns = self._found()
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> PatternMoments:
         """The moments of the rows that are complete in the columns in use."""
         total = nothing(self.n_classes, len(self.columns), higher=self.tally.higher)
         for there, cells in self.patterns:
@@ -158,17 +158,17 @@ class Sample:
         """Whether no cell is missing."""
         return all(there.all() for there, _ in self.patterns)
 
-    def estimate(self, *, shared: bool) -> Estimate:
+    def estimate(self, *, shared: bool) -> EMEstimate:
         """Means and scatters of the complete rows, or of all rows by EM."""
         means = self.means
         if self.is_complete:
             total = self.cells
-            return Estimate(total.n, np.where(total.n[:, None] > 0, total.mean, means), total.scattered(), 0)
+            return EMEstimate(total.n, np.where(total.n[:, None] > 0, total.mean, means), total.scattered(), 0)
         n, _, m2 = self.margins
         moving = np.flatnonzero(~flat(*self.margins))  # EM would only creep towards a spread of 0
         scatter = np.zeros((self.n_classes, len(self.columns), len(self.columns)))
         if len(moving) == 0:
-            return Estimate(self.weight, means, scatter, 0)
+            return EMEstimate(self.weight, means, scatter, 0)
         patterns = []
         for there, cells in self.patterns:
             kept = there[moving]
@@ -182,17 +182,17 @@ class Sample:
         found = em(patterns, means[:, moving], variance, shared=shared)
         scatter[:, moving[:, None], moving[None, :]] = found.scatter
         means[:, moving] = found.mean
-        return Estimate(found.n, means, scatter, found.n_iter)
+        return EMEstimate(found.n, means, scatter, found.n_iter)
 
 
-def _columns_of(cells: Cells, places: NDArray[np.intp]) -> Cells:
+def _columns_of(cells: PatternMoments, places: NDArray[np.intp]) -> PatternMoments:
     """The moments of some of the numbers."""
 
     def square(m: Floats | None) -> Any:
         return None if m is None else m[:, places[:, None], places[None, :]]
 
     higher = None if cells.higher is None else (square(cells.higher[0]), square(cells.higher[1]))
-    return Cells(cells.n, cells.mean[:, places], square(cells.scatter), higher)
+    return PatternMoments(cells.n, cells.mean[:, places], square(cells.scatter), higher)
 
 
 def _numbers(of: Vector, *, every: bool) -> list[int]:

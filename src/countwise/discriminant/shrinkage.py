@@ -8,7 +8,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.errors import OptionError, TableError
-from countwise.tallies._cells import Cells
+from countwise.tallies._cells import PatternMoments
 
 __all__ = ["check_shrinkage", "ledoit_wolf_share", "oas_share", "shrunk", "shrunk_by_scale"]
 
@@ -36,7 +36,7 @@ def shrunk_by_scale(covariance: Floats, share: float) -> Floats:
     return shrunk(covariance / np.outer(sd, sd), share) * np.outer(sd, sd)
 
 
-def ledoit_wolf_share(cells: Cells, c: int) -> float:
+def ledoit_wolf_share(cells: PatternMoments, c: int) -> float:
     """How much Ledoit and Wolf would shrink class c's covariance, each column brought to deviation 1 first.
 
     The noise of the covariance against its distance from (tr Σ / d) I; it needs the fourth moments.

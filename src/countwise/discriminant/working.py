@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.discriminant.density import Marginal, Normal
+from countwise.discriminant.density import Marginal, MultivariateNormal
 from countwise.working import Grid, Section, Working
 from countwise.working.numbers import number, probability, signed
 from countwise.working.text import columns as classes_shown
@@ -18,7 +18,7 @@ _MOST = 12  # columns that are listed one by one
 _MOST_SQUARE = 5  # columns whose covariance is written out
 
 
-def sections_of(law: Normal, column: Any, working: Working) -> list[Section]:
+def sections_of(law: MultivariateNormal, column: Any, working: Working) -> list[Section]:
     """A section a class: (x - μ)' Σ⁻¹ (x - μ) column by column; then what each column says for the answer."""
     x = law.row(column)
     there = ~np.isnan(x)
@@ -67,7 +67,7 @@ def _form(marginal: Marginal, x: Floats, names: list[str], working: Working, c: 
     return Section(f"{working.target} = {working.classes[c]}: density of the row", Grid(table), lines)
 
 
-def _covariances(law: Normal, there: Any, names: list[str], working: Working) -> list[Section]:
+def _covariances(law: MultivariateNormal, there: Any, names: list[str], working: Working) -> list[Section]:
     """Σ of the columns that are there, and its inverse: of all classes, or of each."""
     place = np.flatnonzero(there)
     marginal = law.marginal(there)

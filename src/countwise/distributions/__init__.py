@@ -16,7 +16,7 @@ from countwise.data.attributes import Attribute, Count, Nominal, Numeric
 from countwise.data.text import Block, Text
 from countwise.distributions.auto import Auto
 from countwise.distributions.bernoulli import Bernoulli
-from countwise.distributions.binned import Ranges
+from countwise.distributions.binned import Binned
 from countwise.distributions.categorical import Categorical
 from countwise.distributions.distribution import Conditional, Density, MEstimate, Smoothing, smoothing_of
 from countwise.distributions.gaussian import Gaussian
@@ -30,6 +30,7 @@ __all__ = [
     "LAWS",
     "Auto",
     "Bernoulli",
+    "Binned",
     "Categorical",
     "Conditional",
     "Density",
@@ -38,7 +39,6 @@ __all__ = [
     "MEstimate",
     "Multinomial",
     "Poisson",
-    "Ranges",
     "Smoothing",
     "conditional_from",
     "default_for",
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 LAWS: dict[str, Any] = {
-    law.law: law for law in (Auto, Bernoulli, Categorical, Gaussian, Kernel, Multinomial, Poisson, Ranges)
+    law.law: law for law in (Auto, Bernoulli, Categorical, Gaussian, Kernel, Multinomial, Poisson, Binned)
 }
 _WORDS = {"kde": "kernel", "nominal": "categorical", "normal": "gaussian", "discretized": "ranges"}
 
@@ -72,11 +72,11 @@ def conditional_from(spec: Any) -> Any:
         if word in LAWS:
             return LAWS[word]()
         if word in METHODS:
-            return Ranges(word)
+            return Binned(word)
     elif type(spec) in LAWS.values():
         return spec
     elif isinstance(spec, Sequence | np.ndarray):
-        return Ranges(spec)
+        return Binned(spec)
     raise OptionError(
         f"{spec!r} is not a law for an attribute.",
         hint=did_you_mean(spec, LAWS) or f"laws are {listed(LAWS)}.",

@@ -13,7 +13,7 @@ from countwise.cuts import COUNTED
 from countwise.data.attributes import Attribute, Count, Nominal, Numeric
 from countwise.data.table import threads_for
 from countwise.distributions.bandwidths import TOLERANCE
-from countwise.distributions.binned import Ranges, RangesDensity
+from countwise.distributions.binned import Binned, RangesDensity
 from countwise.distributions.gaussian import Gaussian, GaussianDensity
 from countwise.distributions.kernel import Kernel, KernelDensity
 from countwise.distributions.poisson import Poisson, PoissonDensity
@@ -85,10 +85,10 @@ class Auto:
 
     def _usual(self, of: Attribute) -> tuple[Any, ...]:
         methods = ("equal_frequency", "equal_width", "mdl")
-        ranges = tuple(Ranges(method, 10, smoothing=self.smoothing) for method in methods)
+        ranges = tuple(Binned(method, 10, smoothing=self.smoothing) for method in methods)
         usual = (Gaussian(), *ranges, Kernel())
         if isinstance(of, Count):
-            return (Poisson(self.smoothing), *usual, Ranges("naive", smoothing=self.smoothing))
+            return (Poisson(self.smoothing), *usual, Binned("naive", smoothing=self.smoothing))
         return usual
 
 
@@ -97,7 +97,7 @@ def _price(candidate: Any, density: Any, moments: Moments) -> float:
 
     Leaving a row out does not move such an edge, so that the row's own class would speak for itself.
     """
-    if not isinstance(candidate, Ranges) or not candidate.how.supervised:
+    if not isinstance(candidate, Binned) or not candidate.how.supervised:
         return 0.0
     n = max(float(moments.triple[0].sum()), 1.0)
     return len(density.edges) * 0.5 * float(np.log(n)) / n
@@ -113,7 +113,7 @@ class Choice:
 
 def title(candidate: Any) -> str:
     """A candidate in a few words."""
-    if isinstance(candidate, Ranges):
+    if isinstance(candidate, Binned):
         if candidate.method == "naive":
             return "each value"
         counted = candidate.method in COUNTED

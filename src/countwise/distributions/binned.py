@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Floats
-from countwise.cuts import Cuts, How, labels
+from countwise.cuts import CutRule, Cuts, labels
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.columns import narrowest
 from countwise.distributions.categorical import CategoricalDensity
@@ -20,11 +20,11 @@ from countwise.errors import OptionError
 from countwise.tallies import Values
 from countwise.working.steps import Step
 
-__all__ = ["Ranges", "RangesDensity"]
+__all__ = ["Binned", "RangesDensity"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
+class Binned:
     """Cut the numbers into ranges, then count.
 
     Parameters
@@ -44,9 +44,9 @@ class Ranges:
 
     Examples
     --------
-    >>> from countwise import Ranges, samples, NaiveBayesClassifier
+    >>> from countwise import Binned, samples, NaiveBayesClassifier
     >>> rain = samples.load("rain")
-    >>> model = NaiveBayesClassifier({"temp": Ranges("equal_width", n_bins=3)}).fit(rain.X, rain.y)
+    >>> model = NaiveBayesClassifier({"temp": Binned("equal_width", n_bins=3)}).fit(rain.X, rain.y)
     >>> print(model.table("temp"))
     temp                no                        yes
     <= 22.9667          (1 + 1)/(3 + 3) = 0.333333  (3 + 1)/(3 + 3) = 0.666667
@@ -65,9 +65,9 @@ class Ranges:
         object.__setattr__(self, "method", self.how.method)
 
     @property
-    def how(self) -> How:
+    def how(self) -> CutRule:
         """The rule with its settings."""
-        return How(self.method, self.n_bins, self.n, self.merge)
+        return CutRule(self.method, self.n_bins, self.n, self.merge)
 
     def blank(self, given: Nominal, of: Attribute) -> Values:
         """The values themselves: the cuts depend on them."""
@@ -92,11 +92,11 @@ class RangesDensity(CategoricalDensity):
         Where, and why.
     counts : ndarray, shape (classes, ranges)
         How often.
-    settings : Ranges
+    settings : Binned
         The rule.
     """
 
-    def __init__(self, name: str, cuts: Cuts, counts: NDArray[Any], settings: Ranges) -> None:
+    def __init__(self, name: str, cuts: Cuts, counts: NDArray[Any], settings: Binned) -> None:
         self.cuts, self.edges = cuts, cuts.edges
         super().__init__(Ordinal(name, labels(cuts.edges)), counts, smoothing_of(settings.smoothing))
         self.rule = f"{len(cuts.edges) + 1} ranges, {str(settings.how).replace('_', ' ')}, {self.smoothing}"

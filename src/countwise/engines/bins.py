@@ -58,7 +58,7 @@ def cut(ready: Ready, name: str, extent: Extent, n_bins: int, factors: Any = Non
     last = last[last < len(pieces.low) - 1]
     known = bool((pieces.low == pieces.high).all())
     edges = edges_between(pieces.high[last], pieces.low[last + 1])
-    return Bins(name, edges, len(pieces.low) if known else None, _Cells(first, edges))
+    return Bins(name, edges, len(pieces.low) if known else None, _BinCells(first, edges))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,14 +73,14 @@ class Bins:
         Between the bins.
     distinct : int or None
         How many values there are, if it is known.
-    cells : _Cells or None
+    cells : _BinCells or None
         The cells of the grid by which the edges were found.
     """
 
     name: str
     edges: Floats
     distinct: int | None
-    cells: _Cells | None = None
+    cells: _BinCells | None = None
 
     def keyed(self, plan: Any, times: int, *, gaps: bool, flat: bool) -> tuple[Any, list[str], Decode]:
         """A plan with columns that tell the bins apart, their names, and how their values are read as codes of bins.
@@ -118,7 +118,7 @@ class Bins:
         return np.where(np.isnan(numbers), len(self.edges) + 1, found)
 
 
-class _Cells:
+class _BinCells:
     """The cells of a grid, and which bin each lies in.
 
     Sixteen neighbors in one bin are asked for as one; a cell in which an edge lies is loose, and asked for by values.

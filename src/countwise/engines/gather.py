@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.base.term import Part, blanks, checked
+from countwise.base.term import Term, blanks, checked
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.engines.execute import whole
 from countwise.engines.moments import Products, Sums, moments, products, totals, values
-from countwise.engines.relation import MOST_GROUPS, Classes, Look, Relation
+from countwise.engines.relation import MOST_GROUPS, Classes, ColumnSummary, Relation
 from countwise.errors import RowsRefused, TableError, did_you_mean, listed
 from countwise.sources.memory import memory
 from countwise.tallies import Counts, Moments, Scatter, Values, Words
-from countwise.tallies._cells import Cells
+from countwise.tallies._cells import PatternMoments
 
 __all__ = ["Gathered", "gathered", "moments_of", "refuse_identifiers", "scatter_of", "target_of"]
 
@@ -55,7 +55,7 @@ def gathered(
     relation: Relation,
     schema: Schema,
     target: Nominal,
-    parts_of: Callable[[Schema, Nominal], list[Part]],
+    parts_of: Callable[[Schema, Nominal], list[Term]],
     what: str,
 ) -> Gathered:
     """Fill the tallies that a model asks for.
@@ -109,7 +109,7 @@ def _refuse_lost(relation: Relation, schema: Schema) -> None:
         )
 
 
-def refuse_identifiers(look: Look, schema: Schema, rows: int) -> None:
+def refuse_identifiers(look: ColumnSummary, schema: Schema, rows: int) -> None:
     """A column with a value of its own in nearly every row would bring the whole column here."""
     for name, n in look.distinct.items():
         a = schema[name]
@@ -132,14 +132,14 @@ class _Asking:
     """Requests of a model put to the engine, the numbers of all moments in one question."""
 
     relation: Relation
-    look: Look
+    look: ColumnSummary
     schema: Schema
     target: Nominal
     classes: Classes
     frames: Mapping[str, Any]
     what: str
 
-    def filled(self, parts: list[Part]) -> dict[str, Any]:
+    def filled(self, parts: list[Term]) -> dict[str, Any]:
         asked = blanks(parts, self.target)
         by_key = {part.key: part for part in parts}
         moments = {key: by_key[key].columns[0] for key, blank in asked.items() if isinstance(blank, Moments)}
@@ -152,7 +152,7 @@ class _Asking:
                 tallies[key] = self._one(by_key.get(key), blank)
         return {key: tallies[key] for key in asked}
 
-    def _one(self, part: Part | None, blank: Any) -> Any:
+    def _one(self, part: Term | None, blank: Any) -> Any:
         if part is None:
             return blank.fill(self._encoded(self.classes.frame, self.classes.weights, Schema([]), []))
         if isinstance(blank, Scatter) and not blank.higher:
@@ -179,13 +179,13 @@ class _Asking:
             return np.zeros(frame.n_rows, dtype=np.uint8)
         return self.target.encode(frame.columns[self.target.name], strict=True)
 
-    def _encoded(self, frame: Any, weights: NDArray[Any], schema: Schema, parts: Sequence[Part]) -> Table:
+    def _encoded(self, frame: Any, weights: NDArray[Any], schema: Schema, parts: Sequence[Term]) -> Table:
         codes = {self.target.name: self._codes(frame)}
         if not len(schema):
             return Table(codes, frame.n_rows, weights)
         return checked(schema.encode(frame, weights).with_column(self.target.name, codes[self.target.name]), parts)
 
-    def _by_sign(self, part: Part, blank: Counts) -> Counts:
+    def _by_sign(self, part: Term, blank: Counts) -> Counts:
         """Whether a number is above 0, or there at all, of each class."""
         name = part.columns[0]
         frame, weights = self.relation.cut({name: [0.0]}).groups([*self.relation.given, name])
@@ -230,7 +230,7 @@ def moments_of(blank: Moments, codes: NDArray[Any], found: Sums, j: int) -> Mome
 def scatter_of(blank: Scatter, codes: NDArray[Any], found: Products) -> Scatter:
     """The tally of whole rows, from the answer for each group and pattern."""
     k = len(blank.given.values)
-    cells: dict[bytes, Cells] = {}
+    cells: dict[bytes, PatternMoments] = {}
     for row in np.flatnonzero((codes < k) & (found.n > 0)):
         there = found.present[row][blank.of.owners]
         if not there.any():
@@ -238,7 +238,7 @@ def scatter_of(blank: Scatter, codes: NDArray[Any], found: Products) -> Scatter:
         width = int(there.sum())
         key = np.packbits(found.present[row]).tobytes()
         if key not in cells:
-            cells[key] = Cells(np.zeros(k), np.zeros((k, width)), np.zeros((k, width, width)))
+            cells[key] = PatternMoments(np.zeros(k), np.zeros((k, width)), np.zeros((k, width, width)))
         at, c = cells[key], int(codes[row])
         assert at.scatter is not None  # noqa: S101 - just made
         at.n[c], at.mean[c] = found.n[row], found.mean[row][there]

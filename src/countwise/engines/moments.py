@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from countwise._typing import Flags, Floats
 from countwise.data.frames import Frame
 from countwise.engines.execute import collected, floats, number_of, rows_of_answer, whole
-from countwise.engines.relation import MOST_GROUPS, Look, Relation, cells_at, too_many
+from countwise.engines.relation import MOST_GROUPS, ColumnSummary, Relation, cells_at, too_many
 from countwise.errors import TableError
 
 __all__ = ["Products", "Sums", "gaps", "moments", "products", "totals", "values"]
@@ -68,7 +68,7 @@ class Products:
     scatter: Floats
 
 
-def moments(relation: Relation, numbers: Sequence[str], look: Look, by: Sequence[str]) -> Sums:
+def moments(relation: Relation, numbers: Sequence[str], look: ColumnSummary, by: Sequence[str]) -> Sums:
     """How many cells, their mean and squared deviations, of each number in each group.
 
     Parameters
@@ -76,7 +76,7 @@ def moments(relation: Relation, numbers: Sequence[str], look: Look, by: Sequence
     relation : Relation
     numbers : sequence of str
         The columns.
-    look : Look
+    look : ColumnSummary
         With a pilot mean of each.
     by : sequence of str
         The columns whose values make a group; none: all rows are one.
@@ -177,7 +177,11 @@ def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tup
 
 
 def products(
-    relation: Relation, numbers: Sequence[tuple[str, Any]], flags: Sequence[str], look: Look, by: Sequence[str]
+    relation: Relation,
+    numbers: Sequence[tuple[str, Any]],
+    flags: Sequence[str],
+    look: ColumnSummary,
+    by: Sequence[str],
 ) -> Products:
     """Weights, means and products of deviations of numbers, in each group and pattern of gaps.
 
@@ -188,7 +192,7 @@ def products(
         A column of numbers and None, or one of names and a value: 1 where it is that value, else 0.
     flags : sequence of str
         The columns whose gaps are told apart.
-    look : Look
+    look : ColumnSummary
         With a pilot mean of each number.
     by : sequence of str
         The columns whose values make a group.
@@ -244,7 +248,9 @@ def _products(
     return Products(_keys(found, by), present, n, sums / safe[:, None] + shifts, scatter)
 
 
-def values(relation: Relation, name: str, look: Look, by: Sequence[str], rows: int) -> tuple[Frame, NDArray[Any]]:
+def values(
+    relation: Relation, name: str, look: ColumnSummary, by: Sequence[str], rows: int
+) -> tuple[Frame, NDArray[Any]]:
     """The different values of a number in each group, and what they weigh.
 
     All of them, as long as they are few enough to be fetched. Of more, those that differ by less than 1/65,536 of the
@@ -255,7 +261,7 @@ def values(relation: Relation, name: str, look: Look, by: Sequence[str], rows: i
     relation : Relation
     name : str
         The column.
-    look : Look
+    look : ColumnSummary
         With its pilot mean and deviation.
     by : sequence of str
         The columns whose values make a group.
@@ -277,7 +283,7 @@ def values(relation: Relation, name: str, look: Look, by: Sequence[str], rows: i
 
 
 def _pooled(
-    relation: Relation, name: str, look: Look, by: Sequence[str], fineness: int
+    relation: Relation, name: str, look: ColumnSummary, by: Sequence[str], fineness: int
 ) -> tuple[Frame, NDArray[Any]] | None:
     """Neighboring values at their mean; None if the groups are still too many."""
     import narwhals.stable.v2 as nw

@@ -20,7 +20,7 @@ from countwise.data.frames import Coded, Column, Frame, is_missing
 from countwise.engines.execute import answered, collected, floats, micros, number_of, rows_of_answer, whole
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 
-__all__ = ["MOST_GROUPS", "Classes", "Look", "Relation", "is_relation", "refused"]
+__all__ = ["MOST_GROUPS", "Classes", "ColumnSummary", "Relation", "is_relation", "refused"]
 
 
 _HOMES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals", "sqlframe")
@@ -211,7 +211,7 @@ class Relation:
         frame = Frame({name: found.columns[name] for name in keys}, found.n_rows, named=True).take(kept)
         return Classes(frame, whole(weights[kept]), int(n[kept].sum()), int(rows[gone].sum()))
 
-    def look(self, numbers: Sequence[str], names: Sequence[str]) -> Look:
+    def look(self, numbers: Sequence[str], names: Sequence[str]) -> ColumnSummary:
         """Where numbers lie, and how many values names have, from the first rows.
 
         A pilot mean need not be exact: what is summed are differences from it. Names that hardly repeat are looked at
@@ -243,7 +243,7 @@ class Relation:
             distinct |= {name: int(number_of(row[f"cw_u{j}"])) for j, name in enumerate(many)}
             seen = int(number_of(row["cw_n"]))
             ids = {name: seen for name in many if distinct[name] > 0.5 * seen}
-        return Look(means, middles, spreads, distinct, ids, frozenset(varied))
+        return ColumnSummary(means, middles, spreads, distinct, ids, frozenset(varied))
 
     def refuse_infinity(self, names: Sequence[str]) -> None:
         """An infinity is an error and no missing cell; asked of columns whose sums do not show it."""
@@ -377,7 +377,7 @@ def _empty(dtype: Any) -> Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ColumnSummary:
     """What the first rows say of a relation.
 
     Parameters

@@ -15,7 +15,7 @@ from countwise import progress
 from countwise.errors import TableError
 from countwise.evaluation.comparison import MAJORITY, Comparison, cause, ordered
 from countwise.evaluation.cross_validation import Trial, groups_of, judged, one_score, splits_for
-from countwise.evaluation.dataset import Ground, ground_of
+from countwise.evaluation.dataset import EvaluationData, ground_of
 from countwise.evaluation.dependence import broken_pairs
 from countwise.evaluation.learners import Kinds, suited
 from countwise.evaluation.learning_curve import LearningCurve, learning_curve
@@ -96,7 +96,7 @@ def compare(
         The class of each row, or the name of its column.
     learners : estimator, list of them, or mapping of name to estimator, optional
         Those of scikit-learn's kind to be judged too. One that takes no names or gaps is put behind a
-        `NumericEncoder` and a SimpleImputer, and `notes` says so; a pipeline gets the table as it is.
+        `CategoricalEncoder` and a SimpleImputer, and `notes` says so; a pipeline gets the table as it is.
     only, without : str or sequence of str, optional
         The learners of the package to judge, beside those given, or learners to leave out, by name.
     score : str or callable, default="accuracy"
@@ -242,7 +242,7 @@ def _majority(trial: Trial, wanted: tuple[str, ...], X: Any) -> Validation:
     return Validation(MAJORITY, told, wanted, trial.ground, X)
 
 
-def _rare(ground: Ground, splits: Sequence[Any]) -> list[str]:
+def _rare(ground: EvaluationData, splits: Sequence[Any]) -> list[str]:
     counts = np.bincount(ground.codes, minlength=len(ground.classes)).tolist()
     few = [f"{c!r} ({n})" for c, n in zip(ground.classes, counts, strict=True) if n < len(splits)]
     if not few:
@@ -262,7 +262,7 @@ def _worth_a_curve(names: Sequence[str]) -> list[str]:
 
 
 def _curve(
-    learners: Mapping[str, Any], ground: Ground, score: Any, groups: Any, seed: int, n_jobs: int | None
+    learners: Mapping[str, Any], ground: EvaluationData, score: Any, groups: Any, seed: int, n_jobs: int | None
 ) -> LearningCurve | None:
     if not learners or len(ground) < _LEAST_ROWS:
         return None

@@ -15,7 +15,7 @@ from countwise._cached import lazy
 from countwise.errors import CountwiseError, OptionError, did_you_mean, listed
 from countwise.evaluation.learning_curve import LearningCurve
 from countwise.evaluation.pairing import Paired, paired
-from countwise.evaluation.predictions import SCORES, Answers, greater
+from countwise.evaluation.predictions import SCORES, Predictions, greater
 from countwise.evaluation.validation import Validation
 from countwise.working import Grid
 
@@ -122,7 +122,7 @@ def _calibration(found: Comparison) -> str:
     )
 
 
-def _chance(answers: Answers) -> float:
+def _chance(answers: Predictions) -> float:
     """The calibration error that right probabilities would show in so many rows."""
     table = answers.reliability()
     p, n = np.array(table["probability"]), np.array(table["rows"], dtype=np.float64)

@@ -13,11 +13,11 @@ import numpy as np
 from countwise import progress
 from countwise._typing import Indices
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed, warn
-from countwise.evaluation.dataset import Ground, ground_of
+from countwise.evaluation.dataset import EvaluationData, ground_of
 from countwise.evaluation.fold_models import Fitted, adds_up, answers_of, deals_all, fitted
 from countwise.evaluation.leave_one_out import answers_without, baseline_without
 from countwise.evaluation.parallel import elsewhere, over_processes, processes_of
-from countwise.evaluation.predictions import SCORES, Answers, majority
+from countwise.evaluation.predictions import SCORES, Predictions, majority
 from countwise.evaluation.validation import Fold, Validation
 from countwise.feature_selection.subset_scoring import scored
 from countwise.splits import splits_of
@@ -31,7 +31,7 @@ class Trial:
 
     Parameters
     ----------
-    ground : Ground
+    ground : EvaluationData
         The table.
     splits : list of (train, test)
         The rows of each fold.
@@ -41,7 +41,7 @@ class Trial:
         Whether models that add up are added up.
     """
 
-    ground: Ground
+    ground: EvaluationData
     splits: list[tuple[Indices, Indices]]
     others: dict[str, Callable[..., float]]
     fast: bool = True
@@ -222,8 +222,8 @@ def leave_one_out(
         fold = Fold(every, anew._places, whole, anew.answers, anew.baseline, 0.0)  # without rows at which it failed
         return Validation(anew.name, (fold,), wanted, ground, X, by)
     with progress.quiet():
-        model = estimator._counted(ground.piece(every).source)
-        model._settle_or_wait(patient=False)
+        model = estimator._tally_rows(ground.piece(every).source)
+        model._estimate_or_wait(allow_incomplete=False)
     found, told = answers_without(model, ground), name or type(estimator).__name__
     if found.errors:
         first, error = next(iter(found.errors.items()))
@@ -284,7 +284,7 @@ def _scorer(one: Any) -> Any:
     return get_scorer(one)
 
 
-def splits_for(cv: Any, ground: Ground, groups: Any = None, seed: Any = 0) -> list[tuple[Indices, Indices]]:
+def splits_for(cv: Any, ground: EvaluationData, groups: Any = None, seed: Any = 0) -> list[tuple[Indices, Indices]]:
     """The rows learned from and those held out, of each fold."""
     n, kept = len(ground), ground.rows.kept
     if hasattr(cv, "split") and not isinstance(cv, str):
@@ -312,7 +312,7 @@ def splits_for(cv: Any, ground: Ground, groups: Any = None, seed: Any = 0) -> li
     return [(np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64)) for train, test in splits]
 
 
-def groups_of(groups: Any, ground: Ground, X: Any) -> Indices | None:
+def groups_of(groups: Any, ground: EvaluationData, X: Any) -> Indices | None:
     """The group of each row, numbered; rows without one are a group of their own."""
     if groups is None:
         return None
@@ -322,11 +322,11 @@ def groups_of(groups: Any, ground: Ground, X: Any) -> Indices | None:
 
 
 def judged(
-    model: Fitted, ground: Ground, train: Indices, test: Indices, others: dict[str, Callable[..., float]]
+    model: Fitted, ground: EvaluationData, train: Indices, test: Indices, others: dict[str, Callable[..., float]]
 ) -> Fold:
     """What a model of some rows answers to others."""
     held = ground.piece(test)
-    blank = Answers(ground.classes, held.codes, np.zeros((len(test), len(ground.classes))), None, held.weights)
+    blank = Predictions(ground.classes, held.codes, np.zeros((len(test), len(ground.classes))), None, held.weights)
     weights = None if ground.weights is None else ground.weights[train].astype(np.float64)
     base = majority(ground.codes[train], blank, weights)
     start, answers, error, extra = time.perf_counter(), None, model.error, {}

@@ -17,11 +17,11 @@ from countwise.feature_selection.labelled_table import Opened, opened
 from countwise.sources import Memory
 from countwise.sources.memory import memory
 
-__all__ = ["Ground", "Piece", "ground_of"]
+__all__ = ["EvaluationData", "EvaluationRows", "ground_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class EvaluationData:
     """A table with classes, in the kind of table that the user holds and as it is read here.
 
     Parameters
@@ -61,12 +61,12 @@ class Ground:
         """Of the rows."""
         return self.rows.weights
 
-    def piece(self, which: Indices) -> Piece:
+    def piece(self, which: Indices) -> EvaluationRows:
         """Some rows, in the order given."""
         weights = None if self.source.weights is None else self.source.weights[which]
         frame, target = self.source.frame.take(which), taken(self.source.target, which)
         source = replace(self.source, frame=frame, target=target, weights=weights, places=which)
-        return Piece(self, which, source, self.codes[which])
+        return EvaluationRows(self, which, source, self.codes[which])
 
     def labels(self, by: Any, X: Any, what: str = "by") -> NDArray[Any]:
         """The group of each row: a column of the table, also one that learners did not see, or labels themselves."""
@@ -92,12 +92,12 @@ class Ground:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class EvaluationRows:
     """Some rows of the ground.
 
     Parameters
     ----------
-    ground : Ground
+    ground : EvaluationData
     which : ndarray of int
         Their numbers.
     source : Memory
@@ -106,7 +106,7 @@ class Piece:
         The class of each.
     """
 
-    ground: Ground
+    ground: EvaluationData
     which: Indices
     source: Memory
     codes: Indices
@@ -114,7 +114,7 @@ class Piece:
     def __len__(self) -> int:
         return len(self.which)
 
-    def between(self, start: int, stop: int) -> Piece:
+    def between(self, start: int, stop: int) -> EvaluationRows:
         """Rows start to stop; nothing is copied."""
         if start <= 0 and stop >= len(self):
             return self
@@ -122,7 +122,7 @@ class Piece:
         weights = None if self.source.weights is None else self.source.weights[part]
         frame, target = self.source.frame.slice(start, stop), taken(self.source.target, part)  # type: ignore[arg-type]
         source = replace(self.source, frame=frame, target=target, weights=weights, places=self.which[part])
-        return Piece(self.ground, self.which[part], source, self.codes[part])
+        return EvaluationRows(self.ground, self.which[part], source, self.codes[part])
 
     @property
     def table(self) -> Any:
@@ -141,7 +141,7 @@ class Piece:
         return None if given is None else given[self.which].astype(np.float64)
 
 
-def ground_of(X: Any, y: Any, sample_weight: Any = None) -> Ground:
+def ground_of(X: Any, y: Any, sample_weight: Any = None) -> EvaluationData:
     """Open a table and its classes.
 
     Parameters
@@ -161,4 +161,4 @@ def ground_of(X: Any, y: Any, sample_weight: Any = None) -> Ground:
     source = memory(rows.frame, rows.y, rows.weights)
     target = Nominal(source.name, grows=True).learn(source.target)
     codes = target.encode(source.target, strict=True).astype(np.int64)
-    return Ground(rows, source, target, codes, n_given)
+    return EvaluationData(rows, source, target, codes, n_given)

@@ -34,13 +34,13 @@ def broken_pairs(kinds: Kinds) -> Grid | None:
     Grid or None
         None if there are no two attributes, or no network can be learned.
     """
-    from countwise.network.classifier import NetworkClassifier
+    from countwise.network.classifier import BayesNetworkClassifier
 
     ground = kinds.ground
     if len(kinds.names) + len(kinds.numbers) < 2:
         return None
     try:
-        model = NetworkClassifier("tan", types=kinds.types)
+        model = BayesNetworkClassifier("tan", types=kinds.types)
         told = model.fit(ground.rows.X, ground.rows.y, sample_weight=ground.weights).conditional_mi_
     except CountwiseError:
         return None

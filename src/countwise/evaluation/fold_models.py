@@ -11,12 +11,12 @@ import numpy as np
 
 from countwise import progress
 from countwise._typing import Indices
-from countwise.base.classifier import Predicting
-from countwise.base.tally_model import Tallying
+from countwise.base.classifier import AdditiveClassifier
+from countwise.base.tally_model import TallyModel
 from countwise.data.frames import is_sparse
 from countwise.errors import OptionError
-from countwise.evaluation.dataset import Ground, Piece
-from countwise.evaluation.predictions import Answers, small_logs
+from countwise.evaluation.dataset import EvaluationData, EvaluationRows
+from countwise.evaluation.predictions import Predictions, small_logs
 from countwise.feature_selection.subset_scoring import weighted
 from countwise.naive_bayes.model import NaiveBayesClassifier
 
@@ -44,20 +44,20 @@ class Fitted:
     error: Exception | None = None
 
 
-def adds_up(estimator: Any, ground: Ground) -> bool:
+def adds_up(estimator: Any, ground: EvaluationData) -> bool:
     """Whether models of pieces, added up, are the model of all rows."""
     if is_sparse(ground.rows.X) and not isinstance(estimator, NaiveBayesClassifier):
         return False  # others write its zeros out before they count
-    return isinstance(estimator, Tallying) and hasattr(estimator, "predict_proba") and estimator._adds_up()
+    return isinstance(estimator, TallyModel) and hasattr(estimator, "predict_proba") and estimator._adds_up()
 
 
-def fitted(estimator: Any, ground: Ground, splits: Sequence[Split], *, fast: bool = True) -> Iterator[Fitted]:
+def fitted(estimator: Any, ground: EvaluationData, splits: Sequence[Split], *, fast: bool = True) -> Iterator[Fitted]:
     """A model for each fold, one after the other.
 
     Parameters
     ----------
     estimator : estimator
-    ground : Ground
+    ground : EvaluationData
     splits : sequence of (train, test)
         Indices of each fold.
     fast : bool, default=True
@@ -85,7 +85,7 @@ def deals_all(splits: Sequence[Split], n: int) -> bool:
     return True
 
 
-def _added(estimator: Any, ground: Ground, splits: Sequence[Split]) -> Iterator[Fitted]:
+def _added(estimator: Any, ground: EvaluationData, splits: Sequence[Split]) -> Iterator[Fitted]:
     """Each fold is counted once; what is learned without it is the sum of those before and of those after."""
     start = time.perf_counter()
     failed: dict[int, Exception] = {}
@@ -93,14 +93,14 @@ def _added(estimator: Any, ground: Ground, splits: Sequence[Split]) -> Iterator[
         pieces = []
         for f, (_, test) in enumerate(splits):
             try:
-                pieces.append(estimator._counted(ground.piece(test).source))
+                pieces.append(estimator._tally_rows(ground.piece(test).source))
             except Exception as reason:  # of all folds but this one
                 failed[f] = reason
                 pieces.append(estimator._blank())
         behind = [estimator._blank() for _ in range(len(pieces) + 1)]
         for f in range(len(pieces) - 1, -1, -1):
-            behind[f]._absorb(behind[f + 1])
-            behind[f]._absorb(pieces[f])
+            behind[f]._add_tallies(behind[f + 1])
+            behind[f]._add_tallies(pieces[f])
     before, share = estimator._blank(), (time.perf_counter() - start) / len(splits)
     for f, piece in enumerate(pieces):
         start, model = time.perf_counter(), estimator._blank()
@@ -108,17 +108,17 @@ def _added(estimator: Any, ground: Ground, splits: Sequence[Split]) -> Iterator[
         try:
             if error is None:
                 with progress.quiet():
-                    model._absorb(before)
-                    model._absorb(behind[f + 1])
-                    model._settle_or_wait(patient=False)
+                    model._add_tallies(before)
+                    model._add_tallies(behind[f + 1])
+                    model._estimate_or_wait(allow_incomplete=False)
         except Exception as reason:
             error = reason
-        before._absorb(piece)
+        before._add_tallies(piece)
         taken = share + time.perf_counter() - start
         yield Fitted(None if error else model, taken, "adding", error)
 
 
-def refitted(estimator: Any, rows: Piece) -> Fitted:
+def refitted(estimator: Any, rows: EvaluationRows) -> Fitted:
     """A model of some rows, fitted anew; what it raises is told and not raised."""
     from sklearn.base import clone
 
@@ -132,13 +132,13 @@ def refitted(estimator: Any, rows: Piece) -> Fitted:
     return Fitted(model, time.perf_counter() - start, "fitting")
 
 
-def prefixes(estimator: Any, rows: Piece, sizes: Sequence[int], *, fast: bool = True) -> Iterator[Fitted]:
+def prefixes(estimator: Any, rows: EvaluationRows, sizes: Sequence[int], *, fast: bool = True) -> Iterator[Fitted]:
     """Models of the first rows, for growing sizes: each row is counted once.
 
     Parameters
     ----------
     estimator : estimator
-    rows : Piece
+    rows : EvaluationRows
         In the order in which they are learned from.
     sizes : sequence of int
         Ascending.
@@ -154,16 +154,16 @@ def prefixes(estimator: Any, rows: Piece, sizes: Sequence[int], *, fast: bool = 
         start, error, model = time.perf_counter(), None, estimator._blank()
         try:
             with progress.quiet():
-                running._absorb(estimator._counted(rows.between(done, size).source))
+                running._add_tallies(estimator._tally_rows(rows.between(done, size).source))
                 done = size  # rows that cannot be counted are met again at the next size
-                model._absorb(running)
-                model._settle_or_wait(patient=False)
+                model._add_tallies(running)
+                model._estimate_or_wait(allow_incomplete=False)
         except Exception as reason:
             error = reason
         yield Fitted(None if error else model, time.perf_counter() - start, "adding", error)
 
 
-def answers_of(model: Any, rows: Piece, *, proba: bool = True) -> Answers:
+def answers_of(model: Any, rows: EvaluationRows, *, proba: bool = True) -> Predictions:
     """What a model answers to some rows, over all classes of the table: one that it never met has probability 0.
 
     Where only the answers are asked for, the probabilities may be left NaN.
@@ -175,8 +175,8 @@ def answers_of(model: Any, rows: Piece, *, proba: bool = True) -> Answers:
     shape = (len(rows), len(ground.classes))
     shares, predicted, logs, X = np.broadcast_to(np.nan, shape), None, None, _asked(model, rows)
     with progress.quiet():
-        if isinstance(model, Predicting) and not proba:
-            return Answers(ground.classes, rows.codes, shares, own[model._codes(X)], rows.weights)
+        if isinstance(model, AdditiveClassifier) and not proba:
+            return Predictions(ground.classes, rows.codes, shares, own[model._codes(X)], rows.weights)
         if hasattr(model, "predict_proba"):
             found = model.predict_proba(X)
             shares = found if len(own) == shape[1] else np.zeros(shape)
@@ -184,17 +184,17 @@ def answers_of(model: Any, rows: Piece, *, proba: bool = True) -> Answers:
                 shares[:, own] = found
             logs = _small_logs(model, rows, shares, own)
         # of ours the answer is the most probable class
-        if not isinstance(model, Tallying) or not hasattr(model, "predict_proba"):
+        if not isinstance(model, TallyModel) or not hasattr(model, "predict_proba"):
             predicted = ground.coded(model.predict(X))
-    return Answers(ground.classes, rows.codes, shares, predicted, rows.weights, logs)
+    return Predictions(ground.classes, rows.codes, shares, predicted, rows.weights, logs)
 
 
-def _asked(model: Any, rows: Piece) -> Any:
+def _asked(model: Any, rows: EvaluationRows) -> Any:
     """The rows as a model takes them: ours need not open the user's table again."""
-    return rows.source.frame if isinstance(model, Tallying) else rows.table
+    return rows.source.frame if isinstance(model, TallyModel) else rows.table
 
 
-def _small_logs(model: Any, rows: Piece, shares: Any, own: Indices) -> Any:
+def _small_logs(model: Any, rows: EvaluationRows, shares: Any, own: Indices) -> Any:
     if not hasattr(model, "predict_log_proba"):
         return None
     place = np.full(shares.shape[1], -1)

@@ -14,12 +14,12 @@ from countwise.data.attributes import Nominal
 from countwise.data.frames import frame_of
 from countwise.data.output import rows_of
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.evaluation.predictions import Answers, small_logs
+from countwise.evaluation.predictions import Predictions, small_logs
 
-__all__ = ["Judge"]
+__all__ = ["Holdout"]
 
 
-class Judge:
+class Holdout:
     """Gathers what a fitted classifier answers to rows whose class is known.
 
     Rows without a class, and rows on which the model abstains, are left out and counted. A class that the model never
@@ -133,7 +133,7 @@ class Judge:
         return found
 
     @property
-    def answers(self) -> Answers:
+    def answers(self) -> Predictions:
         """To all rows so far."""
         if not any(len(labels) for labels, *_ in self._parts):
             raise TableError(f"No row has a class in {self.target!r} and an answer.")
@@ -143,7 +143,7 @@ class Judge:
         proba = np.column_stack([proba, np.zeros((len(proba), len(self.unmet)))])
         answered = np.concatenate([part[2] for part in self._parts])
         weights = None if self.weights is None else np.concatenate([part[3] for part in self._parts])
-        told = Answers(self.classes, codes, proba, answered, weights)
+        told = Predictions(self.classes, codes, proba, answered, weights)
         if all(part[4] is None for part in self._parts):
             return told
         ends = np.cumsum([len(labels) for labels, *_ in self._parts])[:-1]
@@ -152,7 +152,7 @@ class Judge:
         return replace(told, logs=logs)
 
     @property
-    def baseline(self) -> Answers | None:
+    def baseline(self) -> Predictions | None:
         """Those of whoever only knows how frequent the classes were in learning; None if the model does not tell."""
         counts = getattr(self.model, "class_count_", None)
         if counts is None:
@@ -162,7 +162,7 @@ class Judge:
         shares[: len(counts)] = np.asarray(counts, dtype=np.float64) / float(np.sum(counts))
         rows = len(answers)
         answered = np.full(rows, int(np.argmax(shares)), dtype=np.int64)
-        return Answers(answers.classes, answers.codes, np.tile(shares, (rows, 1)), answered, answers.weights)
+        return Predictions(answers.classes, answers.codes, np.tile(shares, (rows, 1)), answered, answers.weights)
 
 
 def _plain(value: Any) -> Any:

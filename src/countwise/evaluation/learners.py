@@ -11,14 +11,14 @@ import numpy as np
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats
 from countwise.base.protocol import Transformer
-from countwise.base.tally_model import Tallying
+from countwise.base.tally_model import TallyModel
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.frames import Coded, frame_of, is_missing, is_sparse
 from countwise.data.output import library_of
 from countwise.data.schema import Schema
 from countwise.data.text import Block, Text
 from countwise.errors import OptionError, did_you_mean, listed
-from countwise.evaluation.dataset import Ground
+from countwise.evaluation.dataset import EvaluationData
 from countwise.evaluation.learning_curve import named
 from countwise.registry import KINDS, RECIPES, Recipe, class_of
 
@@ -51,13 +51,13 @@ class Kinds:
 
     Parameters
     ----------
-    ground : Ground
+    ground : EvaluationData
         The table.
     types : mapping or Schema, optional
         What the user declares.
     """
 
-    ground: Ground
+    ground: EvaluationData
     types: Any = None
 
     @lazy
@@ -293,7 +293,7 @@ def _takes_tables(learner: Any) -> bool:
     """Whether a learner, or what it searches over, wraps or calibrates, takes a table as it is."""
     from sklearn.pipeline import Pipeline
 
-    if isinstance(learner, Tallying | Pipeline) or type(learner).__module__.partition(".")[0] == "countwise":
+    if isinstance(learner, TallyModel | Pipeline) or type(learner).__module__.partition(".")[0] == "countwise":
         return True
     inner = getattr(learner, "estimator", None)
     return inner is not None and _takes_tables(inner)
@@ -302,13 +302,13 @@ def _takes_tables(learner: Any) -> bool:
 def _steps(kinds: Kinds, *, takes_gaps: bool) -> tuple[list[tuple[str, Any]], list[str]]:
     from sklearn.impute import SimpleImputer
 
-    from countwise.preprocessing.encoder import NumericEncoder
+    from countwise.preprocessing.encoder import CategoricalEncoder
 
     steps: list[tuple[str, Any]] = []
     told = []
     if kinds.names:
-        steps.append(("encoder", NumericEncoder(types=kinds.types)))
-        told.append("NumericEncoder (names as numbers)")
+        steps.append(("encoder", CategoricalEncoder(types=kinds.types)))
+        told.append("CategoricalEncoder (names as numbers)")
     if steps or library_of(kinds.ground.rows.X) == "mapping":
         steps.append(("matrix", Matrix()))
     if kinds.gaps and not takes_gaps:

@@ -12,7 +12,7 @@ from countwise import progress
 from countwise._typing import Floats, Indices
 from countwise.errors import OptionError, TableError, TooFewRows, warn
 from countwise.evaluation.cross_validation import groups_of, one_score, splits_for
-from countwise.evaluation.dataset import Ground, Piece, ground_of
+from countwise.evaluation.dataset import EvaluationData, EvaluationRows, ground_of
 from countwise.evaluation.fold_models import adds_up, answers_of, prefixes
 from countwise.evaluation.parallel import over_processes, processes_of
 from countwise.feature_selection.subset_scoring import scored
@@ -220,7 +220,7 @@ def learning_curve(
 class _Turns:
     """What every learner is put to; it travels to other processes."""
 
-    ground: Ground
+    ground: EvaluationData
     learners: dict[str, Any]
     rows: list[tuple[Indices, Indices]]  # held out, and learned from in this order
     sizes: list[int]
@@ -244,7 +244,7 @@ def _turn(shared: _Turns, task: tuple[int, list[str]], tell: Callable[[], None])
     return {name: _points(shared, shared.learners[name], together, len(held), tell) for name in names}
 
 
-def _points(shared: _Turns, learner: Any, together: Piece, held: int, tell: Callable[[], None]) -> _Points:
+def _points(shared: _Turns, learner: Any, together: EvaluationRows, held: int, tell: Callable[[], None]) -> _Points:
     learned, numbers, error = together.between(held, len(together)), [], None
     for size, model in zip(shared.sizes, prefixes(learner, learned, shared.sizes, fast=shared.fast), strict=True):
         scores = [np.nan, np.nan]
@@ -285,7 +285,7 @@ def named(estimator: Any) -> dict[str, Any]:
 
 
 def _splits(
-    ground: Ground, cv: Any, repeats: int | None, test_size: float, groups: Any, seed: int
+    ground: EvaluationData, cv: Any, repeats: int | None, test_size: float, groups: Any, seed: int
 ) -> list[tuple[Indices, Indices]]:
     turns = repeats if repeats is not None else (10 if cv is None else 1)
     if isinstance(turns, bool) or not isinstance(turns, int | np.integer) or turns < 1:
@@ -335,7 +335,7 @@ def sizes_of(train_sizes: Any, most: int) -> list[int]:
     return sorted({int(size) for size in given})
 
 
-def _order(ground: Ground, rows: Indices, rng: np.random.Generator, stratified: bool) -> Indices:
+def _order(ground: EvaluationData, rows: Indices, rng: np.random.Generator, stratified: bool) -> Indices:
     """The rows by chance; stratified: so that every prefix has its share of each class."""
     mixed = rng.permutation(rows)
     if not stratified:
@@ -348,7 +348,7 @@ def _order(ground: Ground, rows: Indices, rng: np.random.Generator, stratified: 
     return mixed[np.argsort(place, kind="stable")]
 
 
-def _scores(model: Any, rows: Piece, held: int, score: str, others: Mapping[str, Any]) -> list[float]:
+def _scores(model: Any, rows: EvaluationRows, held: int, score: str, others: Mapping[str, Any]) -> list[float]:
     """The score on the first rows, which were held out, and on the others."""
     if score in others:
         pieces = rows.between(0, held), rows.between(held, len(rows))

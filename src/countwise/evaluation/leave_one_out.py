@@ -16,9 +16,9 @@ from scipy.special import xlogy
 
 from countwise import _kernels, progress
 from countwise._typing import Flags, Floats, Indices
-from countwise.base.generative import Bayes
-from countwise.base.term import Part
-from countwise.discriminant.density import Normal
+from countwise.base.generative import GenerativeClassifier
+from countwise.base.term import Term
+from countwise.discriminant.density import MultivariateNormal
 from countwise.distributions import Gaussian, Poisson, smoothing_of
 from countwise.distributions.bernoulli import BernoulliDensity
 from countwise.distributions.categorical import CategoricalDensity
@@ -27,13 +27,13 @@ from countwise.distributions.kernel import KernelDensity
 from countwise.distributions.multinomial import MultinomialDensity
 from countwise.distributions.poisson import PoissonDensity
 from countwise.distributions.word_density import WordsDensity
-from countwise.evaluation.dataset import Ground
+from countwise.evaluation.dataset import EvaluationData
 from countwise.evaluation.fold_models import answers_of
 from countwise.evaluation.leave_rows_out import normal, rows_are_closed
 from countwise.evaluation.leave_values_out import kernel, values_are_closed
 from countwise.evaluation.leave_words_out import bernoulli, multinomial, words_are_closed
-from countwise.evaluation.left_out_rows import Left
-from countwise.evaluation.predictions import Answers, small_logs
+from countwise.evaluation.left_out_rows import LeftOutRows
+from countwise.evaluation.predictions import Predictions, small_logs
 
 __all__ = ["Without", "answers_without", "baseline_without"]
 
@@ -50,47 +50,49 @@ class Without:
     ----------
     rows : ndarray of int
         Those that have an answer.
-    answers : Answers
+    answers : Predictions
         To them.
     errors : dict of int to Exception
         The rows without which there is no model, and why.
     """
 
     rows: Indices
-    answers: Answers
+    answers: Predictions
     errors: dict[int, Exception]
 
 
-def answers_without(model: Any, ground: Ground) -> Without:
+def answers_without(model: Any, ground: EvaluationData) -> Without:
     """What a model answers to each row when it has learned from all others.
 
     Parameters
     ----------
     model : Tallying
         Fitted on all rows.
-    ground : Ground
+    ground : EvaluationData
         The rows.
     """
     n = len(ground)
     blank = np.zeros((n, len(ground.classes)))
     if ground.weights is not None and not _LIGHT <= ground.weights.min() <= ground.weights.max() <= _HEAVY:
         return _taken_back(model, ground, np.arange(n), blank, again=np.ones(n, dtype=bool))
-    if not isinstance(model, Bayes) or any(type(law) not in _WAYS for law in model.densities_.values()):
+    if not isinstance(model, GenerativeClassifier) or any(
+        type(law) not in _WAYS for law in model.densities_.values()
+    ):
         return _taken_back(model, ground, np.arange(n), blank)
     weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
-    left = Left(model, ground.codes, weights)
+    left = LeftOutRows(model, ground.codes, weights)
     with progress.quiet():
         table = model._table(model._open(ground.source.frame), 0, n, every=True)
-    if not all(_is_closed(model, part, table[part.key]) for part in model.parts_):
+    if not all(_is_closed(model, part, table[part.key]) for part in model.terms_):
         return _taken_back(model, ground, np.arange(n), blank)
     prior, odd = _priors(left)
     joint, again = prior.copy(), np.zeros(n, dtype=bool)
-    for part in model.parts_:
+    for part in model.terms_:
         law = type(model.densities_[part.key])
         terms, not_told = _WAYS[law](left, part, table[part.key])
         joint += terms
         odd |= not_told
-        again |= not_told & (law in (GaussianDensity, Normal))  # taking back would lose the same digits
+        again |= not_told & (law in (GaussianDensity, MultivariateNormal))  # taking back would lose the same digits
     proba = joint.copy()
     if _kernels.normalize(proba, "proba"):
         lost = ~np.isfinite(proba).all(axis=1)
@@ -105,7 +107,7 @@ def answers_without(model: Any, ground: Ground) -> Without:
 
 def _taken_back(
     model: Any,
-    ground: Ground,
+    ground: EvaluationData,
     which: Indices,
     proba: Floats,
     logs: Floats | None = None,
@@ -128,30 +130,30 @@ def _taken_back(
         if logs is not None:
             logs[i] = answer.log_own[0]
     weights = None if ground.weights is None else ground.weights.astype(np.float64)
-    rows, answers = np.arange(len(ground)), Answers(ground.classes, ground.codes, proba, None, weights, logs)
+    rows, answers = np.arange(len(ground)), Predictions(ground.classes, ground.codes, proba, None, weights, logs)
     if errors:
         rows = np.delete(rows, list(errors))
         answers = answers.take(rows)
     return Without(rows, answers, errors)
 
 
-def _without(model: Any, ground: Ground, i: int, again: bool) -> Answers:
+def _without(model: Any, ground: EvaluationData, i: int, again: bool) -> Predictions:
     one = ground.piece(np.array([i]))
     with progress.quiet():
         rest = model._blank()
         if not again:
-            rest._absorb(model)
-            rest._take_back(one.source)
+            rest._add_tallies(model)
+            rest._subtract_rows(one.source)
             again = any(getattr(tally, "worn", False) for tally in rest.tallies_.values())
         if again:  # what was taken back would leave too few digits
-            rest = model._counted(ground.piece(np.delete(np.arange(len(ground)), i)).source)
+            rest = model._tally_rows(ground.piece(np.delete(np.arange(len(ground)), i)).source)
         else:
-            rest._drop_what_is_gone()
-        rest._settle_or_wait(patient=False)
+            rest._shrink_domains()
+        rest._estimate_or_wait(allow_incomplete=False)
     return answers_of(rest, one)
 
 
-def baseline_without(ground: Ground) -> Answers:
+def baseline_without(ground: EvaluationData) -> Predictions:
     """The majority class of all other rows."""
     k, n = len(ground.classes), len(ground)
     weights = np.ones(n) if ground.weights is None else ground.weights.astype(np.float64)
@@ -159,7 +161,7 @@ def baseline_without(ground: Ground) -> Answers:
     counts[np.arange(n), ground.codes] -= weights
     # the shares of all rows: without a row its class is the rarer, which would rank it last by no fault of its own
     shares = np.tile(np.bincount(ground.codes, weights, k) / weights.sum(), (n, 1))
-    return Answers(
+    return Predictions(
         ground.classes, ground.codes, shares, np.argmax(counts, axis=1), None if ground.weights is None else weights
     )
 
@@ -167,7 +169,7 @@ def baseline_without(ground: Ground) -> Answers:
 # -- what follows from a tally less one value ------------------------------------------------
 
 
-def _is_closed(model: Any, part: Part, column: Any) -> bool:
+def _is_closed(model: Any, part: Term, column: Any) -> bool:
     density = model.densities_[part.key]
     if hasattr(density, "choice"):  # without the row another law may be chosen
         return False
@@ -175,12 +177,12 @@ def _is_closed(model: Any, part: Part, column: Any) -> bool:
         return words_are_closed(density)
     if isinstance(density, KernelDensity):
         return values_are_closed(density, part)
-    if isinstance(density, Normal):
+    if isinstance(density, MultivariateNormal):
         return rows_are_closed(density, part, column)
     return not isinstance(density, CategoricalDensity) or density.unseen != "error"
 
 
-def _priors(left: Left) -> tuple[Floats, Flags]:
+def _priors(left: LeftOutRows) -> tuple[Floats, Flags]:
     """Log P(class) without each row; rows that are the last of their class are told."""
     counts = left.model.class_count_.astype(np.float64)
     pairs, place = np.unique(np.stack([left.codes, left.weights], axis=1), axis=0, return_inverse=True)
@@ -194,7 +196,7 @@ def _priors(left: Left) -> tuple[Floats, Flags]:
     return table[place.ravel()], last[place.ravel()]
 
 
-def _gaussian(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
+def _gaussian(left: LeftOutRows, part: Term, column: Any) -> tuple[Floats, Flags]:
     rule: Gaussian = part.rule
     tally, w = left.model.tallies_[part.key], left.weights
     x = np.asarray(column, dtype=np.float64)
@@ -229,7 +231,7 @@ def _less(n: Floats, mean: Any, m2: Any, x: Floats, w: Floats) -> tuple[Floats, 
     return rest, after, np.where(rest > 0, np.maximum(square, 0.0), 0.0), worn
 
 
-def _poisson(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
+def _poisson(left: LeftOutRows, part: Term, column: Any) -> tuple[Floats, Flags]:
     rule: Poisson = part.rule
     tally, w = left.model.tallies_[part.key], left.weights
     x = np.asarray(column, dtype=np.float64)
@@ -249,7 +251,7 @@ def _poisson(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
     return np.where(silent[:, None], 0.0, logs), there & ~(total - w > 1e-9)
 
 
-def _categorical(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
+def _categorical(left: LeftOutRows, part: Term, column: Any) -> tuple[Floats, Flags]:
     density: CategoricalDensity = left.model.densities_[part.key]
     v, size = np.asarray(column, dtype=np.int64), len(density.of.values)
     there = v < size
@@ -282,12 +284,12 @@ def _categorical(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
     return np.where((~there | gone | nothing)[:, None], 0.0, logs), odd
 
 
-_WAYS: dict[type, Callable[[Left, Part, Any], tuple[Floats, Flags]]] = {
+_WAYS: dict[type, Callable[[LeftOutRows, Term, Any], tuple[Floats, Flags]]] = {
     CategoricalDensity: _categorical,
     GaussianDensity: _gaussian,
     PoissonDensity: _poisson,
     MultinomialDensity: multinomial,
     BernoulliDensity: bernoulli,
     KernelDensity: kernel,
-    Normal: normal,
+    MultivariateNormal: normal,
 }

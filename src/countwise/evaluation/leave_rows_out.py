@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Flags, Floats, Indices
-from countwise.base.term import Part
-from countwise.discriminant.density import Normal
-from countwise.evaluation.left_out_rows import Left
+from countwise.base.term import Term
+from countwise.discriminant.density import MultivariateNormal
+from countwise.evaluation.left_out_rows import LeftOutRows
 
 __all__ = ["normal", "rows_are_closed"]
 
@@ -24,16 +24,16 @@ _BLOCK = 1 << 14  # rows at a time
 _SINGULAR = 1e-5  # of a scatter matrix: if less is left in the direction of the row, digits are lost
 
 
-def rows_are_closed(density: Normal, part: Part, column: Sequence[Any]) -> bool:
+def rows_are_closed(density: MultivariateNormal, part: Term, column: Sequence[Any]) -> bool:
     """Whether the covariance is that of complete rows, and nothing else."""
     if part.rule.shrinkage is not None or density.n_iter or not (density.n > 0).all():
         return False
     return not any(np.isnan(np.asarray(c, dtype=np.float64)).any() for c in column)
 
 
-def normal(left: Left, part: Part, column: Sequence[Any]) -> tuple[Floats, Flags]:
+def normal(left: LeftOutRows, part: Term, column: Sequence[Any]) -> tuple[Floats, Flags]:
     """Log f(row | class) by all other rows, up to what is the same for all classes, and rows to be taken back."""
-    density: Normal = left.model.densities_[part.key]
+    density: MultivariateNormal = left.model.densities_[part.key]
     used = [column[j] for j in density.columns.tolist()]
     n = len(left.codes)
     terms, odd = np.empty((n, left.k)), np.empty(n, dtype=bool)
@@ -51,7 +51,7 @@ def _less(rule: Any) -> int:
     return 0 if rule.divisor == "n" else 1
 
 
-def _shared(density: Normal, rule: Any, x: Floats, own: Indices, w: Floats) -> tuple[Floats, Flags]:
+def _shared(density: MultivariateNormal, rule: Any, x: Floats, own: Indices, w: Floats) -> tuple[Floats, Flags]:
     n, rows = density.n, np.arange(len(x))
     free = float(n.sum()) - _less(rule) * len(n)
     whitener = density.whole.whitener[0] / np.sqrt(free)  # of S, not of Σ
@@ -67,7 +67,7 @@ def _shared(density: Normal, rule: Any, x: Floats, own: Indices, w: Floats) -> t
     return -0.5 * (free - w)[:, None] * forms, ~((rest > _SINGULAR) & (n[own] > w) & (free > w))
 
 
-def _own(density: Normal, rule: Any, x: Floats, own: Indices, w: Floats) -> tuple[Floats, Flags]:
+def _own(density: MultivariateNormal, rule: Any, x: Floats, own: Indices, w: Floats) -> tuple[Floats, Flags]:
     law, n, less = density.whole, density.n, _less(rule)
     terms, odd = np.empty((len(x), len(n))), np.zeros(len(x), dtype=bool)
     for c, mean in enumerate(density.mean):

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
-from countwise.base.term import Part
+from countwise.base.term import Term
 from countwise.distributions.bandwidths import TOLERANCE, rows_behind, scott, silverman, width_of
 from countwise.distributions.kernel import KernelDensity
-from countwise.evaluation.left_out_rows import Left
+from countwise.evaluation.left_out_rows import LeftOutRows
 from countwise.tallies import all_ones
 
 __all__ = ["kernel", "values_are_closed"]
@@ -22,7 +22,7 @@ _MOST_ROWS = 1 << 24  # that are written out to be counted through
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
-def values_are_closed(density: KernelDensity, part: Part) -> bool:
+def values_are_closed(density: KernelDensity, part: Term) -> bool:
     """Whether a width without a row takes no search, and each class has bumps of its own."""
     rule = part.rule.width
     if density.constant or not (density.n > 0).all():
@@ -33,7 +33,7 @@ def values_are_closed(density: KernelDensity, part: Part) -> bool:
     return rule in ("silverman", "scott") and all(len(v) > 1 and rows_behind(w) > 1 for v, w in density.sets)
 
 
-def kernel(left: Left, part: Part, column: Any) -> tuple[Floats, Flags]:
+def kernel(left: LeftOutRows, part: Term, column: Any) -> tuple[Floats, Flags]:
     """Log f(x | class) of each row by all others, and the rows that must be taken back."""
     density: KernelDensity = left.model.densities_[part.key]
     x = np.asarray(column, dtype=np.float64)

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Flags, Floats, Indices
-from countwise.base.term import Part
+from countwise.base.term import Term
 from countwise.data.text import Bag, Text
 from countwise.distributions.bernoulli import BernoulliDensity
 from countwise.distributions.multinomial import MultinomialDensity
 from countwise.distributions.word_density import WordsDensity
-from countwise.evaluation.left_out_rows import Left
+from countwise.evaluation.left_out_rows import LeftOutRows
 
 __all__ = ["bernoulli", "multinomial", "words_are_closed"]
 
@@ -78,7 +78,7 @@ class _Words:
 
 
 def _in_pieces(
-    left: Left, density: WordsDensity, part: Part, bag: Bag, present: bool
+    left: LeftOutRows, density: WordsDensity, part: Term, bag: Bag, present: bool
 ) -> Iterator[tuple[slice, _Words]]:
     """The rows a number at a time, so that what is worked on stays small."""
     place = np.full(len(density.words), -1, dtype=np.int64)
@@ -99,7 +99,7 @@ def _in_pieces(
         start = stop
 
 
-def _may_leave(part: Part) -> bool:
+def _may_leave(part: Term) -> bool:
     """Whether a word that no text has leaves the vocabulary."""
     return isinstance(part.of, Text) and (part.rule.max_words is not None or bool(part.of.grows))
 
@@ -115,7 +115,7 @@ def _reranked(density: WordsDensity, words: _Words) -> Flags:
     return words.summed(close.astype(np.float64)) > 0
 
 
-def multinomial(left: Left, part: Part, bag: Bag) -> tuple[Floats, Flags]:
+def multinomial(left: LeftOutRows, part: Term, bag: Bag) -> tuple[Floats, Flags]:
     """Σ m log P(word | class) of each row by all others, and the rows that must be taken back."""
     density: MultinomialDensity = left.model.densities_[part.key]
     terms, odd = np.zeros((len(bag), left.k)), np.zeros(len(bag), dtype=bool)
@@ -152,7 +152,7 @@ def _two(density: BernoulliDensity) -> Floats:
     return density.smoothing.pseudo(np.zeros((1, 2)), ("there", "not there"))
 
 
-def bernoulli(left: Left, part: Part, bag: Bag) -> tuple[Floats, Flags]:
+def bernoulli(left: LeftOutRows, part: Term, bag: Bag) -> tuple[Floats, Flags]:
     """Log P(words there, words not there | class) of each row by all others, and the rows that must be taken back."""
     density: BernoulliDensity = left.model.densities_[part.key]
     terms, odd = np.zeros((len(bag), left.k)), np.zeros(len(bag), dtype=bool)
@@ -183,7 +183,7 @@ def _log_or_0(count: Any, total: Any) -> Floats:
         return np.where(count > 1e-12, np.log(count / total), 0.0)
 
 
-def _own_bases(left: Left, counts: Floats, n: Floats, a: float, b: float) -> Floats:
+def _own_bases(left: LeftOutRows, counts: Floats, n: Floats, a: float, b: float) -> Floats:
     """Of each row, what all words absent give by the other texts of its class."""
     pairs, place = np.unique(np.stack([left.codes, left.weights], axis=1), axis=0, return_inverse=True)
     bases = np.empty(len(pairs))

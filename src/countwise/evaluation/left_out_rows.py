@@ -9,11 +9,11 @@ import numpy as np
 
 from countwise._typing import Floats, Indices
 
-__all__ = ["Left"]
+__all__ = ["LeftOutRows"]
 
 
 @dataclass(frozen=True, eq=False)
-class Left:
+class LeftOutRows:
     """All rows, each with its class and weight, as they are left out.
 
     Parameters

@@ -16,7 +16,7 @@ from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures.ranks import area, by_range
 from countwise.working import Grid
 
-__all__ = ["SCORES", "Answers", "bounds", "greater", "majority", "small_logs"]
+__all__ = ["SCORES", "Predictions", "bounds", "greater", "majority", "small_logs"]
 
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error")
 _LESS = frozenset({"log_loss", "brier", "calibration_error"})
@@ -36,7 +36,7 @@ def bounds(score: str, n_classes: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)  # no slots: what is derived is kept
-class Answers:
+class Predictions:
     """What a learner answered to rows whose class is known.
 
     Parameters
@@ -98,14 +98,14 @@ class Answers:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.own))
 
-    def take(self, rows: NDArray[Any] | slice) -> Answers:
+    def take(self, rows: NDArray[Any] | slice) -> Predictions:
         """The answers to some rows."""
         predicted = None if self.predicted is None else self.predicted[rows]
         weights, logs = (None if part is None else part[rows] for part in (self.weights, self.logs))
-        return Answers(self.classes, self.codes[rows], self.proba[rows], predicted, weights, logs)
+        return Predictions(self.classes, self.codes[rows], self.proba[rows], predicted, weights, logs)
 
     @classmethod
-    def joined(cls, parts: Sequence[Answers]) -> Answers:
+    def joined(cls, parts: Sequence[Predictions]) -> Predictions:
         """The answers of several folds as those of one table."""
         first = parts[0]
         predicted = None if first.predicted is None else np.concatenate([part.answered for part in parts])
@@ -307,14 +307,14 @@ def small_logs(own: Floats, place: Indices, ask: Callable[[Indices], Any]) -> Fl
     return np.asarray(logs)
 
 
-def majority(train: Indices, test: Answers, weights: Floats | None = None) -> Answers:
+def majority(train: Indices, test: Predictions, weights: Floats | None = None) -> Predictions:
     """The answers of whoever only knows how frequent the classes are.
 
     Parameters
     ----------
     train : ndarray of int
         The classes of the rows that were learned from.
-    test : Answers
+    test : Predictions
         Whose rows are answered.
     weights : ndarray, optional
         Of the rows that were learned from.
@@ -323,4 +323,4 @@ def majority(train: Indices, test: Answers, weights: Floats | None = None) -> An
     counts = np.bincount(train, weights, k).astype(np.float64)
     shares = counts / max(float(counts.sum()), 1e-300)
     answer = np.full(len(test), int(np.argmax(counts)), dtype=np.int64)
-    return Answers(test.classes, test.codes, np.tile(shares, (len(test), 1)), answer, test.weights)
+    return Predictions(test.classes, test.codes, np.tile(shares, (len(test), 1)), answer, test.weights)

@@ -15,7 +15,7 @@ from countwise.data.frames import frame_of
 from countwise.data.output import rows_of
 from countwise.errors import OptionError, listed, warn
 from countwise.evaluation.cross_validation import splits_for
-from countwise.evaluation.dataset import Ground, Piece, ground_of
+from countwise.evaluation.dataset import EvaluationData, EvaluationRows, ground_of
 from countwise.evaluation.fold_models import answers_of, refitted
 from countwise.splits import splits_of
 from countwise.working import Grid
@@ -299,13 +299,15 @@ def _over_folds(
     return float(train), float(held), failed
 
 
-def _of_classifier(ground: Ground, score: str, model: Any, a: NDArray[Any], b: NDArray[Any]) -> tuple[float, float]:
+def _of_classifier(
+    ground: EvaluationData, score: str, model: Any, a: NDArray[Any], b: NDArray[Any]
+) -> tuple[float, float]:
     found = refitted(model, ground.piece(a))
     if found.error is not None:
         raise found.error
     sign = -1.0 if score == "log_loss" else 1.0
 
-    def at(rows: Piece) -> float:
+    def at(rows: EvaluationRows) -> float:
         return sign * answers_of(found.model, rows).score(score)
 
     return at(ground.piece(a)), at(ground.piece(b))

@@ -13,9 +13,9 @@ from countwise._cached import lazy
 from countwise._typing import Floats, Indices
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.evaluation.costs import costs_of
-from countwise.evaluation.dataset import Ground
+from countwise.evaluation.dataset import EvaluationData
 from countwise.evaluation.fold_models import Fitted
-from countwise.evaluation.predictions import SCORES, Answers, bounds
+from countwise.evaluation.predictions import SCORES, Predictions, bounds
 from countwise.working import Grid
 
 __all__ = ["Fold", "Validation", "scores_by", "standard_error"]
@@ -31,9 +31,9 @@ class Fold:
         The rows learned from and held out.
     fitted : Fitted
         The model, or why there is none.
-    answers : Answers or None
+    answers : Predictions or None
         To the rows held out.
-    baseline : Answers
+    baseline : Predictions
         Those of the majority class.
     seconds : float
         What answering took.
@@ -46,8 +46,8 @@ class Fold:
     train: Indices
     test: Indices
     fitted: Fitted
-    answers: Answers | None
-    baseline: Answers
+    answers: Predictions | None
+    baseline: Predictions
     seconds: float
     others: dict[str, float] = field(default_factory=dict)
     error: Exception | None = None
@@ -70,7 +70,7 @@ class Validation:
     folds : tuple of Fold
     scoring : tuple of str
         The scores.
-    ground : Ground
+    ground : EvaluationData
         The table.
     X : any table
         As the user gave it.
@@ -89,7 +89,7 @@ class Validation:
     name: str
     folds: tuple[Fold, ...]
     scoring: tuple[str, ...]
-    ground: Ground
+    ground: EvaluationData
     X: Any = field(repr=False, default=None)
     groups: Any = field(repr=False, default=None)
 
@@ -104,12 +104,12 @@ class Validation:
         return [(i, fold.error) for i, fold in enumerate(self.folds) if fold.error is not None]
 
     @lazy
-    def answers(self) -> Answers:
+    def answers(self) -> Predictions:
         """The answers to all rows held out, in the order of the table where each was held out once."""
         return self._in_order([fold.answers for fold in self.done if fold.answers is not None])
 
     @lazy
-    def baseline(self) -> Answers:
+    def baseline(self) -> Predictions:
         """Those of the majority class."""
         return self._in_order([fold.baseline for fold in self.done])
 
@@ -124,9 +124,9 @@ class Validation:
         kept = self.ground.rows.kept
         return self._places if kept is None else np.asarray(kept[self._places], dtype=np.int64)
 
-    def _in_order(self, parts: Sequence[Answers]) -> Answers:
+    def _in_order(self, parts: Sequence[Predictions]) -> Predictions:
         order = np.argsort(np.concatenate([fold.test for fold in self.done]), kind="stable")
-        return Answers.joined(parts).take(order)
+        return Predictions.joined(parts).take(order)
 
     def values(self, score: str) -> Floats:
         """A score in each fold; NaN where the learner failed."""
@@ -264,7 +264,7 @@ class Validation:
         return f"{k} fold{'s' * (k != 1)} of {n}, {how}"
 
 
-def scores_by(answers: Answers, labels: NDArray[Any], column: str, scoring: Sequence[str]) -> Grid:
+def scores_by(answers: Predictions, labels: NDArray[Any], column: str, scoring: Sequence[str]) -> Grid:
     """The scores of the rows of each group; a score that a group cannot have is NaN."""
     places: dict[Any, list[int]] = {}
     for i, label in enumerate(labels.tolist()):

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, measures
-from countwise.base.tally_model import Tallying
-from countwise.base.term import Part
-from countwise.cuts import Cuts, How, labels
+from countwise.base.tally_model import TallyModel
+from countwise.base.term import Term
+from countwise.cuts import CutRule, Cuts, labels
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import threads_for
 from countwise.data.text import Block, Text
-from countwise.distributions import Bernoulli, Categorical, Gaussian, Ranges
+from countwise.distributions import Bernoulli, Binned, Categorical, Gaussian
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.tallies import Counts, Moments, Values, Words, shortfall
 
@@ -59,7 +59,7 @@ class Contingency:
     information: float | None = None
 
 
-class Filtering(Tallying):
+class Filtering(TallyModel):
     """The tables of counts of every attribute, from which all scores follow."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Filtering(Tallying):
         self.ordinal = ordinal
         self.types = types
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         if self.nominal not in ("nominal", "binary"):
             raise OptionError(f"nominal={self.nominal!r} is unknown.", hint="give 'nominal' or 'binary'.")
         if self.ordinal not in ("nominal", "binary", "number"):
@@ -89,26 +89,26 @@ class Filtering(Tallying):
     def _rule(self, name: str) -> Any:
         spec = self.numeric.get(name) if isinstance(self.numeric, Mapping) else self.numeric
         spec = "mdl" if spec is None else spec
-        if isinstance(spec, How):
-            return Ranges(spec.method, spec.n_bins, spec.n, spec.merge)
-        if isinstance(spec, Ranges | Gaussian):
+        if isinstance(spec, CutRule):
+            return Binned(spec.method, spec.n_bins, spec.n, spec.merge)
+        if isinstance(spec, Binned | Gaussian):
             return spec
-        return Gaussian() if isinstance(spec, str) and spec == "gaussian" else Ranges(spec)
+        return Gaussian() if isinstance(spec, str) and spec == "gaussian" else Binned(spec)
 
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
-        return [Part(a, self._law(a), (a.name,)) for a in schema.attributes]
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
+        return [Term(a, self._law(a), (a.name,)) for a in schema.attributes]
 
     def _law(self, a: Attribute) -> Any:
         if isinstance(a, Numeric):
             return self._rule(a.name)
         return Bernoulli() if isinstance(a, Text | Block) else Categorical()
 
-    def _settle(self) -> None:
-        parts = self._parts(self.schema_, self.target_.name)
+    def _estimate(self) -> None:
+        parts = self._terms(self.schema_, self.target_.name)
         self.contingencies_ = _kernels.over_items(parts, self._contingency, threads_for(self.n_rows_))
         self._release()
 
-    def _contingency(self, part: Part) -> Contingency:
+    def _contingency(self, part: Term) -> Contingency:
         tally: Any = self.tallies_[part.key]
         total = float(self.tallies_[self.target_.name].table.sum())
         if isinstance(tally, Counts):
@@ -152,7 +152,7 @@ def _two_valued(rows: NDArray[Any], totals: NDArray[Any]) -> NDArray[Any]:
     return np.stack([totals - rows, rows], axis=1)
 
 
-def _of_values(tally: Values, how: How, of: Attribute, total: float, name: str = "") -> Contingency:
+def _of_values(tally: Values, how: CutRule, of: Attribute, total: float, name: str = "") -> Contingency:
     cuts: Cuts = how.cut(tally)
     counts = tally.counts_in(cuts.edges).T
     missing = shortfall(total, float(counts.sum()))

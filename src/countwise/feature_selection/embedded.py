@@ -14,7 +14,7 @@ from countwise.errors import OptionError, TableError
 from countwise.feature_selection.labelled_table import opened
 from countwise.feature_selection.selectors import Selector, is_number, refuse_count
 from countwise.feature_selection.subset_scoring import weighted
-from countwise.preprocessing.encoder import NumericEncoder
+from countwise.preprocessing.encoder import CategoricalEncoder
 from countwise.working import Grid
 
 __all__ = ["EmbeddedSelector"]
@@ -133,7 +133,7 @@ class EmbeddedSelector(Selector):
 
     def _numbers(self, X: Any, weights: NDArray[Any] | None) -> tuple[Floats, list[list[int]]]:
         """The table as numbers without gaps and of one spread, and the columns of each attribute."""
-        coder = NumericEncoder(types=self.types).fit(X, sample_weight=weights)
+        coder = CategoricalEncoder(types=self.types).fit(X, sample_weight=weights)
         columns = frame_of(coder.transform(X)).columns.values()
         if not columns:
             raise TableError("The table has no column with two values: there is nothing to learn from.")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, measures
 from countwise._typing import Floats, Indices
-from countwise.cuts import How
+from countwise.cuts import CutRule
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import narrowest, refuse_infinity
 from countwise.data.frames import frame_of
@@ -88,7 +88,7 @@ def pairwise(
     frame = schema.coded(frame)
     schema = schema.learn(frame)
     table = schema.encode(frame, weights_of(sample_weight, frame.n_rows))
-    how = How(numeric, n_bins)
+    how = CutRule(numeric, n_bins)
     if how.supervised:
         raise OptionError(f"{numeric!r} looks at a class, and there is none here.", hint="use 'equal_frequency'.")
     columns, sizes = codes_of(schema, table, dict.fromkeys(schema, how))
@@ -99,7 +99,7 @@ def pairwise(
     return found.to_frame(library) if library in LIBRARIES else found
 
 
-def codes_of(schema: Schema, table: Table, hows: Mapping[str, How]) -> tuple[list[NDArray[Any]], list[int]]:
+def codes_of(schema: Schema, table: Table, hows: Mapping[str, CutRule]) -> tuple[list[NDArray[Any]], list[int]]:
     """Codes of every attribute; what is missing has a code behind the domain."""
 
     def one(name: str) -> tuple[NDArray[Any], int]:

@@ -9,12 +9,12 @@ import numpy as np
 
 from countwise import measures
 from countwise.base.term import free
-from countwise.cuts import How
+from countwise.cuts import CutRule
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import numbers_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.distributions import Ranges
+from countwise.distributions import Binned
 from countwise.errors import OptionError, SchemaError, TableError
 from countwise.feature_selection.contingency import refuse_nominal
 from countwise.feature_selection.labelled_table import opened
@@ -33,7 +33,7 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     ----------
     X, y, sample_weight, types
         As for `scores`; y holds numbers.
-    numeric : str, sequence of float, Ranges, How, or mapping of column to any of these
+    numeric : str, sequence of float, Binned, CutRule, or mapping of column to any of these
         How numbers are cut into ranges, by a rule that needs no class; None: ten ranges of equal frequency.
 
     Returns
@@ -59,7 +59,7 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     return {name: [row[name] for row in found] for name in found[0]}
 
 
-def _row(attribute: Any, how: How, size: int, tally: Moments, whole: float) -> dict[str, Any]:
+def _row(attribute: Any, how: CutRule, size: int, tally: Moments, whole: float) -> dict[str, Any]:
     n, mean, m2 = tally.triple
     number = isinstance(attribute, Numeric)
     total, overall, left = tally.overall
@@ -77,18 +77,18 @@ def _row(attribute: Any, how: How, size: int, tally: Moments, whole: float) -> d
     }
 
 
-def _rules(numeric: Any, schema: Schema) -> dict[str, How]:
+def _rules(numeric: Any, schema: Schema) -> dict[str, CutRule]:
     """The rule of each column of numbers."""
     named = numeric if isinstance(numeric, Mapping) else {}
     refuse_nominal(named, schema)
     return {name: _unsupervised(named.get(name) if isinstance(numeric, Mapping) else numeric) for name in schema}
 
 
-def _unsupervised(numeric: Any) -> How:
-    if isinstance(numeric, How | Ranges):
-        how = numeric if isinstance(numeric, How) else numeric.how
+def _unsupervised(numeric: Any) -> CutRule:
+    if isinstance(numeric, CutRule | Binned):
+        how = numeric if isinstance(numeric, CutRule) else numeric.how
     else:
-        how = How("equal_frequency" if numeric is None else numeric)
+        how = CutRule("equal_frequency" if numeric is None else numeric)
     if how.supervised:
         raise OptionError(
             f"{how.method!r} looks at classes, and the target is a number.", hint="use 'equal_frequency'."

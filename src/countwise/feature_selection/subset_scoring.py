@@ -24,7 +24,7 @@ from countwise.feature_selection.labelled_table import Opened
 from countwise.feature_selection.subset_search import Subset, all_subsets
 from countwise.naive_bayes.model import NaiveBayesClassifier
 
-__all__ = ["Folds", "Refits", "Terms", "judge_for"]
+__all__ = ["CachedTerms", "Folds", "Refits", "judge_for"]
 
 
 _MOST_BYTES = 1 << 32  # of terms kept; beyond it subsets are refitted
@@ -61,7 +61,7 @@ class Folds:
         return chosen(self.rows.X, self.rows.frame, subset)
 
 
-def judge_for(estimator: Any, folds: Folds, n_jobs: int | None) -> Terms | Refits:
+def judge_for(estimator: Any, folds: Folds, n_jobs: int | None) -> CachedTerms | Refits:
     """Terms where the estimator is a sum of one term for each column; else refits.
 
     A scoring function of the user's own may look at the rows, and gets them with a refitted model.
@@ -71,9 +71,9 @@ def judge_for(estimator: Any, folds: Folds, n_jobs: int | None) -> Terms | Refit
         with progress.quiet():
             models = [_fitted(estimator, folds, train, None) for train, _ in folds.splits]
         cells = sum(len(test) * len(m.classes_) for m, (_, test) in zip(models, folds.splits, strict=True))
-        apart = all(len(part.columns) == 1 for model in models for part in model.parts_)
+        apart = all(len(part.columns) == 1 for model in models for part in model.terms_)
         if apart and 8 * cells * folds.rows.d <= _MOST_BYTES:
-            return Terms(estimator, folds, models)
+            return CachedTerms(estimator, folds, models)
     return Refits(estimator, folds, n_jobs)
 
 
@@ -219,7 +219,7 @@ class _Fold:
         return total
 
 
-class Terms:
+class CachedTerms:
     """Add up terms: each attribute's is computed once for each fold, and a subset is a sum of them.
 
     Parameters

@@ -10,14 +10,14 @@ from typing import Protocol
 
 from countwise.errors import OptionError
 
-__all__ = ["Found", "Judge", "Stage", "backward", "exhaustive", "forward"]
+__all__ = ["FoundSubset", "Stage", "SubsetScorer", "backward", "exhaustive", "forward"]
 
 Subset = tuple[int, ...]
 
 _EQUAL = 1e-12  # scores closer than this are a tie
 
 
-class Judge(Protocol):
+class SubsetScorer(Protocol):
     """Who says how good a subset of attributes is."""
 
     def score(self, subset: Subset) -> float:
@@ -56,7 +56,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSubset:
     """What a search found, how it got there, and why it stopped.
 
     Parameters
@@ -77,7 +77,7 @@ class Found:
     scores: dict[Subset, float] = field(default_factory=dict)
 
 
-def forward(judge: Judge, d: int, *, tol: float, wanted: int | None, empty: bool) -> Found:
+def forward(judge: SubsetScorer, d: int, *, tol: float, wanted: int | None, empty: bool) -> FoundSubset:
     """Add the best attribute, again and again, while that gains more than tol (or up to so many)."""
     scores: dict[Subset, float] = {}
     path: list[Stage] = []
@@ -98,10 +98,10 @@ def forward(judge: Judge, d: int, *, tol: float, wanted: int | None, empty: bool
         current = stage.subset
     else:
         why = f"{wanted} attributes were asked for" if wanted is not None else why
-    return Found(current, path, why, scores)
+    return FoundSubset(current, path, why, scores)
 
 
-def backward(judge: Judge, d: int, *, tol: float, wanted: int | None, empty: bool) -> Found:
+def backward(judge: SubsetScorer, d: int, *, tol: float, wanted: int | None, empty: bool) -> FoundSubset:
     """Drop the attribute that is missed least, again and again, until that loses more than tol."""
     current: Subset = tuple(range(d))
     path = [Stage(current, judge.score(current))]
@@ -119,10 +119,10 @@ def backward(judge: Judge, d: int, *, tol: float, wanted: int | None, empty: boo
             break
         path.append(stage)
         current = stage.subset
-    return Found(current, path, why, scores)
+    return FoundSubset(current, path, why, scores)
 
 
-def exhaustive(judge: Judge, d: int, *, wanted: int | None, empty: bool, limit: int) -> Found:
+def exhaustive(judge: SubsetScorer, d: int, *, wanted: int | None, empty: bool, limit: int) -> FoundSubset:
     """Score every subset; the fewest attributes win a tie, then the order of the columns."""
     sizes = range(0 if empty else 1, d + 1) if wanted is None else range(wanted, wanted + 1)
     n_subsets = sum(comb(d, k) for k in sizes)
@@ -141,7 +141,7 @@ def exhaustive(judge: Judge, d: int, *, wanted: int | None, empty: bool, limit: 
         path.append(Stage(min(s for s, v in of_size.items() if v >= best - _EQUAL), best))
     others = len(ties) - 1
     tied = f"; {others} other subset{'s' * (others > 1)} score{'s' * (others == 1)} as well" if others else ""
-    return Found(ties[0], path, f"all {n_subsets} subsets were scored{tied}", scores)
+    return FoundSubset(ties[0], path, f"all {n_subsets} subsets were scored{tied}", scores)
 
 
 def _best(attributes: list[int], values: list[float], subset_after: Callable[[int], Subset]) -> Stage:

@@ -14,7 +14,7 @@ from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.feature_selection.labelled_table import opened
 from countwise.feature_selection.selectors import Selector
 from countwise.feature_selection.subset_scoring import Folds, judge_for
-from countwise.feature_selection.subset_search import Found, Judge, backward, exhaustive, forward
+from countwise.feature_selection.subset_search import FoundSubset, SubsetScorer, backward, exhaustive, forward
 from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.progress import bar
 from countwise.working import Grid
@@ -151,13 +151,13 @@ class WrapperSelector(Selector):
         self.how_ = judge.how
         return self
 
-    def _searched(self, judge: Judge, d: int, wanted: int | None) -> Found:
+    def _searched(self, judge: SubsetScorer, d: int, wanted: int | None) -> FoundSubset:
         if self.direction == "exhaustive":
             return exhaustive(judge, d, wanted=wanted, empty=self.allow_empty, limit=self.max_subsets)
         search = forward if self.direction == "forward" else backward
         return search(judge, d, tol=float(self.tol), wanted=wanted, empty=self.allow_empty)
 
-    def _tell(self, found: Found) -> None:
+    def _tell(self, found: FoundSubset) -> None:
         names = self.names_
         self.support_ = np.zeros(len(names), dtype=bool)
         self.support_[list(found.subset)] = True

@@ -25,9 +25,9 @@ from countwise.io.text_files import lines
 __all__ = [
     "QUOTED",
     "STRING",
-    "Attribute",
+    "ArffAttribute",
+    "ArffPiece",
     "Cell",
-    "Piece",
     "arff_pieces",
     "cells_of",
     "date_parser",
@@ -200,7 +200,7 @@ _DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class ArffAttribute:
     """One declared attribute.
 
     Parameters
@@ -232,7 +232,7 @@ class Attribute:
 
 
 @dataclass(slots=True)
-class Piece:
+class ArffPiece:
     """Some rows: the columns by name, and the weight of each row (1 where none is written).
 
     Parameters
@@ -275,7 +275,7 @@ def hints(lines: Iterable[str], where: str) -> dict[str, tuple[str, Any]]:
     >>> hints(["@attribute 'wind speed' REAL", "@attribute wind {weak, 'very strong'}", "@data"], "x.arff")
     {'wind speed': ('numeric', None), 'wind': ('nominal', ('weak', 'very strong'))}
     """
-    return {a.name: (a.kind, a.detail) for a in _Reader(lines, where).attributes}
+    return {a.name: (a.kind, a.detail) for a in _ArffReader(lines, where).attributes}
 
 
 def has_weights(lines: Iterable[str], where: str) -> bool:
@@ -299,10 +299,10 @@ def has_weights(lines: Iterable[str], where: str) -> bool:
     >>> has_weights(["@attribute x numeric", "@data", "1, {5}", "2"], "x.arff")
     True
     """
-    return _Reader(lines, where).weighted()
+    return _ArffReader(lines, where).weighted()
 
 
-def pieces(lines: Iterable[str], where: str, rows: int) -> Iterator[Piece]:
+def pieces(lines: Iterable[str], where: str, rows: int) -> Iterator[ArffPiece]:
     """The rows in pieces; one empty piece if there are none.
 
     Parameters
@@ -327,7 +327,7 @@ def pieces(lines: Iterable[str], where: str, rows: int) -> Iterator[Piece]:
     >>> piece.columns["x"], piece.columns["c"]
     (array([2.5, nan]), array(['no', 'yes'], dtype=object))
     """
-    reader = _Reader(lines, where)
+    reader = _ArffReader(lines, where)
     block: list[_Row] = []
     some = False
     for row in reader.rows():
@@ -346,7 +346,7 @@ class _Row:
     weight: float | None = None
 
 
-class _Reader:
+class _ArffReader:
     """Header and rows of one file, with the number of the line being read for messages."""
 
     def __init__(self, lines: Iterable[str], where: str) -> None:
@@ -360,8 +360,8 @@ class _Reader:
 
     # ---------------------------------------------------------------- header
 
-    def _header(self) -> list[Attribute]:
-        found: dict[str, Attribute] = {}
+    def _header(self) -> list[ArffAttribute]:
+        found: dict[str, ArffAttribute] = {}
         for line, raw in self.lines:
             self.line = line
             text = uncommented(raw)
@@ -380,7 +380,7 @@ class _Reader:
                 raise self.wrong(f"{word!r} is not a declaration.", known or "is this an ARFF file?")
         raise ReadError(f"{self.where!r} has no @data line.", hint="is the file complete, and an ARFF file?")
 
-    def _attribute(self, text: str) -> Attribute:
+    def _attribute(self, text: str) -> ArffAttribute:
         match = _ATTRIBUTE.match(text)
         if not match:
             raise self.wrong("an attribute needs a name and a type.", "write @attribute name numeric.")
@@ -391,20 +391,20 @@ class _Reader:
         kind = word.lower()
         rest = rest.strip()
         if kind in ("numeric", "real", "integer") and _RANGE.match(rest):
-            return Attribute(name, "numeric")
+            return ArffAttribute(name, "numeric")
         if kind == "string" and not rest:
-            return Attribute(name, "text")
+            return ArffAttribute(name, "text")
         if kind == "date":
             pattern = unquoted(rest) if rest else _DEFAULT_DATE
             self._dates(pattern)  # complain here, not at the first row
-            return Attribute(name, "date", pattern)
+            return ArffAttribute(name, "date", pattern)
         if kind == "relational":
             raise self.wrong(f"the attribute {name!r} is relational, a table in a cell.", "flatten it.")
         known = did_you_mean(kind, ["numeric", "real", "integer", "string", "date"])
         shown = f"{word} {rest}".strip()
         raise self.wrong(f"the attribute {name!r} has the unknown type {shown!r}.", known or "nominal: {a, b, c}.")
 
-    def _nominal(self, name: str, text: str) -> Attribute:
+    def _nominal(self, name: str, text: str) -> ArffAttribute:
         if not text.endswith("}"):
             raise self.wrong(f"the values of {name!r} do not end with a brace.", "write {a, b, c} in one line.")
         inner = text[1:-1].strip()
@@ -412,7 +412,7 @@ class _Reader:
         twice = next((value for i, value in enumerate(values) if value in values[:i]), None)
         if twice is not None:
             raise self.wrong(f"{name!r} declares the value {twice!r} twice.", "leave one out.")
-        return Attribute(name, "nominal", tuple(values))
+        return ArffAttribute(name, "nominal", tuple(values))
 
     # ---------------------------------------------------------------- rows
 
@@ -478,7 +478,7 @@ class _Reader:
 
     # ---------------------------------------------------------------- columns
 
-    def piece(self, block: list[_Row]) -> Piece:
+    def piece(self, block: list[_Row]) -> ArffPiece:
         """The columns of some rows."""
         weights = np.array([1.0 if row.weight is None else row.weight for row in block], dtype=np.float64)
         columns = {}
@@ -489,9 +489,9 @@ class _Reader:
                 columns[attribute.name] = self._convert(attribute, across[index], block)
             else:
                 columns[attribute.name] = self._filled(attribute, index, block)
-        return Piece(columns, weights)
+        return ArffPiece(columns, weights)
 
-    def _filled(self, attribute: Attribute, index: int, block: list[_Row]) -> NDArray[Any]:
+    def _filled(self, attribute: ArffAttribute, index: int, block: list[_Row]) -> NDArray[Any]:
         """A column of which sparse rows leave out some values."""
         there = np.array([not isinstance(row.cells, dict) or index in row.cells for row in block], dtype=bool)
         given = [row for row, known in zip(block, there, strict=True) if known]
@@ -500,7 +500,7 @@ class _Reader:
         out[there] = values
         return out
 
-    def _convert(self, attribute: Attribute, cells: Sequence[Cell], rows: list[_Row]) -> NDArray[Any]:
+    def _convert(self, attribute: ArffAttribute, cells: Sequence[Cell], rows: list[_Row]) -> NDArray[Any]:
         """The cells as an array; a cell that its attribute does not allow is named."""
         if attribute.kind == "text":
             return objects(cells)
@@ -520,7 +520,7 @@ class _Reader:
                     raise self._stranger(attribute, cell, row.line)
         return objects(values) if attribute.kind == "nominal" else np.array(values, dtype=np.float64)
 
-    def _stranger(self, attribute: Attribute, cell: str, line: int) -> ReadError:
+    def _stranger(self, attribute: ArffAttribute, cell: str, line: int) -> ReadError:
         hint = "write ? if it is missing."
         if attribute.kind == "nominal":
             what = f"its values are {listed(attribute.detail)}."

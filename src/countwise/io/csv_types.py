@@ -20,7 +20,7 @@ _TRUTH = (frozenset({"true", "false"}), frozenset({"True", "False"}), frozenset(
 MEMO_LIMIT = 100_000
 
 
-class _Cells(dict[str, "str | None"]):
+class _CellTypes(dict[str, "str | None"]):
     """The value of each text cell met so far: equal cells share one object, missing ones are None."""
 
     def __init__(self, missing: frozenset[str]) -> None:
@@ -40,7 +40,7 @@ class CsvColumn:
         self.number = self.whole = True
         self.truth: list[frozenset[str]] = list(_TRUTH)
         self.gaps = self.padded = self.filled = False
-        self.memo = _Cells(missing)
+        self.memo = _CellTypes(missing)
 
     def look(self, cells: Sequence[str]) -> None:
         """Rule out what these cells contradict."""

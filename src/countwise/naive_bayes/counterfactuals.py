@@ -55,8 +55,8 @@ def changes_of(model: Any, table: Table, chosen: int) -> list[Change]:
 def _options(model: Any, table: Table) -> tuple[Floats, list[_Option]]:
     """The joint as it is, each log 0 as a number, and what can be changed in it."""
     start, options = np.maximum(model.log_prior_, _ZERO), []
-    partners = {part.columns[0]: part.key for part in model.parts_ if part.how == "missing"}
-    for part in model.parts_:
+    partners = {part.columns[0]: part.key for part in model.terms_ if part.how == "missing"}
+    for part in model.terms_:
         density = model.densities_[part.key]
         now = _term(model, part.key, table[part.key])
         start = start + now

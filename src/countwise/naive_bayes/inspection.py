@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.classifier import Explaining
+from countwise.base.generative import GenerativeClassifier
 from countwise.data.table import Table
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures import chi_square
@@ -16,10 +16,10 @@ from countwise.naive_bayes.counterfactuals import changes_of
 from countwise.working import Grid, Working
 from countwise.working.numbers import number
 
-__all__ = ["Answers"]
+__all__ = ["NaiveBayesInspection"]
 
 
-class Answers(Explaining):
+class NaiveBayesInspection(GenerativeClassifier):
     """Explanations of a fitted naive Bayes; mixed into `NaiveBayesClassifier`."""
 
     def explain(self, X: Any, *, row: int = 0, changes: bool = True, interval: float | None = 0.9) -> Working:
@@ -93,21 +93,21 @@ class Answers(Explaining):
         """
         if not 0 < level < 1:
             raise OptionError(f"level must lie between 0 and 1, not {level!r}.")
-        frame = self._open(X)  # type: ignore[attr-defined]
-        ends = np.empty((frame.n_rows, len(self.classes_), 2))  # type: ignore[attr-defined]
+        frame = self._open(X)
+        ends = np.empty((frame.n_rows, len(self.classes_), 2))
         for row in range(frame.n_rows):
-            table = self._table(frame, row, row + 1, every=True)  # type: ignore[attr-defined]
+            table = self._table(frame, row, row + 1, every=True)
             ends[row] = self._interval(table, level, draws, random_state)
         return ends
 
     def _interval(self, table: Table, level: float, draws: int, seed: int) -> tuple[tuple[float, float], ...]:
         rng = np.random.default_rng(seed)
-        counts = self.class_count_.astype(np.float64)  # type: ignore[attr-defined]
-        if self.prior in ("raw", "smoothed") if isinstance(self.prior, str) else False:  # type: ignore[attr-defined]
+        counts = self.class_count_.astype(np.float64)
+        if self.prior in ("raw", "smoothed") if isinstance(self.prior, str) else False:
             logs = np.log(np.maximum(rng.dirichlet(counts + 0.5, draws), 1e-300))
         else:
-            logs = np.tile(self.log_prior_, (draws, 1))  # type: ignore[attr-defined]
-        for key, density in self.densities_.items():  # type: ignore[attr-defined]
+            logs = np.tile(self.log_prior_, (draws, 1))
+        for key, density in self.densities_.items():
             logs = logs + density.draw_log_prob(table[key], draws, rng)
         logs -= logs.max(axis=1, keepdims=True)
         shares = np.exp(logs)
@@ -141,8 +141,8 @@ class Answers(Explaining):
         wind       north    60% of them
         temp       25.0333  ± 6.43843
         """
-        self._check_fitted()  # type: ignore[attr-defined]
-        classes = self.classes_.tolist()  # type: ignore[attr-defined]
+        self._check_fitted()
+        classes = self.classes_.tolist()
         if cls not in classes:
             raise OptionError(
                 f"There is no class {cls!r}.",
@@ -153,9 +153,9 @@ class Answers(Explaining):
             raise OptionError(f"n must be a whole number, 0 or more, not {n!r}.")
         if n:
             rng = np.random.default_rng(random_state)
-            drawn = {key: d.draw(c, n, rng) for key, d in self.densities_.items()}  # type: ignore[attr-defined]
+            drawn = {key: d.draw(c, n, rng) for key, d in self.densities_.items()}
             return Grid({key: list(column) for key, column in drawn.items()})
-        typical = {key: d.typical(c) for key, d in self.densities_.items()}  # type: ignore[attr-defined]
+        typical = {key: d.typical(c) for key, d in self.densities_.items()}
         return Grid(
             {
                 "attribute": list(typical),
@@ -174,15 +174,15 @@ class Answers(Explaining):
         -------
         Grid
         """
-        self._check_fitted()  # type: ignore[attr-defined]
-        classes = self.classes_.tolist()  # type: ignore[attr-defined]
-        total = self.class_count_.astype(np.float64)  # type: ignore[attr-defined]
+        self._check_fitted()
+        classes = self.classes_.tolist()
+        total = self.class_count_.astype(np.float64)
         columns: dict[str, list[Any]] = {"attribute": [], "missing": []}
         columns.update({f"missing in {c}": [] for c in classes}, **{"p-value": [], "absence is": []})
-        for part in self.parts_:  # type: ignore[attr-defined]
+        for part in self.terms_:
             if part.how not in ("same",):
                 continue
-            gone = total - _present(self.tallies_[part.key])  # type: ignore[attr-defined]
+            gone = total - _present(self.tallies_[part.key])
             if gone.sum() <= 0:
                 continue
             p = chi_square(np.stack([gone, total - gone]))[2]

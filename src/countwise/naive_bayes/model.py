@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from countwise.base.generative import Bayes
 from countwise.base.logistic import LogisticForm, linear_form
-from countwise.base.protocol import Classifier
-from countwise.base.term import Part, parts_of, presence
+from countwise.base.term import Term, presence, terms_of_rules
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
@@ -24,12 +22,12 @@ from countwise.distributions import (
     with_defaults,
 )
 from countwise.errors import OptionError, did_you_mean, listed
-from countwise.naive_bayes.inspection import Answers
+from countwise.naive_bayes.inspection import NaiveBayesInspection
 
 __all__ = ["NaiveBayesClassifier"]
 
 
-class NaiveBayesClassifier(Classifier, Answers, Bayes):
+class NaiveBayesClassifier(NaiveBayesInspection):
     """Naive Bayes for tables as they are: mixed columns, missing cells, answers with their working.
 
     .. math:: P(c | x) ∝ P(c) ∏_a P(x_a | c)
@@ -85,7 +83,7 @@ class NaiveBayesClassifier(Classifier, Answers, Bayes):
 
     _smooths = True
 
-    def _let_in(self, X: Any) -> Any:
+    def _coerce_input(self, X: Any) -> Any:
         return X  # sparse matrices are blocks of counts
 
     def __init__(
@@ -109,7 +107,7 @@ class NaiveBayesClassifier(Classifier, Answers, Bayes):
 
     # -- what is counted ----------------------------------------------------------
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         self._check_options(frame)
         schema = Schema.kinds(frame, self.types, self.categorical_features)
         declared = set(self.types) if isinstance(self.types, Mapping) else set()
@@ -147,9 +145,9 @@ class NaiveBayesClassifier(Classifier, Answers, Bayes):
             rule = rule if suits(rule, attribute) else default_for(attribute)
         return with_defaults(rule, self.smoothing, self.unseen)
 
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
         taken = {*schema, target}
-        parts = parts_of([(a, self._rule(a)) for a in schema.attributes], taken)
+        parts = terms_of_rules([(a, self._rule(a)) for a in schema.attributes], taken)
         taken |= {part.key for part in parts}
         absent = [presence(a, self.smoothing, taken) for a in schema.attributes if self._missing_is_value(a.name)]
         return [*parts, *absent]
@@ -203,7 +201,7 @@ class NaiveBayesClassifier(Classifier, Answers, Bayes):
         self._check_fitted()
         return linear_form(self)
 
-    def _settle(self) -> None:
-        super()._settle()
-        self.conditionals_ = {part.key: part.rule for part in self.parts_}
+    def _estimate(self) -> None:
+        super()._estimate()
+        self.conditionals_ = {part.key: part.rule for part in self.terms_}
         self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if hasattr(d, "choice")}

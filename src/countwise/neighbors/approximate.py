@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Floats, Indices
 from countwise.errors import OptionError
-from countwise.neighbors.layout import Laid, Law
-from countwise.neighbors.local_distances import Lookup, Overlap
-from countwise.neighbors.search import Found, Search
+from countwise.neighbors.layout import CombinedDistance, RowLayout
+from countwise.neighbors.local_distances import LookupDistance, Overlap
+from countwise.neighbors.search import FoundNeighbors, NeighborSearch
 
 __all__ = ["ApproximateSearch"]
 
@@ -20,7 +20,7 @@ _WIDEST = 64  # numbers that stand for a name
 _ASKED, _SAMPLE, _JUDGED = 4, 200, 10  # candidates a neighbor; rows and neighbors by which the recall is measured
 
 
-class ApproximateSearch(Search):
+class ApproximateSearch(NeighborSearch):
     """Rows in the graph of usearch.
 
     Each row is a point: numbers scaled, names as a point for each value. The nearest points are candidates, whose
@@ -29,14 +29,14 @@ class ApproximateSearch(Search):
     Parameters
     ----------
     law, rows, weights
-        As for `Search`.
+        As for `NeighborSearch`.
     """
 
     recall: float
 
-    def __init__(self, law: Law, rows: Laid, weights: Floats | None = None) -> None:
+    def __init__(self, law: CombinedDistance, rows: RowLayout, weights: Floats | None = None) -> None:
         super().__init__(law, rows, weights)
-        if law.p == np.inf or any(not isinstance(x, Overlap | Lookup) for x in law.others):
+        if law.p == np.inf or any(not isinstance(x, Overlap | LookupDistance) for x in law.others):
             raise OptionError("usearch takes numbers and names only, and a finite power.", hint="search='exact'.")
         self._graph: Any = None
         self.recall = self._measured()
@@ -57,7 +57,7 @@ class ApproximateSearch(Search):
             self._graph.add(np.arange(len(points)), points, threads=1)  # so that it is always the same
         return self._graph
 
-    def _points(self, laid: Laid) -> NDArray[np.float32]:
+    def _points(self, laid: RowLayout) -> NDArray[np.float32]:
         parts = [np.zeros((len(laid), 1), dtype=np.float32)]
         for j, d in enumerate(self.law.differences):
             column = laid.numbers[:, j : j + 1]
@@ -65,7 +65,7 @@ class ApproximateSearch(Search):
             parts.append(np.nan_to_num((column - middle) * (d.scale * np.sqrt(d.weight)), nan=0.0))
         for local, cells in zip(self.law.others, laid.cells, strict=True):
             codes = cells.column.astype(np.int64)
-            if isinstance(local, Lookup):
+            if isinstance(local, LookupDistance):
                 table = local.between()[:, :_WIDEST] * np.sqrt(local.weight / 2)
                 parts.append(table[codes])
             else:
@@ -81,14 +81,14 @@ class ApproximateSearch(Search):
         queries = self.rows.take(some)
         k = float(min(_JUDGED, n))
         mine = self.nearest(queries, k, weighted=False)
-        exact = Search.nearest(self, queries, k, weighted=False)
+        exact = NeighborSearch.nearest(self, queries, k, weighted=False)
         last = exact.distances[exact.starts[1:] - 1]
         good = mine.distances <= last[mine.owner]  # another row that is as near is as good
         return float(good.sum() / len(exact.ids))
 
     def nearest(
         self,
-        queries: Laid,
+        queries: RowLayout,
         k: float,
         radius: float = np.inf,
         *,
@@ -96,7 +96,7 @@ class ApproximateSearch(Search):
         skip: Indices | None = None,
         penalties: Floats | None = None,
         ties: bool = False,
-    ) -> Found:
+    ) -> FoundNeighbors:
         """The nearest of the candidates."""
         if k == np.inf or penalties is not None or ties:
             raise OptionError("usearch finds a number of neighbors, not all within a radius.", hint="search='exact'.")
@@ -118,4 +118,4 @@ class ApproximateSearch(Search):
         sizes = np.array([0, *(len(part[0]) for part in parts)])
         sums = np.concatenate([np.empty(0), *(part[1] for part in parts)])
         found = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
-        return Found(np.cumsum(sizes), found, sums, self.law.root(sums))
+        return FoundNeighbors(np.cumsum(sizes), found, sums, self.law.root(sums))

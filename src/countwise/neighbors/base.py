@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Indices
-from countwise.base.model import Fitting
+from countwise.base.model import Model
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Coded, Frame, is_missing
@@ -18,10 +18,10 @@ from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Bag, Text
 from countwise.errors import CountwiseError, OptionError
-from countwise.neighbors.fit_distances import Told
-from countwise.neighbors.layout import Laid, lay
-from countwise.neighbors.metric import Metric, metric_of
-from countwise.neighbors.search import Found, Search
+from countwise.neighbors.fit_distances import MetricTarget
+from countwise.neighbors.layout import RowLayout, lay
+from countwise.neighbors.metric import DistanceMetric, metric_of
+from countwise.neighbors.search import FoundNeighbors, NeighborSearch
 from countwise.sources import Memory, open_whole
 
 __all__ = ["InstanceModel"]
@@ -29,7 +29,7 @@ __all__ = ["InstanceModel"]
 BLOCK = 1 << 12  # rows answered at a time
 
 
-class InstanceModel(Fitting):
+class InstanceModel(Model):
     """A model that keeps its rows.
 
     They stand in the order of their classes (or numbers), then of their weights, then as they were given: of equally
@@ -42,7 +42,7 @@ class InstanceModel(Fitting):
 
     schema_: Schema
     target_: Any
-    metric_: Metric
+    metric_: DistanceMetric
     n_rows_: int
     n_left_out_: int
     n_features_in_: int
@@ -53,7 +53,7 @@ class InstanceModel(Fitting):
     _weights: NDArray[Any] | None
     _frame: Frame
     _rows: Table
-    _search: Search
+    _search: NeighborSearch
 
     # -- learning ----------------------------------------------------------------
 
@@ -87,12 +87,12 @@ class InstanceModel(Fitting):
         """Refuse what is no setting."""
         self._metric()._check_settings()
 
-    def _metric(self) -> Metric:
+    def _metric(self) -> DistanceMetric:
         """A metric of one's own, with the model's types."""
         settings = metric_of(self.metric).get_params()
         if self.types is not None:
             settings["types"] = self.types
-        return Metric(**settings)
+        return DistanceMetric(**settings)
 
     def _kept(self, rows: Memory) -> dict[str, Any]:
         """All that is kept of the rows."""
@@ -104,7 +104,7 @@ class InstanceModel(Fitting):
         schema, frame, table = metric.encoded(rows.frame, rows.weights, self.categorical_features)
         order = np.lexsort((told,) if rows.weights is None else (rows.weights, told))
         frame, table, told = frame.take(order), table.take(order), told[order]
-        metric.adopt(schema, frame, table, None if self._numbers else Told(target, told))
+        metric.adopt(schema, frame, table, None if self._numbers else MetricTarget(target, told))
         places = np.arange(len(order)) if rows.places is None else rows.places
         return {
             "metric_": metric,
@@ -134,7 +134,7 @@ class InstanceModel(Fitting):
             approximate = ApproximateSearch(self.metric_.law_, laid, weights)
             self._search, self.recall_ = approximate, approximate.recall
         else:
-            self._search = Search(self.metric_.law_, laid, weights)
+            self._search = NeighborSearch(self.metric_.law_, laid, weights)
         self._total = float(len(laid) if weights is None else weights.sum())
 
     # -- asking ------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class InstanceModel(Fitting):
         self._check_fitted()
         return self.schema_.opened(dense(X))
 
-    def _laid(self, frame: Frame, start: int, stop: int) -> Laid:
+    def _laid(self, frame: Frame, start: int, stop: int) -> RowLayout:
         """Rows start to stop laid out; an error names the row of the whole frame."""
         part = frame.slice(start, stop)
         try:
@@ -214,7 +214,7 @@ class InstanceModel(Fitting):
         rows = _ragged(self._order[found.ids], found.starts)
         return (_ragged(found.distances, found.starts), rows) if return_distance else rows
 
-    def _neighbors(self, X: Any, k: float, radius: float) -> Found:
+    def _neighbors(self, X: Any, k: float, radius: float) -> FoundNeighbors:
         """Rows found for a table, or for the training rows in the order in which they were given."""
         if X is not None:
             frame = self._open(X)
@@ -225,7 +225,7 @@ class InstanceModel(Fitting):
         pieces = [slice(found.starts[i], found.starts[i + 1]) for i in back]
         starts = np.concatenate([[0], np.cumsum(found.sizes[back])])
         places = np.concatenate([np.arange(p.start, p.stop) for p in pieces]) if pieces else np.empty(0, np.int64)
-        return Found(starts, found.ids[places], found.sums[places], found.distances[places])
+        return FoundNeighbors(starts, found.ids[places], found.sums[places], found.distances[places])
 
     def _k(self) -> Any:
         """How many neighbors are asked by default."""
@@ -268,7 +268,7 @@ class InstanceModel(Fitting):
             {a.name: _given(a, columns[a.name], texts) for a in self.schema_.attributes}, n, named=True
         )
         self.metric_ = self._metric()
-        told_of = None if self._numbers else Told(self.target_, self._told)
+        told_of = None if self._numbers else MetricTarget(self.target_, self._told)
         self.metric_.adopt(self.schema_, self._frame, self._rows, told_of)
         self._learn()
 

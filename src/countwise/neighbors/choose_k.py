@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.neighbors.layout import Laid
-from countwise.neighbors.search import Found
+from countwise.neighbors.layout import RowLayout
+from countwise.neighbors.search import FoundNeighbors
 from countwise.neighbors.voting import nearness
 from countwise.working import Grid
 
@@ -25,12 +25,12 @@ def left_out(
     penalties: Floats | None = None,
     *,
     ties: bool = False,
-) -> tuple[Found, Floats]:
+) -> tuple[FoundNeighbors, Floats]:
     """The neighbors of some training rows among the others, and the weight of each.
 
     A weight of n is n copies: one of them is left out, the others are neighbors.
     """
-    rows: Laid = model._search.rows
+    rows: RowLayout = model._search.rows
     own = model._search.weights
     asked = rows.slice(start, stop)
     found = model._search.nearest(asked, k + 1.0, penalties=penalties, ties=ties)

@@ -18,19 +18,21 @@ from countwise.engines.prepared import Extent, Ready, Sizes, numbers_in
 from countwise.engines.relation import Relation
 from countwise.errors import RowsRefused, TableError
 from countwise.neighbors.fit_distances import learned_locals, needs_classes
-from countwise.neighbors.local_distances import Local
+from countwise.neighbors.local_distances import LocalDistance
 from countwise.sources.memory import memory
 from countwise.tallies import Counts, Values
 
 __all__ = ["learned_in_engine"]
 
 
-def learned_in_engine(metric: Any, schema: Schema, relation: Relation) -> tuple[Schema, tuple[Local, ...], int, int]:
+def learned_in_engine(
+    metric: Any, schema: Schema, relation: Relation
+) -> tuple[Schema, tuple[LocalDistance, ...], int, int]:
     """The local distances of a relation's attributes.
 
     Parameters
     ----------
-    metric : Metric
+    metric : DistanceMetric
         The settings.
     schema : Schema
         What the columns are; the domains of names are learned.
@@ -40,7 +42,7 @@ def learned_in_engine(metric: Any, schema: Schema, relation: Relation) -> tuple[
     Returns
     -------
     schema : Schema
-    locals : tuple of Local
+    locals : tuple of LocalDistance
     left_out, rows : int
         How many rows had no class though one was needed, and how many there are.
     """
@@ -50,7 +52,7 @@ def learned_in_engine(metric: Any, schema: Schema, relation: Relation) -> tuple[
     ready = Ready(relation, frozenset(numbers))
     sizes = ready.sizes()
     _refuse(metric, schema, sizes)
-    asked = _Engine(ready, _target(relation), ready.extents(numbers))
+    asked = _MetricEngine(ready, _target(relation), ready.extents(numbers))
     schema = Schema(a.learn(asked.strings(a)) if isinstance(a, Nominal) else a for a in schema.attributes)
     return schema, learned_locals(metric, schema, asked), sizes.rows - sizes.known, sizes.rows
 
@@ -78,7 +80,7 @@ def _target(relation: Relation) -> Nominal | None:
 
 
 @dataclass(eq=False)
-class _Engine:
+class _MetricEngine:
     """What a metric asks of rows, asked of an engine: see `Asked`."""
 
     ready: Ready

@@ -11,18 +11,25 @@ from numpy.typing import NDArray
 
 from countwise import measures
 from countwise._typing import Flags, Floats
-from countwise.cuts import How
+from countwise.cuts import CutRule
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.neighbors.local_distances import Difference, Edits, Local, Lookup, Overlap, Words
+from countwise.neighbors.local_distances import (
+    Difference,
+    Edits,
+    LocalDistance,
+    LookupDistance,
+    Overlap,
+    WordDistance,
+)
 from countwise.neighbors.text_distance import HOW
 from countwise.tallies import Counts, Values
 
-__all__ = ["MEASURES", "RULES", "Asked", "Rows", "Told", "learned_locals", "needs_classes"]
+__all__ = ["MEASURES", "RULES", "MetricRows", "MetricSource", "MetricTarget", "learned_locals", "needs_classes"]
 
 RULES = {
     "numeric": ("range", "sd", "none", "mvdm"),
@@ -39,7 +46,7 @@ MEASURES: dict[str, Any] = {
 _PLACES = 4096  # of a table of value differences: 128 MB
 
 
-class Settings(Protocol):
+class MetricSettings(Protocol):
     """What a metric says of its attributes."""
 
     numeric: str
@@ -53,14 +60,14 @@ class Settings(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class MetricTarget:
     """The class of each row."""
 
     target: Nominal
     codes: NDArray[Any]
 
 
-class Asked(Protocol):
+class MetricSource(Protocol):
     """What is asked of rows, wherever they are."""
 
     @property
@@ -84,12 +91,12 @@ class Asked(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class MetricRows:
     """Rows in memory: encoded, as they were given, and their classes."""
 
     table: Table
     frame: Frame
-    told: Told | None
+    told: MetricTarget | None
 
     @property
     def target(self) -> Nominal | None:
@@ -130,7 +137,7 @@ class Rows:
         return self.frame.columns[a.name]
 
 
-def learned_locals(settings: Settings, schema: Schema, rows: Asked) -> tuple[Local, ...]:
+def learned_locals(settings: MetricSettings, schema: Schema, rows: MetricSource) -> tuple[LocalDistance, ...]:
     """A local distance for each attribute, learned from rows."""
     given = _by_name(settings.attributes, schema, "attributes")
     weights = _weights(settings, schema, rows)
@@ -141,7 +148,7 @@ def learned_locals(settings: Settings, schema: Schema, rows: Asked) -> tuple[Loc
     return tuple(found)
 
 
-def needs_classes(settings: Settings, schema: Schema) -> bool:
+def needs_classes(settings: MetricSettings, schema: Schema) -> bool:
     """Whether the classes of rows are looked at."""
     given = _by_name(settings.attributes, schema, "attributes")
     rules = [_rule(settings, a, given.get(a.name)) for a in schema.attributes]
@@ -168,7 +175,7 @@ def _kind(a: Attribute) -> str:
     return "numeric" if isinstance(a, Numeric) else "ordinal" if isinstance(a, Ordinal) else "nominal"
 
 
-def _rule(settings: Settings, a: Attribute, given: Any) -> str:
+def _rule(settings: MetricSettings, a: Attribute, given: Any) -> str:
     kind = _kind(a)
     rule = getattr(settings, kind) if given is None else given
     known = (*RULES[kind], "levenshtein") if kind == "ordinal" else RULES[kind]
@@ -180,7 +187,7 @@ def _rule(settings: Settings, a: Attribute, given: Any) -> str:
     return str(rule)
 
 
-def _learned(settings: Settings, a: Attribute, rule: str, rows: Asked, weight: float) -> Local:
+def _learned(settings: MetricSettings, a: Attribute, rule: str, rows: MetricSource, weight: float) -> LocalDistance:
     if rule == "overlap":
         return Overlap(a, weight, 1.0)
     if rule == "mvdm":
@@ -188,11 +195,11 @@ def _learned(settings: Settings, a: Attribute, rule: str, rows: Asked, weight: f
     if rule == "levenshtein":
         return _edits(settings, a, rows, weight)
     if rule in HOW:
-        return Words(a, weight, 1.0, rule)
+        return WordDistance(a, weight, 1.0, rule)
     return _difference(settings, a, rule, rows, weight)
 
 
-def _difference(settings: Settings, a: Attribute, rule: str, rows: Asked, weight: float) -> Difference:
+def _difference(settings: MetricSettings, a: Attribute, rule: str, rows: MetricSource, weight: float) -> Difference:
     """Numbers by their range or deviation; steps of an order by the number of steps there are."""
     if isinstance(a, Ordinal):
         low, high = 0.0, float(max(len(a.values) - 1, 0))
@@ -227,7 +234,7 @@ def _mean_and_deviation(cells: NDArray[Any], weights: NDArray[Any] | None, divis
     return origin + size * mean, size * deviation
 
 
-def _value_difference(settings: Settings, a: Attribute, rows: Asked, weight: float) -> Lookup:
+def _value_difference(settings: MetricSettings, a: Attribute, rows: MetricSource, weight: float) -> LookupDistance:
     if rows.target is None:
         raise OptionError(
             f"The value difference of {a.name!r} needs the classes of rows.",
@@ -248,27 +255,27 @@ def _value_difference(settings: Settings, a: Attribute, rows: Asked, weight: flo
     place[seen] = which.ravel()
     apart = measures.mvdm(kinds)
     most = float(apart.max(initial=0.0))
-    return Lookup(a, weight, most, apart, place, kinds, tuple(rows.target.values), edges)
+    return LookupDistance(a, weight, most, apart, place, kinds, tuple(rows.target.values), edges)
 
 
-def _counted(settings: Settings, a: Attribute, rows: Asked) -> tuple[NDArray[Any], Any]:
+def _counted(settings: MetricSettings, a: Attribute, rows: MetricSource) -> tuple[NDArray[Any], Any]:
     """How often each value, or range of numbers, meets each class: (values, classes); and the edges of the ranges."""
     if isinstance(a, Nominal):
         return rows.counts(a).table.T, None
     assert isinstance(a, Numeric)  # noqa: S101 - texts are not counted so
     tally = rows.values(a)
-    edges = How("equal_frequency", n_bins=int(settings.n_bins)).cut(tally).edges
+    edges = CutRule("equal_frequency", n_bins=int(settings.n_bins)).cut(tally).edges
     return tally.counts_in(edges).T, edges
 
 
-def _edits(settings: Settings, a: Attribute, rows: Asked, weight: float) -> Edits:
+def _edits(settings: MetricSettings, a: Attribute, rows: MetricSource, weight: float) -> Edits:
     strings = Edits(a, 1.0, 1.0, 1.0).lay(None, rows.strings(a)).values
     longest = max(map(len, strings), default=0)
     scale = 1.0 if settings.numeric == "none" else 1.0 / max(longest, 1)
     return Edits(a, weight, longest * scale, scale)
 
 
-def _weights(settings: Settings, schema: Schema, rows: Asked) -> dict[str, float]:
+def _weights(settings: MetricSettings, schema: Schema, rows: MetricSource) -> dict[str, float]:
     """The weight of each attribute: 1, by hand, or by what it tells of the class."""
     if settings.weights is None:
         return dict.fromkeys(schema, 1.0)
@@ -281,7 +288,7 @@ def _weights(settings: Settings, schema: Schema, rows: Asked) -> dict[str, float
     return {name: float(given.get(name, 1.0)) for name in schema}
 
 
-def _told_weights(settings: Settings, schema: Schema, rows: Asked) -> dict[str, float]:
+def _told_weights(settings: MetricSettings, schema: Schema, rows: MetricSource) -> dict[str, float]:
     if settings.weights not in MEASURES:
         raise OptionError(
             f"weights={settings.weights!r} is unknown.",

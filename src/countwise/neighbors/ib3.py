@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from countwise._typing import Flags, Floats, Indices
 
-__all__ = ["Records", "interval"]
+__all__ = ["AcceptanceRecords", "interval"]
 
 
 def interval(right: Any, used: Any, confidence: float) -> tuple[Any, Any]:
@@ -33,7 +33,7 @@ def interval(right: Any, used: Any, confidence: float) -> tuple[Any, Any]:
     return np.where(none, 0.0, low), np.where(none, 1.0, high)
 
 
-class Records:
+class AcceptanceRecords:
     """The rows kept so far, and their records.
 
     Parameters

@@ -12,7 +12,7 @@ from countwise.data.output import rows_of
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.neighbors.base import InstanceModel
 from countwise.neighbors.choose_k import left_out
-from countwise.neighbors.ib3 import Records
+from countwise.neighbors.ib3 import AcceptanceRecords
 from countwise.neighbors.voting import Voting
 from countwise.working import Grid
 
@@ -33,8 +33,8 @@ class InstanceSelector(Voting, InstanceModel):
         until all are told (Hart). "ib3" keeps records, and in the end those rows that tell others better than chance.
     n_neighbors : int, optional
         How many neighbors are asked: 3 for "edited", else 1. "ib3" always asks one.
-    metric : Metric, float or {"euclidean", "manhattan", "chebyshev"}, optional
-        How rows are compared; see `Metric`.
+    metric : DistanceMetric, float or {"euclidean", "manhattan", "chebyshev"}, optional
+        How rows are compared; see `DistanceMetric`.
     accept, drop : float, default=0.9 and 0.75
         For "ib3": the confidence with which a record must be better than the share of its class to be accepted, and
         worse to be dropped.
@@ -217,7 +217,7 @@ class InstanceSelector(Voting, InstanceModel):
     def _accepted(self) -> list[str | None]:
         """Rows stay whose record at telling others is good, beyond chance (Aha, Kibler and Albert)."""
         turn = self._in_turn()
-        records = Records(len(turn), self._told, len(self.classes_), float(self.accept), float(self.drop))
+        records = AcceptanceRecords(len(turn), self._told, len(self.classes_), float(self.accept), float(self.drop))
         for start in range(0, len(turn), _BLOCK):
             some = turn[start : start + _BLOCK]
             for i, sums in zip(some.tolist(), self._distances(some), strict=True):

@@ -16,7 +16,7 @@ from countwise.data.frames import Frame
 from countwise.errors import OptionError, check_settings
 from countwise.neighbors.base import BLOCK, InstanceModel
 from countwise.neighbors.choose_k import choice_of_k
-from countwise.neighbors.search import Found
+from countwise.neighbors.search import FoundNeighbors
 from countwise.neighbors.voting import WEIGHTS, Voting, nearness
 from countwise.neighbors.working import NeighborTelling
 from countwise.working import Account, Grid
@@ -92,14 +92,14 @@ class NeighborModel(InstanceModel):
     def _k(self) -> int:
         return min(self.n_neighbors_, len(self._search))
 
-    def _found(self, frame: Frame, start: int, stop: int) -> Found:
+    def _found(self, frame: Frame, start: int, stop: int) -> FoundNeighbors:
         """The neighbors of some rows; none of a row of which nothing is known."""
         laid = self._laid(frame, start, stop)
         k, radius = (float(self.n_neighbors_), np.inf) if self.radius is None else (np.inf, float(self.radius))
         found = self._search.nearest(laid, k, radius, penalties=self._penalties, ties=self._ties)
         return found.only(~laid.unknown(self.metric_.law_)[found.owner])
 
-    def _in_blocks(self, X: Any) -> Iterator[Found]:
+    def _in_blocks(self, X: Any) -> Iterator[FoundNeighbors]:
         frame = self._open(X)
         for start in range(0, frame.n_rows, BLOCK):
             yield self._found(frame, start, min(start + BLOCK, frame.n_rows))
@@ -144,7 +144,7 @@ class NeighborModel(InstanceModel):
         frame = one_row(self._open(X), row)
         return NeighborTelling(self, frame, self._laid(frame, 0, 1), self._found(frame, 0, 1)).account()
 
-    def _counted(self, found: Found) -> Floats:
+    def _counted(self, found: FoundNeighbors) -> Floats:
         """The votes of neighbors: their weights, by their distances."""
         own = self._search.weights
         k = float(self.n_neighbors_) if self.radius is None else np.inf
@@ -152,15 +152,15 @@ class NeighborModel(InstanceModel):
             self.weights, found
         )
 
-    def _measures(self, found: Found) -> dict[str, list[Any]]:
+    def _measures(self, found: FoundNeighbors) -> dict[str, list[Any]]:
         """How far neighbors are, as it is shown."""
         return {"distance": found.distances.tolist()}
 
-    def _reason(self, found: Found, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    def _reason(self, found: FoundNeighbors, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         """The title and the last lines of what is said of the nearest row."""
         return f"Why row {row} is {number(float(found.distances[0]))} away", lines
 
-    def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
+    def _judged(self, found: FoundNeighbors, counted: Floats, told: NDArray[Any]) -> Floats:
         """How good the answers to rows are of which is known what should be told."""
         raise NotImplementedError
 
@@ -176,8 +176,8 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
     weights : {"uniform", "distance", "squared"} or callable, default="uniform"
         A vote for each neighbor; its weight is 1, 1/d, 1/d², or what the function of the distances says.
         Where rows are at distance 0 only these vote (but for a function).
-    metric : Metric, float or {"euclidean", "manhattan", "chebyshev"}, optional
-        How rows are compared; see `Metric`. A number is the power of one that is else as usual.
+    metric : DistanceMetric, float or {"euclidean", "manhattan", "chebyshev"}, optional
+        How rows are compared; see `DistanceMetric`. A number is the power of one that is else as usual.
     radius : float, optional
         If given, all rows within this distance vote instead of a number of them.
     max_neighbors : int, default=30
@@ -197,7 +197,7 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
         How many neighbors vote.
     choice_ : Grid
         For "loo": the share of rows told right for each number of neighbors.
-    metric_ : Metric
+    metric_ : DistanceMetric
         The metric, fitted.
     recall_ : float
         For "usearch": the share of the ten truly nearest rows that are found, measured on training rows.
@@ -220,7 +220,7 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
 
     _numbers = False
 
-    def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
+    def _judged(self, found: FoundNeighbors, counted: Floats, told: NDArray[Any]) -> Floats:
         return np.asarray(self._best(found, counted) == told, dtype=np.float64)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -252,7 +252,7 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
         self._check_fitted()
         return self.classes_[np.concatenate([self._best(found) for found in self._in_blocks(X)])]
 
-    def _answer(self, found: Found) -> tuple[str, float, dict[Any, float]]:
+    def _answer(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float]]:
         """The answer to a single row in words, its probability, and all of them."""
         p = self._shares(found)[0]
         best = int(self._best(found)[0])
@@ -271,8 +271,8 @@ class NeighborsRegressor(Regressor, NeighborModel):
         training row in turn is left out.
     weights : {"uniform", "distance", "squared"} or callable, default="uniform"
         The weight of each neighbor is 1, 1/d, 1/d², or what the function of the distances says.
-    metric : Metric, float or {"euclidean", "manhattan", "chebyshev"}, optional
-        How rows are compared; see `Metric`.
+    metric : DistanceMetric, float or {"euclidean", "manhattan", "chebyshev"}, optional
+        How rows are compared; see `DistanceMetric`.
     radius : float, optional
         If given, all rows within this distance count instead of a number of them.
     max_neighbors : int, default=30
@@ -290,7 +290,7 @@ class NeighborsRegressor(Regressor, NeighborModel):
         How many neighbors count.
     choice_ : Grid
         For "loo": less the mean squared error, for each number of neighbors.
-    metric_ : Metric
+    metric_ : DistanceMetric
         The metric, fitted.
     recall_ : float
         For "usearch": the share of the ten truly nearest rows that are found, measured on training rows.
@@ -310,10 +310,10 @@ class NeighborsRegressor(Regressor, NeighborModel):
         weights = np.ones(len(self._told)) if self._weights is None else self._weights.astype(np.float64)
         self.mean_ = fsum((weights * self._told).tolist()) / fsum(weights.tolist())
 
-    def _judged(self, found: Found, counted: Floats, told: NDArray[Any]) -> Floats:
+    def _judged(self, found: FoundNeighbors, counted: Floats, told: NDArray[Any]) -> Floats:
         return -((self._means(found, counted) - told) ** 2)
 
-    def _means(self, found: Found, counted: Floats | None = None) -> Floats:
+    def _means(self, found: FoundNeighbors, counted: Floats | None = None) -> Floats:
         """The mean of the neighbors; that of all rows where there is none."""
         counted = self._counted(found) if counted is None else counted
         owner, n = found.owner, len(found.starts) - 1
@@ -337,6 +337,6 @@ class NeighborsRegressor(Regressor, NeighborModel):
         self._check_fitted()
         return np.concatenate([self._means(found) for found in self._in_blocks(X)])
 
-    def _answer(self, found: Found) -> tuple[str, float, None]:
+    def _answer(self, found: FoundNeighbors) -> tuple[str, float, None]:
         value = float(self._means(found)[0])
         return f"{self.target_.name} = {number(value)}.", value, None

@@ -14,40 +14,48 @@ from countwise._typing import Flags, Floats, Indices
 from countwise.data.attributes import Numeric
 from countwise.data.frames import Frame
 from countwise.data.table import Table
-from countwise.neighbors.local_distances import Cells, Difference, Edits, Local, Lookup, Overlap, Words
+from countwise.neighbors.local_distances import (
+    Difference,
+    Edits,
+    LocalCells,
+    LocalDistance,
+    LookupDistance,
+    Overlap,
+    WordDistance,
+)
 
-__all__ = ["Laid", "Law", "lay", "of_unit_length"]
+__all__ = ["CombinedDistance", "RowLayout", "lay", "of_unit_length"]
 
 _TABLE_CELLS = 1 << 23  # of one table between queries and rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Laid:
+class RowLayout:
     """Rows laid out.
 
     Parameters
     ----------
     numbers : ndarray, shape (rows, numbers)
         Those of all attributes that are compared by their difference.
-    cells : list of Cells
+    cells : list of LocalCells
         Of all others.
     """
 
     numbers: Floats
-    cells: Sequence[Cells]
+    cells: Sequence[LocalCells]
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def slice(self, start: int, stop: int) -> Laid:
+    def slice(self, start: int, stop: int) -> RowLayout:
         """Some rows."""
-        return Laid(self.numbers[start:stop], [cells.slice(start, stop) for cells in self.cells])
+        return RowLayout(self.numbers[start:stop], [cells.slice(start, stop) for cells in self.cells])
 
-    def take(self, rows: Indices) -> Laid:
+    def take(self, rows: Indices) -> RowLayout:
         """Some rows, in the order given."""
-        return Laid(np.ascontiguousarray(self.numbers[rows]), [cells.take(rows) for cells in self.cells])
+        return RowLayout(np.ascontiguousarray(self.numbers[rows]), [cells.take(rows) for cells in self.cells])
 
-    def unknown(self, law: Law) -> Flags:
+    def unknown(self, law: CombinedDistance) -> Flags:
         """Rows of which nothing is known that has a say."""
         nothing = np.ones(len(self), dtype=bool)
         for j, difference in enumerate(law.differences):
@@ -60,12 +68,12 @@ class Laid:
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class CombinedDistance:
     """How local distances are combined.
 
     Parameters
     ----------
-    locals : sequence of Local
+    locals : sequence of LocalDistance
         One for each attribute.
     p : float
         The power.
@@ -75,7 +83,7 @@ class Law:
         Whether the numbers of a row are divided by their length.
     """
 
-    locals: tuple[Local, ...]
+    locals: tuple[LocalDistance, ...]
     p: float
     missing: str
     unit_length: bool
@@ -86,11 +94,11 @@ class Law:
         return [local for local in self.locals if isinstance(local, Difference)]
 
     @property
-    def others(self) -> list[Local]:
+    def others(self) -> list[LocalDistance]:
         """The attributes that are looked up."""
         return [local for local in self.locals if not isinstance(local, Difference)]
 
-    def cost(self, local: Local, distance: Floats | float) -> Floats | float:
+    def cost(self, local: LocalDistance, distance: Floats | float) -> Floats | float:
         """What a local distance adds to the sum."""
         if self.p == np.inf:
             return local.weight * distance
@@ -104,7 +112,7 @@ class Law:
             return None
         return np.array([x.weight for x in (*self.differences, *self.others)], dtype=np.float64)
 
-    def between(self, queries: Laid, rows: Laid) -> tuple[PairRows, PairRows, PairLaw]:
+    def between(self, queries: RowLayout, rows: RowLayout) -> tuple[PairRows, PairRows, PairLaw]:
         """What the kernels want: both sides, and what two cells of theirs add."""
         tables, left, right, known = [], [], [], []
         for local, a, b in zip(self.others, queries.cells, rows.cells, strict=True):
@@ -148,29 +156,29 @@ class Law:
             rough = float(np.sum(costs))
         return math.fsum(costs) if math.isfinite(rough) else rough  # in any order
 
-    def _table(self, local: Local, a: Cells, b: Cells) -> tuple[Any, Any, Any, tuple[int, int]]:
+    def _table(self, local: LocalDistance, a: LocalCells, b: LocalCells) -> tuple[Any, Any, Any, tuple[int, int]]:
         """What two codes add, the codes of both sides, and from which code on they are missing."""
         if isinstance(local, Overlap):
             k = local.n_values  # cells that are missing, or never seen, are equal to none: not to each other either
             left, right = np.where(a.column >= k, k + 1, a.column), np.where(b.column >= k, k, b.column)
             return float(self.cost(local, 1.0)), left, right, (k, k)
-        if isinstance(local, Lookup):
+        if isinstance(local, LookupDistance):
             return self.cost(local, local.between()), a.column, b.column, (len(local.table),) * 2
-        assert isinstance(local, Edits | Words)  # noqa: S101 - there are no others
+        assert isinstance(local, Edits | WordDistance)  # noqa: S101 - there are no others
         return self.cost(local, local.between(a, b)), a.column, b.column, (len(a.values), len(b.values))
 
-    def blocks(self, queries: Laid, rows: Laid) -> list[tuple[int, int]]:
+    def blocks(self, queries: RowLayout, rows: RowLayout) -> list[tuple[int, int]]:
         """Queries in blocks for which no table between them and the rows is too large."""
         widths = [
             len(b.values) + 1
             for local, b in zip(self.others, rows.cells, strict=True)
-            if isinstance(local, Edits | Words)
+            if isinstance(local, Edits | WordDistance)
         ]
         step = max(1, _TABLE_CELLS // max(widths)) if widths else len(queries)
         return [(start, min(start + step, len(queries))) for start in range(0, len(queries), max(step, 1))]
 
 
-def lay(law: Law, table: Table, frame: Frame) -> Laid:
+def lay(law: CombinedDistance, table: Table, frame: Frame) -> RowLayout:
     """The rows of a table laid out."""
     numbers, cells = [], []
     for local in law.locals:
@@ -183,13 +191,13 @@ def lay(law: Law, table: Table, frame: Frame) -> Laid:
     if law.unit_length:
         plain = [isinstance(local.of, Numeric) for local in law.differences]  # steps of an order are no lengths
         matrix[:, plain] = _of_unit_length(matrix[:, plain])
-    return Laid(np.ascontiguousarray(matrix, dtype=np.float64), cells)
+    return RowLayout(np.ascontiguousarray(matrix, dtype=np.float64), cells)
 
 
-def of_unit_length(law: Law, table: Table, frame: Frame) -> Law:
+def of_unit_length(law: CombinedDistance, table: Table, frame: Frame) -> CombinedDistance:
     """The same law with numbers taken as they are; the most they differ by is seen after the division."""
     columns = iter(lay(law, table, frame).numbers.T)
-    found: list[Local] = []
+    found: list[LocalDistance] = []
     for local in law.locals:
         if not isinstance(local, Difference):
             found.append(local)

@@ -21,11 +21,11 @@ from countwise.neighbors.edit_distance import edit_distances
 from countwise.neighbors.text_distance import bag_distances
 from countwise.working.numbers import number
 
-__all__ = ["Cells", "Difference", "Edits", "Local", "Lookup", "Overlap", "Words"]
+__all__ = ["Difference", "Edits", "LocalCells", "LocalDistance", "LookupDistance", "Overlap", "WordDistance"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class LocalCells:
     """The cells of one attribute, laid out: numbers, or codes with what they stand for.
 
     Parameters
@@ -42,29 +42,29 @@ class Cells:
     values: Any = None
     new: tuple[str, ...] = ()
 
-    def slice(self, start: int, stop: int) -> Cells:
+    def slice(self, start: int, stop: int) -> LocalCells:
         """Some rows, with only the values that they have."""
         if isinstance(self.values, Bag):
             return _texts(self.values.slice(start, stop), self.new)
         return self._of(self.column[start:stop])
 
-    def take(self, rows: Indices) -> Cells:
+    def take(self, rows: Indices) -> LocalCells:
         """Some rows, in the order given, with only the values that they have."""
         if isinstance(self.values, Bag):
             return _texts(self.values.take(rows), self.new)
         return self._of(self.column[rows])
 
-    def _of(self, column: NDArray[Any]) -> Cells:
+    def _of(self, column: NDArray[Any]) -> LocalCells:
         if self.values is None:
-            return Cells(column)
+            return LocalCells(column)
         used, codes = np.unique(column, return_inverse=True)
         kept = tuple(self.values[c] for c in used.tolist() if c < len(self.values))
         codes = np.where(column >= len(self.values), len(kept), codes)
-        return Cells(codes.astype(narrowest(len(kept) + 1)), kept)
+        return LocalCells(codes.astype(narrowest(len(kept) + 1)), kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Local:
+class LocalDistance:
     """What all local distances have.
 
     Parameters
@@ -83,17 +83,17 @@ class Local:
     numbers: ClassVar[bool] = False
     word: ClassVar[str] = ""
 
-    def lay(self, column: Any, given: Column) -> Cells:
+    def lay(self, column: Any, given: Column) -> LocalCells:
         """A column laid out, as it is encoded and as it was given."""
         raise NotImplementedError
 
-    def lost(self, cells: Cells) -> Flags:
+    def lost(self, cells: LocalCells) -> Flags:
         """Which cells are missing, or never seen."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Difference(Local):
+class Difference(LocalDistance):
     """The difference of two numbers, or of the places of two values in their order, times a scale."""
 
     scale: float
@@ -101,14 +101,14 @@ class Difference(Local):
     origin: float = 0.0  # where scaled numbers begin: the lower end of the range, or the mean
     numbers: ClassVar[bool] = True
 
-    def lay(self, column: Any, given: Column) -> Cells:
+    def lay(self, column: Any, given: Column) -> LocalCells:
         """Numbers, with NaN for missing."""
         cells = np.asarray(column, dtype=np.float64)
         if isinstance(self.of, Nominal):
             cells = np.where(column >= self.of.missing, np.nan, cells)
-        return Cells(cells)
+        return LocalCells(cells)
 
-    def lost(self, cells: Cells) -> Flags:
+    def lost(self, cells: LocalCells) -> Flags:
         """NaN."""
         return np.isnan(cells.column)
 
@@ -120,16 +120,16 @@ class Difference(Local):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overlap(Local):
+class Overlap(LocalDistance):
     """0 for equal values, 1 for others (Hamming)."""
 
     word: ClassVar[str] = "equal or not"
 
-    def lay(self, column: Any, given: Column) -> Cells:
+    def lay(self, column: Any, given: Column) -> LocalCells:
         """Codes; those of missing cells are `n_values`, those of values never seen one more."""
-        return Cells(column)
+        return LocalCells(column)
 
-    def lost(self, cells: Cells) -> Flags:
+    def lost(self, cells: LocalCells) -> Flags:
         """Codes behind those of values."""
         return np.asarray(cells.column >= self.n_values)
 
@@ -141,7 +141,7 @@ class Overlap(Local):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lookup(Local):
+class LookupDistance(LocalDistance):
     """The difference of what values tell of the class (MVDM, 004), looked up in a table.
 
     Values that tell the same share a place in the table, so that even very many need few. Numbers are put into
@@ -155,7 +155,7 @@ class Lookup(Local):
     edges: Floats | None = None
     word: ClassVar[str] = "value difference"
 
-    def lay(self, column: Any, given: Column) -> Cells:
+    def lay(self, column: Any, given: Column) -> LocalCells:
         """Places in the table; of missing cells it is `len(table)`."""
         last = len(self.place)
         if self.edges is not None:
@@ -164,9 +164,9 @@ class Lookup(Local):
         else:
             codes = np.minimum(column, last)
         size = len(self.table)
-        return Cells(np.append(self.place, size).astype(narrowest(size + 1))[codes])
+        return LocalCells(np.append(self.place, size).astype(narrowest(size + 1))[codes])
 
-    def lost(self, cells: Cells) -> Flags:
+    def lost(self, cells: LocalCells) -> Flags:
         """Those without a place."""
         return np.asarray(cells.column >= len(self.table))
 
@@ -179,7 +179,7 @@ class Lookup(Local):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Edits(Local):
+class Edits(LocalDistance):
     """How many letters must be inserted, taken away or replaced (Levenshtein), times a scale."""
 
     scale: float
@@ -189,16 +189,16 @@ class Edits(Local):
         """What the distance is."""
         return "edits" if self.scale == 1 else f"edits / {number(1 / self.scale)}"
 
-    def lay(self, column: Any, given: Column) -> Cells:
+    def lay(self, column: Any, given: Column) -> LocalCells:
         """Codes of strings; strings never seen are as good as others."""
         mine = Nominal(self.of.name, grows=True).learn(given)
-        return Cells(mine.encode(given), tuple(map(_string, mine.values)))
+        return LocalCells(mine.encode(given), tuple(map(_string, mine.values)))
 
-    def lost(self, cells: Cells) -> Flags:
+    def lost(self, cells: LocalCells) -> Flags:
         """Codes behind those of strings."""
         return np.asarray(cells.column >= len(cells.values))
 
-    def between(self, queries: Cells, rows: Cells) -> Floats:
+    def between(self, queries: LocalCells, rows: LocalCells) -> Floats:
         """The distances of strings, and of missing cells behind them."""
         whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
         whole[:-1, :-1] = edit_distances(queries.values, rows.values) * self.scale
@@ -206,7 +206,7 @@ class Edits(Local):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words(Local):
+class WordDistance(LocalDistance):
     """How few words two texts have in common."""
 
     how: str
@@ -216,15 +216,15 @@ class Words(Local):
         """What the distance is."""
         return f"1 - {self.how}"
 
-    def lay(self, column: Any, given: Column) -> Cells:
+    def lay(self, column: Any, given: Column) -> LocalCells:
         """A code for each row: texts are seldom equal. Words never seen stand behind the others."""
         return _texts(*_with_unknown(self.of, column, given)) if isinstance(self.of, Text) else _texts(column)
 
-    def lost(self, cells: Cells) -> Flags:
+    def lost(self, cells: LocalCells) -> Flags:
         """Codes behind those of texts."""
         return np.asarray(cells.column >= len(cells.values))
 
-    def between(self, queries: Cells, rows: Cells) -> Floats:
+    def between(self, queries: LocalCells, rows: LocalCells) -> Floats:
         """The distances of texts, and of missing ones behind them."""
         whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
         whole[:-1, :-1] = bag_distances(_as_in(queries, rows), rows.values, self.how)
@@ -236,10 +236,10 @@ def _string(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _texts(bag: Bag, new: tuple[str, ...] = ()) -> Cells:
+def _texts(bag: Bag, new: tuple[str, ...] = ()) -> LocalCells:
     """A code for each text, and one behind them for those that are missing."""
     codes = np.arange(len(bag), dtype=np.uint32)
-    return Cells(codes if bag.missing is None else np.where(bag.missing, np.uint32(len(bag)), codes), bag, new)
+    return LocalCells(codes if bag.missing is None else np.where(bag.missing, np.uint32(len(bag)), codes), bag, new)
 
 
 def _with_unknown(of: Text, column: Bag, given: Any) -> tuple[Bag, tuple[str, ...]]:
@@ -261,7 +261,7 @@ def _with_unknown(of: Text, column: Bag, given: Any) -> tuple[Bag, tuple[str, ..
     return Bag(bag.indptr, indices, bag.data, len(of.words) + len(new), bag.missing), new
 
 
-def _as_in(texts: Cells, others: Cells) -> Bag:
+def _as_in(texts: LocalCells, others: LocalCells) -> Bag:
     """Texts whose new words stand where others have them, or behind all of theirs."""
     bag: Bag = texts.values
     if not (texts.new and others.new) or texts.new is others.new:

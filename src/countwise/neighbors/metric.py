@@ -8,7 +8,7 @@ import numpy as np
 
 from countwise import _kernels
 from countwise._typing import Floats
-from countwise.base.model import Fitting
+from countwise.base.model import Model, note_left_out
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import one_row
 from countwise.data.columns import refuse_infinity
@@ -19,20 +19,20 @@ from countwise.data.table import Table, threads_for
 from countwise.engines.relation import Relation, is_relation
 from countwise.errors import CountwiseError, OptionError, check_settings, did_you_mean, listed
 from countwise.neighbors.engine import learned_in_engine
-from countwise.neighbors.fit_distances import RULES, Rows, Told, learned_locals
-from countwise.neighbors.layout import Laid, Law, lay, of_unit_length
+from countwise.neighbors.fit_distances import RULES, MetricRows, MetricTarget, learned_locals
+from countwise.neighbors.layout import CombinedDistance, RowLayout, lay, of_unit_length
 from countwise.neighbors.working import distance_section
 from countwise.sources import open_rows
 from countwise.working import Account, Grid
 from countwise.working.numbers import number
 
-__all__ = ["Metric", "distance_matrix", "metric_of"]
+__all__ = ["DistanceMetric", "distance_matrix", "metric_of"]
 
 _WORDS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
 _BLOCK = 128  # queries compared with all rows at a time
 
 
-class Metric(Fitting):
+class DistanceMetric(Model):
     """A distance between rows: a local distance for each attribute, combined as (Σ w d^p)^(1/p).
 
     Equal rows without gaps are at distance 0, and it is the same either way. No way round is shorter if p is at least
@@ -73,14 +73,14 @@ class Metric(Fitting):
 
     Attributes
     ----------
-    law_ : Law
+    law_ : CombinedDistance
         The local distances, and how they are combined.
 
     Examples
     --------
-    >>> from countwise import Metric, samples
+    >>> from countwise import DistanceMetric, samples
     >>> cheat = samples.load("cheat")
-    >>> metric = Metric(nominal="mvdm").fit(cheat.X, cheat.y)
+    >>> metric = DistanceMetric(nominal="mvdm").fit(cheat.X, cheat.y)
     >>> print(metric.explain(cheat.X, row=0, other=1))
     The distance is 1.32631.
     <BLANKLINE>
@@ -95,7 +95,7 @@ class Metric(Fitting):
     """
 
     schema_: Schema
-    law_: Law
+    law_: CombinedDistance
 
     def __init__(
         self,
@@ -138,9 +138,9 @@ class Metric(Fitting):
         return self
 
     def __repr__(self) -> str:
-        usual = Metric().get_params()
+        usual = DistanceMetric().get_params()
         told = [f"{k}={v!r}" for k, v in self.get_params().items() if not _same(v, usual[k])]
-        return f"Metric({', '.join(told)})"
+        return f"DistanceMetric({', '.join(told)})"
 
     def _check_settings(self) -> None:
         check_settings(self, **RULES, missing=("maximal", "ignore"), unit_length=(True, False), divisor=("n-1", "n"))
@@ -182,7 +182,7 @@ class Metric(Fitting):
         told = None
         if rows.known:
             target = Nominal(rows.name, grows=True).learn(rows.target)
-            told = Told(target, target.encode(rows.target, strict=True))
+            told = MetricTarget(target, target.encode(rows.target, strict=True))
         try:
             self.adopt(*self.encoded(rows.frame, rows.weights), told)
         except CountwiseError as error:
@@ -195,9 +195,9 @@ class Metric(Fitting):
         self._check_settings()
         schema = Schema.kinds(relation.empty(), self.types)
         schema, found, left_out, n_rows = learned_in_engine(self, schema, relation)
-        self.schema_, self.law_ = schema, Law(found, self._power(), self.missing, unit_length=False)
+        self.schema_, self.law_ = schema, CombinedDistance(found, self._power(), self.missing, unit_length=False)
         vars(self).update(self._names(relation.empty()))
-        self._note_left_out(left_out, n_rows, str(relation.target))
+        note_left_out(left_out, n_rows, str(relation.target))
         return self
 
     def encoded(self, frame: Frame, weights: Any, categorical_features: Any = None) -> tuple[Schema, Frame, Table]:
@@ -210,23 +210,23 @@ class Metric(Fitting):
         refuse_infinity({a.name: table[a.name] for a in schema.attributes if isinstance(a, Numeric)})
         return schema, frame, table
 
-    def adopt(self, schema: Schema, frame: Frame, table: Table, told: Told | None) -> None:
+    def adopt(self, schema: Schema, frame: Frame, table: Table, told: MetricTarget | None) -> None:
         """Learn from rows that are encoded."""
-        settings = Metric(**{**self.get_params(), "numeric": "none"}) if self.unit_length else self
-        found = learned_locals(settings, schema, Rows(table, frame, told))
-        law = Law(found, self._power(), self.missing, bool(self.unit_length))
+        settings = DistanceMetric(**{**self.get_params(), "numeric": "none"}) if self.unit_length else self
+        found = learned_locals(settings, schema, MetricRows(table, frame, told))
+        law = CombinedDistance(found, self._power(), self.missing, bool(self.unit_length))
         self.schema_ = schema
         self.law_ = of_unit_length(law, table, frame) if law.unit_length else law
 
     # -- distances -------------------------------------------------------------------
 
-    def lay(self, X: Any) -> Laid:
+    def lay(self, X: Any) -> RowLayout:
         """The rows of a table, laid out."""
         self._check_fitted()
         frame = self.schema_.opened(dense(X))
         return self.laid(frame, self.schema_.encode(frame))
 
-    def laid(self, frame: Frame, table: Table) -> Laid:
+    def laid(self, frame: Frame, table: Table) -> RowLayout:
         """Rows that are encoded already, laid out."""
         refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
         return lay(self.law_, table, frame)
@@ -246,7 +246,7 @@ class Metric(Fitting):
         rows = self.lay(X)
         return self.distances(rows, rows if Y is None else self.lay(Y))
 
-    def distances(self, queries: Laid, rows: Laid) -> Floats:
+    def distances(self, queries: RowLayout, rows: RowLayout) -> Floats:
         """The same of rows that are laid out."""
         law, out = self.law_, np.empty((len(queries), len(rows)))
         for start, stop in law.blocks(queries, rows):
@@ -332,7 +332,7 @@ def distance_matrix(X: Any, Y: Any = None, metric: Any = None, *, y: Any = None)
     ----------
     X, Y : any table
         Columns of any kind; without Y the rows of X among themselves. Scales are learned from X.
-    metric : Metric, float or str, optional
+    metric : DistanceMetric, float or str, optional
         A metric, which is fitted if it is not yet; or its power.
     y : array-like or str, optional
         The classes of the rows of X, for metrics that look at them.
@@ -350,7 +350,7 @@ def distance_matrix(X: Any, Y: Any = None, metric: Any = None, *, y: Any = None)
     """
     found = metric_of(metric)
     if not hasattr(found, "law_"):
-        found = Metric(**found.get_params()).fit(X, y)
+        found = DistanceMetric(**found.get_params()).fit(X, y)
         if isinstance(y, str):
             from countwise.data.frames import frame_of
 
@@ -358,21 +358,21 @@ def distance_matrix(X: Any, Y: Any = None, metric: Any = None, *, y: Any = None)
     return found.pairwise(X, Y)
 
 
-def metric_of(given: Any) -> Metric:
+def metric_of(given: Any) -> DistanceMetric:
     """The metric that a user named: one, its power, or nothing for the usual."""
     if given is None:
-        return Metric()
-    if isinstance(given, Metric):
+        return DistanceMetric()
+    if isinstance(given, DistanceMetric):
         return given
     if isinstance(given, str) and given not in _WORDS:
         hint = did_you_mean(given, _WORDS)
         rule = next((kind for kind, known in RULES.items() if given in known), None)
         if rule is not None:
-            hint = f"metric=Metric({rule}={given!r})."
+            hint = f"metric=DistanceMetric({rule}={given!r})."
         raise OptionError(f"metric={given!r} is unknown.", hint=hint or f"give a Metric, or one of {listed(_WORDS)}.")
     if not isinstance(given, str | int | float | np.number) or isinstance(given, bool):
         raise OptionError(f"metric={given!r} is neither a Metric, nor a power, nor one of {listed(_WORDS)}.")
-    found = Metric(given)
+    found = DistanceMetric(given)
     found._power()
     return found
 

@@ -10,8 +10,8 @@ from countwise._typing import Floats
 from countwise.errors import OptionError, check_settings
 from countwise.neighbors.choose_k import left_out
 from countwise.neighbors.knn import NeighborsClassifier
-from countwise.neighbors.metric import Metric
-from countwise.neighbors.search import Found
+from countwise.neighbors.metric import DistanceMetric
+from countwise.neighbors.search import FoundNeighbors
 from countwise.working import Grid
 from countwise.working.numbers import number
 
@@ -37,7 +37,7 @@ class PEBLSClassifier(NeighborsClassifier):
     n_bins : int, default=10
         How many ranges, for "mvdm".
     missing : {"maximal", "ignore"}, default="maximal"
-        A missing cell is as far from all others as any two values are, or it is ignored; see `Metric`.
+        A missing cell is as far from all others as any two values are, or it is ignored; see `DistanceMetric`.
     passes : int, default=1
         How often the training rows are told by each other to learn the weights; 0 leaves all at 1.
     types : mapping of column to kind, str or Schema, optional
@@ -115,8 +115,8 @@ class PEBLSClassifier(NeighborsClassifier):
         if not isinstance(self.passes, int | np.integer) or isinstance(self.passes, bool) or self.passes < 0:
             raise OptionError(f"passes must be a whole number, 0 or more, not {self.passes!r}.")
 
-    def _metric(self) -> Metric:
-        return Metric(
+    def _metric(self) -> DistanceMetric:
+        return DistanceMetric(
             2,
             numeric=self.numeric,
             nominal="mvdm",
@@ -172,22 +172,22 @@ class PEBLSClassifier(NeighborsClassifier):
             }
         )
 
-    def _counted(self, found: Found) -> Floats:
+    def _counted(self, found: FoundNeighbors) -> Floats:
         """Votes; rows that are equally near share what is left of the neighbors."""
         own = np.ones(len(found.ids)) if self._search.weights is None else self._search.weights[found.ids]
         return own * _shared(found, own, float(self.n_neighbors_))
 
-    def _measures(self, found: Found) -> dict[str, list[Any]]:
+    def _measures(self, found: FoundNeighbors) -> dict[str, list[Any]]:
         weight = (self._used / self._right)[found.ids]
         return {"Σd²": (found.sums / weight).tolist(), "weight": weight.tolist(), "Δ": found.sums.tolist()}
 
-    def _reason(self, found: Found, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    def _reason(self, found: FoundNeighbors, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         gap, weight = float(found.sums[0]), float((self._used / self._right)[found.ids[0]])
         told = f"Σd² {number(gap / weight)}, times the weight {number(weight)} of the exemplar: Δ {number(gap)}"
         return f"Why Δ of row {row} is {number(gap)}", (*(line for line in lines[:-1]), told)
 
 
-def _shared(found: Found, own: Floats, k: float) -> Floats:
+def _shared(found: FoundNeighbors, own: Floats, k: float) -> Floats:
     """The share of each row that is used: whole, until the last k is left to rows that are equally near."""
     if len(found.ids) == 0:
         return np.empty(0)

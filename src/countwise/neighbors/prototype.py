@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
-from countwise.base.classifier import Explaining
-from countwise.base.generative import Bayes
-from countwise.base.protocol import Classifier
-from countwise.base.term import Part, numbers_and_names
+from countwise.base.generative import GenerativeClassifier
+from countwise.base.term import Term, numbers_and_names
 from countwise.cuts import quantiles
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.frames import Frame
@@ -23,18 +21,18 @@ from countwise.distributions.distribution import add_each
 from countwise.distributions.distribution import left_out as left_out_step
 from countwise.errors import OptionError, check_settings, listed
 from countwise.measures import mvdm
-from countwise.neighbors.metric import Metric
+from countwise.neighbors.metric import DistanceMetric
 from countwise.tallies import Counts, Moments, Values
 from countwise.working import Grid, Section, Working
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
 from countwise.working.text import columns as classes_shown
 
-__all__ = ["Middle", "MiddleDensity", "PrototypeClassifier"]
+__all__ = ["CenterDensity", "ClassCenters", "PrototypeClassifier"]
 
 
 @dataclass(frozen=True, slots=True)
-class Middle:
+class ClassCenters:
     """The middle of each class: mean or median of numbers, middle value of an order, commonest name.
 
     Parameters
@@ -72,20 +70,20 @@ class Middle:
         plain = self.center == "mean" and self.metric == "euclidean" and not (self.scaled and self.unit == "range")
         return Moments(given, of) if plain else Values(given, of)
 
-    def settle(self, tally: Any) -> MiddleDensity:
+    def settle(self, tally: Any) -> CenterDensity:
         """The middles, and how far the rows of a class lie from theirs on average."""
         if isinstance(tally, Counts):
             return self._of_names(tally)
         return self._of_moments(tally) if isinstance(tally, Moments) else self._of_values(tally)
 
-    def _of_moments(self, tally: Moments) -> MiddleDensity:
+    def _of_moments(self, tally: Moments) -> CenterDensity:
         n, mean, m2 = tally.triple
         total, middle, overall = tally.overall
         scale = self._scale(self._deviation(float(overall), float(total)))
         means = np.where(n > 0, mean, middle)
-        return MiddleDensity(tally.of, means, n, float(m2.sum()) / scale**2, scale, self)
+        return CenterDensity(tally.of, means, n, float(m2.sum()) / scale**2, scale, self)
 
-    def _of_values(self, tally: Values) -> MiddleDensity:
+    def _of_values(self, tally: Values) -> CenterDensity:
         pooled, pooled_weights = tally.pooled
         n = np.array([float(weights.sum()) for _, weights in tally.filled])
         away, middles = 0.0, []
@@ -103,7 +101,7 @@ class Middle:
             spread = self._deviation(squares, float(pooled_weights.sum()))
         scale = self._scale(spread)
         power = 2 if self.metric == "euclidean" else 1
-        return MiddleDensity(tally.of, np.array(middles), n, away / scale**power, scale, self)
+        return CenterDensity(tally.of, np.array(middles), n, away / scale**power, scale, self)
 
     def _middle(self, values: Floats, weights: NDArray[Any]) -> float:
         if len(values) == 0:
@@ -112,7 +110,7 @@ class Middle:
             return float(np.average(values, weights=weights))
         return float(quantiles(values, weights, np.array([0.5]))[0])
 
-    def _of_names(self, tally: Counts) -> MiddleDensity:
+    def _of_names(self, tally: Counts) -> CenterDensity:
         of: Any = tally.axes[1]
         table = np.asarray(tally.table, dtype=np.float64)
         n, k = table.sum(axis=1), len(of.values)
@@ -132,7 +130,7 @@ class Middle:
             middles, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
             gaps = (codes != middles[:, None]).astype(np.float64)
         gaps = gaps**2 if self.metric == "euclidean" else gaps
-        return MiddleDensity(of, middles, n, float((table * gaps)[n > 0].sum()), scale, self, apart)
+        return CenterDensity(of, middles, n, float((table * gaps)[n > 0].sum()), scale, self, apart)
 
     def _deviation(self, squares: float, n: float) -> float:
         below = n - (self.divisor == "n-1")
@@ -149,7 +147,7 @@ def _middle_code(counts: Floats) -> float:
     return float(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
 
 
-class MiddleDensity:
+class CenterDensity:
     """Distances of one column from the middle of each class, as terms of a posterior.
 
     Parameters
@@ -164,7 +162,7 @@ class MiddleDensity:
         The sum of all rows' (squared) distances from the middle of their own class.
     scale : float
         What distances are divided by.
-    settings : Middle
+    settings : ClassCenters
         The metric.
     apart : ndarray, shape (values, values), optional
         How far names are from each other.
@@ -179,7 +177,7 @@ class MiddleDensity:
         n: Floats,
         away: float,
         scale: float,
-        settings: Middle,
+        settings: ClassCenters,
         apart: Floats | None = None,
     ) -> None:
         self.of, self.name, self.middles, self.n, self.scale = of, of.name, middles, n, scale
@@ -264,7 +262,7 @@ class MiddleDensity:
 _SHARP = 1e-6  # of the distances between prototypes: where rows have no spread the nearest takes all
 
 
-class PrototypeClassifier(Classifier, Explaining, Bayes):
+class PrototypeClassifier(GenerativeClassifier):
     """Nearest mean, or nearest prototype: each class is its middle, and a row belongs to the nearest.
 
     .. math:: P(c | x) ∝ P(c) exp(-d(x, m_c)² / 2s²), or P(c) exp(-d(x, m_c) / s) with the Manhattan metric
@@ -277,9 +275,9 @@ class PrototypeClassifier(Classifier, Explaining, Bayes):
     ----------
     center : {"mean", "median"}, default="mean"
         The middle of numbers. Of names it is the commonest, of orders the middle value.
-    metric : {"euclidean", "manhattan"} or Metric, default="euclidean"
-        Distances add up as squares, or as they are; names differ by 0 or 1. A `Metric` with p 1 or 2 says itself how
-        numbers, orders and names are compared and weighed; cells that are missing add nothing.
+    metric : {"euclidean", "manhattan"} or DistanceMetric, default="euclidean"
+        Squared or absolute differences are added; nominal values differ by 0 or 1. A `DistanceMetric` with p = 1 or 2
+        says how each column is compared and weighted. Missing values add nothing.
     scale : {"auto", "deviation", None}, default="auto"
         Numbers in deviations of their column, and orders from 0 to 1; "auto" does so where names
         stand beside numbers, and else takes numbers as they are.
@@ -325,24 +323,24 @@ class PrototypeClassifier(Classifier, Explaining, Bayes):
         self.types = types
         self.unseen = unseen
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         check_settings(self, center=("mean", "median"), scale=(None, "auto", "deviation"), unseen=("ignore", "error"))
-        if isinstance(self.metric, Metric):
+        if isinstance(self.metric, DistanceMetric):
             _check_metric(self.metric, self.scale)
         else:
             check_settings(self, metric=("euclidean", "manhattan"))
-        types = self.metric.types if isinstance(self.metric, Metric) and self.types is None else self.types
+        types = self.metric.types if isinstance(self.metric, DistanceMetric) and self.types is None else self.types
         return numbers_and_names(Schema.kinds(frame, types), "a prototype")
 
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
-        if isinstance(self.metric, Metric):
-            return [Part(a, _middle(self.center, self.metric, a), (a.name,)) for a in schema.attributes]
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
+        if isinstance(self.metric, DistanceMetric):
+            return [Term(a, _middle(self.center, self.metric, a), (a.name,)) for a in schema.attributes]
         names = any(isinstance(a, Nominal) and not self._is_unknown(a) for a in schema.attributes)
-        rule = Middle(self.center, self.metric, self.scale == "deviation" or (self.scale == "auto" and names))
-        return [Part(a, rule, (a.name,)) for a in schema.attributes]
+        rule = ClassCenters(self.center, self.metric, self.scale == "deviation" or (self.scale == "auto" and names))
+        return [Term(a, rule, (a.name,)) for a in schema.attributes]
 
-    def _settle(self) -> None:
-        super()._settle()
+    def _estimate(self) -> None:
+        super()._estimate()
         self.left_out_ = {name: d.silent for name, d in self.densities_.items() if d.silent}
         telling = [d for d in self.densities_.values() if not d.silent]
         extent = max((float(np.ptp(d.middles)) / d.scale for d in telling), default=0.0)
@@ -397,7 +395,7 @@ class PrototypeClassifier(Classifier, Explaining, Bayes):
         frame = self._open(X)
         table = self._table(frame, 0, frame.n_rows, every=True)
         total = np.zeros((frame.n_rows, len(self.classes_)))
-        for part in self.parts_:
+        for part in self.terms_:
             density = self.densities_[part.key]
             if not density.silent:
                 total += np.nan_to_num(density.distances(table[part.key]), nan=0.0, posinf=np.inf)
@@ -412,7 +410,7 @@ class PrototypeClassifier(Classifier, Explaining, Bayes):
         what = "d²" if squared else "d"
         columns |= {f"{what} {working.classes[c]}": [] for c in shown}
         total = np.zeros(len(working.classes))
-        for part in self.parts_:
+        for part in self.terms_:
             density, cells = self.densities_[part.key], table[part.key]
             gaps = density.distances(cells)[0]
             if np.isnan(gaps).any() or density.silent:
@@ -442,12 +440,12 @@ class PrototypeClassifier(Classifier, Explaining, Bayes):
             )
         if any(d.scale != 1 for d in self.densities_.values()):
             told = ", ".join(f"{k} {number(d.scale)}" for k, d in self.densities_.items() if d.scale != 1)
-            unit = "units" if isinstance(self.metric, Metric) else "deviations of their column"
+            unit = "units" if isinstance(self.metric, DistanceMetric) else "deviations of their column"
             lines.append(f"Numbers are in {unit}: {told}")
         return [Section("Distance from each prototype", Grid(columns), tuple(lines))]
 
 
-def _check_metric(metric: Metric, scale: Any) -> None:
+def _check_metric(metric: DistanceMetric, scale: Any) -> None:
     """Refuse what has no meaning for the middle of a class."""
     metric._check_settings()
     if metric._power() not in (1.0, 2.0):
@@ -461,7 +459,7 @@ def _check_metric(metric: Metric, scale: Any) -> None:
         )
 
 
-def _middle(center: str, metric: Metric, a: Attribute) -> Middle:
+def _middle(center: str, metric: DistanceMetric, a: Attribute) -> ClassCenters:
     """How an attribute is compared with the middle of a class."""
     kind = "ordinal" if isinstance(a, Ordinal) else "nominal" if isinstance(a, Nominal) else "numeric"
     rule = (metric.attributes or {}).get(a.name) or getattr(metric, kind)
@@ -469,7 +467,7 @@ def _middle(center: str, metric: Metric, a: Attribute) -> Middle:
     if rule not in known:
         raise OptionError(f"A prototype of {a.name!r} cannot be compared by {rule!r}.", hint=f"give {listed(known)}.")
     weights = metric.weights if isinstance(metric.weights, Mapping) else {}
-    return Middle(
+    return ClassCenters(
         center,
         "euclidean" if metric._power() == 2 else "manhattan",
         scaled=rule in ("range", "sd") or (rule == "steps" and metric.numeric != "none"),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats, Indices
-from countwise.base.model import Fitting
+from countwise.base.model import Model
 from countwise.base.protocol import Classifier
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import row_of, shown_cell
@@ -28,7 +28,7 @@ __all__ = ["RoteClassifier"]
 _SHOWN = 20
 
 
-class RoteClassifier(Classifier, Fitting):
+class RoteClassifier(Classifier, Model):
     """Rote learning (004): a row is told if the very same row was met in training.
 
     Parameters

@@ -9,15 +9,15 @@ import numpy as np
 
 from countwise import _kernels, progress
 from countwise._typing import Flags, Floats, Indices
-from countwise.neighbors.layout import Laid, Law
+from countwise.neighbors.layout import CombinedDistance, RowLayout
 
-__all__ = ["Found", "Search"]
+__all__ = ["FoundNeighbors", "NeighborSearch"]
 
 _BLOCK = 256  # queries a piece of work
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundNeighbors:
     """The nearest rows of each query.
 
     Parameters
@@ -45,12 +45,12 @@ class Found:
         """The query of each row that was found."""
         return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
 
-    def only(self, kept: Flags) -> Found:
+    def only(self, kept: Flags) -> FoundNeighbors:
         """The same without some of the rows."""
         if kept.all():
             return self
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
-        return Found(starts, self.ids[kept], self.sums[kept], self.distances[kept])
+        return FoundNeighbors(starts, self.ids[kept], self.sums[kept], self.distances[kept])
 
     def counted(self, own: Floats, k: float) -> Floats:
         """The weight with which each row counts: its own, but of the last only what is left of k."""
@@ -65,20 +65,20 @@ class Found:
         return counted
 
 
-class Search:
+class NeighborSearch:
     """Rows to be searched.
 
     Parameters
     ----------
-    law : Law
+    law : CombinedDistance
         The distance.
-    rows : Laid
+    rows : RowLayout
         The rows; of equally near ones those that stand first are found first.
     weights : ndarray or None
         Of the rows; None is 1 for each.
     """
 
-    def __init__(self, law: Law, rows: Laid, weights: Floats | None = None) -> None:
+    def __init__(self, law: CombinedDistance, rows: RowLayout, weights: Floats | None = None) -> None:
         self.law, self.rows = law, rows
         self.weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         self._planted: Any = None
@@ -91,7 +91,7 @@ class Search:
 
     def nearest(
         self,
-        queries: Laid,
+        queries: RowLayout,
         k: float,
         radius: float = np.inf,
         *,
@@ -99,12 +99,12 @@ class Search:
         skip: Indices | None = None,
         penalties: Floats | None = None,
         ties: bool = False,
-    ) -> Found:
+    ) -> FoundNeighbors:
         """The nearest rows of each query.
 
         Parameters
         ----------
-        queries : Laid
+        queries : RowLayout
             Rows to compare with.
         k : float
             Rows are taken until their weights reach this; infinity for all within the radius.
@@ -121,7 +121,7 @@ class Search:
 
         Returns
         -------
-        Found
+        FoundNeighbors
         """
         limit = np.inf if radius == np.inf else self.law.power(radius) * (1 + 1e-12)  # of what roots may round
         weights = self.weights if weighted else None
@@ -145,5 +145,5 @@ class Search:
         sizes = np.concatenate([[0], *(np.diff(part[0]) for part in parts)])
         ids = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
         sums = np.concatenate([np.empty(0), *(part[2] for part in parts)])
-        found = Found(np.cumsum(sizes), ids, sums, self.law.root(sums))
+        found = FoundNeighbors(np.cumsum(sizes), ids, sums, self.law.root(sums))
         return found if radius == np.inf else found.only(found.distances <= radius)

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.errors import OptionError
-from countwise.neighbors.search import Found
+from countwise.neighbors.search import FoundNeighbors
 
 __all__ = ["WEIGHTS", "Voting", "nearness"]
 
 WEIGHTS = ("uniform", "distance", "squared")
 
 
-def nearness(weights: str | Callable[[Any], Any], found: Found) -> Floats:
+def nearness(weights: str | Callable[[Any], Any], found: FoundNeighbors) -> Floats:
     """By how much each neighbor counts for its distance alone."""
     d = found.distances
     if callable(weights):
@@ -54,19 +54,19 @@ class Voting:
         self.class_count_ = counts
         self.prior_ = counts / counts.sum()
 
-    def votes(self, found: Found, counted: Floats | None = None) -> Floats:
+    def votes(self, found: FoundNeighbors, counted: Floats | None = None) -> Floats:
         """The votes for each class, (queries, classes)."""
         n, k = len(found.starts) - 1, len(self.classes_)
         cells = found.owner * k + self._told[found.ids]
         counted = self._counted(found) if counted is None else counted
         return np.asarray(np.bincount(cells, weights=counted, minlength=n * k).reshape(n, k), dtype=np.float64)
 
-    def _shares(self, found: Found, counted: Floats | None = None) -> Floats:
+    def _shares(self, found: FoundNeighbors, counted: Floats | None = None) -> Floats:
         votes = self.votes(found, counted)
         total = votes.sum(axis=1, keepdims=True)
         return np.where(total > 0, votes / np.where(total > 0, total, 1.0), self.prior_)
 
-    def _best(self, found: Found, counted: Floats | None = None) -> NDArray[np.intp]:
+    def _best(self, found: FoundNeighbors, counted: Floats | None = None) -> NDArray[np.intp]:
         """The class with most votes; of equals the one that has the nearest row, then the first."""
         shares = self._shares(found, counted).round(12)
         tied = shares >= shares.max(axis=1, keepdims=True)

@@ -11,9 +11,9 @@ from countwise import _kernels
 from countwise.data.attributes import Nominal
 from countwise.data.cells import shown_cell
 from countwise.data.frames import Frame
-from countwise.neighbors.layout import Laid, Law
-from countwise.neighbors.local_distances import Difference, Edits, Lookup
-from countwise.neighbors.search import Found
+from countwise.neighbors.layout import CombinedDistance, RowLayout
+from countwise.neighbors.local_distances import Difference, Edits, LookupDistance
+from countwise.neighbors.search import FoundNeighbors
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
 
@@ -23,7 +23,7 @@ __all__ = ["NeighborTelling", "distance_section", "parts_of"]
 _MOST_CLASSES = 6
 
 
-def parts_of(law: Law, a: Laid, b: Laid) -> tuple[list[float], list[bool]]:
+def parts_of(law: CombinedDistance, a: RowLayout, b: RowLayout) -> tuple[list[float], list[bool]]:
     """What each attribute adds to the sum of two single rows, and where a cell of either is missing."""
     added, missing = [], []
     places = {id(local): j for group in (law.differences, law.others) for j, local in enumerate(group)}
@@ -31,10 +31,10 @@ def parts_of(law: Law, a: Laid, b: Laid) -> tuple[list[float], list[bool]]:
         j = places[id(local)]
         alone = replace(law, locals=(local,), missing="maximal")
         if isinstance(local, Difference):
-            left, right = (Laid(np.ascontiguousarray(x.numbers[:, j : j + 1]), []) for x in (a, b))
+            left, right = (RowLayout(np.ascontiguousarray(x.numbers[:, j : j + 1]), []) for x in (a, b))
             lost = bool(np.isnan(left.numbers[0, 0]) or np.isnan(right.numbers[0, 0]))
         else:
-            left, right = (Laid(np.empty((1, 0)), [x.cells[j]]) for x in (a, b))
+            left, right = (RowLayout(np.empty((1, 0)), [x.cells[j]]) for x in (a, b))
             lost = False
         pair = alone.between(left, right)
         if not isinstance(local, Difference):
@@ -46,7 +46,12 @@ def parts_of(law: Law, a: Laid, b: Laid) -> tuple[list[float], list[bool]]:
 
 
 def distance_section(
-    law: Law, a: Laid, b: Laid, one: Frame, other: Frame, names_of_rows: tuple[str, str] = ("row", "other")
+    law: CombinedDistance,
+    a: RowLayout,
+    b: RowLayout,
+    one: Frame,
+    other: Frame,
+    names_of_rows: tuple[str, str] = ("row", "other"),
 ) -> Section:
     """The parts of the distance of two single rows."""
     added, missing = parts_of(law, a, b)
@@ -73,12 +78,14 @@ def distance_section(
     return Section("What each attribute adds", Grid(table), tuple(lines))
 
 
-def _gap(law: Law, weight: float, cost: float) -> float:
+def _gap(law: CombinedDistance, weight: float, cost: float) -> float:
     """The local distance that adds so much."""
     return float(law.root(np.array(cost / weight))) if weight > 0 else float("nan")
 
 
-def _sum_lines(law: Law, a: Laid, b: Laid, missing: list[bool], added: list[float]) -> list[str]:
+def _sum_lines(
+    law: CombinedDistance, a: RowLayout, b: RowLayout, missing: list[bool], added: list[float]
+) -> list[str]:
     total = float(_kernels.pair_sums(*law.between(a, b))[0, 0])
     if law.p == np.inf:
         return [f"the largest: {number(total)}"]
@@ -93,11 +100,13 @@ def _sum_lines(law: Law, a: Laid, b: Laid, missing: list[bool], added: list[floa
     return [f"sum {number(float(np.sum(added)))}, {times}: {number(total)}{root}"]
 
 
-def _shares_lines(law: Law, a: Laid, b: Laid, missing: list[bool], cells: list[tuple[str, str]]) -> list[str]:
+def _shares_lines(
+    law: CombinedDistance, a: RowLayout, b: RowLayout, missing: list[bool], cells: list[tuple[str, str]]
+) -> list[str]:
     """What the values of a value difference tell of the class."""
     lines, others = [], law.others
     for local, lost, shown in zip(law.locals, missing, cells, strict=True):
-        if lost or not isinstance(local, Lookup) or len(local.classes) > _MOST_CLASSES:
+        if lost or not isinstance(local, LookupDistance) or len(local.classes) > _MOST_CLASSES:
             continue
         j = next(k for k, other in enumerate(others) if other is local)
         told = []
@@ -116,7 +125,7 @@ _SHOWN, _COLUMNS = 20, 8
 class NeighborTelling:
     """How one row came to its answer."""
 
-    def __init__(self, model: Any, frame: Frame, laid: Laid, found: Found) -> None:
+    def __init__(self, model: Any, frame: Frame, laid: RowLayout, found: FoundNeighbors) -> None:
         self.model, self.frame, self.laid, self.found = model, frame, laid, found
 
     def account(self) -> Account:
@@ -135,7 +144,7 @@ class NeighborTelling:
 
     def _neighbors(self) -> Section:
         model, found = self.model, self.found
-        votes = model._counted(found)
+        votes = model._tally_rows(found)
         shown = slice(0, _SHOWN)
         ids = found.ids[shown]
         told = model._told[ids]
@@ -211,5 +220,5 @@ class NeighborTelling:
         return notes
 
 
-def _many(found: Found) -> str:
+def _many(found: FoundNeighbors) -> str:
     return "nearest row" if len(found.ids) == 1 else f"{len(found.ids)} nearest rows"

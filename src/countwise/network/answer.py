@@ -8,10 +8,10 @@ from typing import Any
 
 from countwise.working.numbers import number
 
-__all__ = ["Answer"]
+__all__ = ["QueryAnswer"]
 
 
-class Answer(dict[Any, float]):
+class QueryAnswer(dict[Any, float]):
     """Probabilities of values, or of combinations of values; a dict that prints as a table.
 
     Parameters

@@ -9,16 +9,17 @@ from typing import Any, Self
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.tally_model import Tallying
-from countwise.base.term import Part, blanks, checked
+from countwise.base.model import note_identifiers, note_left_out
+from countwise.base.tally_model import TallyModel
+from countwise.base.term import Term, blanks, checked
 from countwise.cuts import labels
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.distributions import (
+    Binned,
     Categorical,
-    Ranges,
     conditional_from,
 )
 from countwise.engines.relation import is_relation
@@ -38,14 +39,14 @@ from countwise.network.family_scores import SCORES
 from countwise.network.graph import Graph
 from countwise.network.net import Net
 from countwise.network.search.dispatch import STRUCTURES, arcs_of
-from countwise.network.search.trees import Found
+from countwise.network.search.trees import FoundStructure
 from countwise.sources import Memory, open_whole
 from countwise.tallies import Counts, fill_all
 
 __all__ = ["Networking", "has_gaps", "is_empty"]
 
 
-class Networking(Tallying):
+class Networking(TallyModel):
     """A network over the columns of a table, and over nodes that no column shows."""
 
     structure: Any
@@ -72,7 +73,7 @@ class Networking(Tallying):
     graph_: Graph
     net_: Net
     cuts_: dict[str, tuple[float, ...]]
-    found_: Found | None
+    found_: FoundStructure | None
     em_: Learned | None
     _laws: dict[str, Any]
 
@@ -96,7 +97,7 @@ class Networking(Tallying):
 
     # -- what the columns are ------------------------------------------------------------
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         self._check_settings()
         if isinstance(self.conditionals, Mapping):
             for name in self.conditionals:
@@ -138,12 +139,12 @@ class Networking(Tallying):
         table_smoothing(self.smoothing, 1)
         self._cutting()
 
-    def _cutting(self) -> Ranges:
+    def _cutting(self) -> Binned:
         """How numbers are cut that names depend on."""
         if isinstance(self.ranges, int) and not isinstance(self.ranges, bool):
-            return Ranges("equal_frequency", n_bins=self.ranges)
+            return Binned("equal_frequency", n_bins=self.ranges)
         rule = conditional_from(self.ranges)
-        if not isinstance(rule, Ranges):
+        if not isinstance(rule, Binned):
             raise OptionError(f"ranges={self.ranges!r} is no rule for ranges.", hint="give how many, or a Ranges.")
         return rule
 
@@ -153,20 +154,20 @@ class Networking(Tallying):
         """Whether all rows must be seen at once."""
         return self.missing == "em" or (isinstance(self.structure, str) and self.structure != "given")
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, *, patient: bool = False) -> Self:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, allow_incomplete: bool = False) -> Self:
         if is_relation(X) or hasattr(self, "tallies_") or not self._needs_rows():
-            return super()._learn(X, y, sample_weight, patient=patient)
-        rows = open_whole(self._let_in(X), y, sample_weight, needs_target=self._needs_target())
+            return super()._learn(X, y, sample_weight, allow_incomplete=allow_incomplete)
+        rows = open_whole(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target())
         self._learn_piece(rows)
         self.n_left_out_ += rows.left_out
-        self._note_left_out(rows.left_out, rows.frame.n_rows + rows.left_out, rows.name)
-        self._note_identifiers()
-        self._settle_or_wait(patient=patient)
+        note_left_out(rows.left_out, rows.frame.n_rows + rows.left_out, rows.name)
+        note_identifiers(self.schema_, self.n_rows_)
+        self._estimate_or_wait(allow_incomplete=allow_incomplete)
         return self
 
     def _tally(self, rows: Memory) -> None:
         first, start = not hasattr(self, "tallies_"), None
-        schema = self._kinds(rows.frame) if first else self.schema_
+        schema = self._infer_schema(rows.frame) if first else self.schema_
         frame = schema.coded(rows.frame if first else schema.match(rows.frame))
         schema = schema.learn(frame)
         target = self._learn_target(rows, first)
@@ -205,7 +206,7 @@ class Networking(Tallying):
         warn(f"{gone} of {table.n_rows} rows were left out: they have a missing cell. Hint: missing='em' uses them.")
         return table.take(there)
 
-    def _refuse_gaps(self, derived: Table, parts: Sequence[Part]) -> None:
+    def _refuse_gaps(self, derived: Table, parts: Sequence[Term]) -> None:
         """EM must see all rows at once; more rows can only be added if they lack nothing."""
         if self.missing == "em" and has_gaps(derived, parts):
             raise TableError(
@@ -234,17 +235,17 @@ class Networking(Tallying):
             nodes[a.name] = Ordinal(a.name, labels(np.array(self.cuts_[a.name])), grows=False) if cut else a
         return {**nodes, **self._latent()}
 
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
         return self._parts_over(schema, self.target_)
 
-    def _parts_over(self, schema: Schema, target: Nominal) -> list[Part]:
+    def _parts_over(self, schema: Schema, target: Nominal) -> list[Term]:
         nodes = self._nodes(schema, target)
         own = self._class_node(target)
         return [
             self._part(name, nodes) for name in nodes if own is None or name != own.name or self.graph_.parents[name]
         ]
 
-    def _part(self, name: str, nodes: Mapping[str, Attribute]) -> Part:
+    def _part(self, name: str, nodes: Mapping[str, Attribute]) -> Term:
         above = [nodes[p] for p in self.graph_.parents[name]]
         names = tuple(a for a in above if isinstance(a, Nominal))
         numbers = tuple(a for a in above if isinstance(a, Numeric))
@@ -252,9 +253,9 @@ class Networking(Tallying):
         law = None if isinstance(nodes[name], Nominal) else self._laws[name]
         rule = FamilyRule(names, numbers, law, self.smoothing, cut)
         how = "ranges" if cut is not None else "latent" if name in self._latent() else "same"
-        return Part(nodes[name], rule, () if how == "latent" else (name,), how)
+        return Term(nodes[name], rule, () if how == "latent" else (name,), how)
 
-    def _first_tallies(self, parts: list[Part], target: Nominal, derived: Table, start: Net | None) -> dict[str, Any]:
+    def _first_tallies(self, parts: list[Term], target: Nominal, derived: Table, start: Net | None) -> dict[str, Any]:
         self.em_ = None
         if self.missing == "em" and has_gaps(derived, parts):
             self.em_ = self._learned_by_em(parts, target, derived, start)
@@ -263,7 +264,7 @@ class Networking(Tallying):
 
     def _learned_by_em(
         self,
-        parts: list[Part],
+        parts: list[Term],
         target: Nominal,
         derived: Table,
         start: Net | None = None,
@@ -299,12 +300,12 @@ class Networking(Tallying):
 
     # -- what follows -------------------------------------------------------------------------
 
-    def _net_of(self, parts: Sequence[Part], tallies: Mapping[str, Any]) -> Net:
+    def _net_of(self, parts: Sequence[Term], tallies: Mapping[str, Any]) -> Net:
         """The network that tallies give, steady from step to step of EM."""
         return self._net_from(self._densities_of(parts, tallies, steady=True), tallies)
 
     def _densities_of(
-        self, parts: Sequence[Part], tallies: Mapping[str, Any], *, steady: bool = False
+        self, parts: Sequence[Term], tallies: Mapping[str, Any], *, steady: bool = False
     ) -> dict[str, Any]:
         """The law of every node."""
         rules = {part.key: part.rule for part in parts}
@@ -337,12 +338,12 @@ class Networking(Tallying):
         totals = counts.sum(axis=-1, keepdims=True)
         return np.where(totals > 0, counts / np.maximum(totals, 1e-300), table)
 
-    def _settle(self) -> None:
+    def _estimate(self) -> None:
         for a in self.schema_.attributes:
             if is_empty(a) and (self.graph_.parents[a.name] or self.graph_.children(a.name)):
                 raise TooFewRows(f"{a.name!r} has nothing but missing cells: no arc can lead to it or from it.")
-        self.parts_ = self._parts_over(self.schema_, self.target_)
-        self.densities_ = self._densities_of(self.parts_, self.tallies_)
+        self.terms_ = self._parts_over(self.schema_, self.target_)
+        self.densities_ = self._densities_of(self.terms_, self.tallies_)
         self.net_ = self._net_from(self.densities_, self.tallies_)
         self._release()
 
@@ -357,7 +358,7 @@ def is_empty(a: Attribute) -> bool:
     return isinstance(a, Nominal) and not a.values
 
 
-def has_gaps(table: Table, parts: Sequence[Part]) -> bool:
+def has_gaps(table: Table, parts: Sequence[Term]) -> bool:
     """Whether a cell that EM would fill is missing: of a name, or of a number that numbers depend on."""
     linked = {n.name for part in parts for n in part.rule.numbers}
     linked |= {part.key for part in parts if part.rule.numbers}

@@ -69,10 +69,10 @@ def read_bif(text: str, where: str = "The file") -> BifNetwork:
     where : str
         How to call it in errors.
     """
-    return _Reader(text, where).network()
+    return _BifReader(text, where).network()
 
 
-class _Reader:
+class _BifReader:
     def __init__(self, text: str, where: str) -> None:
         self.where = where
         self.tokens = list(self._cut(text))

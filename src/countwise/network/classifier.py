@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
-from countwise.base.generative import Bayes
-from countwise.base.protocol import Classifier
+from countwise.base.generative import GenerativeClassifier
 from countwise.base.term import checked
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.frames import Frame
@@ -20,24 +19,24 @@ from countwise.data.table import Table
 from countwise.data.text import Block, Text
 from countwise.engines.relation import Relation
 from countwise.errors import OptionError
-from countwise.network.classifier_terms import Terms
+from countwise.network.classifier_terms import FamilyLookups
 from countwise.network.classifier_working import ClassWorking
 from countwise.network.editing import Extending
 from countwise.network.family_scores import MixedFamilies
-from countwise.network.inference.batch_inference import Rows, posteriors
+from countwise.network.inference.batch_inference import EvidenceRows, posteriors
 from countwise.network.net import Net
 from countwise.network.queries import NetworkAnswers
 from countwise.network.search.class_structures import conditional_information
-from countwise.network.search.dispatch import Search
+from countwise.network.search.dispatch import StructureSearch
 from countwise.scoring.plan import Scoring
 from countwise.working import Grid
 
-__all__ = ["NetworkClassifier"]
+__all__ = ["BayesNetworkClassifier"]
 
 _MOST_PAIRS = 20_000  # of attributes, beyond which they are compared only if the structure asks for it
 
 
-class NetworkClassifier(Classifier, ClassWorking, NetworkAnswers, Extending, Bayes):
+class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, GenerativeClassifier):
     """A class told by a Bayesian network: naive Bayes, a tree beside it (TAN), and on to any structure.
 
     .. math:: P(c | x) ∝ P(c | parents) ∏_a P(x_a | c, parents of a)
@@ -75,9 +74,9 @@ class NetworkClassifier(Classifier, ClassWorking, NetworkAnswers, Extending, Bay
 
     Examples
     --------
-    >>> from countwise import NetworkClassifier, samples
+    >>> from countwise import BayesNetworkClassifier, samples
     >>> tennis = samples.load("tennis")
-    >>> model = NetworkClassifier("tan").fit(tennis.frame, "play")
+    >>> model = BayesNetworkClassifier("tan").fit(tennis.frame, "play")
     >>> [arc for arc in model.graph_.arcs if "play" not in arc]
     [('outlook', 'temperature'), ('temperature', 'humidity'), ('outlook', 'wind')]
     >>> model.predict_proba([{"outlook": "Sunny", "humidity": "High"}]).round(4).tolist()
@@ -85,7 +84,7 @@ class NetworkClassifier(Classifier, ClassWorking, NetworkAnswers, Extending, Bay
     """
 
     _smooths = True
-    terms_: Terms
+    lookups_: FamilyLookups
     _pairs_told: list[tuple[str, str, float]]
 
     def __init__(
@@ -139,7 +138,7 @@ class NetworkClassifier(Classifier, ClassWorking, NetworkAnswers, Extending, Bay
 
     # -- learning ----------------------------------------------------------------------
 
-    def _let_in(self, X: Any) -> Any:
+    def _coerce_input(self, X: Any) -> Any:
         self._library = library_of(X)
         return X
 
@@ -159,9 +158,9 @@ class NetworkClassifier(Classifier, ClassWorking, NetworkAnswers, Extending, Bay
         self._compare(schema, target, table)
         return net
 
-    def _learn_relation(self, relation: Relation, *, patient: bool) -> Self:
+    def _learn_relation(self, relation: Relation, *, allow_incomplete: bool) -> Self:
         self._texts, self._told, self._pairs_told = [], str(relation.target), []
-        super()._learn_relation(relation, patient=patient)
+        super()._learn_relation(relation, allow_incomplete=allow_incomplete)
         if self.found_ is not None and self.structure in ("tan", "k_dependence"):
             self._pairs_told = sorted(((a, b, bits) for a, b, bits, _ in self.found_.tried), key=_most_first)
         return self
@@ -169,7 +168,7 @@ class NetworkClassifier(Classifier, ClassWorking, NetworkAnswers, Extending, Bay
     def _search_target(self) -> str | None:
         return self._told
 
-    def _how(self, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> Search:
+    def _how(self, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> StructureSearch:
         return super()._how(names, [arc for arc in arcs if arc[1] in names])
 
     def _compare(self, schema: Schema, target: Nominal, table: Table) -> None:
@@ -224,36 +223,36 @@ class NetworkClassifier(Classifier, ClassWorking, NetworkAnswers, Extending, Bay
         counts: NDArray[Any] = self.tallies_[self.target_.name].of_last
         return counts
 
-    def _settle(self) -> None:
+    def _estimate(self) -> None:
         name = self.target_.name
         if self.graph_.parents[name] and not (isinstance(self.prior, str) and self.prior == "raw"):
             raise OptionError(f"prior={self.prior!r} has no meaning where the class depends on others.")
-        Extending._settle(self)
+        Extending._estimate(self)
         self.classes_ = self.target_.labels(getattr(self, "_label_type", None))
         self.class_prior_ = self.net_.query(name)
         with np.errstate(divide="ignore"):
             self.log_prior_ = np.log(self.class_prior_)
-        self.terms_ = Terms(self.net_, name)
+        self.lookups_ = FamilyLookups(self.net_, name)
 
     def _priors(self, n_rows: int) -> Floats:
         tiled = super()._priors(n_rows)
         return np.zeros_like(tiled) if self.graph_.parents[self.target_.name] else tiled
 
     def _add_terms(self, table: Table, out: Floats, *, whole: bool = True) -> None:
-        self.terms_.add(table, out, whole=whole)
-        gaps = self.terms_.open_rows(table)
+        self.lookups_.add(table, out, whole=whole)
+        gaps = self.lookups_.open_rows(table)
         if not len(gaps):
             return
         net, name = self.net_, self.target_.name
         codes = {n: table[n][gaps] for n in net.tables if n != name}
         codes[name] = np.full(len(gaps), len(self.classes_))
         numbers = {n: c.take(gaps) if hasattr(c := table[n], "words") else c[gaps] for n in net.densities}
-        rows = Rows(codes, numbers, len(gaps))
+        rows = EvidenceRows(codes, numbers, len(gaps))
         for found in posteriors(net.graph, net.tables, net.numbers, rows, asked=[name]):
             out[gaps[found.rows]] = found.log_of([name]) + found.log[:, None]
 
     def _add_term(self, part: Any, table: Table, out: Floats) -> None:
-        self.terms_.add(table, out, whole=True, only=part.key)
+        self.lookups_.add(table, out, whole=True, only=part.key)
 
     def scoring(self) -> Scoring:
         """The terms of an answer as plain data: of a naive structure, where each depends on the class alone."""
@@ -273,10 +272,10 @@ class NetworkClassifier(Classifier, ClassWorking, NetworkAnswers, Extending, Bay
     def _showing(self) -> set[str]:
         return set()
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         if self.unseen not in ("ignore", "error"):
             raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore' or 'error'.")
-        return super()._kinds(frame)
+        return super()._infer_schema(frame)
 
     def _zeros(self) -> tuple[str, str]:
         return "a value was never counted there, or a number lies beyond all densities", "smoothing=1 avoids it"

@@ -14,10 +14,10 @@ from countwise.data.table import Table
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
 
-__all__ = ["Terms"]
+__all__ = ["FamilyLookups"]
 
 
-class Terms:
+class FamilyLookups:
     """Log P(class | parents) and log P(node | class, ...) laid out for lookups.
 
     Parameters

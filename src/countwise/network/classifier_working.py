@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.classifier import Explaining
+from countwise.base.classifier import AdditiveClassifier
 from countwise.data.attributes import Nominal
 from countwise.data.cells import cell_of, shown_cell
 from countwise.data.frames import Frame
@@ -16,6 +16,7 @@ from countwise.data.table import Table
 from countwise.data.text import Text
 from countwise.distributions.categorical import CategoricalDensity
 from countwise.errors import listed
+from countwise.network.classifier_terms import FamilyLookups
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
 from countwise.working import Factor, Step, Working
@@ -24,31 +25,32 @@ from countwise.working.numbers import number, probability
 __all__ = ["ClassWorking"]
 
 
-class ClassWorking(Explaining):
+class ClassWorking(AdditiveClassifier):
     """Explanations of a class that a network tells."""
 
     net_: Net
+    lookups_: FamilyLookups
     densities_: dict[str, Any]
 
     def _worked(self, table: Table, one: Frame) -> Working:
         working = super()._worked(table, one)
-        own = [step for step in working.steps if step.attribute == self.target_.name]  # type: ignore[attr-defined]
+        own = [step for step in working.steps if step.attribute == self.target_.name]
         if own:  # what the class depends on is known: its own family is the first factor
             working = replace(working, prior=own[0], steps=tuple(s for s in working.steps if s is not own[0]))
-        joint = self._priors(1).copy()  # type: ignore[attr-defined]
-        self._add_terms(table, joint, whole=False)  # type: ignore[attr-defined]
+        joint = self._priors(1).copy()
+        self._add_terms(table, joint, whole=False)
         shift = np.zeros(1)
-        if len(self.terms_.open_rows(table)):  # type: ignore[attr-defined]
+        if len(self.lookups_.open_rows(table)):
             shift = self._common(table)
         return replace(working, log_joint=tuple((joint[0] - shift).tolist()))
 
     def _common(self, table: Table) -> Floats:
         """What the whole has, and the steps have not: families that the class is not in."""
         common = np.zeros((1, 1))
-        for name in self.terms_.others:  # type: ignore[attr-defined]
+        for name in self.lookups_.others:
             if name not in self._hidden(table):
-                out = np.zeros((1, len(self.classes_)))  # type: ignore[attr-defined]
-                self.terms_.add(table, out, only=name)  # type: ignore[attr-defined]
+                out = np.zeros((1, len(self.classes_)))
+                self.lookups_.add(table, out, only=name)
                 common += out[:, :1]
         return common[0]
 
@@ -56,7 +58,7 @@ class ClassWorking(Explaining):
         """The nodes that are missing in a one-row table, or have a value never seen."""
         net = self.net_
         sizes = net.sizes()
-        gone = {n for n in net.tables if n != self.target_.name and int(table[n][0]) >= sizes[n]}  # type: ignore[attr-defined]
+        gone = {n for n in net.tables if n != self.target_.name and int(table[n][0]) >= sizes[n]}
         numbers = [n for n in net.densities if isinstance(table[n], np.ndarray)]
         return gone | {n for n in numbers if np.isnan(float(table[n][0]))}
 
@@ -75,20 +77,20 @@ class ClassWorking(Explaining):
         return found
 
     def _prior_step(self) -> Step:
-        parents = self.net_.graph.parents[self.target_.name]  # type: ignore[attr-defined]
+        parents = self.net_.graph.parents[self.target_.name]
         if not parents:
-            step: Step = super()._prior_step()  # type: ignore[misc]
+            step: Step = super()._prior_step()
             return step
-        logs = [float(log) for log in self.log_prior_]  # type: ignore[attr-defined]
+        logs = [float(log) for log in self.log_prior_]
         factors = tuple(Factor(log, probability(log), probability(log)) for log in logs)
-        return Step(self.target_.name, "", factors, "known", "prior")  # type: ignore[attr-defined]
+        return Step(self.target_.name, "", factors, "known", "prior")
 
     def _steps(self, table: Table, one: Frame) -> tuple[list[Step], list[str]]:
         graph, gone, hidden = self.net_.graph, self._gone(table), self._hidden(table)
-        target = self.target_.name  # type: ignore[attr-defined]
+        target = self.target_.name
         steps: list[Step] = []
         notes: list[str] = []
-        total = np.zeros(len(self.classes_))  # type: ignore[attr-defined]
+        total = np.zeros(len(self.classes_))
         for name in graph:
             if name == target and not graph.parents[name]:
                 continue
@@ -117,9 +119,9 @@ class ClassWorking(Explaining):
     def _combos(self, name: str, table: Table) -> list[int]:
         """The combination of the nominal parents' values, for each class."""
         sizes = self.net_.sizes()
-        target = self.target_.name  # type: ignore[attr-defined]
+        target = self.target_.name
         found = []
-        for c in range(len(self.classes_)):  # type: ignore[attr-defined]
+        for c in range(len(self.classes_)):
             key = 0
             for parent in self.net_.graph.parents[name]:
                 if parent in sizes:
@@ -128,7 +130,7 @@ class ClassWorking(Explaining):
         return found
 
     def _given(self, name: str, table: Table, one: Frame) -> str:
-        target = self.target_.name  # type: ignore[attr-defined]
+        target = self.target_.name
         parts = []
         for parent in self.net_.graph.parents[name]:
             if parent == target:
@@ -142,8 +144,8 @@ class ClassWorking(Explaining):
         """The factor of one family, for each class."""
         density = self.densities_[name]
         given = self._given(name, table, one)
-        classes = range(len(self.classes_))  # type: ignore[attr-defined]
-        if name == self.target_.name:  # type: ignore[attr-defined]
+        classes = range(len(self.classes_))
+        if name == self.target_.name:
             combo = self._combos(name, table)[0]
             factors = tuple(density._factor(combo, c) for c in classes)
             return [Step(name, "", factors, "known", density.rule, given=given)]
@@ -182,11 +184,11 @@ class ClassWorking(Explaining):
         self, table: Table, one: Frame, hidden: dict[str, set[str]], gone: set[str], total: Floats
     ) -> tuple[Step, str]:
         """One factor for all that hangs on what is missing: summed over its values."""
-        joint = self._priors(1).copy()  # type: ignore[attr-defined]
-        self._add_terms(table, joint, whole=False)  # type: ignore[attr-defined]
-        target = self.target_.name  # type: ignore[attr-defined]
+        joint = self._priors(1).copy()
+        self._add_terms(table, joint, whole=False)
+        target = self.target_.name
         first = not self.net_.graph.parents[target] or target in hidden
-        start = self.log_prior_ if first else np.zeros_like(self.log_prior_)  # type: ignore[attr-defined]
+        start = self.log_prior_ if first else np.zeros_like(self.log_prior_)
         with np.errstate(invalid="ignore"):
             logs = joint[0] - self._common(table) - start - total
         logs = np.where(np.isnan(logs), -np.inf, logs)

@@ -112,19 +112,19 @@ class Extending(Relating):
     def _extended(
         self, graph: Graph, schema: Schema, changed: Sequence[str], X: Any, y: Any, sample_weight: Any
     ) -> Self:
-        with self._whole_or_nothing():
+        with self._restore_on_error():
             self.graph_, self.schema_ = graph, schema
             self.n_features_in_ = len(schema)
             if hasattr(self, "feature_names_in_"):
                 self.feature_names_in_ = np.array(list(schema), dtype=object)
             self._check_laws(graph, schema)
             total: dict[str, Any] = {}
-            for rows in open_rows(self._let_in(X), y, sample_weight, needs_target=self._needs_target()):
+            for rows in open_rows(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target()):
                 for name, tally in self._recounted(rows, changed).items():
                     total[name] = total[name] + tally if name in total else tally
             self.tallies_ = {**self.tallies_, **total}
             self.found_ = None if self.found_ is None else replace(self.found_, graph=graph)
-            self._settle()
+            self._estimate()
         return self
 
     def _check_laws(self, graph: Graph, schema: Schema) -> None:

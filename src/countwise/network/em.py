@@ -13,10 +13,10 @@ from countwise.data.columns import narrowest
 from countwise.data.table import Table
 from countwise.errors import TableError, warn
 from countwise.network.families import FamilyTally
-from countwise.network.inference.batch_inference import Posterior, Rows, batches, posteriors
+from countwise.network.inference.batch_inference import EvidenceRows, Posterior, batches, posteriors
 from countwise.network.inference.gaussian_nodes import BlockTerm
 from countwise.network.net import Net
-from countwise.tallies._cells import Cells
+from countwise.tallies._cells import PatternMoments
 
 __all__ = ["Learned", "completed", "em"]
 
@@ -137,7 +137,7 @@ class _Gaps:
         gaps = np.flatnonzero(~there)
         weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
         self.weights = weights[gaps]
-        whole = Rows({n: table[n] for n in nominal}, {n: table[n] for n in numbers}, table.n_rows)
+        whole = EvidenceRows({n: table[n] for n in nominal}, {n: table[n] for n in numbers}, table.n_rows)
         self.rows, self.complete, self.complete_weights = whole.take(gaps), whole.take(complete), weights[complete]
         if not numbers:  # rows alike count together
             self._joined(nominal)
@@ -148,7 +148,7 @@ class _Gaps:
 
     def _joined(self, nominal: Sequence[str]) -> None:
         for which in ("rows", "complete"):
-            rows: Rows = getattr(self, which)
+            rows: EvidenceRows = getattr(self, which)
             weights_of = "weights" if which == "rows" else "complete_weights"
             weights = getattr(self, weights_of)
             if not rows.n_rows:
@@ -180,9 +180,9 @@ class _Expected:
     base: Mapping[str, Any]
     counts: dict[str, Floats] = field(default_factory=dict)
     pieces: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    cells: dict[str, list[Cells]] = field(default_factory=dict)
+    cells: dict[str, list[PatternMoments]] = field(default_factory=dict)
 
-    def add(self, found: Posterior, rows: Rows, weights: Floats) -> None:
+    def add(self, found: Posterior, rows: EvidenceRows, weights: Floats) -> None:
         net = self.net
         sizes = net.sizes()
         lacks = {name: rows.codes[name] >= sizes[name] for name in net.tables}
@@ -204,14 +204,16 @@ class _Expected:
         for block in found.blocks:
             self._fill_block(block, hidden, found, rows, weights)
 
-    def _is_whole(self, name: str, rows: Rows) -> bool:
+    def _is_whole(self, name: str, rows: EvidenceRows) -> bool:
         """Whether a number that hangs together with others is there with those above it; a group's rows are alike."""
         if name not in self.net.numbers.linked:
             return True
         family = (name, *self.net.numbers.lines[name].numbers)
         return not any(np.isnan(np.asarray(rows.numbers[n], dtype=np.float64)).any() for n in family)
 
-    def _shares(self, family: Sequence[str], found: Posterior, rows: Rows, weights: Floats) -> tuple[Indices, Floats]:
+    def _shares(
+        self, family: Sequence[str], found: Posterior, rows: EvidenceRows, weights: Floats
+    ) -> tuple[Indices, Floats]:
         """For each row and combination of what is open in a family: the cell of its table, and the weight."""
         sizes = self.net.sizes()
         left = tuple(v for v in family if v in found.open)
@@ -227,13 +229,15 @@ class _Expected:
             key = key * sizes[v] + code
         return key, share * weights.reshape(-1, *[1] * len(left))
 
-    def _count(self, name: str, family: Sequence[str], found: Posterior, rows: Rows, weights: Floats) -> None:
+    def _count(self, name: str, family: Sequence[str], found: Posterior, rows: EvidenceRows, weights: Floats) -> None:
         key, share = self._shares(family, found, rows, weights)
         size = self.net.tables[name].size
         counted = np.bincount(key.ravel(), weights=share.ravel(), minlength=size)
         self.counts[name] = self.counts.get(name, np.zeros(size)) + counted
 
-    def _spread(self, name: str, family: Sequence[str], found: Posterior, rows: Rows, weights: Floats) -> None:
+    def _spread(
+        self, name: str, family: Sequence[str], found: Posterior, rows: EvidenceRows, weights: Floats
+    ) -> None:
         """Rows once for each combination of what is open above a number, with a weight each."""
         key, share = self._shares(family, found, rows, weights)
         flat, weight = key.reshape(len(weights), -1), share.reshape(len(weights), -1)
@@ -242,7 +246,9 @@ class _Expected:
         piece = {n: np.asarray(rows.numbers[n], dtype=np.float64)[row] for n in (*numbers, name)}
         self.pieces.setdefault(name, []).append({"": flat[row, cell], " ": weight[row, cell], **piece})
 
-    def _fill_block(self, block: BlockTerm, hidden: set[str], found: Posterior, rows: Rows, weights: Floats) -> None:
+    def _fill_block(
+        self, block: BlockTerm, hidden: set[str], found: Posterior, rows: EvidenceRows, weights: Floats
+    ) -> None:
         """Expected moments of numbers of which some are missing, or some that they depend on."""
         key, share = self._shares(block.scope, found, rows, weights)
         width = block.logs.shape[1]
@@ -280,7 +286,7 @@ class _Expected:
         return replace(tally, inner=None).fill(Table({**columns, **joined}, len(weights), weights))
 
 
-def _expected_cells(block: BlockTerm, places: list[int], own: Indices, at: Floats, size: int) -> Cells:
+def _expected_cells(block: BlockTerm, places: list[int], own: Indices, at: Floats, size: int) -> PatternMoments:
     """Moments of a number and its numeric parents, in each combination of its nominal parents' values."""
     after = block.after[:, :, places]  # (rows, combinations, numbers)
     weight = at.sum(axis=0)
@@ -294,10 +300,10 @@ def _expected_cells(block: BlockTerm, places: list[int], own: Indices, at: Float
     spread += weight[:, None, None] * block.left[:, places][:, :, places]
     scatter = np.zeros((size, len(places), len(places)))
     np.add.at(scatter, own, spread)
-    return Cells(n.astype(np.float64), mean, scatter)
+    return PatternMoments(n.astype(np.float64), mean, scatter)
 
 
-def _as_tally(tally: FamilyTally, cells: Cells) -> FamilyTally:
+def _as_tally(tally: FamilyTally, cells: PatternMoments) -> FamilyTally:
     blank = tally._blank(tally.parents)
     if tally.numbers:
         return replace(tally, inner=replace(blank, cells={blank._full: cells}))
@@ -321,7 +327,7 @@ def completed(net: Net, table: Table) -> Table:
         Codes and numbers by node.
     """
     sizes = net.sizes()
-    rows = Rows({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
+    rows = EvidenceRows({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
     pieces: dict[str, list[Any]] = {name: [] for name in (*net.tables, *net.densities)}
     found_weights: list[Any] = []

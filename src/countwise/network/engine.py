@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Indices
-from countwise.base.term import Part, blanks
+from countwise.base.model import note_left_out
+from countwise.base.term import Term, blanks
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.columns import narrowest
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
-from countwise.distributions import Ranges
+from countwise.distributions import Binned
 from countwise.engines.gather import moments_of, refuse_identifiers, scatter_of, target_of
 from countwise.engines.moments import gaps, moments, products, values
-from countwise.engines.relation import Classes, Look, Relation
+from countwise.engines.relation import Classes, ColumnSummary, Relation
 from countwise.errors import RowsRefused, TableError, warn
 from countwise.network.base import is_empty
 from countwise.network.families import FamilyTally
@@ -35,11 +36,11 @@ __all__ = ["Relating"]
 
 
 @dataclass(frozen=True, eq=False)
-class _Engine:
+class _NetworkEngine:
     """A relation whose numbers may be held by their ranges, and what the first rows say of it."""
 
     relation: Relation
-    look: Look
+    look: ColumnSummary
     rows: int
     cuts: Mapping[str, Any]
 
@@ -107,11 +108,16 @@ class _Engine:
         return found
 
 
-class _Asked(MixedFamilies):
+class _EngineFamilies(MixedFamilies):
     """Families that an engine counts."""
 
     def __init__(
-        self, engine: _Engine, nodes: Sequence[Attribute], laws: Mapping[str, Any], how: tuple[Any, ...], even: bool
+        self,
+        engine: _NetworkEngine,
+        nodes: Sequence[Attribute],
+        laws: Mapping[str, Any],
+        how: tuple[Any, ...],
+        even: bool,
     ) -> None:
         score, ess, total = how
         super().__init__(nodes, Table({}, 0), laws, score, ess, even=even)
@@ -142,11 +148,11 @@ class _Asked(MixedFamilies):
 class Relating(Searching):
     """Networks that learn where the data lies."""
 
-    def _learn_relation(self, relation: Relation, *, patient: bool) -> Self:
+    def _learn_relation(self, relation: Relation, *, allow_incomplete: bool) -> Self:
         if hasattr(self, "tallies_"):
             raise TableError("A network learns from one relation at a time.", hint="merge two by +.")
         empty = relation.empty()
-        schema = self._kinds(empty)
+        schema = self._infer_schema(empty)
         lost = gaps(relation, list(schema))
         relation, classes = self._rows_used(relation, schema, lost)
         self._refuse_texts(schema, classes.rows)
@@ -163,10 +169,10 @@ class Relating(Searching):
         self.schema_, self.target_ = schema, target
         self._label_type, self._known_target = label_type, relation.target is not None
         self.em_, self.n_rows_, self.n_left_out_ = None, classes.rows, classes.left_out
-        engine = self._prepare_from(_Engine(relation, look, classes.rows, {}), classes, lost)
+        engine = self._prepare_from(_NetworkEngine(relation, look, classes.rows, {}), classes, lost)
         self.tallies_ = self._asked(engine, self._parts_over(schema, target), classes)
-        self._note_left_out(classes.left_out, classes.rows + classes.left_out, str(relation.target))
-        self._settle_or_wait(patient=patient)
+        note_left_out(classes.left_out, classes.rows + classes.left_out, str(relation.target))
+        self._estimate_or_wait(allow_incomplete=allow_incomplete)
         return self
 
     def _rows_used(self, relation: Relation, schema: Schema, lost: Mapping[str, int]) -> tuple[Relation, Classes]:
@@ -196,7 +202,7 @@ class Relating(Searching):
             return Nominal(free_name("class", empty), (0,), grows=False), None
         return target_of(relation, Nominal(relation.target, grows=True), classes)
 
-    def _asked(self, engine: _Engine, parts: list[Part], classes: Classes) -> dict[str, Any]:
+    def _asked(self, engine: _NetworkEngine, parts: list[Term], classes: Classes) -> dict[str, Any]:
         wanted = blanks(parts, self.target_)
         known = engine.relation.target is not None and self.target_.name in engine.relation.dtypes
         alone = [] if known or self.target_.name in self.graph_ else [self.target_.name]  # rows without a class
@@ -205,7 +211,7 @@ class Relating(Searching):
             found[name] = Counts((self.target_,), np.array([classes.weights.sum(), 0]))
         return {name: found[name] for name in wanted}
 
-    def _prepare_from(self, engine: _Engine, classes: Classes, lost: Mapping[str, int]) -> _Engine:
+    def _prepare_from(self, engine: _NetworkEngine, classes: Classes, lost: Mapping[str, int]) -> _NetworkEngine:
         """Choose the structure, the law of each number and where it is cut, by what the engine counts."""
         if self._latent():
             raise RowsRefused("Latent nodes are learned by EM, which needs rows.", hint="collect the rows.")
@@ -224,10 +230,10 @@ class Relating(Searching):
             self._refuse_gaps_for_em(lost, engine.rows)
         return engine
 
-    def _cut_from(self, engine: _Engine) -> None:
+    def _cut_from(self, engine: _NetworkEngine) -> None:
         given = [self.target_] if engine.relation.target is not None else []
         for name, law in self._laws.items():
-            if isinstance(law, Ranges):
+            if isinstance(law, Binned):
                 rows = engine.values(given, self.schema_[name])
                 if not given:
                     rows = rows.with_column(self.target_.name, np.zeros(rows.n_rows, dtype=np.uint8))
@@ -235,14 +241,14 @@ class Relating(Searching):
                 self.cuts_[name] = tuple(cuts.edges.tolist())
 
     def _search_in(
-        self, engine: _Engine, arcs: Sequence[tuple[str, str]], classes: Classes, lost: Mapping[str, int]
+        self, engine: _NetworkEngine, arcs: Sequence[tuple[str, str]], classes: Classes, lost: Mapping[str, int]
     ) -> None:
         nodes = self._nodes(self.schema_, self.target_)
         free = [a for a in nodes.values() if isinstance(a, Nominal | Numeric) and not is_empty(a)]
         names = [a.name for a in free]
-        laws = {name: law for name, law in self._laws.items() if not isinstance(law, Ranges)}
+        laws = {name: law for name, law in self._laws.items() if not isinstance(law, Binned)}
         how = (self.criterion, float(self.ess), float(classes.weights.sum()))
-        families = _Asked(engine, free, laws, how, even=bool(self._with_gaps(lost)))
+        families = _EngineFamilies(engine, free, laws, how, even=bool(self._with_gaps(lost)))
         self.found_ = self._with_others(self._how(names, arcs).find(families, names), nodes)
         self._check_kept(self.found_.graph, names, arcs)
         self.graph_ = self.found_.graph
@@ -251,7 +257,7 @@ class Relating(Searching):
         """The nodes with gaps that matter: names, and numbers that numbers depend on."""
         if self.missing == "complete":
             return []
-        numbers = {name for name, law in self._laws.items() if not isinstance(law, Ranges)}
+        numbers = {name for name, law in self._laws.items() if not isinstance(law, Binned)}
         linked = {name for arc in self.graph_.arcs if numbers.issuperset(arc) for name in arc}
         nodes = self._nodes(self.schema_, self.target_)
         return [

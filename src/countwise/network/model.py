@@ -319,7 +319,7 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
         self.net_ = Net(self.graph_, attributes, tables, {})
         self.schema_ = Schema(attributes.values())
         self.target_ = Nominal("", (0,))
-        self.tallies_, self.cuts_, self.found_, self.em_, self.parts_ = {}, {}, None, None, []
+        self.tallies_, self.cuts_, self.found_, self.em_, self.terms_ = {}, {}, None, None, []
         self.n_rows_ = self.n_left_out_ = 0
         self.n_features_in_ = len(attributes)
         self._label_type: Any = None
@@ -339,13 +339,13 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
     def _class_node(self, target: Nominal) -> Nominal | None:
         return None
 
-    def _let_in(self, X: Any) -> Any:
+    def _coerce_input(self, X: Any) -> Any:
         self._library = library_of(X)
         return dense(X)
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         declared = self._declared()
-        schema = numbers_and_names(super()._kinds(frame), "a network")
+        schema = numbers_and_names(super()._infer_schema(frame), "a network")
         return Schema(declared.get(a.name) or a for a in schema.attributes)
 
     def _latent(self) -> dict[str, Nominal]:

@@ -14,10 +14,10 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination import Elimination
-from countwise.network.inference.factors import Factor
+from countwise.network.inference.factors import Potential
 from countwise.network.inference.gaussian_nodes import Numbers
 from countwise.network.inference.junction_tree import Junction
-from countwise.network.inference.sampling import Estimate, gibbs, likelihood_weighting
+from countwise.network.inference.sampling import SampledEstimate, gibbs, likelihood_weighting
 
 __all__ = ["Net"]
 
@@ -108,18 +108,20 @@ class Net:
             raise OptionError(f"Soft evidence on {name!r} needs a weight of 0 or more for each of {size} values.")
         return weights
 
-    def factors(self, codes: Mapping[str, Any], numbers: Mapping[str, float], among: Iterable[str]) -> list[Factor]:
+    def factors(
+        self, codes: Mapping[str, Any], numbers: Mapping[str, float], among: Iterable[str]
+    ) -> list[Potential]:
         """The tables of some nodes with what is known put in; numbers that are not known have no say."""
         hard = {name: code for name, code in codes.items() if np.ndim(code) == 0}
         named = [name for name in among if name in self.tables]
-        found = [Factor((*self.graph.parents[name], name), self.tables[name]) for name in named]
+        found = [Potential((*self.graph.parents[name], name), self.tables[name]) for name in named]
         found += [factor for factor, _ in self.number_factors(numbers, hard)]
-        soft = [Factor((name,), weights) for name, weights in codes.items() if name not in hard]
+        soft = [Potential((name,), weights) for name, weights in codes.items() if name not in hard]
         return [factor.given(hard) for factor in found] + soft
 
     def number_factors(
         self, numbers: Mapping[str, float], codes: Mapping[str, Any] | None = None
-    ) -> list[tuple[Factor, float]]:
+    ) -> list[tuple[Potential, float]]:
         """How likely numbers are for each combination of the names above them, with the log of the scale.
 
         Names that are known have their value alone: others may be likelier by more than numbers can say.
@@ -131,10 +133,10 @@ class Net:
         plain, blocks = self.numbers.terms(columns)
         found = []
         for scope, logs in [*plain, *((block.scope, block.logs) for block in blocks)]:
-            part = Factor(scope, logs.reshape([self.sizes()[v] for v in scope])).given(hard)
+            part = Potential(scope, logs.reshape([self.sizes()[v] for v in scope])).given(hard)
             most = float(part.table.max())
             likely = np.exp(part.table - most) if np.isfinite(most) else np.zeros_like(part.table)
-            found.append((Factor(part.variables, likely), most))
+            found.append((Potential(part.variables, likely), most))
         return found
 
     @lazy
@@ -198,7 +200,7 @@ class Net:
         scale = sum(log for _, log in of_numbers)
         for name, code in codes.items():
             weights = np.eye(sizes[name])[code] if np.ndim(code) == 0 else code
-            factors.append(Factor((name,), weights))
+            factors.append(Potential((name,), weights))
         tree = self._junction
         if of_numbers:  # which may bring names together that no table does
             near: dict[str, set[str]] = {name: set() for name in nominal}
@@ -209,7 +211,7 @@ class Net:
         found, log = tree.marginals(factors)
         return {name: found[name] for name in nominal if name in found}, log + scale
 
-    def sampled(self, asked: str, known: Mapping[str, Any], method: str, n: int, seed: int) -> Estimate:
+    def sampled(self, asked: str, known: Mapping[str, Any], method: str, n: int, seed: int) -> SampledEstimate:
         """P(asked | known) from rows that are drawn.
 
         Numbers and soft evidence enter as nodes of one value each, whose probability is how well they agree.
@@ -218,7 +220,7 @@ class Net:
         parents: dict[str, tuple[str, ...]] = {node: self.graph.parents[node] for node in self.tables}
         tables = dict(self.tables)
         hard: dict[str, int] = {name: int(code) for name, code in codes.items() if np.ndim(code) == 0}
-        extra = [Factor((name,), weights / weights.max()) for name, weights in codes.items() if np.ndim(weights)]
+        extra = [Potential((name,), weights / weights.max()) for name, weights in codes.items() if np.ndim(weights)]
         extra += [factor for factor, _ in self.number_factors(numbers, codes)]
         for i, factor in enumerate(extra):
             node = f"\0{i}"

@@ -16,7 +16,7 @@ from countwise.network.em import Learned
 from countwise.network.families import FamilyTally
 from countwise.network.graph import Graph
 from countwise.network.net import Net
-from countwise.network.search.trees import Found
+from countwise.network.search.trees import FoundStructure
 from countwise.sources import Memory
 from countwise.tallies import tally_from
 
@@ -47,12 +47,12 @@ class Keeping(Networking):
         for name in ("graph_", "cuts_", "found_", "em_", "_laws"):
             setattr(self, name, getattr(other, name))
 
-    def _take_back(self, rows: Memory) -> None:
+    def _subtract_rows(self, rows: Memory) -> None:
         if self.em_ is not None:
             raise TableError(
                 "Rows cannot be taken back from what EM has filled.", hint="fit again, or missing='available'."
             )
-        super()._take_back(rows)
+        super()._subtract_rows(rows)
 
     def _state(self) -> dict[str, Any]:
         found = self.found_
@@ -76,12 +76,12 @@ class Keeping(Networking):
             self._laws[name] = self._cutting()
         tried = [(str(p), str(c), float(g), bool(t)) for p, c, g, t in state["tried"]]
         score = state["score"]
-        self.found_ = None if score is None else Found(self.graph_, float(score), tried)
+        self.found_ = None if score is None else FoundStructure(self.graph_, float(score), tried)
         self._revive_tallies(state["tallies"])
         self.em_ = None
         if state["em"] is not None:
             self.em_ = Learned(self.tallies_, [float(v) for v in state["em"][0]], float(state["em"][1]))
-        self._settle()
+        self._estimate()
 
     def _revive_tallies(self, data: Mapping[str, Any]) -> None:
         parts = self._parts_over(self.schema_, self.target_)

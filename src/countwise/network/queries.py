@@ -14,8 +14,8 @@ from countwise.data.attributes import Nominal, Numeric
 from countwise.data.series import is_missing
 from countwise.data.table import Table
 from countwise.errors import OptionError, check_number, listed
-from countwise.network.answer import Answer
-from countwise.network.inference.batch_inference import Rows, posteriors
+from countwise.network.answer import QueryAnswer
+from countwise.network.inference.batch_inference import EvidenceRows, posteriors
 from countwise.network.inference.elimination import refuse_wide
 from countwise.network.inference.sampling import forward
 from countwise.network.inspection import NetworkInsight
@@ -67,7 +67,7 @@ METHODS = ("exact", "likelihood_weighting", "gibbs")
 
 
 class NetworkAnswers(NetworkInsight):
-    """Answers of a network that is fitted or drawn; mixed into `BayesNetwork` and `NetworkClassifier`."""
+    """Answers of a network that is fitted or drawn; mixed into `BayesNetwork` and `BayesNetworkClassifier`."""
 
     net_: Net
     _check_fitted: Any
@@ -100,7 +100,7 @@ class NetworkAnswers(NetworkInsight):
         method: str = "exact",
         n: int = 10_000,
         random_state: int = 0,
-    ) -> Answer:
+    ) -> QueryAnswer:
         """P(asked | given).
 
         Parameters
@@ -118,7 +118,7 @@ class NetworkAnswers(NetworkInsight):
 
         Returns
         -------
-        Answer
+        QueryAnswer
             A dict of value (of several nodes: tuple of values) to probability. Of a number: "mean" and "deviation".
 
         Examples
@@ -146,19 +146,19 @@ class NetworkAnswers(NetworkInsight):
             if len(names) > 1 or method != "exact":
                 raise OptionError(f"{numbers[0]!r} is a number; it is asked on its own, and exactly.")
             mean, sd = self._moments(names[0], known)
-            return Answer({"mean": mean, "deviation": sd}, told.replace("P(", "(", 1))
+            return QueryAnswer({"mean": mean, "deviation": sd}, told.replace("P(", "(", 1))
         values = [net.attributes[name].values for name in names]  # type: ignore[attr-defined]
         if method != "exact":
             return self._drawn(names, values, known, told, method, n, random_state)
         table = net.query(names, known)
         if len(names) == 1:
-            return Answer(dict(zip(values[0], table.tolist(), strict=True)), told)
+            return QueryAnswer(dict(zip(values[0], table.tolist(), strict=True)), told)
         keys = [tuple(v[i] for v, i in zip(values, at, strict=True)) for at in np.ndindex(*table.shape)]
-        return Answer(dict(zip(keys, table.ravel().tolist(), strict=True)), told)
+        return QueryAnswer(dict(zip(keys, table.ravel().tolist(), strict=True)), told)
 
     def _drawn(
         self, names: list[str], values: list[Any], known: Any, told: str, method: str, n: int, seed: int
-    ) -> Answer:
+    ) -> QueryAnswer:
         if len(names) > 1:
             raise OptionError("Only one node at a time is asked by sampling.")
         check_number("n", n, 1, whole=True)
@@ -167,7 +167,7 @@ class NetworkAnswers(NetworkInsight):
         shares, errors = {}, {}
         for value, share, error in pairs:
             shares[value], errors[value] = share, error
-        return Answer(shares, told, errors, found.effective, method)
+        return QueryAnswer(shares, told, errors, found.effective, method)
 
     def _moments(self, name: str, known: Mapping[str, Any]) -> tuple[float, float]:
         """Mean and deviation of a number, over all that is not known."""
@@ -190,7 +190,7 @@ class NetworkAnswers(NetworkInsight):
         spread = float(weights @ (variance + (mean - center) ** 2))
         return center, float(np.sqrt(max(spread, 0.0)))
 
-    def marginals(self, given: Mapping[str, Any] | None = None) -> dict[str, Answer]:
+    def marginals(self, given: Mapping[str, Any] | None = None) -> dict[str, QueryAnswer]:
         """P(node | given) of every node of names, in one pass over the junction tree.
 
         Parameters
@@ -200,12 +200,12 @@ class NetworkAnswers(NetworkInsight):
 
         Returns
         -------
-        dict of str to Answer
+        dict of str to QueryAnswer
         """
         net, known = self._net(), self._known(given)
         found, _ = net.marginals(known)
         return {
-            name: Answer(
+            name: QueryAnswer(
                 dict(zip(net.attributes[name].values, table.tolist(), strict=True)),  # type: ignore[attr-defined]
                 _told([name], known),
             )
@@ -236,7 +236,7 @@ class NetworkAnswers(NetworkInsight):
         """A table encoded by node."""
         self._check_fitted()
         frame = self.schema_.opened(X)  # type: ignore[attr-defined]
-        return derive(self.schema_.encode(frame), self.parts_)  # type: ignore[attr-defined]
+        return derive(self.schema_.encode(frame), self.terms_)  # type: ignore[attr-defined]
 
     def score_samples(self, X: Any) -> Floats:
         """Log P(row), with what is missing summed out.
@@ -250,7 +250,7 @@ class NetworkAnswers(NetworkInsight):
         ndarray, shape (rows,)
         """
         net, table = self._net(), self._rows_of(X)
-        rows = Rows({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
+        rows = EvidenceRows({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
         found = np.zeros(table.n_rows)
         for part in posteriors(net.graph, net.tables, net.numbers, rows):
             found[part.rows] = part.log

@@ -10,7 +10,7 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.errors import OptionError
 from countwise.network.inference.elimination import Elimination
-from countwise.network.inference.factors import Factor
+from countwise.network.inference.factors import Potential
 from countwise.network.net import Net
 
 __all__ = ["sensitivities"]
@@ -37,7 +37,7 @@ def sensitivities(net: Net, asked: str, code: int, known: Mapping[str, Any]) -> 
     hit[code] = 1.0
     relevant = net.graph.ancestors({asked, *codes, *numbers})
     among = [node for node in net.graph if node in relevant]
-    both = _Weights(net, codes, numbers, among, Factor((asked,), hit))
+    both = _Weights(net, codes, numbers, among, Potential((asked,), hit))
     alone = _Weights(net, codes, numbers, among, None)
     log_known = alone.total()
     if log_known == -np.inf:
@@ -59,19 +59,24 @@ class _Weights:
     """Sums over all rows that agree with what is known, as they depend on the entries of one table."""
 
     def __init__(
-        self, net: Net, codes: Mapping[str, Any], numbers: Mapping[str, float], among: list[str], extra: Factor | None
+        self,
+        net: Net,
+        codes: Mapping[str, Any],
+        numbers: Mapping[str, float],
+        among: list[str],
+        extra: Potential | None,
     ) -> None:
         self.net, self.codes, self.among = net, codes, among
         self.rest = [factor for factor, _ in net.number_factors(numbers, codes)]
         sizes = net.sizes()
         for name, known in codes.items():
-            self.rest.append(Factor((name,), np.eye(sizes[name])[known] if np.ndim(known) == 0 else known))
+            self.rest.append(Potential((name,), np.eye(sizes[name])[known] if np.ndim(known) == 0 else known))
         if extra is not None:
             self.rest.append(extra)
 
-    def _factors(self, but: str | None) -> list[Factor]:
+    def _factors(self, but: str | None) -> list[Potential]:
         tables = [node for node in self.among if node in self.net.tables and node != but]
-        own = [Factor((*self.net.graph.parents[node], node), self.net.tables[node]) for node in tables]
+        own = [Potential((*self.net.graph.parents[node], node), self.net.tables[node]) for node in tables]
         return own + self.rest
 
     def total(self) -> float:
@@ -84,7 +89,7 @@ class _Weights:
         """What the sum gains for each entry of the node's table, as a share of a number whose log is given."""
         family = (*self.net.graph.parents[node], node)
         sizes = self.net.sizes()
-        ones = [Factor((v,), np.ones(sizes[v])) for v in family]
+        ones = [Potential((v,), np.ones(sizes[v])) for v in family]
         work = Elimination([*self._factors(node), *ones], family)
         return np.asarray(work.result.table) * np.exp(work.log - log)
 

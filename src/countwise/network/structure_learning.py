@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from countwise.base.term import Part, blanks, checked
+from countwise.base.term import Term, blanks, checked
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.distributions import Categorical, Gaussian, Poisson, Ranges, default_for, with_defaults
+from countwise.distributions import Binned, Categorical, Gaussian, Poisson, default_for, with_defaults
 from countwise.errors import OptionError, check_number, did_you_mean
 from countwise.network.base import has_gaps, is_empty
 from countwise.network.em import completed
@@ -20,8 +20,8 @@ from countwise.network.family_scores import MixedFamilies, allowed
 from countwise.network.graph import Graph
 from countwise.network.net import Net
 from countwise.network.persistence import Keeping
-from countwise.network.search.dispatch import Search, arcs_of, given_graph
-from countwise.network.search.trees import Constraints, Found
+from countwise.network.search.dispatch import StructureSearch, arcs_of, given_graph
+from countwise.network.search.trees import Constraints, FoundStructure
 from countwise.tallies import fill_all
 
 __all__ = ["Searching"]
@@ -60,7 +60,7 @@ class Searching(Keeping):
             if isinstance(law, Categorical):
                 law = default_for(a)
             if learned and isinstance(a, Numeric) and self.criterion in ("bdeu", "k2"):
-                law = law if isinstance(law, Ranges) else self._cutting()
+                law = law if isinstance(law, Binned) else self._cutting()
             # imagined rows for a whole table say nothing of words and counts: they have Laplace's
             plain = self.smoothing if not (self.smoothing == "bdeu" or isinstance(self.smoothing, Dirichlet)) else 1.0
             laws[a.name] = with_defaults(law, plain, "ignore")
@@ -68,7 +68,7 @@ class Searching(Keeping):
             cut = [
                 parent
                 for parent, child in graph.arcs
-                if parent in laws and not isinstance(laws[parent], Ranges) and not self._may(laws, parent, child)
+                if parent in laws and not isinstance(laws[parent], Binned) and not self._may(laws, parent, child)
             ]
             if not cut:
                 return laws
@@ -83,7 +83,7 @@ class Searching(Keeping):
 
     @staticmethod
     def _may(laws: Mapping[str, Any], parent: str, child: str) -> bool:
-        kinds = {name: None if isinstance(law, Ranges) else law for name, law in laws.items()}
+        kinds = {name: None if isinstance(law, Binned) else law for name, law in laws.items()}
         return allowed(kinds.get(parent), kinds.get(child))
 
     def _check_arcs(self, graph: Graph) -> None:
@@ -93,13 +93,13 @@ class Searching(Keeping):
 
     def _cut(self, schema: Schema, target: Nominal, table: Table) -> None:
         for name, law in self._laws.items():
-            if isinstance(law, Ranges):
+            if isinstance(law, Binned):
                 cuts = law.how.cut(law.blank(target, schema[name]).fill(table))
                 self.cuts_[name] = tuple(cuts.edges.tolist())
 
     def _search(
         self, schema: Schema, target: Nominal, table: Table, arcs: Sequence[tuple[str, str]]
-    ) -> tuple[Found, Net | None]:
+    ) -> tuple[FoundStructure, Net | None]:
         """The structure, from rows with or without gaps."""
         nodes = self._nodes(schema, target)
         free = [a for a in nodes.values() if isinstance(a, Nominal | Numeric) and not is_empty(a)]
@@ -108,13 +108,13 @@ class Searching(Keeping):
         parts = self._parts_over(schema, target)
         derived = checked(table, parts)
         search = self._how(names, arcs)
-        laws = {name: law for name, law in self._laws.items() if not isinstance(law, Ranges)}
+        laws = {name: law for name, law in self._laws.items() if not isinstance(law, Binned)}
         gaps = has_gaps(derived, parts)
 
         def families(rows: Table) -> MixedFamilies:
             return MixedFamilies(free, rows, laws, self.criterion, float(self.ess), even=gaps)
 
-        def find(rows: Table, start: Graph | None = None) -> tuple[MixedFamilies, Found]:
+        def find(rows: Table, start: Graph | None = None) -> tuple[MixedFamilies, FoundStructure]:
             scored = families(rows)
             return scored, self._with_others(search.find(scored, names, start=start), nodes)
 
@@ -138,14 +138,14 @@ class Searching(Keeping):
                 hint="'hill_climb', 'ordering', 'orders' and 'annealing' keep to what is required and forbidden.",
             )
 
-    def _with_others(self, found: Found, nodes: Mapping[str, Attribute]) -> Found:
+    def _with_others(self, found: FoundStructure, nodes: Mapping[str, Attribute]) -> FoundStructure:
         """The structure with the nodes that no search can place, as they were given."""
         others = {name: self.graph_.parents[name] for name in nodes if name not in found.graph}
         parents = {name: found.graph.parents.get(name, others.get(name, ())) for name in nodes}
         return replace(found, graph=Graph(parents))
 
-    def _how(self, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> Search:
-        kinds = {name: None if isinstance(law, Ranges) else law for name, law in self._laws.items()}
+    def _how(self, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> StructureSearch:
+        kinds = {name: None if isinstance(law, Binned) else law for name, law in self._laws.items()}
         odd = {(p, c) for p in names for c in names if p != c and not allowed(kinds.get(p), kinds.get(c))}
         required = {*arcs, *self._pairs("required", names)}
         odd |= {
@@ -163,7 +163,7 @@ class Searching(Keeping):
             self._tiers(names),
             int(self.max_parents),
         )
-        return Search(
+        return StructureSearch(
             self.structure,
             constraints,
             self.order,
@@ -205,7 +205,7 @@ class Searching(Keeping):
             check_number(f"the tier of {name!r}", tier, -math.inf, whole=True)
         return {str(name): int(tier) for name, tier in tiers.items()}
 
-    def _carried(self, net: Net, parts: list[Part], target: Nominal, derived: Table) -> Net:
+    def _carried(self, net: Net, parts: list[Term], target: Nominal, derived: Table) -> Net:
         """A network of another structure that keeps the laws of the families that are the same."""
         fresh = self._net_of(parts, fill_all(blanks(parts, target), derived))
         same = [node for node in fresh.graph if fresh.graph.parents[node] == net.graph.parents.get(node)]
@@ -220,10 +220,10 @@ class Searching(Keeping):
         schema: Schema,
         target: Nominal,
         derived: Table,
-        found: Found,
+        found: FoundStructure,
         names: Sequence[str],
-        find: Callable[..., tuple[MixedFamilies, Found]],
-    ) -> tuple[Found, Net | None]:
+        find: Callable[..., tuple[MixedFamilies, FoundStructure]],
+    ) -> tuple[FoundStructure, Net | None]:
         """Parameters by EM, structure from the rows as the network fills them, and again, as long as it helps."""
         seen: list[Graph] = []
         net: Net | None = None

@@ -12,12 +12,12 @@ from countwise._typing import Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.distributions.bandwidths import RULES, golden, least_width, rows_behind, width_of
 from countwise.errors import OptionError, TooFewRows, did_you_mean, listed, warn
-from countwise.parzen.product_kernel import CANONICAL, Bumps
+from countwise.parzen.product_kernel import CANONICAL, ProductKernelDensity
 from countwise.splits import splits_of
 
 __all__ = ["HELD_OUT", "check_width", "folds_of", "held_out", "rule_of", "train", "widths_of"]
 
-Folds = list[tuple[Bumps, NDArray[Any]]] | None  # the rows to stand on, and those that are held out
+Folds = list[tuple[ProductKernelDensity, NDArray[Any]]] | None  # the rows to stand on, and those that are held out
 
 LEAST = 1e-300  # below it 1 / h is no number
 HELD_OUT = ("leave_one_out", "k_fold")
@@ -56,7 +56,7 @@ def check_width(width: Any, names: Iterable[str]) -> None:
             raise OptionError("width must be above 0, not 0.")
 
 
-def folds_of(bumps: Bumps, cv: Any) -> list[tuple[Bumps, NDArray[Any]]]:
+def folds_of(bumps: ProductKernelDensity, cv: Any) -> list[tuple[ProductKernelDensity, NDArray[Any]]]:
     """The rows of each fold, and those that it holds out: dealt out at random, or those of a splitter."""
     found = []
     for rest, test in splits_of(cv, len(bumps.cells), lambda: _same(bumps.cells)):
@@ -78,16 +78,16 @@ def _same(cells: Floats) -> NDArray[np.intp]:
     return place[which.ravel()]
 
 
-def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Floats:
+def widths_of(bumps: ProductKernelDensity, width: Any, folds: Folds) -> Floats:
     """The width of each column; 0 where a column of numbers has no spread.
 
     Parameters
     ----------
-    bumps : Bumps
+    bumps : ProductKernelDensity
         The rows; their widths are not looked at.
     width : float, str or mapping
         Numbers and rules.
-    folds : list of (Bumps, ndarray) or None
+    folds : list of (ProductKernelDensity, ndarray) or None
         From `folds_of`, for "k_fold".
     """
     rules = [rule_of(width, a) for a in bumps.attributes]
@@ -103,21 +103,21 @@ def widths_of(bumps: Bumps, width: Any, folds: Folds) -> Floats:
     return _likeliest(bumps, np.maximum(widths, least), free, folds if k_fold else None, least)
 
 
-def _least(bumps: Bumps, j: int) -> float:
+def _least(bumps: ProductKernelDensity, j: int) -> float:
     """The least width worth trying: half the step of numbers that were rounded."""
     if isinstance(bumps.attributes[j], Nominal):
         return 0.0
     return least_width(*_distinct(bumps, j))
 
 
-def _distinct(bumps: Bumps, j: int) -> tuple[Floats, Floats]:
+def _distinct(bumps: ProductKernelDensity, j: int) -> tuple[Floats, Floats]:
     """The distinct values of a column, and their weights."""
     known = ~np.isnan(bumps.cells[:, j])
     values, which = np.unique(bumps.cells[known, j], return_inverse=True)
     return values, np.bincount(which, weights=bumps.weights[known], minlength=len(values)).astype(np.float64)
 
 
-def _by_rule(bumps: Bumps, j: int, rule: Any, numbers: int) -> float:
+def _by_rule(bumps: ProductKernelDensity, j: int, rule: Any, numbers: int) -> float:
     a = bumps.attributes[j]
     if isinstance(a, Nominal):
         return _share(a, rule, rows_behind(bumps.weights))
@@ -146,12 +146,12 @@ def _share(a: Nominal, rule: Any, n: float) -> float:
 # -- by the likelihood of held-out rows ----------------------------------------------------
 
 
-def train(bumps: Bumps) -> float:
+def train(bumps: ProductKernelDensity) -> float:
     """Log-likelihood of the rows under the density that stands on them: it rises as h falls."""
     return _total(bumps.log_density(bumps.cells), bumps.weights)
 
 
-def held_out(bumps: Bumps, folds: Folds) -> float:
+def held_out(bumps: ProductKernelDensity, folds: Folds) -> float:
     """Log-likelihood of each row under the density of the others, or of the other folds."""
     if folds is None:
         return _total(bumps.leave_one_out(), bumps.weights)
@@ -167,7 +167,7 @@ def _total(logs: Floats, weights: Floats) -> float:
     return -np.inf if np.isneginf(logs).any() else float((weights * logs).sum())
 
 
-def _likeliest(bumps: Bumps, widths: Floats, free: list[int], folds: Folds, least: Floats) -> Floats:
+def _likeliest(bumps: ProductKernelDensity, widths: Floats, free: list[int], folds: Folds, least: Floats) -> Floats:
     """All widths by one factor first, then one after the other, until nothing is gained."""
 
     def score(widths: Floats) -> float:
@@ -188,7 +188,9 @@ def _likeliest(bumps: Bumps, widths: Floats, free: list[int], folds: Folds, leas
     return np.maximum(widths, least)
 
 
-def _by_factor(bumps: Bumps, widths: Floats, numbers: list[int], score: Callable[[Floats], float]) -> Floats:
+def _by_factor(
+    bumps: ProductKernelDensity, widths: Floats, numbers: list[int], score: Callable[[Floats], float]
+) -> Floats:
     """The factor on the widths of numbers that the held-out rows prefer: a scan, then golden section."""
 
     def at(log_factor: float) -> float:
@@ -225,14 +227,16 @@ def _by_factor(bumps: Bumps, widths: Floats, numbers: list[int], score: Callable
     return widths
 
 
-def _repeats(bumps: Bumps) -> bool:
+def _repeats(bumps: ProductKernelDensity) -> bool:
     """Whether a row that is left out has a copy."""
     values = bumps.cells[:, 0]
     known = values[~np.isnan(values)]
     return len(np.unique(known)) < len(known) or bool((bumps.weights > 1).any())
 
 
-def _one(bumps: Bumps, widths: Floats, j: int, score: Callable[[Floats], float], best: float) -> tuple[Floats, float]:
+def _one(
+    bumps: ProductKernelDensity, widths: Floats, j: int, score: Callable[[Floats], float], best: float
+) -> tuple[Floats, float]:
     """One width, the others held still."""
     a: Attribute = bumps.attributes[j]
 

@@ -17,7 +17,7 @@ from countwise.distributions.distribution import add_each
 from countwise.distributions.distribution import left_out as left_out_step
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed
 from countwise.parzen.bandwidth_search import HELD_OUT, LEAST, folds_of, rule_of, widths_of
-from countwise.parzen.product_kernel import KERNELS, Bumps
+from countwise.parzen.product_kernel import KERNELS, ProductKernelDensity
 from countwise.tallies import Rows
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
@@ -97,7 +97,9 @@ class Parzen:
         found = [self._of_class(tally, used, c, whole) for c in range(len(tally.given.values))]
         return ParzenLaw(columns, [b for b, _ in found], [rows for _, rows in found], left_out, self.width)
 
-    def _of_class(self, tally: Rows, used: list[int], c: int, whole: Bumps) -> tuple[Bumps, Sequence[int]]:
+    def _of_class(
+        self, tally: Rows, used: list[int], c: int, whole: ProductKernelDensity
+    ) -> tuple[ProductKernelDensity, Sequence[int]]:
         cells, weights, rows = tally.of_class(c)
         if len(cells) == 0:  # announced, and never met
             return whole, range(len(whole.cells))
@@ -106,12 +108,16 @@ class Parzen:
         numbers = np.array([isinstance(a, Numeric) for a in bumps.attributes])
         return bumps.with_widths(np.where(numbers & ~(own >= LEAST), whole.widths, own)), rows.tolist()
 
-    def _bumps(self, tally: Rows, used: list[int], cells: Any, weights: Any, spare: Bumps | None = None) -> Bumps:
+    def _bumps(
+        self, tally: Rows, used: list[int], cells: Any, weights: Any, spare: ProductKernelDensity | None = None
+    ) -> ProductKernelDensity:
         attributes = tuple(tally.of.attributes[j] for j in used)
         kernels = tuple(kernel_of(self.kernel, a.name) if isinstance(a, Numeric) else "gaussian" for a in attributes)
-        return Bumps(attributes, kernels, np.ones(len(used)), chosen_cells(cells, used), weights, spare)
+        return ProductKernelDensity(
+            attributes, kernels, np.ones(len(used)), chosen_cells(cells, used), weights, spare
+        )
 
-    def _folds(self, bumps: Bumps) -> Any:
+    def _folds(self, bumps: ProductKernelDensity) -> Any:
         asked = any(rule_of(self.width, a) == "k_fold" for a in bumps.attributes)
         return folds_of(bumps, self.cv) if asked and self.alone else None
 
@@ -122,7 +128,7 @@ def _by_thumb(width: Any, attributes: Sequence[Attribute]) -> Any:
     return {name: "silverman" if rule in HELD_OUT else rule for name, rule in rules.items()}
 
 
-def _no_spread(bumps: Bumps, k: int) -> TableError:
+def _no_spread(bumps: ProductKernelDensity, k: int) -> TableError:
     a = bumps.attributes[k]
     values = bumps.cells[:, k]
     value = number(float(values[~np.isnan(values)][0]))
@@ -139,7 +145,7 @@ class ParzenLaw:
     ----------
     columns : ndarray of int
         Which of the vector's attributes are in use.
-    bumps : list of Bumps
+    bumps : list of ProductKernelDensity
         One a class.
     places : list of sequences of int
         Where the rows of each class stand in training.
@@ -156,7 +162,7 @@ class ParzenLaw:
     def __init__(
         self,
         columns: NDArray[np.intp],
-        bumps: list[Bumps],
+        bumps: list[ProductKernelDensity],
         places: list[Sequence[int]],
         left_out: dict[str, str],
         rule: Any,

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.classifier import Explaining
-from countwise.base.generative import Bayes
-from countwise.base.protocol import Classifier
-from countwise.base.tally_model import Tallying
-from countwise.base.term import Part, derive, numbers_and_names, whole_row
+from countwise.base.generative import GenerativeClassifier
+from countwise.base.tally_model import TallyModel
+from countwise.base.term import Term, derive, numbers_and_names, whole_row
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.cells import one_row
 from countwise.data.columns import refuse_infinity
@@ -24,7 +22,7 @@ from countwise.data.vectors import chosen_cells
 from countwise.errors import CountwiseError, OptionError, TableError, check_settings, did_you_mean
 from countwise.parzen.bandwidth_search import HELD_OUT, check_width, folds_of, held_out, rule_of, train
 from countwise.parzen.density import Parzen, ParzenLaw, kernel_of, written
-from countwise.parzen.product_kernel import Bumps
+from countwise.parzen.product_kernel import ProductKernelDensity
 from countwise.parzen.working import by_columns, carriers, columns_of
 from countwise.working import Account, Grid, Section, Working
 from countwise.working.numbers import number, probability, signed
@@ -47,7 +45,7 @@ def _checked_kinds(frame: Frame, types: Any, width: Any, kernel: Any) -> Schema:
     return numbers_and_names(Schema.kinds(frame, types), "a Parzen density")
 
 
-class ParzenClassifier(Classifier, Explaining, Bayes):
+class ParzenClassifier(GenerativeClassifier):
     """A Parzen density of whole rows for each class: mixed columns, missing cells, widths by column and class.
 
     .. math:: P(c | x) ∝ P(c) 1/n_c Σ_i ∏_j K((x_j - x_ij) / h_cj) / h_cj
@@ -101,7 +99,7 @@ class ParzenClassifier(Classifier, Explaining, Bayes):
         self.types = types
         self.unseen = unseen
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         check_settings(self, unseen=("ignore", "error"))
         if any(
             rule == "k_fold" for rule in (self.width.values() if isinstance(self.width, Mapping) else [self.width])
@@ -109,7 +107,7 @@ class ParzenClassifier(Classifier, Explaining, Bayes):
             raise OptionError("width='k_fold' is for a ParzenDensity.", hint="give 'leave_one_out'.")
         return _checked_kinds(frame, self.types, self.width, self.kernel)
 
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
         return [whole_row(schema.attributes, Parzen(self.width, self.kernel), "cells", {*schema, target})]
 
     @property
@@ -136,7 +134,7 @@ class ParzenClassifier(Classifier, Explaining, Bayes):
         return "no bump reaches the row", "a wider kernel, or a Gaussian one, does"
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
-        law, x = self._law, table[self.parts_[0].key][0, self._law.columns]
+        law, x = self._law, table[self.terms_[0].key][0, self._law.columns]
         if np.isnan(x).all():
             return []
         found = [
@@ -148,7 +146,7 @@ class ParzenClassifier(Classifier, Explaining, Bayes):
         return found
 
 
-class ParzenDensity(Tallying):
+class ParzenDensity(TallyModel):
     """A Parzen (kernel) density of tables as they are: numbers, names and orders, missing cells, weights.
 
     .. math:: f(x) = 1/n Σ_i ∏_j K((x_j - x_ij) / h_j) / h_j
@@ -217,7 +215,7 @@ class ParzenDensity(Tallying):
     def _needs_target(self) -> bool:
         return False
 
-    def _let_in(self, X: Any) -> Any:
+    def _coerce_input(self, X: Any) -> Any:
         self._library = library_of(X)
         return dense(X)
 
@@ -269,19 +267,19 @@ class ParzenDensity(Tallying):
         """
         return super().forget(X, None, sample_weight)
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         check_settings(self, unseen=("ignore", "error"))
         return _checked_kinds(frame, self.types, self.width, self.kernel)
 
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
         rule = Parzen(self.width, self.kernel, self.cv, alone=True)
         return [whole_row(schema.attributes, rule, "cells", {*schema, target})]
 
-    def _settle(self) -> None:
+    def _estimate(self) -> None:
         for name in ("width_curve_", "best_width_"):
             vars(self).pop(name, None)
-        self.parts_ = self._parts(self.schema_, self.target_.name)
-        part = self.parts_[0]
+        self.terms_ = self._terms(self.schema_, self.target_.name)
+        part = self.terms_[0]
         self.law_: ParzenLaw = part.rule.settle(self.tallies_[part.key])
         self.widths_ = dict(zip(self.law_.names, self._bumps.widths.tolist(), strict=True))
         rules = {rule_of(self.width, a) for a in self.law_.attributes}
@@ -296,7 +294,7 @@ class ParzenDensity(Tallying):
         return dict(self.law_.left_out)
 
     @property
-    def _bumps(self) -> Bumps:
+    def _bumps(self) -> ProductKernelDensity:
         return self.law_.bumps[0]
 
     @property
@@ -310,7 +308,7 @@ class ParzenDensity(Tallying):
         try:
             table = self.schema_.encode(frame.slice(start, stop), strict=self.unseen == "error")
             refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
-            cells: Floats = derive(table, self.parts_)[self.parts_[0].key]
+            cells: Floats = derive(table, self.terms_)[self.terms_[0].key]
             return chosen_cells(cells, self.law_.columns)
         except CountwiseError as error:
             raise error if error.row is None else error.at(error.row + start) from None
@@ -462,7 +460,7 @@ class ParzenDensity(Tallying):
         return Account(f"f({shown}) = {probability(log)}, log f = {number(log)}", log, tuple(sections), tuple(notes))
 
 
-def _columns_section(bumps: Bumps, x: Floats) -> Section:
+def _columns_section(bumps: ProductKernelDensity, x: Floats) -> Section:
     added = columns_of(bumps, x)
     known = np.flatnonzero(~np.isnan(x))
     table = {

@@ -16,7 +16,7 @@ from countwise.discriminant.density import patterns_of
 from countwise.distributions.bandwidths import TOLERANCE, ones_as_none
 from countwise.tallies import all_ones
 
-__all__ = ["CANONICAL", "KERNELS", "NOMINAL", "ORDINAL", "Bumps", "geometric", "log_kernel", "moved"]
+__all__ = ["CANONICAL", "KERNELS", "NOMINAL", "ORDINAL", "ProductKernelDensity", "geometric", "log_kernel", "moved"]
 
 
 KERNELS = {"gaussian": 0, "epanechnikov": 1, "uniform": 2}
@@ -81,7 +81,7 @@ _FAST_BLOCK = 1 << 17  # the same where a query costs some nanoseconds, and thre
 
 
 @dataclass(eq=False)
-class Bumps:
+class ProductKernelDensity:
     """The density of rows: the mean of a product kernel over the training rows.
 
     A cell that is missing in a training row has the density of its whole column for a kernel; one that is
@@ -99,7 +99,7 @@ class Bumps:
         Numbers and codes; NaN is missing.
     weights : ndarray, shape (rows,)
         Above 0.
-    spare : Bumps or None
+    spare : ProductKernelDensity or None
         Whose column density stands in where a column has no cell at all.
     """
 
@@ -108,7 +108,7 @@ class Bumps:
     widths: Floats
     cells: Floats
     weights: Floats
-    spare: Bumps | None = None
+    spare: ProductKernelDensity | None = None
     _kept: dict[bytes, tuple[Floats, Floats, Floats]] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -339,13 +339,13 @@ class Bumps:
 
     # missing cells of training rows
 
-    def margin(self, j: int) -> Bumps:
+    def margin(self, j: int) -> ProductKernelDensity:
         """The density of one column, from the rows in which it is there."""
         known = ~np.isnan(self.cells[:, j])
         if not known.any() and self.spare is not None:
             return self.spare.margin(j)
         place = slice(j, j + 1)
-        return Bumps(
+        return ProductKernelDensity(
             self.attributes[place],
             self.kernels[place],
             self.widths[place],
@@ -403,9 +403,9 @@ class Bumps:
             out[:, j] = moved(a, kernel, float(h), out[:, j], rng)
         return out
 
-    def with_widths(self, widths: Floats) -> Bumps:
+    def with_widths(self, widths: Floats) -> ProductKernelDensity:
         """The same rows under other widths; they need not be sorted again."""
-        other = Bumps(self.attributes, self.kernels, widths, self.cells, self.weights, self.spare)
+        other = ProductKernelDensity(self.attributes, self.kernels, widths, self.cells, self.weights, self.spare)
         if self.is_line and not self.known.any():
             return other
         if self.is_line:
@@ -416,6 +416,8 @@ class Bumps:
             vars(other)["order"] = self.order
         return other
 
-    def subset(self, rows: NDArray[Any]) -> Bumps:
+    def subset(self, rows: NDArray[Any]) -> ProductKernelDensity:
         """Some of the rows."""
-        return Bumps(self.attributes, self.kernels, self.widths, self.cells[rows], self.weights[rows], self.spare)
+        return ProductKernelDensity(
+            self.attributes, self.kernels, self.widths, self.cells[rows], self.weights[rows], self.spare
+        )

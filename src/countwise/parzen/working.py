@@ -9,7 +9,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.parzen.density import written
-from countwise.parzen.product_kernel import Bumps
+from countwise.parzen.product_kernel import ProductKernelDensity
 from countwise.working import Grid, Section
 from countwise.working.numbers import number, percent, probability, signed
 
@@ -19,7 +19,7 @@ _MOST_ROWS = 5
 _MOST_COLUMNS = 12
 
 
-def carriers(bumps: Bumps, x: Floats, places: Sequence[int], title: str) -> Section:
+def carriers(bumps: ProductKernelDensity, x: Floats, places: Sequence[int], title: str) -> Section:
     """The training rows whose bumps make up most of the density at a row."""
     shares = bumps.carriers(x)
     log = float(bumps.log_density(x[None, :])[0])
@@ -50,7 +50,7 @@ def carriers(bumps: Bumps, x: Floats, places: Sequence[int], title: str) -> Sect
     return Section(title, Grid(table), tuple(lines))
 
 
-def columns_of(bumps: Bumps, x: Floats) -> Floats:
+def columns_of(bumps: ProductKernelDensity, x: Floats) -> Floats:
     """Log of f(row) over f(row without the column): what each column adds, the others given; NaN if missing."""
     known = np.flatnonzero(~np.isnan(x))
     rows = np.tile(x, (len(known) + 1, 1))
@@ -63,7 +63,7 @@ def columns_of(bumps: Bumps, x: Floats) -> Floats:
     return out
 
 
-def by_columns(laws: list[Bumps], x: Floats, classes: tuple[Any, ...], a: int, b: int) -> Section:
+def by_columns(laws: list[ProductKernelDensity], x: Floats, classes: tuple[Any, ...], a: int, b: int) -> Section:
     """What each column adds, the others given, in the answer's class and in its rival's."""
     mine, other = columns_of(laws[a], x), columns_of(laws[b], x)
     known = np.flatnonzero(~np.isnan(x))

@@ -16,7 +16,7 @@ from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.plots.style import axes, bare, look
 from countwise.sources.memory import weights_of
 
-__all__ = ["DASHES", "HATCHES", "Display", "Told", "column_of", "legend", "line", "told_by", "told_of"]
+__all__ = ["DASHES", "HATCHES", "Display", "LabelledPredictions", "column_of", "legend", "line", "told_by", "told_of"]
 
 DASHES = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (6, 2, 1, 2, 1, 2)))
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxx", "++", "oo", "--", "**", "||")
@@ -78,7 +78,7 @@ def legend(ax: Any, place: str = "best") -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class LabelledPredictions:
     """Rows whose class is known, and what was told of them.
 
     Parameters
@@ -102,7 +102,7 @@ class Told:
     weight: Floats
 
 
-def told_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba: bool = True) -> Told:
+def told_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba: bool = True) -> LabelledPredictions:
     """What a fitted classifier tells of rows; `y` is the class of each, or the name of its column."""
     if not hasattr(estimator, "classes_"):
         raise OptionError(f"This {type(estimator).__name__} is not fitted, or tells no classes.", hint="fit it.")
@@ -132,7 +132,7 @@ def told_of(
     classes: Sequence[Any] | None,
     sample_weight: Any = None,
     pos_label: Any = None,
-) -> Told:
+) -> LabelledPredictions:
     """The same from arrays; rows without a class are left out, a class that was never met has probability 0."""
     own, codes = _coded(y)
     known = codes < len(own)
@@ -160,7 +160,7 @@ def told_of(
         answered = np.argmax(shares, axis=1)  # type: ignore[arg-type]
     if shares is None:
         shares = np.full((len(at), len(places)), np.nan)
-    return Told(tuple(places), at, shares, answered, weight[known])
+    return LabelledPredictions(tuple(places), at, shares, answered, weight[known])
 
 
 def _coded(y: Any) -> tuple[tuple[Any, ...], Indices]:

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from countwise._typing import Floats
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures.ranks import area, average_precision, by_range, precision_recall_points, roc_points
-from countwise.plots.displays import Display, Told, legend, line, told_by, told_of, told_of_probabilities
+from countwise.plots.displays import (
+    Display,
+    LabelledPredictions,
+    legend,
+    line,
+    told_by,
+    told_of,
+    told_of_probabilities,
+)
 from countwise.plots.style import QUIET, SOFT
 
 __all__ = ["CalibrationDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
@@ -271,7 +279,13 @@ class CalibrationDisplay(Display):
 
     @classmethod
     def from_answers(
-        cls, answers: Told | Any, *, n_bins: int = 10, pos_label: Any = None, name: str | None = None, ax: Any = None
+        cls,
+        answers: LabelledPredictions | Any,
+        *,
+        n_bins: int = 10,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Any = None,
     ) -> Self:
         """Draw answers such as those of `cross_validate`: anything with its arrays."""
         if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:

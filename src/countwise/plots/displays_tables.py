@@ -246,7 +246,7 @@ class DensityDisplay(Display):
 
 
 def _density(estimator: Any, attribute: str) -> Any:
-    parts = getattr(estimator, "parts_", None)
+    parts = getattr(estimator, "terms_", None)
     if parts is None or not hasattr(estimator, "densities_"):
         raise OptionError(
             f"{type(estimator).__name__} has no laws of single attributes, or is not fitted.",

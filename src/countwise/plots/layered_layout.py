@@ -12,7 +12,7 @@ import numpy as np
 
 from countwise.network.graph import Graph
 
-__all__ = ["HEAD", "Item", "Layout", "Rows", "Run", "across", "crossings", "layers_of", "layout", "ordered"]
+__all__ = ["HEAD", "Item", "LayerRows", "Layout", "Run", "across", "crossings", "layers_of", "layout", "ordered"]
 
 
 _SWEEPS = 24
@@ -63,7 +63,7 @@ def layers_of(graph: Graph) -> dict[str, int]:
     return {node: found[node] - top for node in graph}
 
 
-class Rows:
+class LayerRows:
     """The layers of a graph, each in some order, and the pieces of arcs between them.
 
     Parameters
@@ -97,7 +97,7 @@ class Rows:
         self.above[item] = []
 
 
-def crossings(rows: Rows) -> int:
+def crossings(rows: LayerRows) -> int:
     """How many pairs of arcs cross.
 
     Examples
@@ -118,7 +118,7 @@ def crossings(rows: Rows) -> int:
     return count
 
 
-def ordered(graph: Graph, layer: Mapping[str, int]) -> Rows:
+def ordered(graph: Graph, layer: Mapping[str, int]) -> LayerRows:
     """The layers in an order with few crossings: sweeps down and up by the middle of each one's neighbors.
 
     The order is the best that was met from two starts; the same graph always gets the same.
@@ -130,7 +130,7 @@ def ordered(graph: Graph, layer: Mapping[str, int]) -> Rows:
     layer : mapping of str to int
         Of each node, as `layers_of` gives it.
     """
-    rows = Rows(layer, graph.arcs)
+    rows = LayerRows(layer, graph.arcs)
     given = [list(row) for row in rows.rows]
     best, fewest = given, crossings(rows)
     for start in (given, _by_depth(rows)):
@@ -150,7 +150,7 @@ def ordered(graph: Graph, layer: Mapping[str, int]) -> Rows:
     return rows
 
 
-def _by_depth(rows: Rows) -> list[list[Item]]:
+def _by_depth(rows: LayerRows) -> list[list[Item]]:
     """Each layer in the order in which a walk from the first node meets it, whatever way the arcs point."""
     found: list[list[Item]] = [[] for _ in rows.rows]
     met: set[Item] = set()
@@ -166,7 +166,7 @@ def _by_depth(rows: Rows) -> list[list[Item]]:
     return found
 
 
-def _sweep(rows: Rows, *, down: bool, mean: bool, turned: bool) -> None:
+def _sweep(rows: LayerRows, *, down: bool, mean: bool, turned: bool) -> None:
     """Order each layer by where the neighbors in the one before stand; who has none stays in place.
 
     By the median or the mean; at a tie as they stand, or the other way round to come out of a dead end.
@@ -185,7 +185,7 @@ def _sweep(rows: Rows, *, down: bool, mean: bool, turned: bool) -> None:
         rows.rows[k] = [next(moving) if item in key else item for item in rows.rows[k]]
 
 
-def _exchange(rows: Rows) -> bool:
+def _exchange(rows: LayerRows) -> bool:
     """Exchange neighbors as long as that saves crossings, layer after layer; whether it did."""
     changed = False
     for k, row in enumerate(rows.rows):
@@ -321,7 +321,7 @@ def _part(graph: Graph, sizes: Mapping[str, tuple[float, float]]) -> Layout:
 # -- across ---------------------------------------------------------------------------
 
 
-def across(rows: Rows, widths: Mapping[Item, float]) -> dict[Item, float]:
+def across(rows: LayerRows, widths: Mapping[Item, float]) -> dict[Item, float]:
     """The middle of each item: neighbors apart, arcs short, parents over the middle of their children and under.
 
     A long arc is straight all along unless it crosses another long one. The rest is a linear program, since sums of
@@ -329,7 +329,7 @@ def across(rows: Rows, widths: Mapping[Item, float]) -> dict[Item, float]:
 
     Parameters
     ----------
-    rows : Rows
+    rows : LayerRows
         The layers, in their order.
     widths : mapping of Item to float
         How wide each is.
@@ -362,7 +362,7 @@ def _sum(pairs: Iterable[tuple[int, float]]) -> dict[int, float]:
     return found
 
 
-def _blocks(rows: Rows) -> dict[Item, int]:
+def _blocks(rows: LayerRows) -> dict[Item, int]:
     """What shares a place across: a node alone, a long arc all along, but for where two of those cross."""
     broken: set[Item] = set()
     for upper, lower in pairwise(rows.rows):
@@ -417,7 +417,9 @@ def _least(
 # -- down -----------------------------------------------------------------------------
 
 
-def _down(rows: Rows, middle: Mapping[Item, float], heights: Mapping[str, float]) -> tuple[list[float], list[float]]:
+def _down(
+    rows: LayerRows, middle: Mapping[Item, float], heights: Mapping[str, float]
+) -> tuple[list[float], list[float]]:
     """Where each layer begins and ends; more room between two where arcs go far across."""
     tops, ends = [], []
     y = 0.0
@@ -430,7 +432,7 @@ def _down(rows: Rows, middle: Mapping[Item, float], heights: Mapping[str, float]
 
 
 def _routes(
-    rows: Rows,
+    rows: LayerRows,
     middle: Mapping[Item, float],
     sizes: Mapping[str, tuple[float, float]],
     tops: Sequence[float],
@@ -448,7 +450,9 @@ def _routes(
     return found
 
 
-def _ports(rows: Rows, middle: Mapping[Item, float], widths: Mapping[str, float]) -> dict[tuple[str, str], float]:
+def _ports(
+    rows: LayerRows, middle: Mapping[Item, float], widths: Mapping[str, float]
+) -> dict[tuple[str, str], float]:
     """Where on its child each arc ends: apart from the others, and towards the side that it comes from."""
     found: dict[tuple[str, str], float] = {}
     coming: dict[Item, list[tuple[float, tuple[str, str]]]] = {}

@@ -60,7 +60,7 @@ def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: s
 
     Parameters
     ----------
-    model : BayesNetwork or NetworkClassifier
+    model : BayesNetwork or BayesNetworkClassifier
         Fitted, or drawn by hand with all its tables.
     given : mapping of str to value, optional
         What is known: it is marked, and the bars of all other nodes follow.
@@ -73,15 +73,17 @@ def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: s
 
     Examples
     --------
-    >>> from countwise import NetworkClassifier, samples
+    >>> from countwise import BayesNetworkClassifier, samples
     >>> from countwise.plots import draw_network
     >>> tennis = samples.load("tennis")
-    >>> picture = draw_network(NetworkClassifier("tan").fit(tennis.frame, "play"), {"outlook": "Sunny"})
+    >>> picture = draw_network(BayesNetworkClassifier("tan").fit(tennis.frame, "play"), {"outlook": "Sunny"})
     >>> picture[:4], "given" in picture
     ('<svg', True)
     """
     if not hasattr(model, "query") or not hasattr(model, "marginals"):
-        raise OptionError(f"{type(model).__name__} is not a network.", hint="BayesNetwork and NetworkClassifier are.")
+        raise OptionError(
+            f"{type(model).__name__} is not a network.", hint="BayesNetwork and BayesNetworkClassifier are."
+        )
     net, known = model._net(), model._known(given)
     numbers = {
         name: model._moments(name, known) for name in net.densities if name not in known and _is_one(net, name)
@@ -155,7 +157,7 @@ def network_svg(
         else:
             rule = str(getattr(net.densities.get(name), "rule", a.kind))
             nodes.append(_number(name, rule, values.get(name), (numbers or {}).get(name)))
-    return _Page(net.graph, nodes, title, _given(net, codes, values)).svg()
+    return _NetworkPage(net.graph, nodes, title, _given(net, codes, values)).svg()
 
 
 def graph_svg(graph: Graph, *, title: str = "") -> str:
@@ -179,7 +181,7 @@ def graph_svg(graph: Graph, *, title: str = "") -> str:
     >>> graph_svg(Graph({"rain": (), "wet": ("rain",)})).count('class="arc"')
     1
     """
-    return _Page(graph, [_Node(name, told=name) for name in graph], title, "").svg()
+    return _NetworkPage(graph, [_Node(name, told=name) for name in graph], title, "").svg()
 
 
 # -- what nodes show --------------------------------------------------------------------
@@ -234,7 +236,7 @@ def _given(net: Net, codes: Mapping[str, Any], values: Mapping[str, float]) -> s
 # -- the page ---------------------------------------------------------------------------
 
 
-class _Page:
+class _NetworkPage:
     """Where everything goes; from the top: title, what is known, the nodes."""
 
     def __init__(self, graph: Graph, nodes: Sequence[_Node], title: str, given: str) -> None:

@@ -18,13 +18,13 @@ from countwise.data.schema import Schema
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.plots.slices import cells_of, is_date
 
-__all__ = ["MOST", "Ground", "ground", "spread_out"]
+__all__ = ["MOST", "PlotData", "ground", "spread_out"]
 
 MOST = 2000  # points that a panel can show
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
+class PlotData:
     """A table, two of its attributes, and the rows that can be drawn.
 
     Parameters
@@ -67,7 +67,7 @@ class Ground:
         return np.stack([low - 0.06 * wide, high + 0.06 * wide], axis=1)
 
 
-def ground(X: Any, y: Any, attributes: Any) -> Ground:
+def ground(X: Any, y: Any, attributes: Any) -> PlotData:
     """Take a table, its classes and two attributes apart.
 
     Parameters
@@ -81,7 +81,7 @@ def ground(X: Any, y: Any, attributes: Any) -> Ground:
 
     Returns
     -------
-    Ground
+    PlotData
 
     Examples
     --------
@@ -109,7 +109,7 @@ def ground(X: Any, y: Any, attributes: Any) -> Ground:
         *_left_out(int(np.count_nonzero(~known)), "without a class"),
     )
     classes = _classes(column, cells, rows, target or "y")
-    return Ground(X, frame, pair, rows, xy[rows], _plain([cells[row] for row in rows]), classes, target, notes)
+    return PlotData(X, frame, pair, rows, xy[rows], _plain([cells[row] for row in rows]), classes, target, notes)
 
 
 def _opened(X: Any) -> tuple[Any, Frame]:

@@ -17,8 +17,8 @@ from countwise.data.frames import Frame
 from countwise.data.output import chosen, library_of, rebuilt, rows_of
 from countwise.errors import DataWarning, OptionError, TableError, did_you_mean, listed
 from countwise.plots.contours import boundary
-from countwise.plots.plot_data import MOST, Ground, spread_out
-from countwise.plots.slices import Still, moved, still
+from countwise.plots.plot_data import MOST, PlotData, spread_out
+from countwise.plots.slices import FixedValue, moved, still
 
 __all__ = ["Panel", "Scene", "by_title", "scene"]
 
@@ -63,7 +63,7 @@ class Scene:
 
     Parameters
     ----------
-    ground : Ground
+    ground : PlotData
         The rows.
     classes : tuple
         Those of the rows, then those that only a model knows.
@@ -77,7 +77,7 @@ class Scene:
         What a reader should know.
     """
 
-    ground: Ground
+    ground: PlotData
     classes: tuple[Any, ...]
     codes: Indices
     shown: Indices
@@ -103,10 +103,10 @@ def _title(model: Any) -> str:
     return type(model).__name__
 
 
-def scene(ground: Ground, models: Mapping[str, Any], at: Any, resolution: int, probabilities: bool) -> Scene:
+def scene(ground: PlotData, models: Mapping[str, Any], at: Any, resolution: int, probabilities: bool) -> Scene:
     """Ask every model about every place and every row."""
     stands = still(ground.frame, at, ground.pair)
-    asked = {title: _Asked.of(title, model, ground) for title, model in models.items()}
+    asked = {title: _RegionModel.of(title, model, ground) for title, model in models.items()}
     known = (plain(c) for one in asked.values() for c in np.asarray(getattr(one.model, "classes_", ())).tolist())
     classes = tuple(dict.fromkeys((*ground.classes, *known)))
     panels = [_panel(title, one, ground, stands, classes, resolution, probabilities) for title, one in asked.items()]
@@ -117,7 +117,7 @@ def scene(ground: Ground, models: Mapping[str, Any], at: Any, resolution: int, p
     return Scene(ground, classes, codes, shown, panels, caption)
 
 
-def _caption(ground: Ground, others: Mapping[str, Still], panels: list[Panel], shown: int) -> str:
+def _caption(ground: PlotData, others: Mapping[str, FixedValue], panels: list[Panel], shown: int) -> str:
     said = list(ground.notes)
     if shown < len(ground.rows):
         said.append(f"{MOST} of {len(ground.rows)} rows are drawn, a spread-out sample.")
@@ -135,7 +135,7 @@ def _caption(ground: Ground, others: Mapping[str, Still], panels: list[Panel], s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _RegionModel:
     """A fitted model with the columns that it takes, in a kind of table that it takes."""
 
     model: Any
@@ -144,7 +144,7 @@ class _Asked:
     alone: bool
 
     @classmethod
-    def of(cls, title: str, model: Any, ground: Ground) -> _Asked:
+    def of(cls, title: str, model: Any, ground: PlotData) -> _RegionModel:
         if isinstance(model, type) or not hasattr(model, "predict"):
             made = f"{model.__name__}()" if isinstance(model, type) else "an object with fit and predict"
             raise OptionError(f"{title!r} is no classifier.", hint=f"give {made}.")
@@ -184,7 +184,7 @@ def _is_ours(model: Any) -> bool:
     return type(model).__module__.partition(".")[0] == "countwise"
 
 
-def _taken(title: str, model: Any, ground: Ground) -> list[str]:
+def _taken(title: str, model: Any, ground: PlotData) -> list[str]:
     """The columns that a fitted model takes, by its own account if it has one."""
     own = getattr(model, "feature_names_in_", None)
     if own is None or not ground.frame.named:
@@ -205,9 +205,9 @@ def _taken(title: str, model: Any, ground: Ground) -> list[str]:
 
 def _panel(
     title: str,
-    asked: _Asked,
-    ground: Ground,
-    stands: Mapping[str, Still],
+    asked: _RegionModel,
+    ground: PlotData,
+    stands: Mapping[str, FixedValue],
     classes: tuple[Any, ...],
     resolution: int,
     probabilities: bool,

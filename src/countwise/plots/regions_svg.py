@@ -44,7 +44,7 @@ def render(scene: Scene) -> str:
     -------
     str
     """
-    page = _Page(scene)
+    page = _RegionPage(scene)
     pieces = [*page.legend(), *(piece for i in range(len(scene.panels)) for piece in page.panel(i)), *page.caption()]
     x, y = scene.ground.pair
     names = ", ".join(panel.title for panel in scene.panels)
@@ -60,7 +60,7 @@ def render(scene: Scene) -> str:
     )
 
 
-class _Page:
+class _RegionPage:
     """Where everything goes; from the top: legend, panels, caption."""
 
     def __init__(self, scene: Scene) -> None:

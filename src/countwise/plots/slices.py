@@ -19,11 +19,11 @@ from countwise.data.schema import Schema
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.working.numbers import number
 
-__all__ = ["Still", "cells_of", "is_date", "moved", "still"]
+__all__ = ["FixedValue", "cells_of", "is_date", "moved", "still"]
 
 
 @dataclass(frozen=True, slots=True)
-class Still:
+class FixedValue:
     """Where a column stands still: at a number, or at the cell of a row.
 
     Parameters
@@ -41,7 +41,7 @@ class Still:
     text: str
 
 
-def still(frame: Frame, at: Mapping[str, Any] | None, moving: tuple[str, str]) -> dict[str, Still]:
+def still(frame: Frame, at: Mapping[str, Any] | None, moving: tuple[str, str]) -> dict[str, FixedValue]:
     """Where each column but the moving ones stands still.
 
     Parameters
@@ -55,7 +55,7 @@ def still(frame: Frame, at: Mapping[str, Any] | None, moving: tuple[str, str]) -
 
     Returns
     -------
-    dict of str to Still
+    dict of str to FixedValue
     """
     if at is not None and not isinstance(at, Mapping):
         raise OptionError(f"at is a mapping of column to value, not {at!r}.", hint='at={"windy": True}.')
@@ -67,7 +67,7 @@ def still(frame: Frame, at: Mapping[str, Any] | None, moving: tuple[str, str]) -
         if name in moving:
             raise OptionError(f"at holds {name!r} still, but it is one of the two attributes that are drawn.")
     kinds = Schema.kinds(frame)
-    found: dict[str, Still] = {}
+    found: dict[str, FixedValue] = {}
     for name, column in frame.columns.items():
         if name in moving:
             continue
@@ -76,7 +76,7 @@ def still(frame: Frame, at: Mapping[str, Any] | None, moving: tuple[str, str]) -
             found[name] = _middle(name, column) if isinstance(kinds[name], Numeric) else _commonest(column)
         elif numeric:
             given = number_of(asked[name], name, "at")
-            found[name] = Still(given, 0, "missing" if given != given else number(given))
+            found[name] = FixedValue(given, 0, "missing" if given != given else number(given))
         else:
             found[name] = _met(name, column, asked[name])
     return found
@@ -103,20 +103,20 @@ def cells_of(column: Column) -> list[Any]:
     return [None if is_missing(cell) else plain(cell) for cell in column]
 
 
-def _middle(name: str, column: Column) -> Still:
+def _middle(name: str, column: Column) -> FixedValue:
     """The median; of whole numbers and dates one that is there, so that a count stays a count."""
     numbers = np.asarray(Numeric(name).encode(column), dtype=np.float64)
     known = np.flatnonzero(~np.isnan(numbers))
     if not len(known):
-        return Still(None, 0, "missing")
+        return FixedValue(None, 0, "missing")
     if isinstance(column, np.ndarray) and column.dtype.kind == "f":
         median = float(np.median(numbers[known]))
-        return Still(median, 0, number(median))
+        return FixedValue(median, 0, number(median))
     row = int(known[np.argsort(numbers[known], kind="stable")[(len(known) - 1) // 2]])
-    return Still(None, row, _text(plain(column[row])))
+    return FixedValue(None, row, _text(plain(column[row])))
 
 
-def _commonest(column: Column) -> Still:
+def _commonest(column: Column) -> FixedValue:
     """The commonest value; at a tie the first that is met."""
     first: dict[Any, int] = {}
     counts: dict[Any, int] = {}
@@ -125,26 +125,26 @@ def _commonest(column: Column) -> Still:
             first.setdefault(cell, row)
             counts[cell] = counts.get(cell, 0) + 1
     if not counts:
-        return Still(None, 0, "missing")
+        return FixedValue(None, 0, "missing")
     value = max(counts, key=lambda cell: counts[cell])
-    return Still(None, first[value], _text(value))
+    return FixedValue(None, first[value], _text(value))
 
 
-def _met(name: str, column: Column, value: Any) -> Still:
+def _met(name: str, column: Column, value: Any) -> FixedValue:
     """A value that stands in some row."""
     cells = cells_of(column)
     if plain(value) not in cells:
         known = dict.fromkeys(cell for cell in cells if cell is not None)
         hint = did_you_mean(value, known) or f"it has {listed(known)}."
         raise OptionError(f"at holds {name!r} still at {value!r}, a value that the column does not have.", hint=hint)
-    return Still(None, cells.index(plain(value)), _text(value))
+    return FixedValue(None, cells.index(plain(value)), _text(value))
 
 
 def _text(value: Any) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
-def moved(X: Any, frame: Frame, moving: Mapping[str, NDArray[Any]], stands: Mapping[str, Still]) -> Any:
+def moved(X: Any, frame: Frame, moving: Mapping[str, NDArray[Any]], stands: Mapping[str, FixedValue]) -> Any:
     """A table of the kind of X in which some columns move and the others stand still.
 
     Parameters
@@ -155,7 +155,7 @@ def moved(X: Any, frame: Frame, moving: Mapping[str, NDArray[Any]], stands: Mapp
         The same, opened.
     moving : mapping of column to ndarray
         Its new numbers.
-    stands : mapping of column to Still
+    stands : mapping of column to FixedValue
         For all the other columns.
 
     Returns

@@ -65,7 +65,7 @@ def draw_tree(
         raise OptionError(f"direction={direction!r} is unknown.", hint="give 'down' or 'right'.")
     if max_depth is not None and (isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 0):
         raise OptionError(f"max_depth={max_depth!r} must be a whole number of at least 0.")
-    return _Page(model, model._passed(X, row), _depth_drawn(model.tree_, max_depth), direction).svg()
+    return _TreePage(model, model._passed(X, row), _depth_drawn(model.tree_, max_depth), direction).svg()
 
 
 def _depth_drawn(tree: Any, asked: int | None) -> int:
@@ -89,7 +89,7 @@ class _Box:
     across: float
 
 
-class _Page:
+class _TreePage:
     """Where everything goes."""
 
     def __init__(self, model: Any, marked: frozenset[int], max_depth: int, direction: str | None) -> None:

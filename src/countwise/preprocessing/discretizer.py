@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Floats, Indices
-from countwise.base.term import Part
-from countwise.base.transformer import Converting
-from countwise.cuts import CutReport, Cuts, How, labels
+from countwise.base.term import Term
+from countwise.base.transformer import TableTransformer
+from countwise.cuts import CutReport, CutRule, Cuts, labels
 from countwise.data.attributes import Attribute, Numeric, Ordinal
 from countwise.data.columns import narrowest, refuse_infinity
 from countwise.data.frames import Coded, Column, Frame, is_missing, refuse_duplicates
@@ -21,11 +21,11 @@ from countwise.data.output import container_of, library_of, rebuilt
 from countwise.data.schema import Schema
 from countwise.data.table import threads_for
 from countwise.data.text import Block
-from countwise.distributions import Ranges
+from countwise.distributions import Binned
 from countwise.engines.relation import is_relation
 from countwise.errors import OptionError, RowsRefused, TableError, did_you_mean, listed, warn
 from countwise.measures import chance_information, information_of_values, mutual_information
-from countwise.scoring.plan import Ranges as RangeTerm
+from countwise.scoring.plan import RangeTerm
 from countwise.scoring.sql import range_query
 from countwise.scoring.tree import cut
 from countwise.tallies import Values, shortfall
@@ -126,12 +126,12 @@ class _Other(Attribute):
         return np.empty(0)
 
 
-class Discretizer(Converting, CutFrames):
+class Discretizer(TableTransformer, CutFrames):
     """Cut numbers into ranges, column by column, and say why and at what cost.
 
     Parameters
     ----------
-    method : str, sequence of float, Ranges, or mapping of column to any of these, default="mdl"
+    method : str, sequence of float, Binned, or mapping of column to any of these, default="mdl"
         "naive" (each value a range), "equal_width", "equal_frequency", "kmeans" (the optimum),
         "class_contiguous" (wherever the class changes), "min_n" (not before a range holds n of
         one class), "mdl" (Fayyad and Irani: as long as a cut pays for its own description), or
@@ -203,10 +203,10 @@ class Discretizer(Converting, CutFrames):
 
     # -- what is counted ---------------------------------------------------------
 
-    def _how(self, spec: Any) -> How:
-        if isinstance(spec, How):
+    def _how(self, spec: Any) -> CutRule:
+        if isinstance(spec, CutRule):
             return spec
-        if isinstance(spec, Ranges):
+        if isinstance(spec, Binned):
             return spec.how
         if isinstance(spec, Mapping):
             settings = {"method": "mdl", "n_bins": self.n_bins, "n": self.n, "merge": self.merge, **spec}
@@ -215,10 +215,10 @@ class Discretizer(Converting, CutFrames):
             odd = sorted(set(settings) - {"method", "n_bins", "n", "merge"})
             if odd:
                 raise OptionError(f"A rule has no setting {odd[0]!r}.", hint="it has method, n_bins, n and merge.")
-            return How(**settings)
-        return How(spec, self.n_bins, self.n, self.merge)
+            return CutRule(**settings)
+        return CutRule(spec, self.n_bins, self.n, self.merge)
 
-    def _rules(self, frame: Frame | None = None) -> dict[str, How]:
+    def _rules(self, frame: Frame | None = None) -> dict[str, CutRule]:
         """The rule of each column that is named; under the empty name that of all others."""
         per_column = isinstance(self.method, Mapping) and "method" not in self.method
         rules = {str(k): self._how(v) for k, v in self.method.items()} if per_column else {"": self._how(self.method)}
@@ -243,7 +243,7 @@ class Discretizer(Converting, CutFrames):
     def _needs_target(self) -> bool:
         return any(how.supervised for how in self._rules().values())
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         if self.encode not in (None, *ENCODINGS):
             hint = "'codes' gives whole numbers." if self.encode == "ordinal" else f"give one of {listed(ENCODINGS)}."
             raise OptionError(f"encode={self.encode!r} is unknown.", hint=hint)
@@ -275,17 +275,17 @@ class Discretizer(Converting, CutFrames):
     def _is_unknown(self, a: Any) -> bool:
         return isinstance(a, _Other) and a.unknown
 
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
         rules = self._rules()
         parts = []
         for a in schema.attributes:
             if isinstance(a, Numeric):
                 how = rules.get(a.name) or rules[""]
-                parts.append(Part(a, Ranges(how.method, how.n_bins, how.n, how.merge), (a.name,)))
+                parts.append(Term(a, Binned(how.method, how.n_bins, how.n, how.merge), (a.name,)))
         return parts
 
-    def _settle(self) -> None:
-        parts = self._parts(self.schema_, self.target_.name)
+    def _estimate(self) -> None:
+        parts = self._terms(self.schema_, self.target_.name)
         found = _kernels.over_items(parts, self._cut, threads_for(self.n_rows_))
         self.cuts_ = {part.key: cuts for part, cuts in zip(parts, found, strict=True)}
         self.how_ = {part.key: part.rule.how for part in parts}
@@ -296,7 +296,7 @@ class Discretizer(Converting, CutFrames):
         refuse_duplicates(self.get_feature_names_out().tolist())
         self._note_collapsed()
 
-    def _cut(self, part: Part) -> Cuts:
+    def _cut(self, part: Term) -> Cuts:
         return part.rule.how.cut(self.tallies_[part.key])
 
     def _note_collapsed(self) -> None:
@@ -309,14 +309,14 @@ class Discretizer(Converting, CutFrames):
 
     # -- the table cut ---------------------------------------------------------------
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, *, patient: bool = False) -> Self:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, allow_incomplete: bool = False) -> Self:
         looks = [how.method for how in self._rules().values() if how.supervised]
         if y is None and looks:
             raise TableError(
                 f"{looks[0]!r} looks at the class and requires y to be passed, but the target y is None.",
                 hint="'equal_frequency', 'equal_width', 'kmeans', 'naive' and edges by hand do not.",
             )
-        return super()._learn(X, y, sample_weight, patient=patient)
+        return super()._learn(X, y, sample_weight, allow_incomplete=allow_incomplete)
 
     def transform(self, X: Any) -> Any:
         """Put each number into its range; missing stays missing.

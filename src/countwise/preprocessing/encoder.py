@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
-from countwise.base.term import Part
-from countwise.base.transformer import Converting
+from countwise.base.term import Term
+from countwise.base.transformer import TableTransformer
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Coded, Column, Frame, refuse_duplicates
@@ -19,12 +19,12 @@ from countwise.data.schema import Schema
 from countwise.distributions import Categorical
 from countwise.errors import OptionError, TableError, check_settings, listed, warn
 
-__all__ = ["NumericEncoder"]
+__all__ = ["CategoricalEncoder"]
 
 Columns = dict[str, NDArray[Any]]
 
 
-class NumericEncoder(Converting):
+class CategoricalEncoder(TableTransformer):
     """Turn names into numbers: nominal columns one-hot or as codes, ordinal ones by choice.
 
     Parameters
@@ -54,10 +54,10 @@ class NumericEncoder(Converting):
 
     Examples
     --------
-    >>> from countwise import NumericEncoder, Ordinal, samples
+    >>> from countwise import CategoricalEncoder, Ordinal, samples
     >>> tennis = samples.load("tennis")
     >>> X = {name: tennis.X[name] for name in ("temperature", "wind")}
-    >>> coder = NumericEncoder(types={"temperature": Ordinal("temperature", ("Cool", "Mild", "Hot"))}).fit(X)
+    >>> coder = CategoricalEncoder(types={"temperature": Ordinal("temperature", ("Cool", "Mild", "Hot"))}).fit(X)
     >>> coder.get_feature_names_out().tolist()
     ['temperature>Cool', 'temperature>Mild', 'wind=Strong', 'wind=Weak']
     >>> coder.transform(X)["temperature>Cool"].tolist()[:5]
@@ -84,7 +84,7 @@ class NumericEncoder(Converting):
     def _needs_target(self) -> bool:
         return False
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         self._check_options()
         schema = Schema.kinds(frame, self.types)
         for a in schema.attributes:
@@ -108,11 +108,11 @@ class NumericEncoder(Converting):
         if self.missing == "zeros" and self.drop is not None:
             raise OptionError("missing='zeros' and drop would make the first value and a missing cell the same.")
 
-    def _parts(self, schema: Schema, target: str) -> list[Part]:
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
         # counted so that a value of which no row is left can be forgotten
-        return [Part(a, Categorical(), (a.name,)) for a in schema.attributes if isinstance(a, Nominal)]
+        return [Term(a, Categorical(), (a.name,)) for a in schema.attributes if isinstance(a, Nominal)]
 
-    def _settle(self) -> None:
+    def _estimate(self) -> None:
         refuse_duplicates(self.get_feature_names_out().tolist())
         coded = [a for a in self.schema_.attributes if self._way(a) == "codes" and len(a.values) > 2]  # type: ignore[attr-defined]
         if coded:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.scoring.expressions import Asked, first, ranged, real
-from countwise.scoring.plan import Cut, Joint, Lookup, Normal, Presence, Rate, Scoring
+from countwise.scoring.expressions import ScoringQuery, first, ranged, real
+from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring
 from countwise.scoring.sql.dialects import LEAST
 
 __all__ = ["answered", "joint_voices", "total_of"]
@@ -34,7 +34,7 @@ def answered(X: Any, scoring: Scoring, *, proba: bool = True, reasons: int = 0) 
     k = len(scoring.classes)
     shares = [f"P({v})" for v in scoring.classes] if proba else []
     given = [f"predicted {scoring.target}", *shares, *(f"reason {r + 1}" for r in range(reasons))]
-    asked = Asked(X, scoring.columns, given)
+    asked = ScoringQuery(X, scoring.columns, given)
     plan, voices = _voices(asked, scoring, reasons > 0)
     joint = {}
     for c in range(k):
@@ -81,7 +81,7 @@ def _share(scoring: Scoring, c: int) -> Any:
     return found if scoring.whole else nw.when(~nw.col("cw_l0").is_null()).then(found)
 
 
-def _voices(asked: Asked, scoring: Scoring, apart: bool) -> tuple[Any, list[str]]:
+def _voices(asked: ScoringQuery, scoring: Scoring, apart: bool) -> tuple[Any, list[str]]:
     """The frame with what each term adds for each class as columns cw_t…, and the column that each speaks of."""
     plan, names = asked.frame, list[str]()
     fresh: dict[str, Any] = {}
@@ -96,11 +96,11 @@ def _voices(asked: Asked, scoring: Scoring, apart: bool) -> tuple[Any, list[str]
     return (plan.with_columns(**fresh) if fresh else plan), names
 
 
-def _expression(asked: Asked, term: Any, c: int) -> Any:
+def _expression(asked: ScoringQuery, term: Any, c: int) -> Any:
     """What a term adds for a class; nothing where the cell is missing."""
     import narwhals.stable.v2 as nw
 
-    if isinstance(term, Lookup):
+    if isinstance(term, LookupTerm):
         other = 0.0 if term.other is None else float(term.other[c])
         return asked.looked_up(term.column, term.values, term.logs[:, c].tolist(), other)
     if isinstance(term, Presence):
@@ -109,7 +109,7 @@ def _expression(asked: Asked, term: Any, c: int) -> Any:
     x = asked.number(term.column)
     if isinstance(term, Cut):
         found = ranged(x, term.edges, term.logs[:, c].tolist())
-    elif isinstance(term, Normal):
+    elif isinstance(term, NormalTerm):
         away = (x - float(term.mean[c])) * float(term.inverse_sd[c])
         found = away * away * -0.5 + float(term.log_norm[c])
     else:
@@ -161,7 +161,7 @@ def _with_reasons(plan: Any, voices: list[str], k: int, reasons: int) -> Any:
 Voices = list[tuple[str, list[Any]]]
 
 
-def joint_voices(plan: Any, asked: Asked, term: Joint, apart: bool, mark: str = "") -> tuple[Any, Voices]:
+def joint_voices(plan: Any, asked: ScoringQuery, term: Joint, apart: bool, mark: str = "") -> tuple[Any, Voices]:
     """The frame with columns on the way, and what each class adds; column by column if they are wanted apart.
 
     Null where a row has gaps of a pattern that is not listed.

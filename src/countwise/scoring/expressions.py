@@ -13,12 +13,12 @@ from countwise.engines.execute import micros
 from countwise.errors import TableError, did_you_mean, listed
 from countwise.scoring.plan import Node, Number, Test, kind_of, time_of
 
-__all__ = ["Asked", "all_of", "first", "ranged", "real", "written"]
+__all__ = ["ScoringQuery", "all_of", "first", "ranged", "real", "written"]
 
 _START = datetime(1970, 1, 1)
 
 
-class Asked:
+class ScoringQuery:
     """A table of an engine, opened to be answered.
 
     Parameters

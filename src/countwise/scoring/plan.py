@@ -17,12 +17,12 @@ __all__ = [
     "Choices",
     "Cut",
     "Joint",
-    "Lookup",
+    "LookupTerm",
     "Node",
-    "Normal",
+    "NormalTerm",
     "Number",
     "Presence",
-    "Ranges",
+    "RangeTerm",
     "Rate",
     "Rules",
     "Scoring",
@@ -74,7 +74,7 @@ def time_of(value: Any) -> datetime.datetime | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup:
+class LookupTerm:
     """A name: log P(value | class), shape (values, classes).
 
     A value that is not listed adds `other`, shape (classes,), or nothing; a missing cell adds nothing.
@@ -96,7 +96,7 @@ class Cut:
 
 
 @dataclass(frozen=True, eq=False)
-class Normal:
+class NormalTerm:
     """A number by a normal law: log_norm - ((x - mean) · inverse_sd)² / 2, each of shape (classes,)."""
 
     column: str
@@ -352,7 +352,7 @@ class Choices:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges:
+class RangeTerm:
     """Columns of numbers cut into ranges (lo, hi].
 
     Parameters

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from countwise.scoring.additive import total_of
-from countwise.scoring.expressions import Asked, all_of, first, ranged, real, written
-from countwise.scoring.plan import Choices, Ranges, Rules
+from countwise.scoring.expressions import ScoringQuery, all_of, first, ranged, real, written
+from countwise.scoring.plan import Choices, RangeTerm, Rules
 
 __all__ = ["chosen", "cut", "ruled"]
 
@@ -21,7 +21,7 @@ def chosen(X: Any, tree: Choices, *, proba: bool = True, reasons: int = 0) -> An
     shares = [f"P({v})" for v in tree.classes] if proba else []
     named = [f"reason {r + 1}" for r in range(reasons)]
     given = [f"predicted {tree.target}", *shares, *named]
-    asked = Asked(X, tree.columns, given)
+    asked = ScoringQuery(X, tree.columns, given)
     plan = _descended(asked, tree)
     if not tree.classes:
         answers = {given[0]: nw.col("cw_p0")}
@@ -33,7 +33,7 @@ def chosen(X: Any, tree: Choices, *, proba: bool = True, reasons: int = 0) -> An
     return asked.given(plan, answers)
 
 
-def _descended(asked: Asked, tree: Choices) -> Any:
+def _descended(asked: ScoringQuery, tree: Choices) -> Any:
     """What the leaves answer, times the share of the row that comes to each; a level of the tree a step."""
     import narwhals.stable.v2 as nw
 
@@ -77,7 +77,7 @@ def _first_largest(tree: Choices) -> Any:
     return found
 
 
-def _reason(asked: Asked, tree: Choices, r: int, k: int = 0, met: tuple[str, ...] = ()) -> Any:
+def _reason(asked: ScoringQuery, tree: Choices, r: int, k: int = 0, met: tuple[str, ...] = ()) -> Any:
     """The name of the column that is asked at some place of the way down; none where a row is parted before."""
     import narwhals.stable.v2 as nw
 
@@ -102,7 +102,7 @@ def ruled(X: Any, rules: Rules, *, proba: bool = True, reasons: int = 0) -> Any:
     shares = [f"P({v})" for v in rules.classes] if proba else []
     named = [f"reason {r + 1}" for r in range(reasons)]
     given = [f"predicted {rules.target}", *shares, *named]
-    asked = Asked(X, rules.columns, given)
+    asked = ScoringQuery(X, rules.columns, given)
     always = nw.lit(1) == 1
     holding = [all_of([asked.holds(test) for test in rule]) if rule else always for rule in rules.rules]
     found = [nw.when(holds).then(nw.lit(i)) for i, holds in enumerate(holding)]
@@ -134,11 +134,11 @@ def _of_rule(cells: Sequence[Any]) -> Any:
     return inner if len(known) == len(cells) else nw.when(rule <= known[-1]).then(inner)
 
 
-def cut(X: Any, ranges: Ranges) -> Any:
+def cut(X: Any, ranges: RangeTerm) -> Any:
     """The frame with its numbers cut into ranges, in place; other columns stay as they are."""
     import narwhals.stable.v2 as nw
 
-    asked = Asked(X, [name for name in ranges.columns if name in ranges.edges], [])
+    asked = ScoringQuery(X, [name for name in ranges.columns if name in ranges.edges], [])
     found: list[Any] = []
     for name in asked.names:
         if name not in ranges.edges:

@@ -8,12 +8,12 @@ import numpy as np
 
 from countwise._typing import Floats
 
-__all__ = ["DUST", "Cells", "merged", "nothing", "parted"]
+__all__ = ["DUST", "PatternMoments", "merged", "nothing", "parted"]
 
 DUST = 1e-14  # of what there was: all that rounding leaves when everything is taken back
 
 
-class Cells(NamedTuple):
+class PatternMoments(NamedTuple):
     """The rows with the same numbers present, in each class."""
 
     n: Floats  # (classes,)
@@ -33,13 +33,13 @@ class Cells(NamedTuple):
         return sum(a.nbytes for a in (self.n, self.mean, self.scatter, *(self.higher or ())) if a is not None)
 
 
-def nothing(classes: int, numbers: int, *, higher: bool = False) -> Cells:
+def nothing(classes: int, numbers: int, *, higher: bool = False) -> PatternMoments:
     """No rows at all."""
     square = (np.zeros((classes, numbers, numbers)), np.zeros((classes, numbers, numbers)))
-    return Cells(np.zeros(classes), np.zeros((classes, numbers)), None, square if higher else None)
+    return PatternMoments(np.zeros(classes), np.zeros((classes, numbers)), None, square if higher else None)
 
 
-def merged(a: Cells, b: Cells) -> Cells:
+def merged(a: PatternMoments, b: PatternMoments) -> PatternMoments:
     """Chan's formula: the moments of two sets of rows together."""
     n = a.n + b.n
     share = np.divide(b.n, n, out=np.zeros_like(n), where=n > 0)
@@ -52,10 +52,10 @@ def merged(a: Cells, b: Cells) -> Cells:
     if a.scatter is not None or b.scatter is not None or both.any():
         between = np.where(both, a.n * share, 0.0)[:, None, None] * (delta[:, :, None] * delta[:, None, :])
         scatter = a.scattered() + b.scattered() + between
-    return Cells(n, mean, scatter, _higher_together(a, b, mean))
+    return PatternMoments(n, mean, scatter, _higher_together(a, b, mean))
 
 
-def parted(whole: Cells, part: Cells) -> Cells:
+def parted(whole: PatternMoments, part: PatternMoments) -> PatternMoments:
     """Chan's formula backwards: the moments of the rows that remain."""
     n = whole.n - part.n
     n = np.where(np.abs(n) < 1e-12 * np.maximum(whole.n, part.n), 0.0, n)  # what rounding left of broken weights
@@ -71,11 +71,11 @@ def parted(whole: Cells, part: Cells) -> Cells:
     scatter = np.where(left[:, None, None], before - part.scattered() - between, 0.0)
     gone = np.einsum("kjj->kj", scatter) < DUST * np.einsum("kjj->kj", before)
     scatter[gone[:, :, None] | gone[:, None, :]] = 0.0
-    rest = Cells(n, mean, scatter if scatter.any() else None)
+    rest = PatternMoments(n, mean, scatter if scatter.any() else None)
     return rest._replace(higher=_higher_left(whole, part, rest))
 
 
-def _shifted(cells: Cells, to: Floats) -> tuple[Floats, Floats]:
+def _shifted(cells: PatternMoments, to: Floats) -> tuple[Floats, Floats]:
     """What a side adds to the third and fourth moments about another mean."""
     assert cells.higher is not None  # noqa: S101 - asked for only where they are kept
     delta = cells.mean - to
@@ -84,7 +84,7 @@ def _shifted(cells: Cells, to: Floats) -> tuple[Floats, Floats]:
     return third + more_third, fourth + more_fourth
 
 
-def _by_shift(cells: Cells, d: Floats, third: Floats) -> tuple[Floats, Floats]:
+def _by_shift(cells: PatternMoments, d: Floats, third: Floats) -> tuple[Floats, Floats]:
     """How the moments about the mean change when every difference grows by d."""
     s, n = cells.scattered(), cells.n[:, None, None]
     own = np.einsum("kjj->kj", s)  # (classes, numbers)
@@ -96,14 +96,14 @@ def _by_shift(cells: Cells, d: Floats, third: Floats) -> tuple[Floats, Floats]:
     return more_third, more_fourth
 
 
-def _higher_together(a: Cells, b: Cells, mean: Floats) -> tuple[Floats, Floats] | None:
+def _higher_together(a: PatternMoments, b: PatternMoments, mean: Floats) -> tuple[Floats, Floats] | None:
     if a.higher is None or b.higher is None:
         return None
     (t, q), (u, r) = _shifted(a, mean), _shifted(b, mean)
     return t + u, q + r
 
 
-def _higher_left(whole: Cells, part: Cells, rest: Cells) -> tuple[Floats, Floats] | None:
+def _higher_left(whole: PatternMoments, part: PatternMoments, rest: PatternMoments) -> tuple[Floats, Floats] | None:
     if whole.higher is None or part.higher is None:
         return None
     moved = _shifted(part, whole.mean)

@@ -100,7 +100,7 @@ class Rows:
             waiting.setdefault(key, []).append(i)
         gone, gone_codes, gone_weights = other._over(given, of)
         for key, weight in zip(_keys(gone, gone_codes), gone_weights.tolist(), strict=True):
-            _take_back(waiting.get(key, []), weight, left)
+            _subtract_rows(waiting.get(key, []), weight, left)
         kept = left > 0
         return replace(self, given=given, of=of, cells=cells[kept], codes=codes[kept], weights=left[kept])
 
@@ -178,7 +178,7 @@ def _keys(cells: Floats, codes: NDArray[Any]) -> list[bytes]:
     return [row.tobytes() for row in whole]
 
 
-def _take_back(places: list[int], weight: float, left: Floats) -> None:
+def _subtract_rows(places: list[int], weight: float, left: Floats) -> None:
     """Take a weight from the last rows that are the same."""
     least = 1e-12 * weight  # what rounding leaves of it
     while weight > least:

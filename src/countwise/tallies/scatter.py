@@ -21,13 +21,13 @@ from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.errors import TableError
 from countwise.tallies._base import BLOCK, Progress, joined, narrowed, plain_numbers, refuse_negative, spread
-from countwise.tallies._cells import Cells, merged, nothing, parted
+from countwise.tallies._cells import PatternMoments, merged, nothing, parted
 from countwise.tallies.moments import merge, too_large
 
 __all__ = ["Scatter", "margins_of"]
 
 _MOST_BYTES = 1 << 32  # of moments: beyond it the patterns of missing cells are too many to be kept
-Patterns = dict[bytes, Cells]
+Patterns = dict[bytes, PatternMoments]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class Scatter:
         The attributes.
     higher : bool
         Whether third and fourth moments are kept too (Ledoit and Wolf ask for them).
-    cells : dict of bytes to Cells, or None
+    cells : dict of bytes to PatternMoments, or None
         By the attributes that are there, a bit each. None: blank.
     worn : bool
         Whether rows were taken back that were far larger than what remains, so that digits are lost.
@@ -70,7 +70,7 @@ class Scatter:
     # -- what is in it -------------------------------------------------------------
 
     @property
-    def patterns(self) -> list[tuple[Flags, Cells]]:
+    def patterns(self) -> list[tuple[Flags, PatternMoments]]:
         """The numbers that are there, as a mask, and their moments; the most complete rows first."""
         owners, found = self.of.owners, []
         for key, cells in (self.cells or {}).items():
@@ -83,7 +83,7 @@ class Scatter:
         return len(self.cells or {})
 
     @property
-    def complete(self) -> Cells:
+    def complete(self) -> PatternMoments:
         """The moments of the rows without a missing cell."""
         found = (self.cells or {}).get(self._full)
         return nothing(len(self.given.values), len(self.of.names), higher=self.higher) if found is None else found
@@ -146,13 +146,15 @@ class Scatter:
         gaps = np.flatnonzero(incomplete)
         if n.any():
             whole = np.flatnonzero(incomplete == 0)
-            found[self._full] = self._with_higher(Cells(n, mean, scatter), columns, codes, weights, whole)
+            found[self._full] = self._with_higher(PatternMoments(n, mean, scatter), columns, codes, weights, whole)
         if len(gaps):
             part = None if weights is None else weights[gaps]
             found.update(self._with_gaps([np.asarray(c[gaps], dtype=np.float64) for c in columns], codes[gaps], part))
         return found
 
-    def _with_higher(self, cells: Cells, columns: Any, codes: Any, weights: Any, whole: NDArray[Any]) -> Cells:
+    def _with_higher(
+        self, cells: PatternMoments, columns: Any, codes: Any, weights: Any, whole: NDArray[Any]
+    ) -> PatternMoments:
         if not self.higher:
             return cells
         square = cells.scattered().shape
@@ -185,17 +187,17 @@ class Scatter:
                 found[key.tobytes()] = self._alike(cells[rows][:, there], codes[rows], own)
         return found
 
-    def _alike(self, cells: Floats, codes: NDArray[Any], weights: Any) -> Cells:
+    def _alike(self, cells: Floats, codes: NDArray[Any], weights: Any) -> PatternMoments:
         """Rows in which the same cells are there."""
         k = len(self.given.values)
         if len(cells) == 1:
             n, mean = np.zeros(k), np.zeros((k, cells.shape[1]))
             n[codes[0]] = 1.0 if weights is None else weights[0]
             mean[codes[0]] = cells[0]
-            return Cells(n, mean, None, nothing(k, cells.shape[1], higher=self.higher).higher)
+            return PatternMoments(n, mean, None, nothing(k, cells.shape[1], higher=self.higher).higher)
         gaps = np.zeros(len(cells), dtype=np.uint8)
         columns = list(cells.T)
-        alike = Cells(*_kernels.class_scatter(columns, codes, weights, k, gaps))
+        alike = PatternMoments(*_kernels.class_scatter(columns, codes, weights, k, gaps))
         return self._with_higher(alike, columns, codes, weights, np.arange(len(cells)))
 
     def _refuse_many(self, patterns: int, numbers: int) -> None:
@@ -277,7 +279,7 @@ class Scatter:
             own = (np.cumsum(there) - 1)[[j for j in kept.tolist() if there[j]]]
             higher = None if cells.higher is None else tuple(m[:, own][:, :, own] for m in cells.higher)
             scatter = None if cells.scatter is None else cells.scatter[:, own][:, :, own]
-            narrow = Cells(cells.n, cells.mean[:, own], scatter, higher)  # type: ignore[arg-type]
+            narrow = PatternMoments(cells.n, cells.mean[:, own], scatter, higher)  # type: ignore[arg-type]
             found[key] = _by_class(narrow, lambda part: narrowed(part, 0, self.given, given))
         return replace(self, given=given, of=of, cells=found)
 
@@ -307,7 +309,7 @@ class Scatter:
         cells = {bytes.fromhex(key): blank._read(bytes.fromhex(key), parts) for key, parts in data["cells"].items()}
         return replace(blank, cells=cells, worn=bool(data.get("worn", False)))
 
-    def _read(self, key: bytes, parts: Sequence[Any]) -> Cells:
+    def _read(self, key: bytes, parts: Sequence[Any]) -> PatternMoments:
         if len(key) != len(self._full):
             raise ValueError("a pattern of missing cells does not fit the columns")
         k, d = len(self.given.values), int(self._present(key)[self.of.owners].sum())
@@ -318,10 +320,14 @@ class Scatter:
         n = np.array(parts[0], dtype=np.float64).reshape(k)
         mean = np.array(parts[1], dtype=np.float64).reshape(k, d)
         scatter = None if parts[2] is None else square(parts[2])
-        return Cells(n, mean, scatter, None if parts[3] is None else (square(parts[3][0]), square(parts[3][1])))
+        return PatternMoments(
+            n, mean, scatter, None if parts[3] is None else (square(parts[3][0]), square(parts[3][1]))
+        )
 
 
-def margins_of(patterns: Sequence[tuple[Flags, Cells]], classes: int, numbers: int) -> tuple[Floats, Floats, Floats]:
+def margins_of(
+    patterns: Sequence[tuple[Flags, PatternMoments]], classes: int, numbers: int
+) -> tuple[Floats, Floats, Floats]:
     """(n, mean, M2) of each number on its own, (classes, numbers), from patterns of what is there."""
     shape = (classes, numbers)
     total = (np.zeros(shape), np.zeros(shape), np.zeros(shape))
@@ -352,12 +358,14 @@ def _too_many(patterns: int) -> TableError:
     )
 
 
-def _by_class(cells: Cells, relay: Any) -> Cells:
+def _by_class(cells: PatternMoments, relay: Any) -> PatternMoments:
     higher = None if cells.higher is None else (relay(cells.higher[0]), relay(cells.higher[1]))
-    return Cells(relay(cells.n), relay(cells.mean), None if cells.scatter is None else relay(cells.scatter), higher)
+    return PatternMoments(
+        relay(cells.n), relay(cells.mean), None if cells.scatter is None else relay(cells.scatter), higher
+    )
 
 
-def _relaid(cells: Cells, places: NDArray[Any], width: int, old: Nominal, new: Nominal) -> Cells:
+def _relaid(cells: PatternMoments, places: NDArray[Any], width: int, old: Nominal, new: Nominal) -> PatternMoments:
     """Numbers at their places in a wider vector, classes in a wider domain."""
 
     def vector(part: Floats) -> Floats:
@@ -372,5 +380,5 @@ def _relaid(cells: Cells, places: NDArray[Any], width: int, old: Nominal, new: N
 
     scatter = None if cells.scatter is None else square(cells.scatter)
     higher = None if cells.higher is None else (square(cells.higher[0]), square(cells.higher[1]))
-    wide = Cells(cells.n, vector(cells.mean), scatter, higher)
+    wide = PatternMoments(cells.n, vector(cells.mean), scatter, higher)
     return _by_class(wide, lambda part: spread(part, 0, old, new))

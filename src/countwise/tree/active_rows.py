@@ -12,13 +12,13 @@ from countwise import _kernels
 from countwise._typing import Floats
 from countwise.errors import TableError
 
-__all__ = ["Crowd"]
+__all__ = ["ActiveRows"]
 
 _MOST = (1 << 31) - 1  # instances that entries can number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crowd:
+class ActiveRows:
     """Instances: a row, or that part of a row that went down one of several branches.
 
     Parameters

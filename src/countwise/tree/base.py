@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, progress
 from countwise._typing import Floats, Indices
-from countwise.base.model import Fitting
+from countwise.base.model import Model
 from countwise.data.attributes import Numeric
 from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
@@ -29,7 +29,7 @@ from countwise.tree.grow_pieces import FilePasses
 from countwise.tree.nodes import Tree
 from countwise.tree.pruning import needs_no_rows, pruned, pruned_by_itself
 from countwise.tree.ranges_column import RULES
-from countwise.tree.training_set import NOMINAL, Ground, Splitting
+from countwise.tree.training_set import NOMINAL, Splitting, TrainingSet
 
 __all__ = ["BLOCK", "TreeModel"]
 
@@ -37,7 +37,7 @@ BLOCK = 1 << 15  # rows asked at a time
 _WORDS = {"entropy": "gain", "log_loss": "gain", "squared_error": "variance"}
 
 
-class TreeModel(Fitting):
+class TreeModel(Model):
     """What trees for classes and for numbers have in common."""
 
     criterion: str
@@ -109,7 +109,7 @@ class TreeModel(Fitting):
 
     def _grown_in_passes(self, X: Any, y: Any, sample_weight: Any) -> tuple[dict[str, Any], int, str]:
         """The same from a file that is read once a level."""
-        source = FilePasses(X, y, sample_weight, self._numbers, self._kinds)
+        source = FilePasses(X, y, sample_weight, self._numbers, self._infer_schema)
         source.look(int(self.max_bins), self._factors)
         first = source.first
         assert first is not None  # noqa: S101 - looked at
@@ -131,7 +131,7 @@ class TreeModel(Fitting):
         }
         return found | pruned_by_itself(self, grow, self._criterion()), source.left_out, first.name
 
-    def _kinds(self, frame: Frame) -> Schema:
+    def _infer_schema(self, frame: Frame) -> Schema:
         return Schema.kinds(frame, self.types, self.categorical_features)
 
     def _factors(self, counts: Floats, target: Any) -> Floats | None:
@@ -140,7 +140,7 @@ class TreeModel(Fitting):
 
     def _grown(self, rows: Memory) -> dict[str, Any]:
         """All that is learned from rows."""
-        schema = self._kinds(rows.frame)
+        schema = self._infer_schema(rows.frame)
         frame = schema.coded(rows.frame)
         schema = schema.learn(frame)
         table = schema.encode(frame, rows.weights, strict=True)
@@ -155,11 +155,13 @@ class TreeModel(Fitting):
         }
         target, told, n_classes = self._target(rows)
         weights = self._weights(rows.weights, told, target)
-        ground = Ground(features, columns_of(features, table), told, weights, n_classes, rows.places, rows.n_given)
+        ground = TrainingSet(
+            features, columns_of(features, table), told, weights, n_classes, rows.places, rows.n_given
+        )
         found |= {"target_": target, "_label_type": rows.label_type}
         return found | self._learned(ground, target)
 
-    def _learned(self, ground: Ground, target: Any) -> dict[str, Any]:
+    def _learned(self, ground: TrainingSet, target: Any) -> dict[str, Any]:
         """What is learned beside what the columns are: the tree."""
         return pruned(self, ground, self._criterion(), self._splitting(), self._stopping())
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from countwise import _kernels, progress
 from countwise._typing import Flags, Floats, Indices
 from countwise.tree.criteria import Criterion, moments_of
-from countwise.tree.level import Level, Offers, Ragged, Splits
+from countwise.tree.level import Level, Ragged, SplitCandidates, Splits
 from countwise.tree.nodes import Tree
-from countwise.tree.sorted_column import Step
+from countwise.tree.sorted_column import LevelStep
 
-__all__ = ["FEW", "Below", "Chosen", "Growth", "Settings", "TreeColumn", "choose"]
+__all__ = ["FEW", "Children", "Chosen", "Growth", "GrowthSettings", "TreeColumn", "choose"]
 
 
 FEW = 1 << 12  # entries for which threads cost more than they save
@@ -27,18 +27,18 @@ class TreeColumn(Protocol):
 
     place: int
 
-    def offers(self, level: Level) -> Offers:
+    def offers(self, level: Level) -> SplitCandidates:
         """What it offers each node of a level."""
 
     def splits(self, level: Level, nodes: Indices) -> Splits:
         """The splits of some nodes by this attribute."""
 
-    def advance(self, step: Step) -> None:
+    def advance(self, step: LevelStep) -> None:
         """Move on to the next level."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class GrowthSettings:
     """When a node is not split any more, and what becomes of missing cells.
 
     Parameters
@@ -67,7 +67,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Below:
+class Children:
     """The children that the splits of a level make.
 
     Parameters
@@ -93,7 +93,7 @@ class Growth:
     """The nodes so far; a kind of growth writes `_begin` and `_move`."""
 
     def __init__(
-        self, columns: Sequence[TreeColumn], n_attributes: int, criterion: Criterion, settings: Settings
+        self, columns: Sequence[TreeColumn], n_attributes: int, criterion: Criterion, settings: GrowthSettings
     ) -> None:
         self.columns, self.n_attributes = list(columns), n_attributes
         self.criterion, self.settings = criterion, settings
@@ -113,7 +113,7 @@ class Growth:
     def _prepare(self, level: Level, threads: int | None) -> None:
         """What is to be done before the columns are asked."""
 
-    def _move(self, level: Level, below: Below, threads: int | None) -> Level:
+    def _move(self, level: Level, below: Children, threads: int | None) -> Level:
         """The next level: the rows move to the children that are open."""
         raise NotImplementedError
 
@@ -185,7 +185,7 @@ class Growth:
         self.n_nodes += len(cells)
         if not opened.any():
             return None
-        return self._move(level, Below(splits, cells, centers, owner, opened), threads)
+        return self._move(level, Children(splits, cells, centers, owner, opened), threads)
 
     def _corrected(self, opened: Flags, cells: Floats, centers: Floats) -> None:
         """Write down anew what is in the open children: what is left of sums about other centers is rounded."""
@@ -240,7 +240,11 @@ class Chosen:
 
 
 def choose(
-    offers: Sequence[Offers], places: Sequence[int], n_attributes: int, level: Level, settings: Settings
+    offers: Sequence[SplitCandidates],
+    places: Sequence[int],
+    n_attributes: int,
+    level: Level,
+    settings: GrowthSettings,
 ) -> Chosen:
     """Compare the offers of all columns at each node."""
     gains, scores, cuts = (np.full((len(level), n_attributes), np.nan) for _ in range(3))
@@ -266,7 +270,7 @@ def choose(
     return Chosen(np.where(equal.any(axis=1), column_of[first], -1), gains, scores, cuts)
 
 
-def _ratio(offer: Offers) -> Floats:
+def _ratio(offer: SplitCandidates) -> Floats:
     """The gain over what the split itself tells; 0 where that is nothing."""
     assert offer.information is not None  # noqa: S101 - see above
     ratio = np.divide(offer.gain, offer.information, out=np.zeros_like(offer.gain), where=offer.information > 1e-12)

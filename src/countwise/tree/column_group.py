@@ -20,7 +20,7 @@ from countwise.data.table import BLOCK, threads_for
 from countwise.tree.level import RowLevel
 from countwise.tree.splits import Searched
 
-__all__ = ["Together"]
+__all__ = ["ColumnGroup"]
 
 _FEW = 1 << 12  # rows from which on it pays
 _KEPT = 1 << 24  # cells of all tables of a level: more are counted column by column
@@ -55,7 +55,7 @@ class _Tables:
 
 
 @dataclass(slots=True, eq=False)
-class Together:
+class ColumnGroup:
     """Columns with at most 256 cells each, and their codes as one matrix.
 
     Parameters

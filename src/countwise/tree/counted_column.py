@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
-from countwise.tree.column_group import Together
-from countwise.tree.level import Level, Offers, RowLevel, Splits, heaviest
-from countwise.tree.splits import Multiway, Parted, Searched, Way
+from countwise.tree.column_group import ColumnGroup
+from countwise.tree.level import Level, RowLevel, SplitCandidates, Splits, heaviest
+from countwise.tree.splits import Multiway, Searched, SplitResult, SplitStrategy
 
-__all__ = ["Batch", "TableColumn"]
+__all__ = ["CountedColumn", "NodeBatch"]
 
 
 _WIDE = 1 << 10  # cells from which on only those that a node has are laid out
@@ -28,7 +28,7 @@ _NO_GROUPS = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class NodeBatch:
     """Some nodes of a level with their table.
 
     Parameters
@@ -50,7 +50,7 @@ class Batch:
 
 
 @dataclass(slots=True, eq=False)
-class TableColumn:
+class CountedColumn:
     """An attribute that is counted at each level.
 
     Parameters
@@ -61,13 +61,13 @@ class TableColumn:
         Codes 0 to n_values - 1; n_values is missing.
     n_values : int
         How many values, or bins.
-    way : Way
+    way : SplitStrategy
         How nodes may be split by it.
     edges : ndarray or None
         Of bins, the edges between them.
     gaps : bool
         Whether any cell is missing.
-    together : Together or None
+    together : ColumnGroup or None
         Where columns are counted together, what counts them.
     among : int
         Which of them this one is.
@@ -76,26 +76,26 @@ class TableColumn:
     place: int
     codes: NDArray[Any]
     n_values: int
-    way: Way
+    way: SplitStrategy
     edges: Floats | None = None
     gaps: bool = True
-    together: Together | None = field(default=None, repr=False)
+    together: ColumnGroup | None = field(default=None, repr=False)
     among: int = 0
     _kept: NDArray[Any] | None = field(default=None, repr=False)
 
-    def offers(self, level: Level) -> Offers:
+    def offers(self, level: Level) -> SplitCandidates:
         """What it offers each node of a level."""
         every = np.arange(len(level))
         known = self._known(every, level)
         if known is not None:
             return self._offered(level, every, known, None)
-        found = Offers.none(len(level))
+        found = SplitCandidates.none(len(level))
         for batch in self._batches(level):
             parted = self.way.part(batch.table, level.criterion, level.least)
             found.put(batch.nodes, self._offered(level, batch.nodes, parted, batch.absent))
         return found
 
-    def _offered(self, level: Level, nodes: Indices, parted: Parted, absent: Any) -> Offers:
+    def _offered(self, level: Level, nodes: Indices, parted: SplitResult, absent: Any) -> SplitCandidates:
         """What some nodes are offered, given how they would be split."""
         cut, tried = np.full(len(nodes), np.nan), None
         if self.edges is not None:
@@ -105,7 +105,7 @@ class TableColumn:
                 tried = np.count_nonzero(level.criterion.weight(parted.table()) > 0, axis=1) - 1
         return level.offers(parted.gain, nodes, parted.branches, absent, cut, tried)
 
-    def _known(self, nodes: Indices, level: Level) -> Parted | None:
+    def _known(self, nodes: Indices, level: Level) -> SplitResult | None:
         """How some nodes would be split, if that was found when the columns were counted together."""
         together, j = self.together, self.among
         if together is None or not together.ready or together.ways[j] is None:
@@ -140,7 +140,7 @@ class TableColumn:
                 some.append(Splits(batch.nodes, attribute, limits, [_NO_GROUPS] * n, groups, lost, cells))
         return Splits.joined(some)
 
-    def _all_at_once(self, batch: Batch, parted: Parted, level: Level) -> tuple[Any, Any, Any]:
+    def _all_at_once(self, batch: NodeBatch, parted: SplitResult, level: Level) -> tuple[Any, Any, Any]:
         """Two branches, and each value in one of them."""
         assert parted.two is not None  # noqa: S101 - asked before
         cells, lost = settled(parted.branches(), batch.absent, level)
@@ -149,7 +149,7 @@ class TableColumn:
         groups[:, -2:] = lost[:, None]
         return list(groups), cells, lost
 
-    def _branch_for_each(self, batch: Batch, level: Level) -> tuple[Any, Any, Any]:
+    def _branch_for_each(self, batch: NodeBatch, level: Level) -> tuple[Any, Any, Any]:
         """A branch for each value that a node has, and an empty one for all that it has not."""
         there = level.criterion.weight(batch.table) > 0
         many = there.sum(axis=1)
@@ -168,7 +168,7 @@ class TableColumn:
         groups = np.concatenate([branch, lost[:, None], lost[:, None]], axis=1).astype(np.int32)
         return list(groups), cells, lost
 
-    def _one_by_one(self, batch: Batch, parted: Parted, level: Level) -> tuple[Any, Any, Any]:
+    def _one_by_one(self, batch: NodeBatch, parted: SplitResult, level: Level) -> tuple[Any, Any, Any]:
         """Any number of branches."""
         groups, cells, missing = [], [], []
         for i in range(len(batch.nodes)):
@@ -180,7 +180,7 @@ class TableColumn:
             missing.append(int(lost[0]))
         return groups, cells, np.array(missing, dtype=np.int32)
 
-    def _one(self, batch: Batch, parted: Parted, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _one(self, batch: NodeBatch, parted: SplitResult, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """The branch of each value at one node, and what is in the branches."""
         branch = parted.branch(i)  # of each cell; -1 where no row is
         inside = np.zeros((max(int(branch.max()) + 1, 1), batch.table.shape[2]))
@@ -201,7 +201,7 @@ class TableColumn:
 
     # -- tables ----------------------------------------------------------------
 
-    def _batches(self, level: Level) -> Iterator[Batch]:
+    def _batches(self, level: Level) -> Iterator[NodeBatch]:
         """All nodes of a level, in batches."""
         if isinstance(level, RowLevel) and self.n_cells > _WIDE:
             yield from self._wide(level, np.arange(len(level)))
@@ -219,7 +219,7 @@ class TableColumn:
         for start in range(0, len(level), step):
             yield from self._some(level, np.arange(start, min(start + step, len(level))))
 
-    def _some(self, level: Level, nodes: Indices) -> Iterator[Batch]:
+    def _some(self, level: Level, nodes: Indices) -> Iterator[NodeBatch]:
         """Some nodes, counted anew unless their table was kept."""
         if isinstance(level, RowLevel) and self.n_cells > _WIDE:
             yield from self._wide(level, nodes)
@@ -233,10 +233,10 @@ class TableColumn:
                 some = nodes[start : start + step]
                 yield self._batch(some, self._counted(level, some))
 
-    def _batch(self, nodes: Indices, table: NDArray[Any]) -> Batch:
+    def _batch(self, nodes: Indices, table: NDArray[Any]) -> NodeBatch:
         if not self.gaps:
-            return Batch(nodes, table, None)
-        return Batch(nodes, np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.float64))
+            return NodeBatch(nodes, table, None)
+        return NodeBatch(nodes, np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.float64))
 
     @property
     def n_cells(self) -> int:
@@ -265,7 +265,7 @@ class TableColumn:
         """Whether the table of a level is small enough to be kept for the next."""
         return self.n_cells <= _WIDE and len(level) * self.n_cells * level.cells.shape[1] <= _KEPT
 
-    def _wide(self, level: RowLevel, nodes: Indices) -> Iterator[Batch]:
+    def _wide(self, level: RowLevel, nodes: Indices) -> Iterator[NodeBatch]:
         """Only the values that a node has: nodes with about equally many of them together."""
         starts, stops = level.starts[nodes], level.starts[nodes + 1]
         sizes = stops - starts
@@ -282,7 +282,7 @@ class TableColumn:
             mine = np.flatnonzero(power == p)
             yield from self._laid_out(level, nodes, mine, (ids, owner, dense), (of_node, value, first))
 
-    def _laid_out(self, level: RowLevel, nodes: Any, mine: Any, entry: Any, pair: Any) -> Iterator[Batch]:
+    def _laid_out(self, level: RowLevel, nodes: Any, mine: Any, entry: Any, pair: Any) -> Iterator[NodeBatch]:
         ids, owner, dense = entry
         of_node, value, first = pair
         width = int(np.diff(first)[mine].max())
@@ -303,7 +303,7 @@ class TableColumn:
             absent = (table * gone[:, :, None]).sum(axis=1)
             table[gone] = 0.0
             values[gone] = -1
-            yield Batch(nodes[some], table, absent if gone.any() else None, values)
+            yield NodeBatch(nodes[some], table, absent if gone.any() else None, values)
 
 
 def _add(table: Floats, at: Any, ids: NDArray[Any], level: RowLevel, nodes: Indices) -> None:

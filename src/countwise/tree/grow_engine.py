@@ -27,8 +27,8 @@ from countwise.engines.relation import MOST_GROUPS, Relation
 from countwise.errors import RowsRefused, TableError
 from countwise.sources.memory import Memory, memory
 from countwise.tree.apply import shares_of
-from countwise.tree.builder import Below, Growth, Settings
-from countwise.tree.counted_column import TableColumn
+from countwise.tree.builder import Children, Growth, GrowthSettings
+from countwise.tree.counted_column import CountedColumn
 from countwise.tree.criteria import Criterion
 from countwise.tree.features import Feature, features_of
 from countwise.tree.grow_pieces import PassLevel
@@ -37,7 +37,7 @@ from countwise.tree.nodes import Tree
 from countwise.tree.pruning import known_rules, needs_no_rows, pruned_by_itself, unknown_rule
 from countwise.tree.splits import Threshold
 
-__all__ = ["PARTED", "Telling", "Ways", "grow_in_engine", "grown_in_engine"]
+__all__ = ["PARTED", "EngineTarget", "Ways", "grow_in_engine", "grown_in_engine"]
 
 
 NOWHERE, PARTED = -1, -2  # where rows are that come to none of the nodes, and those that come to several
@@ -179,7 +179,7 @@ _AT_ONCE = 64  # nodes at which the weights of parted rows are summed in one que
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Telling:
+class EngineTarget:
     """What is told of each row.
 
     Parameters
@@ -206,11 +206,11 @@ class Telling:
 def grow_in_engine(
     ready: Ready,
     features: Sequence[Feature],
-    columns: Sequence[TableColumn],
+    columns: Sequence[CountedColumn],
     bins: dict[str, Bins],
-    telling: Telling,
+    telling: EngineTarget,
     criterion: Criterion,
-    settings: Settings,
+    settings: GrowthSettings,
 ) -> Tree:
     """Grow a tree of rows that an engine holds.
 
@@ -220,11 +220,11 @@ def grow_in_engine(
         The relation.
     features : sequence of Feature
         All attributes.
-    columns : list of TableColumn
+    columns : list of CountedColumn
         Those that may be asked; their codes are not looked at.
     bins : dict of str to Bins
         Of each column of numbers.
-    telling : Telling
+    telling : EngineTarget
         What is told.
     criterion, settings
         As for `grow`.
@@ -243,11 +243,11 @@ class _InEngine(Growth):
         self,
         ready: Ready,
         features: Sequence[Feature],
-        columns: Sequence[TableColumn],
+        columns: Sequence[CountedColumn],
         bins: dict[str, Bins],
-        telling: Telling,
+        telling: EngineTarget,
         criterion: Criterion,
-        settings: Settings,
+        settings: GrowthSettings,
     ) -> None:
         super().__init__(columns, len(features), criterion, settings)
         self.ready, self.features, self.bins, self.telling = ready, features, bins, telling
@@ -277,7 +277,7 @@ class _InEngine(Growth):
         cells = np.array([[n, 0.0, max(squares - total * mean, 0.0)]])
         return cells, np.array([self.telling.pilot + mean])
 
-    def _move(self, level: Level, below: Below, threads: int | None) -> Level:
+    def _move(self, level: Level, below: Children, threads: int | None) -> Level:
         centers = None if below.centers is None else below.centers[below.opened]
         return self._asked(below.cells[below.opened], centers, self.numbers)
 
@@ -293,7 +293,7 @@ class _InEngine(Growth):
         ways = Ways(self.tree(), self.features, self.gaps, nodes, fractions, self.telling.numbers)
         tables = {}
         for column in self.columns:
-            assert isinstance(column, TableColumn)  # noqa: S101 - given so
+            assert isinstance(column, CountedColumn)  # noqa: S101 - given so
             tables[column.place] = self._weighed(self._table(column, ways, centers))
         level: PassLevel = self._level(PassLevel, cells, centers, tables)
         return level
@@ -307,7 +307,7 @@ class _InEngine(Growth):
 
     # -- tables ------------------------------------------------------------------------
 
-    def _table(self, column: TableColumn, ways: Ways, centers: Floats | None) -> Floats:
+    def _table(self, column: CountedColumn, ways: Ways, centers: Floats | None) -> Floats:
         """The table of a column at some nodes: (nodes, cells, classes or 3)."""
         target, nodes = self.telling.target, ways.nodes
         last = 3 if self.telling.numbers else len(target.values)
@@ -322,7 +322,7 @@ class _InEngine(Growth):
         return table
 
     def _add_whole(
-        self, table: Floats, some: Indices, column: TableColumn, ways: Ways, plan: Any, centers: Any
+        self, table: Floats, some: Indices, column: CountedColumn, ways: Ways, plan: Any, centers: Any
     ) -> None:
         """Rows that are at one node."""
         import narwhals.stable.v2 as nw
@@ -344,7 +344,7 @@ class _InEngine(Growth):
         self._add(table, place, decode(found), found, "cw_w", "cw_s", "cw_q")
 
     def _add_parted(
-        self, table: Floats, some: Indices, column: TableColumn, ways: Ways, plan: Any, centers: Any
+        self, table: Floats, some: Indices, column: CountedColumn, ways: Ways, plan: Any, centers: Any
     ) -> None:
         """Rows that are at several nodes, with a share of their weight at each."""
         import narwhals.stable.v2 as nw
@@ -380,7 +380,7 @@ class _InEngine(Growth):
         else:
             np.add.at(table, (place, cells, self._classes(found)), np.nan_to_num(numbers_in(found, words[0])))
 
-    def _celled(self, column: TableColumn, plan: Any, n_nodes: int) -> tuple[Any, list[str], Decode]:
+    def _celled(self, column: CountedColumn, plan: Any, n_nodes: int) -> tuple[Any, list[str], Decode]:
         """A plan with columns that tell the cells of a column apart, and how they are read as codes."""
         feature = self.features[column.place]
         attribute, name = feature.attribute, feature.column
@@ -413,7 +413,7 @@ def grown_in_engine(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[dic
     relation = Relation.open(X, y, sample_weight)
     if relation.target is None:
         raise TableError("This estimator requires y to be passed, but the target y is None.")
-    schema = model._kinds(relation.empty())
+    schema = model._infer_schema(relation.empty())
     _refuse_what_needs_rows(model, schema, relation)
     _refuse_a_target_without_numbers(model, relation)
     numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
@@ -424,7 +424,9 @@ def grown_in_engine(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[dic
     extents = ready.extents(numbers)
     schema, extents = _learned(relation, schema, sizes.counted, extents)
     target, telling, counts, label_type = _told(model, ready)
-    asked = _Asked(model, ready, schema, extents, telling, sizes.weight if counts is None else float(counts.sum()))
+    asked = _LevelQuery(
+        model, ready, schema, extents, telling, sizes.weight if counts is None else float(counts.sum())
+    )
     found = {
         "schema_": schema,
         "n_rows_": sizes.counted,
@@ -488,7 +490,7 @@ def _learned(
     return Schema(found.get(a.name, a) for a in schema.attributes), extents
 
 
-def _told(model: Any, ready: Ready) -> tuple[Any, Telling, Floats | None, Any]:
+def _told(model: Any, ready: Ready) -> tuple[Any, EngineTarget, Floats | None, Any]:
     """The target, what is told of rows, the weight of each class, and the dtype of classes."""
     relation = ready.relation
     name = str(relation.target)
@@ -496,7 +498,7 @@ def _told(model: Any, ready: Ready) -> tuple[Any, Telling, Floats | None, Any]:
         target = Numeric(name)
         ends = ready.extents([name])[name]
         pilot = relation.look([name], []).means[name]
-        return target, Telling(target, None, pilot, max(abs(ends.low), abs(ends.high))), None, None
+        return target, EngineTarget(target, None, pilot, max(abs(ends.low), abs(ends.high))), None, None
     rows = _classes(relation)
     classes = Nominal(name, grows=True).learn(rows.target)
     codes = classes.encode(rows.target, strict=True)
@@ -504,7 +506,7 @@ def _told(model: Any, ready: Ready) -> tuple[Any, Telling, Floats | None, Any]:
     factors = model._factors(counts, classes)
     return (
         classes,
-        Telling(classes, factors),
+        EngineTarget(classes, factors),
         counts if factors is None else counts * factors,
         rows.label_type,
     )
@@ -517,11 +519,17 @@ def _classes(relation: Relation) -> Memory:
     return memory(Frame(columns, frame.n_rows, named=True), relation.target, weights)
 
 
-class _Asked:
+class _LevelQuery:
     """What is asked of an engine, by the settings of a model."""
 
     def __init__(
-        self, model: Any, ready: Ready, schema: Schema, extents: dict[str, Extent], telling: Telling, weight: float
+        self,
+        model: Any,
+        ready: Ready,
+        schema: Schema,
+        extents: dict[str, Extent],
+        telling: EngineTarget,
+        weight: float,
     ) -> None:
         self.model, self.ready, self.extents, self.telling = model, ready, extents, telling
         self.features: list[Feature] = features_of(schema)
@@ -532,21 +540,21 @@ class _Asked:
     def grow(self) -> Tree:
         """The tree."""
         columns = [c for j, f in enumerate(self.features) if (c := self._column(j, f)) is not None]
-        settings = Settings(**self.model._stopping(), many=self.many)
+        settings = GrowthSettings(**self.model._stopping(), many=self.many)
         return grow_in_engine(
             self.ready, self.features, columns, self.bins, self.telling, self.model._criterion(), settings
         )
 
-    def _column(self, j: int, feature: Feature) -> TableColumn | None:
+    def _column(self, j: int, feature: Feature) -> CountedColumn | None:
         none, extent = np.empty(0, dtype=np.uint8), self.extents[feature.column]
         if isinstance(feature.attribute, Nominal):
             n_values = len(feature.attribute.values)
             way = self.splitting.way_of(feature) if n_values > 1 else None
-            return None if way is None else TableColumn(j, none, n_values, way, gaps=extent.gaps)
+            return None if way is None else CountedColumn(j, none, n_values, way, gaps=extent.gaps)
         factors = None if self.telling.factors is None else self._factors_of
         bins = cut(self.ready, feature.column, extent, int(self.model.max_bins), factors)
         self.bins[feature.column] = bins
-        return TableColumn(j, none, len(bins.edges) + 1, Threshold(), bins.edges, extent.gaps)
+        return CountedColumn(j, none, len(bins.edges) + 1, Threshold(), bins.edges, extent.gaps)
 
     def _factors_of(self, classes: Any) -> Floats:
         """What the weights of rows are multiplied by."""

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
-from countwise.tree.active_rows import Crowd
-from countwise.tree.builder import FEW, Below, Growth, Settings, TreeColumn
-from countwise.tree.column_group import Together
-from countwise.tree.counted_column import TableColumn
+from countwise.tree.active_rows import ActiveRows
+from countwise.tree.builder import FEW, Children, Growth, GrowthSettings, TreeColumn
+from countwise.tree.column_group import ColumnGroup
+from countwise.tree.counted_column import CountedColumn
 from countwise.tree.criteria import Criterion
 from countwise.tree.level import Level, RowLevel, Splits, ragged
 from countwise.tree.nodes import Tree
-from countwise.tree.sorted_column import Step
+from countwise.tree.sorted_column import LevelStep
 from countwise.tree.splits import Searched
 
 __all__ = ["grow"]
@@ -27,9 +27,9 @@ __all__ = ["grow"]
 def grow(
     columns: Sequence[TreeColumn],
     asked: list[NDArray[Any]],
-    crowd: Crowd,
+    crowd: ActiveRows,
     criterion: Criterion,
-    settings: Settings,
+    settings: GrowthSettings,
 ) -> Tree:
     """Grow a tree.
 
@@ -39,30 +39,30 @@ def grow(
         The attributes that may be asked.
     asked : list of ndarray
         Of every attribute, the column by which rows are sent to branches. It may be changed for an equal one.
-    crowd : Crowd
+    crowd : ActiveRows
         All rows.
     criterion : Criterion
         What makes a split a good one.
-    settings : Settings
+    settings : GrowthSettings
         When to stop.
 
     Returns
     -------
     Tree
     """
-    return _Growing(columns, asked, crowd, criterion, settings).grown()
+    return _MemoryGrowth(columns, asked, crowd, criterion, settings).grown()
 
 
-class _Growing(Growth):
+class _MemoryGrowth(Growth):
     """Growth from a crowd of instances."""
 
     def __init__(
         self,
         columns: Sequence[TreeColumn],
         asked: list[NDArray[Any]],
-        crowd: Crowd,
+        crowd: ActiveRows,
         criterion: Criterion,
-        settings: Settings,
+        settings: GrowthSettings,
     ) -> None:
         super().__init__(columns, len(asked), criterion, settings)
         self.asked, self.crowd = asked, crowd
@@ -94,7 +94,7 @@ class _Growing(Growth):
         if self.together is not None:
             self.together.count(level, threads)
 
-    def _move(self, level: Level, below: Below, threads: int | None) -> Level:
+    def _move(self, level: Level, below: Children, threads: int | None) -> Level:
         assert isinstance(level, RowLevel)  # noqa: S101 - made here
         splits, opened = below.splits, below.opened
         step = self._step(level, splits, opened, threads)
@@ -114,7 +114,7 @@ class _Growing(Growth):
         segments = np.stack([starts[:-1], starts[1:]], axis=1)
         return self.crowd.table(whole, members, segments, 1, centers)[:, 0].astype(np.float64)
 
-    def _step(self, level: RowLevel, splits: Splits, opened: Flags, threads: int | None) -> Step:
+    def _step(self, level: RowLevel, splits: Splits, opened: Flags, threads: int | None) -> LevelStep:
         """Send every instance to its branch; those that lack the value to all of them, in parts."""
         sizes = splits.sizes
         kind = np.uint8 if sizes.max() < 255 else np.uint16 if sizes.max() < 65535 else np.uint32
@@ -127,7 +127,7 @@ class _Growing(Growth):
         copies = None
         if gaps:
             copies = self._part(level, splits, branch, np.iinfo(kind).max)
-        return Step(branch, slots, first, int(opened.sum()), copies)
+        return LevelStep(branch, slots, first, int(opened.sum()), copies)
 
     def _route(self, level: RowLevel, splits: Splits, branch: NDArray[Any], threads: int | None) -> int:
         """Write down every instance's branch; how many lack the value."""
@@ -157,20 +157,20 @@ class _Growing(Growth):
         return copies
 
 
-def _together(columns: Sequence[TreeColumn], asked: list[NDArray[Any]]) -> Together | None:
+def _together(columns: Sequence[TreeColumn], asked: list[NDArray[Any]]) -> ColumnGroup | None:
     """What counts columns of few codes together, if there are several; from then on it alone keeps their codes."""
-    suits = [c for c in columns if isinstance(c, TableColumn) and Together.suits(c.codes)]
+    suits = [c for c in columns if isinstance(c, CountedColumn) and ColumnGroup.suits(c.codes)]
     if len(suits) < 2:
         return None
     ways = [c.way if isinstance(c.way, Searched) and not c.gaps else None for c in suits]
-    together = Together([c.codes for c in suits], [c.n_cells for c in suits], ways)
+    together = ColumnGroup([c.codes for c in suits], [c.n_cells for c in suits], ways)
     for j, column in enumerate(suits):
         column.together, column.among = together, j
         asked[column.place] = column.codes = together.matrix[:, j]
     return together
 
 
-def _parted(step: Step, members: NDArray[Any], starts: NDArray[Any], threads: int | None) -> tuple[Any, Any]:
+def _parted(step: LevelStep, members: NDArray[Any], starts: NDArray[Any], threads: int | None) -> tuple[Any, Any]:
     """The members of the next level; nodes are parted in two halves, side by side."""
     half = int(np.searchsorted(starts, len(members) // 2))
     if threads == 1 or not 0 < half < len(starts) - 1:

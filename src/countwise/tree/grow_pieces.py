@@ -22,8 +22,8 @@ from countwise.errors import CountwiseError, TableError
 from countwise.sources import Memory, open_rows
 from countwise.tallies import Counts, Moments, Values, fill_all
 from countwise.tree.apply import land
-from countwise.tree.builder import Below, Growth, Settings, TreeColumn
-from countwise.tree.counted_column import TableColumn
+from countwise.tree.builder import Children, Growth, GrowthSettings, TreeColumn
+from countwise.tree.counted_column import CountedColumn
 from countwise.tree.criteria import Criterion
 from countwise.tree.features import Feature, features_of
 from countwise.tree.level import Countable, Level
@@ -82,11 +82,11 @@ class Passing:
 
 def grow_in_passes(
     passes: Callable[[], Iterable[Passing]],
-    columns: Sequence[TableColumn],
+    columns: Sequence[CountedColumn],
     n_attributes: int,
     n_classes: int,
     criterion: Criterion,
-    settings: Settings,
+    settings: GrowthSettings,
 ) -> Tree:
     """Grow a tree from rows that are read once a level.
 
@@ -94,7 +94,7 @@ def grow_in_passes(
     ----------
     passes : callable
         Gives all rows, piece by piece, each time it is called.
-    columns : list of TableColumn
+    columns : list of CountedColumn
         The attributes that may be asked; their codes are not looked at.
     n_attributes, n_classes : int
         How many attributes there are, and classes (0 if numbers are told).
@@ -118,14 +118,14 @@ class _Passes(Growth):
         n_attributes: int,
         n_classes: int,
         criterion: Criterion,
-        settings: Settings,
+        settings: GrowthSettings,
     ) -> None:
         super().__init__(columns, n_attributes, criterion, settings)
         self.passes, self.n_classes = passes, n_classes
 
     def _begin(self) -> Level | None:
         one = np.zeros(1, dtype=np.int64)
-        whole = TableColumn(-1, np.empty(0, dtype=np.uint8), 1, Threshold(), gaps=False)
+        whole = CountedColumn(-1, np.empty(0, dtype=np.uint8), 1, Threshold(), gaps=False)
         cells = self._gathered([whole], one)[-1]
         centers = None
         if self.criterion.numbers:
@@ -140,17 +140,17 @@ class _Passes(Growth):
         return self._pass_level(cells, centers, one)
 
     def _pass_level(self, cells: Floats, centers: Floats | None, nodes: Indices) -> PassLevel:
-        tables = self._gathered([c for c in self.columns if isinstance(c, TableColumn)], nodes)
+        tables = self._gathered([c for c in self.columns if isinstance(c, CountedColumn)], nodes)
         if centers is not None:
             tables = {place: _about(table, centers) for place, table in tables.items()}
         level: PassLevel = self._level(PassLevel, cells, centers, tables)
         return level
 
-    def _move(self, level: Level, below: Below, threads: int | None) -> Level:
+    def _move(self, level: Level, below: Children, threads: int | None) -> Level:
         centers = None if below.centers is None else below.centers[below.opened]
         return self._pass_level(below.cells[below.opened], centers, self.numbers)
 
-    def _gathered(self, columns: Sequence[TableColumn], nodes: Indices) -> dict[int, NDArray[Any]]:
+    def _gathered(self, columns: Sequence[CountedColumn], nodes: Indices) -> dict[int, NDArray[Any]]:
         """One pass: the table of each column at some nodes."""
         tree = self.tree() if len(self._cells) else None
         place = np.full(self.n_nodes if tree is not None else 1, len(nodes), dtype=np.int64)
@@ -172,7 +172,7 @@ class _Passes(Growth):
                 totals[str(c.place)] = totals[str(c.place)] + fill_all({"t": blanks[str(c.place)]}, table)["t"]
         return {c.place: self._cells_of(totals[str(c.place)], c, len(nodes)) for c in columns}
 
-    def _blank(self, column: TableColumn, n_nodes: int) -> Any:
+    def _blank(self, column: CountedColumn, n_nodes: int) -> Any:
         """The request: how often each node, class and cell meet; of numbers their moments in each node and cell."""
         if not self.n_classes:
             return Moments(Nominal(_NODE, tuple(range(n_nodes * column.n_cells))), Numeric(_TOLD))
@@ -180,14 +180,14 @@ class _Passes(Growth):
         names = (_NODE, _TOLD, "(cell)")
         return Counts(tuple(Nominal(name, tuple(range(n))) for name, n in zip(names, axes, strict=True)))
 
-    def _table(self, c: TableColumn, column: Any, at: Any, told: Any, weights: Any, n_nodes: int) -> Table:
+    def _table(self, c: CountedColumn, column: Any, at: Any, told: Any, weights: Any, n_nodes: int) -> Table:
         if not self.n_classes:
             cell = (at * c.n_cells + column).astype(np.uint32)
             return Table({_NODE: cell, _TOLD: told}, len(at), weights)
         columns = {_NODE: at.astype(np.uint32), _TOLD: told, "(cell)": column}
         return Table(columns, len(at), weights)
 
-    def _cells_of(self, tally: Any, column: TableColumn, n_nodes: int) -> NDArray[Any]:
+    def _cells_of(self, tally: Any, column: CountedColumn, n_nodes: int) -> NDArray[Any]:
         """A tally as (nodes, cells, classes), or as (nodes, cells, 3) with weight, mean and squared deviations."""
         if self.n_classes:
             cells: NDArray[Any] = np.ascontiguousarray(tally.table.transpose(0, 2, 1))
@@ -321,7 +321,7 @@ class FilePasses:
         """What can be asked."""
         return features_of(self.schema)
 
-    def columns(self, way_of: Any) -> list[TableColumn]:
+    def columns(self, way_of: Any) -> list[CountedColumn]:
         """The attributes that are counted."""
         none = np.empty(0, dtype=np.uint8)
         found = []
@@ -329,10 +329,10 @@ class FilePasses:
             gaps = self.gaps[f.name]
             if isinstance(f.attribute, Nominal):
                 if len(f.attribute.values) > 1:
-                    found.append(TableColumn(j, none, len(f.attribute.values), way_of(f), gaps=gaps))
+                    found.append(CountedColumn(j, none, len(f.attribute.values), way_of(f), gaps=gaps))
             else:
                 edges = self.edges[f.name]
-                found.append(TableColumn(j, none, len(edges) + 1, Threshold(), edges, gaps))
+                found.append(CountedColumn(j, none, len(edges) + 1, Threshold(), edges, gaps))
         return found
 
     def passes(self, factors: Floats | None) -> Iterator[Passing]:
@@ -357,7 +357,7 @@ class FilePasses:
         """The tree."""
         columns = self.columns(way_of)
         n_classes = 0 if self.numbers else len(self.target.values)
-        settings = Settings(**stopping, many=many)
+        settings = GrowthSettings(**stopping, many=many)
         return grow_in_passes(
             lambda: self.passes(factors), columns, len(self.features), n_classes, criterion, settings
         )

@@ -17,7 +17,7 @@ from countwise.tree.criteria import Criterion
 from countwise.tree.drawing import drawn
 from countwise.tree.rules import RuleSet, rules_of
 from countwise.tree.scoring import choices_of
-from countwise.tree.working import Telling
+from countwise.tree.working import TreeWorking
 from countwise.working import Account, Grid
 from countwise.working.numbers import number
 
@@ -76,7 +76,7 @@ class TreeAnswers(TreeModel):
         frame = self._open(X)
         row = row_of(frame, row)
         table = self._table(frame, row, row + 1)
-        return Telling(self, table, self._landing(table)).account()
+        return TreeWorking(self, table, self._landing(table)).account()
 
     @property
     def feature_importances_(self) -> Floats:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats, Indices
 from countwise.measures import entropy
-from countwise.tree.active_rows import Crowd
+from countwise.tree.active_rows import ActiveRows
 from countwise.tree.criteria import Criterion, moments_of
 
-__all__ = ["Level", "Offers", "Ragged", "RowLevel", "Splits", "Tests", "heaviest", "ragged"]
+__all__ = ["Level", "Ragged", "RowLevel", "SplitCandidates", "Splits", "Tests", "heaviest", "ragged"]
 
 Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -86,7 +86,7 @@ class Level:
         absent: Floats | None,
         cut: Floats,
         tried: NDArray[Any] | None = None,
-    ) -> Offers:
+    ) -> SplitCandidates:
         """Offers of an attribute, with what rows without a value take from them.
 
         Parameters
@@ -112,13 +112,13 @@ class Level:
             gain = gain - np.log2(np.maximum(tried, 1)) / np.maximum(criterion.weight(cells), 1e-300)
             gain = np.where(gain > 0, gain, np.nan)
         if not criterion.ratio:
-            return Offers(gain, None, cut)
+            return SplitCandidates(gain, None, cut)
         sides = criterion.weight(branches())
         if absent is not None and self.missing == "majority":
             sides = _joined(sides, criterion.weight(absent), sides)
         elif absent is not None:
             sides = np.concatenate([sides, criterion.weight(absent)[:, None]], axis=1)
-        return Offers(gain, np.asarray(entropy(sides, axis=-1)), cut)
+        return SplitCandidates(gain, np.asarray(entropy(sides, axis=-1)), cut)
 
     def _with_absent(self, known: Floats, cells: Floats, branches: Any, absent: Floats) -> Floats:
         n, lost = self.criterion.weight(cells), self.criterion.weight(absent)
@@ -148,7 +148,7 @@ class RowLevel(Level):
     ----------
     members, starts : ndarray
         The instances of each node, as entries in segments.
-    crowd : Crowd
+    crowd : ActiveRows
         The instances.
     larger, smaller, parents : ndarray
         Nodes that are the larger of two siblings, their siblings, and the node of the level before from which
@@ -157,7 +157,7 @@ class RowLevel(Level):
 
     members: NDArray[np.uint32]
     starts: Indices
-    crowd: Crowd
+    crowd: ActiveRows
     larger: Indices
     smaller: Indices
     parents: Indices
@@ -186,7 +186,7 @@ def heaviest(weights: NDArray[Any]) -> Indices:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Offers:
+class SplitCandidates:
     """What an attribute offers each node: the gain (NaN for nothing), the split's own information, and the cut."""
 
     gain: Floats
@@ -194,11 +194,11 @@ class Offers:
     cut: Floats
 
     @classmethod
-    def none(cls, n: int) -> Offers:
+    def none(cls, n: int) -> SplitCandidates:
         """Nothing to offer."""
         return cls(np.full(n, np.nan), np.zeros(n), np.full(n, np.nan))
 
-    def put(self, nodes: Any, some: Offers) -> None:
+    def put(self, nodes: Any, some: SplitCandidates) -> None:
         """Write down the offers to some nodes."""
         self.gain[nodes], self.cut[nodes] = some.gain, some.cut
         if self.information is not None and some.information is not None:

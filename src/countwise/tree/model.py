@@ -18,7 +18,7 @@ from countwise.errors import OptionError, listed
 from countwise.sources import Memory
 from countwise.tree.base import BLOCK
 from countwise.tree.inspection import TreeAnswers
-from countwise.tree.training_set import Ground
+from countwise.tree.training_set import TrainingSet
 
 __all__ = ["TreeClassifier", "TreeRegressor"]
 
@@ -220,7 +220,7 @@ class TreeClassifier(Classifier, TreeAnswers):
         self._best = np.argmax(self._probabilities.round(12), axis=1)  # sums of parts of rows may be equal but for it
         self.class_count_ = tree.cells[0].copy()
 
-    def adopt(self, ground: Ground, target: Nominal) -> None:
+    def adopt(self, ground: TrainingSet, target: Nominal) -> None:
         """Grow from rows that somebody else has opened."""
         vars(self).update(self._learned(ground, target))
         self._features, self.target_, self._label_type = list(ground.features), target, None

@@ -14,13 +14,13 @@ from countwise.tallies import Values
 from countwise.tree.conditions import Condition
 from countwise.tree.features import Feature
 from countwise.tree.rules import Rule, RuleSet
-from countwise.tree.training_set import Ground
+from countwise.tree.training_set import TrainingSet
 from countwise.working import Grid
 
 __all__ = ["one_rule"]
 
 
-def one_rule(ground: Ground, target: Nominal, n: float) -> tuple[RuleSet, Grid]:
+def one_rule(ground: TrainingSet, target: Nominal, n: float) -> tuple[RuleSet, Grid]:
     """A rule for each value, or range, of the best attribute; and how much each attribute errs.
 
     Numbers are cut into ranges that hold at least n rows of one class, and neighbors with the same commonest class
@@ -40,7 +40,7 @@ def one_rule(ground: Ground, target: Nominal, n: float) -> tuple[RuleSet, Grid]:
     return RuleSet(target.name, target.values, tuple(best or ())), table
 
 
-def _rules(ground: Ground, j: int, target: Nominal, n: float) -> list[Rule]:
+def _rules(ground: TrainingSet, j: int, target: Nominal, n: float) -> list[Rule]:
     feature, column = ground.features[j], ground.columns[j]
     if isinstance(feature.attribute, Nominal):
         values = feature.attribute.values
@@ -62,7 +62,9 @@ def _rules(ground: Ground, j: int, target: Nominal, n: float) -> list[Rule]:
     return rules
 
 
-def _ranges(ground: Ground, feature: Feature, x: Floats, target: Nominal, n: float) -> list[tuple[Condition, Any]]:
+def _ranges(
+    ground: TrainingSet, feature: Feature, x: Floats, target: Nominal, n: float
+) -> list[tuple[Condition, Any]]:
     rows = Table({"x": x, "class": ground.told}, ground.n_rows, ground.weights)
     tally = Values(Nominal("class", tuple(range(len(target.values)))), Numeric("x")).fill(rows)
     edges = min_n(tally, n, "majority").edges

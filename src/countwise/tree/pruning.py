@@ -17,7 +17,7 @@ from countwise.splits import by_content, splits_of
 from countwise.tree.apply import Landing, land
 from countwise.tree.criteria import Criterion
 from countwise.tree.nodes import Tree
-from countwise.tree.training_set import Ground, Splitting
+from countwise.tree.training_set import Splitting, TrainingSet
 from countwise.working import Grid
 
 __all__ = [
@@ -214,7 +214,7 @@ _RULES = ("pessimistic", "reduced_error", "cost_complexity")
 
 
 def pruned(
-    model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
+    model: Any, ground: TrainingSet, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
 ) -> dict[str, Any]:
     """The tree, and what pruning found on the way to it."""
     rule = model.pruning
@@ -280,7 +280,7 @@ def between(name: str, value: Any, most: float, *, closed: bool = False) -> floa
     return float(value)
 
 
-def held_out_weights(ground: Ground, share: float, seed: Any) -> NDArray[Any]:
+def held_out_weights(ground: TrainingSet, share: float, seed: Any) -> NDArray[Any]:
     """Which weight of each row is held out, the same share of each class.
 
     Rows are taken by their content, so that their order does not matter; of a row of weight n, or of n equal rows,
@@ -307,7 +307,7 @@ def held_out_weights(ground: Ground, share: float, seed: Any) -> NDArray[Any]:
     return held
 
 
-def _errors(tree: Tree, ground: Ground, criterion: Criterion) -> Floats:
+def _errors(tree: Tree, ground: TrainingSet, criterion: Criterion) -> Floats:
     """How much some rows err at each node."""
     landing = land(tree, ground.columns, ground.n_rows, tree.weights(criterion.numbers))
     cells = tree.answering(criterion.numbers)
@@ -322,7 +322,7 @@ def _risk(tree: Tree, criterion: Criterion) -> Floats:
 
 
 def _by_complexity(
-    model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
+    model: Any, ground: TrainingSet, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
 ) -> dict[str, Any]:
     if model.ccp_alpha not in ("cv", "one_se"):
         raise OptionError(f"ccp_alpha={model.ccp_alpha!r} is unknown.", hint="give 'cv', 'one_se' or a number.")
@@ -337,7 +337,7 @@ def _by_complexity(
 
 
 def _held_out_errors(
-    model: Any, ground: Ground, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any], path: Path
+    model: Any, ground: TrainingSet, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any], path: Path
 ) -> tuple[Floats, Floats]:
     """The error of each step of the path on rows that were held out, and its standard error over the folds."""
     # between two steps, their geometric mean
@@ -354,7 +354,7 @@ def _held_out_errors(
     return every.mean(axis=0), every.std(axis=0) / np.sqrt(len(every))
 
 
-def _folds(model: Any, ground: Ground) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+def _folds(model: Any, ground: TrainingSet) -> list[tuple[NDArray[Any], NDArray[Any]]]:
     """Rows to grow from and rows to try on; splits that are given number the rows of the user's table."""
     cv, places = model.cv, ground.places
     if places is not None and not isinstance(cv, int | np.integer | str) and not hasattr(cv, "split"):

@@ -13,7 +13,7 @@ from countwise.data.attributes import Nominal, Numeric
 from countwise.data.table import Table
 from countwise.tallies import Values
 from countwise.tree.counted_column import settled
-from countwise.tree.level import Level, Offers, RowLevel, Splits
+from countwise.tree.level import Level, RowLevel, SplitCandidates, Splits
 from countwise.tree.sorted_column import SortedColumn
 
 __all__ = ["RULES", "RangesColumn"]
@@ -43,10 +43,10 @@ class RangesColumn(SortedColumn):
         self.n_values = n_values
         self._edges: list[Floats] = []
 
-    def offers(self, level: Level) -> Offers:
+    def offers(self, level: Level) -> SplitCandidates:
         """What it offers each node of a level."""
         assert isinstance(level, RowLevel)  # noqa: S101 - what is sorted is in memory
-        found = Offers.none(len(level))
+        found = SplitCandidates.none(len(level))
         self._edges = [self._cut(level, k) for k in range(len(level))]
         for k, edges in enumerate(self._edges):
             if not len(edges):

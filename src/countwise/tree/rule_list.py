@@ -27,7 +27,7 @@ from countwise.tree.pruning import between, held_out_weights
 from countwise.tree.rules import RuleSet, rules_of
 from countwise.tree.scoring import rules_as_terms
 from countwise.tree.simplify import Cover, counted, ordered, simplified
-from countwise.tree.training_set import Ground
+from countwise.tree.training_set import TrainingSet
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import percent
 
@@ -170,7 +170,7 @@ class RuleClassifier(Classifier, TreeModel):
     def _target(self, rows: Memory) -> tuple[Nominal, NDArray[Any], int]:
         return TreeClassifier._target(self, rows)  # type: ignore[arg-type]
 
-    def _learned(self, ground: Ground, target: Nominal) -> dict[str, Any]:
+    def _learned(self, ground: TrainingSet, target: Nominal) -> dict[str, Any]:
         cover = Cover(ground)
         if self.rules is not None:
             return {"rules_": counted(self._given(ground, target), cover)}
@@ -182,7 +182,7 @@ class RuleClassifier(Classifier, TreeModel):
             return {"rules_": counted(rules_of(grown), cover)}
         return {"rules_": ordered(self._simplified(grown, ground, target), cover, float(self.confidence))}
 
-    def _given(self, ground: Ground, target: Nominal) -> RuleSet:
+    def _given(self, ground: TrainingSet, target: Nominal) -> RuleSet:
         assert self.rules is not None  # noqa: S101 - asked before
         odd = [rule.answer for rule in self.rules if rule.answer not in target.values]
         known = {f.name for f in ground.features}
@@ -192,7 +192,7 @@ class RuleClassifier(Classifier, TreeModel):
             raise OptionError(f"The rules name {what}, which the table has not.")
         return RuleSet(target.name, target.values, self.rules.rules)
 
-    def _tree(self, ground: Ground, target: Nominal) -> TreeClassifier:
+    def _tree(self, ground: TrainingSet, target: Nominal) -> TreeClassifier:
         """The tree that rules are read off."""
         whole = self.method == "c45"
         tree = TreeClassifier(
@@ -207,7 +207,7 @@ class RuleClassifier(Classifier, TreeModel):
         tree.adopt(ground, target)
         return tree
 
-    def _simplified(self, grown: TreeClassifier, ground: Ground, target: Nominal) -> RuleSet:
+    def _simplified(self, grown: TreeClassifier, ground: TrainingSet, target: Nominal) -> RuleSet:
         if self.simplify is None:
             return rules_of(grown)
         if self.simplify == "pessimistic":
@@ -251,7 +251,7 @@ class RuleClassifier(Classifier, TreeModel):
 
     def _deciding(self, table: Table) -> Indices:
         columns = columns_of(self._features, table, self._used)
-        cover = Cover(Ground(self._features, columns, np.zeros(table.n_rows, dtype=np.uint8), None, 1))
+        cover = Cover(TrainingSet(self._features, columns, np.zeros(table.n_rows, dtype=np.uint8), None, 1))
         found = np.full(table.n_rows, len(self.rules_), dtype=np.int64)
         free = np.ones(table.n_rows, dtype=bool)
         for i, rule in enumerate(self.rules_):
@@ -335,7 +335,7 @@ class RuleClassifier(Classifier, TreeModel):
 
     def _account(self, table: Table, which: int) -> Account:
         columns = columns_of(self._features, table, self._used)
-        cover = Cover(Ground(self._features, columns, np.zeros(1, dtype=np.uint8), None, 1))
+        cover = Cover(TrainingSet(self._features, columns, np.zeros(1, dtype=np.uint8), None, 1))
         lines = str(self.rules_).split("\n")
         first = max(0, which - _SHOWN)
         told = []

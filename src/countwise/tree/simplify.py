@@ -13,7 +13,7 @@ from countwise._typing import Flags, Floats
 from countwise.tree.conditions import Condition
 from countwise.tree.pruning import upper_error
 from countwise.tree.rules import Rule, RuleSet
-from countwise.tree.training_set import Ground
+from countwise.tree.training_set import TrainingSet
 
 __all__ = ["Cover", "ordered", "simplified"]
 
@@ -24,11 +24,11 @@ class Cover:
 
     Parameters
     ----------
-    ground : Ground
+    ground : TrainingSet
         The rows.
     """
 
-    ground: Ground
+    ground: TrainingSet
     _masks: dict[Condition, Flags] = field(default_factory=dict, repr=False)
     _places: dict[str, int] = field(default_factory=dict, repr=False)
 

@@ -12,15 +12,15 @@ from countwise import _kernels
 from countwise._typing import Floats, Indices
 from countwise.cuts import midway
 from countwise.tree.counted_column import settled
-from countwise.tree.level import Level, Offers, RowLevel, Splits
+from countwise.tree.level import Level, RowLevel, SplitCandidates, Splits
 
-__all__ = ["SortedColumn", "Step"]
+__all__ = ["LevelStep", "SortedColumn"]
 
 _NO_GROUPS = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class LevelStep:
     """How instances move from one level to the next; see the kernel `part_entries`."""
 
     branch: NDArray[Any]
@@ -53,11 +53,11 @@ class SortedColumn:
         self.gaps = len(self.entries) < len(column)
         self._places = np.empty(0, dtype=np.int64)
 
-    def advance(self, step: Step) -> None:
+    def advance(self, step: LevelStep) -> None:
         """Move on to the next level."""
         self.entries, self.starts = step.parted(self.entries, self.starts)
 
-    def offers(self, level: Level) -> Offers:
+    def offers(self, level: Level) -> SplitCandidates:
         """What it offers each node of a level."""
         assert isinstance(level, RowLevel)  # noqa: S101 - what is sorted is in memory
         criterion = level.criterion

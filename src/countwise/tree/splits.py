@@ -14,14 +14,14 @@ from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
 from countwise.tree.criteria import Criterion, moments_of
 
-__all__ = ["Multiway", "OneAgainstRest", "Parted", "Searched", "Subset", "Threshold", "Way"]
+__all__ = ["Multiway", "OneAgainstRest", "Searched", "SplitResult", "SplitStrategy", "Subset", "Threshold"]
 
 Table = Callable[[], NDArray[Any]]
 _TRIED = 8  # values of which every subset is tried
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parted:
+class SplitResult:
     """How the nodes of a batch would be split.
 
     Parameters
@@ -48,12 +48,12 @@ class Parted:
     two: Callable[[], NDArray[Any]] | None = None
 
 
-class Way(Protocol):
+class SplitStrategy(Protocol):
     """A way to split: what it gains, and what becomes of values that no row of a node has."""
 
     takes_absent: str | None
 
-    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
         """How each node of a table (nodes, values, classes) would be split."""
 
 
@@ -66,11 +66,11 @@ class Searched:
         """The place and the gain of each node's best split, by the first so many cells of a table."""
         raise NotImplementedError
 
-    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> Parted:
+    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> SplitResult:
         """How the nodes would be split, given what was found."""
         raise NotImplementedError
 
-    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
         """How each node of a table (nodes, values, classes) would be split."""
         n_values = table.shape[1]
         return self.parted(lambda: table, n_values, criterion, self.search(table, n_values, criterion, least))
@@ -87,14 +87,14 @@ class Multiway(Searched):
         """The gain; there is nothing to choose."""
         return np.zeros(len(table), dtype=np.int64), _kernels.branch_gains(table, n_values, criterion.kernel, least)
 
-    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> Parted:
+    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> SplitResult:
         """Each value on its own."""
 
         def branch(i: int) -> NDArray[Any]:
             there = criterion.weight(table()[i]) > 0
             return np.where(there, np.cumsum(there) - 1, -1)
 
-        return Parted(found[1], found[0], table, branch, table)
+        return SplitResult(found[1], found[0], table, branch, table)
 
 
 class Threshold(Searched):
@@ -108,7 +108,7 @@ class Threshold(Searched):
         """The best place between two values."""
         return _kernels.best_bins(table, n_values, criterion.kernel, least)
 
-    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> Parted:
+    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> SplitResult:
         """The cells before and after a place."""
         place, gain = found
         values = np.arange(n_values)
@@ -118,7 +118,7 @@ class Threshold(Searched):
             left = np.take_along_axis(below, np.maximum(place - 1, 0)[:, None, None], axis=1)[:, 0]
             return np.stack([left, below[:, -1] - left], axis=1)
 
-        return Parted(
+        return SplitResult(
             np.where(place > 0, gain, np.nan),
             place,
             branches,
@@ -133,7 +133,7 @@ class OneAgainstRest:
 
     takes_absent: str | None = "rest"
 
-    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
         """The best value to tell from the rest."""
         cells = table.astype(np.float64)
         total = cells.sum(axis=1, keepdims=True)
@@ -147,7 +147,7 @@ class OneAgainstRest:
         rows = np.arange(len(table))
         gain = np.where(best >= 0, gains[rows, place] if gains.shape[1] else np.nan, np.nan)
         values = np.arange(table.shape[1])
-        return Parted(
+        return SplitResult(
             gain,
             place,
             lambda: sides[rows, place],
@@ -168,7 +168,7 @@ class Subset:
 
     takes_absent: str | None = None
 
-    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> Parted:
+    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
         """The best two groups of values."""
         if not criterion.numbers and table.shape[2] > 2 and table.shape[1] <= _TRIED:
             return _every_pair(table.astype(np.float64), criterion, least)
@@ -221,7 +221,7 @@ def _even(key: Floats, there: Flags) -> Floats:
     return np.where(there, steps, np.inf)
 
 
-def _every_pair(table: Floats, criterion: Criterion, least: float) -> Parted:
+def _every_pair(table: Floats, criterion: Criterion, least: float) -> SplitResult:
     """Every way to put values into two groups, the first value in the first."""
     size = table.shape[1]
     masks = np.array([(0, *rest) for rest in product((0, 1), repeat=max(size - 1, 0))][1:], dtype=np.float64)
@@ -238,7 +238,7 @@ def _every_pair(table: Floats, criterion: Criterion, least: float) -> Parted:
     return _grouped(table, criterion.weight(table) > 0, groups, np.where(best >= 0, best, np.nan))
 
 
-def _grouped(table: NDArray[Any], there: NDArray[Any], groups: Indices, gain: Floats) -> Parted:
+def _grouped(table: NDArray[Any], there: NDArray[Any], groups: Indices, gain: Floats) -> SplitResult:
     """Two groups of values; the first value that a node has is in the first group."""
     rows = np.arange(len(table))
     first = groups[rows, np.argmax(there, axis=1)] if table.shape[1] else np.zeros(len(table), np.int64)
@@ -248,4 +248,4 @@ def _grouped(table: NDArray[Any], there: NDArray[Any], groups: Indices, gain: Fl
         sides = [(table * (groups == b)[:, :, None]).sum(axis=1) for b in (0, 1)]
         return np.stack(sides, axis=1).astype(np.float64)
 
-    return Parted(gain, np.zeros(len(table), dtype=np.int64), branches, lambda i: groups[i], lambda: table)
+    return SplitResult(gain, np.zeros(len(table), dtype=np.int64), branches, lambda i: groups[i], lambda: table)

@@ -14,18 +14,18 @@ from countwise._typing import Floats
 from countwise.data.attributes import Nominal
 from countwise.data.table import threads_for
 from countwise.errors import TableError
-from countwise.tree.active_rows import Crowd
-from countwise.tree.builder import Settings, TreeColumn
-from countwise.tree.counted_column import TableColumn
+from countwise.tree.active_rows import ActiveRows
+from countwise.tree.builder import GrowthSettings, TreeColumn
+from countwise.tree.counted_column import CountedColumn
 from countwise.tree.criteria import Criterion
 from countwise.tree.features import Feature
 from countwise.tree.grow_memory import grow
 from countwise.tree.nodes import Tree
 from countwise.tree.ranges_column import RangesColumn
 from countwise.tree.sorted_column import SortedColumn
-from countwise.tree.splits import Multiway, OneAgainstRest, Subset, Threshold, Way
+from countwise.tree.splits import Multiway, OneAgainstRest, SplitStrategy, Subset, Threshold
 
-__all__ = ["NOMINAL", "Ground", "Splitting"]
+__all__ = ["NOMINAL", "Splitting", "TrainingSet"]
 
 NOMINAL: dict[str, type[Any]] = {"multiway": Multiway, "one_vs_rest": OneAgainstRest, "subset": Subset}
 _MANY = 0.3  # of the rows' weight: an attribute with so many values gains much by chance
@@ -55,11 +55,11 @@ class Splitting:
     bins: int | None
     max_branches: int
 
-    def way_of(self, feature: Feature) -> Way:
+    def way_of(self, feature: Feature) -> SplitStrategy:
         """How nodes may be split by names, or by an order of names."""
         attribute = feature.attribute
         assert isinstance(attribute, Nominal)  # noqa: S101 - numbers have thresholds
-        way: Way = Threshold() if feature.ordinal else NOMINAL[self.nominal]()
+        way: SplitStrategy = Threshold() if feature.ordinal else NOMINAL[self.nominal]()
         n_values = len(attribute.values)
         if isinstance(way, Multiway) and n_values > self.max_branches:
             raise TableError(
@@ -77,7 +77,7 @@ class Splitting:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
+class TrainingSet:
     """Rows to grow a tree from.
 
     Parameters
@@ -116,12 +116,12 @@ class Ground:
         """The weights as floats."""
         return None if self.weights is None else self.weights.astype(np.float64)
 
-    def take(self, rows: NDArray[Any]) -> Ground:
+    def take(self, rows: NDArray[Any]) -> TrainingSet:
         """Some rows."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, columns=[c[rows] for c in self.columns], told=self.told[rows], weights=weights)
 
-    def weighed(self, weights: NDArray[Any]) -> Ground:
+    def weighed(self, weights: NDArray[Any]) -> TrainingSet:
         """The rows that have a weight, with these weights."""
         return replace(self, weights=weights).take(np.flatnonzero(weights > 0))
 
@@ -130,8 +130,8 @@ class Ground:
         columns, asked = self._laid_out(splitting)
         n = self.n_rows if self.weights is None else float(self.weights.sum())
         many = np.array([splitting.has_many(f, n) for f in self.features], dtype=bool)
-        crowd = Crowd(self.told, self.weights, None, self.n_classes)
-        return grow(columns, asked, crowd, criterion, Settings(**settings, many=many))
+        crowd = ActiveRows(self.told, self.weights, None, self.n_classes)
+        return grow(columns, asked, crowd, criterion, GrowthSettings(**settings, many=many))
 
     def _laid_out(self, splitting: Splitting) -> tuple[list[TreeColumn], list[NDArray[Any]]]:
         """The columns that offer splits, and those by which rows are sent to branches."""
@@ -152,7 +152,7 @@ class Ground:
             edges, codes = _kernels.bin_columns([self.columns[j] for j in binned], self.floats, splitting.bins or 255)
             for j, e, c in zip(binned, edges, codes, strict=True):
                 gaps = bool(self.columns[j].dtype.kind == "f" and (c == len(e) + 1).any())
-                found[j] = TableColumn(j, c, len(e) + 1, Threshold(), e, gaps)
+                found[j] = CountedColumn(j, c, len(e) + 1, Threshold(), e, gaps)
                 asked[j] = c
         exact = [j for j in numbers if j not in found]
         made = _kernels.over_items(exact, lambda j: self._of_numbers(j, splitting), threads_for(self.n_rows))
@@ -169,7 +169,7 @@ class Ground:
             order = np.where(codes < n_values, codes, np.nan)
             return RangesColumn(j, order, splitting.rule, n_values)
         way = splitting.way_of(self.features[j])
-        return TableColumn(j, codes, n_values, way, gaps=bool((codes == n_values).any()))
+        return CountedColumn(j, codes, n_values, way, gaps=bool((codes == n_values).any()))
 
     def _of_numbers(self, j: int, splitting: Splitting) -> TreeColumn:
         if splitting.numeric == "ranges":

@@ -13,13 +13,13 @@ from countwise.tree.features import columns_of
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
 
-__all__ = ["Telling"]
+__all__ = ["TreeWorking"]
 
 _MOST_NODES, _MOST_OFFERS, _MOST_LEAVES, _MOST_CLASSES = 20, 15, 20, 6
 _WAYS = {"multiway": "each value", "one_vs_rest": "one against the rest", "subset": "two groups"}
 
 
-class Telling:
+class TreeWorking:
     """How one row came to its answer."""
 
     def __init__(self, model: Any, table: Table, landing: Landing) -> None:

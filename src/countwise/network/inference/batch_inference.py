@@ -20,14 +20,14 @@ from countwise.network.inference.gaussian_nodes import BlockTerm, Numbers
 from countwise.network.inference.junction_tree import joined_cliques
 from countwise.network.inference.messages import as_rows, calibrated, calibrated_logs, log_sum, over
 
-__all__ = ["Batch", "Posterior", "Rows", "batches", "posteriors"]
+__all__ = ["EvidenceBatch", "EvidenceRows", "Posterior", "batches", "posteriors"]
 
 _FEW = 64  # rows of one pattern below which patterns are thrown together
 _CELLS = 1 << 21  # of the largest table that is worked on at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class EvidenceRows:
     """Encoded rows.
 
     Parameters
@@ -43,11 +43,11 @@ class Rows:
     numbers: Mapping[str, Any]
     n_rows: int
 
-    def take(self, rows: NDArray[np.intp]) -> Rows:
+    def take(self, rows: NDArray[np.intp]) -> EvidenceRows:
         """Some of them."""
         codes = {name: column[rows] for name, column in self.codes.items()}
         numbers = {n: c.take(rows) if hasattr(c, "take") else c[rows] for n, c in self.numbers.items()}
-        return Rows(codes, numbers, len(rows))
+        return EvidenceRows(codes, numbers, len(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class _Network:
         self.children = {name: graph.children(name) for name in graph}
         self.backwards = tuple(reversed(graph.order()))
 
-    def there(self, rows: Rows) -> dict[str, Flags]:
+    def there(self, rows: EvidenceRows) -> dict[str, Flags]:
         """In which rows each node is there; bags of words count as there."""
         found = {name: rows.codes[name] < size for name, size in self.sizes.items()}
         for name in self.numbers.densities:
@@ -137,7 +137,7 @@ def posteriors(
     graph: Graph,
     tables: Mapping[str, Floats],
     numbers: Numbers,
-    rows: Rows,
+    rows: EvidenceRows,
     *,
     asked: Sequence[str] = (),
     apart: bool = False,
@@ -151,7 +151,7 @@ def posteriors(
         P(node | parents) of nominal nodes, the last axis for the node.
     numbers : Numbers
         The other nodes.
-    rows : Rows
+    rows : EvidenceRows
     asked : sequence of str
         Nominal nodes that are asked for, even where nothing below them is there.
     apart : bool, default=False
@@ -165,16 +165,16 @@ def batches(
     graph: Graph,
     tables: Mapping[str, Floats],
     numbers: Numbers,
-    rows: Rows,
+    rows: EvidenceRows,
     *,
     asked: Sequence[str] = (),
     apart: bool = False,
-) -> Iterator[Batch]:
+) -> Iterator[EvidenceBatch]:
     """The same rows laid out, to be asked again and again under other tables of the same shapes."""
     sizes = {name: table.shape[-1] for name, table in tables.items()}
     net = _Network(graph, sizes, numbers, asked)
     for group, known in _grouped(net, rows, 1 if apart else _FEW):
-        whole = Batch(net, rows.take(group), group, known, apart=apart)
+        whole = EvidenceBatch(net, rows.take(group), group, known, apart=apart)
         refuse_wide(whole.cells, "A row with gaps")
         step = max(1, _CELLS // max(whole.cells, 1))
         if step >= len(group):
@@ -182,10 +182,10 @@ def batches(
             continue
         for start in range(0, len(group), step):
             some = group[start : start + step]
-            yield Batch(net, rows.take(some), some, known, apart=apart)
+            yield EvidenceBatch(net, rows.take(some), some, known, apart=apart)
 
 
-def _grouped(net: _Network, rows: Rows, few: int) -> Iterator[tuple[NDArray[np.intp], set[str]]]:
+def _grouped(net: _Network, rows: EvidenceRows, few: int) -> Iterator[tuple[NDArray[np.intp], set[str]]]:
     """Rows with the same gaps, and which linked numbers they have."""
     there = net.there(rows)
     linked = [name for name in net.numbers.linked if name in there]
@@ -213,10 +213,12 @@ def _grouped(net: _Network, rows: Rows, few: int) -> Iterator[tuple[NDArray[np.i
         yield np.sort(np.concatenate(groups)), {n for n, known in zip(linked, pattern, strict=True) if known}
 
 
-class Batch:
+class EvidenceBatch:
     """Rows that are worked on together."""
 
-    def __init__(self, net: _Network, rows: Rows, places: NDArray[np.intp], known: set[str], *, apart: bool) -> None:
+    def __init__(
+        self, net: _Network, rows: EvidenceRows, places: NDArray[np.intp], known: set[str], *, apart: bool
+    ) -> None:
         self.net, self.rows, self.places = net, rows, places
         self._laid: dict[tuple[str, ...], NDArray[np.intp]] = {}
         self.there = net.there(rows)

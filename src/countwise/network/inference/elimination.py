@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from countwise.errors import OptionError
-from countwise.network.inference.factors import Factor, scaled_product
+from countwise.network.inference.factors import Potential, scaled_product
 
-__all__ = ["MOST_CELLS", "Elimination", "Step", "elimination_order", "refuse_wide"]
+__all__ = ["MOST_CELLS", "Elimination", "EliminationStep", "elimination_order", "refuse_wide"]
 
 MOST_CELLS = 1 << 26  # of a factor on the way: half a gigabyte
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EliminationStep:
     """One variable eliminated: the factors that have it, and what their product sums to."""
 
     variable: str
-    used: tuple[Factor, ...]
-    made: Factor
+    used: tuple[Potential, ...]
+    made: Potential
 
 
 def elimination_order(
@@ -88,7 +88,7 @@ class Elimination:
 
     Parameters
     ----------
-    factors : sequence of Factor
+    factors : sequence of Potential
         All that are relevant, evidence put in.
     asked : sequence of str
         What is to be left.
@@ -96,7 +96,7 @@ class Elimination:
         Whether the largest is taken instead of the sum (most probable explanation).
     """
 
-    def __init__(self, factors: Sequence[Factor], asked: Sequence[str], *, largest: bool = False) -> None:
+    def __init__(self, factors: Sequence[Potential], asked: Sequence[str], *, largest: bool = False) -> None:
         self.asked, self.largest = tuple(asked), largest
         sizes = {v: n for f in factors for v, n in zip(f.variables, f.table.shape, strict=True)}
         near: dict[str, set[str]] = {v: set() for v in sizes}
@@ -106,23 +106,23 @@ class Elimination:
         self.order, cells = elimination_order(near, sizes, [v for v in sizes if v not in asked])
         whole = int(np.prod([sizes[v] for v in asked if v in sizes], dtype=np.float64))
         refuse_wide(max(cells, whole))
-        self.steps: list[Step] = []
+        self.steps: list[EliminationStep] = []
         self.log = 0.0  # of what was divided out of numbers that would else have vanished
         self.result = self._run(list(factors))
 
-    def _run(self, factors: list[Factor]) -> Factor:
+    def _run(self, factors: list[Potential]) -> Potential:
         for variable in self.order:
             used = [f for f in factors if variable in f.variables]
             factors = [f for f in factors if variable not in f.variables]
             whole = self._multiplied(used)
             made = whole.best(variable) if self.largest else whole.without(variable)
-            self.steps.append(Step(variable, tuple(used), made))
+            self.steps.append(EliminationStep(variable, tuple(used), made))
             factors.append(made)
         found = self._multiplied(factors)
         order = tuple(v for v in self.asked if v in found.variables)
-        return Factor(order, np.ascontiguousarray(found.over(order)) if order else found.table)
+        return Potential(order, np.ascontiguousarray(found.over(order)) if order else found.table)
 
-    def _multiplied(self, factors: Sequence[Factor]) -> Factor:
+    def _multiplied(self, factors: Sequence[Potential]) -> Potential:
         found, log = scaled_product(factors)
         self.log += log
         return found

@@ -11,8 +11,8 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.data.attributes import Nominal
-from countwise.network.inference.elimination import Elimination, Step
-from countwise.network.inference.factors import Factor, product
+from countwise.network.inference.elimination import Elimination, EliminationStep
+from countwise.network.inference.factors import Potential, product
 from countwise.network.net import Net
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
@@ -28,7 +28,7 @@ class _Named:
     """A factor, how it is called, and the node whose table it is, if it is one."""
 
     name: str
-    factor: Factor
+    factor: Potential
     node: str = ""
 
 
@@ -127,7 +127,7 @@ class _Telling:
 
     def _weights(self) -> list[_Named]:
         soft = [name for name in self.codes if name not in self.hard]
-        return [_Named(f"w({name})", Factor((name,), self.codes[name])) for name in soft]
+        return [_Named(f"w({name})", Potential((name,), self.codes[name])) for name in soft]
 
     def _of_numbers(self) -> list[_Named]:
         """How likely the numbers are that are known; those that depend on each other together."""
@@ -218,7 +218,7 @@ class _Telling:
         heads = [*above, *(f"{node} = {value}" for value in self._values(node))]
         return Section(named.name, _grid(heads, [*self._combinations(above), *rows.T.tolist()]))
 
-    def _step(self, step: Step) -> Section:
+    def _step(self, step: EliminationStep) -> Section:
         """One node summed out."""
         made, names = step.made, [self.names[id(factor)] for factor in step.used]
         title = (
@@ -240,7 +240,7 @@ class _Telling:
         """What is left, multiplied and normalized."""
         left = self._left()
         names = [self.names[id(factor)] for factor in left]
-        whole = Factor(tuple(self.asked), self.work.result.table)
+        whole = Potential(tuple(self.asked), self.work.result.table)
         title = f"What is left: {' · '.join(names)}"
         columns = [*zip(names, left, strict=True), *([("product", whole)] if len(left) > 1 else [])]
         exact = not (self.constants or self._soft or self.numbers)
@@ -253,7 +253,7 @@ class _Telling:
         shares = {self.query: (whole.table / total).ravel().tolist()}
         return Section(title, self._grid(whole.variables, columns, shares), (line,))
 
-    def _left(self) -> list[Factor]:
+    def _left(self) -> list[Potential]:
         used = {id(factor) for step in self.work.steps for factor in step.used}
         every = [*(named.factor for named in self.factors), *(step.made for step in self.work.steps)]
         return [factor for factor in every if id(factor) not in used]
@@ -276,7 +276,7 @@ class _Telling:
     def _grid(
         self,
         variables: Sequence[str],
-        factors: Sequence[tuple[str, Factor]],
+        factors: Sequence[tuple[str, Potential]],
         more: Mapping[str, Sequence[Any]] | None = None,
     ) -> Grid:
         """A row for each combination of values, a column for each factor."""
@@ -286,12 +286,12 @@ class _Telling:
         columns += (more or {}).values()
         return _grid([*variables, *(name for name, _ in factors), *(more or {})], columns)
 
-    def _size(self, factor: Factor) -> str:
+    def _size(self, factor: Potential) -> str:
         by = " × ".join(f"{name} ({n})" for name, n in zip(factor.variables, factor.table.shape, strict=True))
         return f"{by}: {factor.size:,} cells, more than the {self.most_cells} that are written out."
 
 
-def _spread(factor: Factor, variables: Sequence[str], sizes: Sequence[int]) -> list[float]:
+def _spread(factor: Potential, variables: Sequence[str], sizes: Sequence[int]) -> list[float]:
     table: Floats = np.broadcast_to(factor.over(variables), sizes)
     return table.ravel().tolist()
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from countwise._typing import Floats
 
-__all__ = ["TINY", "Factor", "product", "scaled_product"]
+__all__ = ["TINY", "Potential", "product", "scaled_product"]
 
 TINY = 1e-100  # a product of which nothing is larger is scaled up before it vanishes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Factor:
+class Potential:
     """A number for each combination of values of some variables.
 
     Parameters
@@ -39,7 +39,7 @@ class Factor:
     variables: tuple[str, ...]
     table: Floats
 
-    def __mul__(self, other: Factor) -> Factor:
+    def __mul__(self, other: Potential) -> Potential:
         return product([self, other])
 
     @property
@@ -54,17 +54,17 @@ class Factor:
         sizes = iter(moved.shape)
         return moved.reshape([next(sizes) if v in place else 1 for v in variables])
 
-    def without(self, *gone: str) -> Factor:
+    def without(self, *gone: str) -> Potential:
         """The sum over some variables."""
         axes = tuple(i for i, v in enumerate(self.variables) if v in gone)
-        return Factor(tuple(v for v in self.variables if v not in gone), self.table.sum(axis=axes))
+        return Potential(tuple(v for v in self.variables if v not in gone), self.table.sum(axis=axes))
 
-    def best(self, *gone: str) -> Factor:
+    def best(self, *gone: str) -> Potential:
         """The largest over some variables."""
         axes = tuple(i for i, v in enumerate(self.variables) if v in gone)
-        return Factor(tuple(v for v in self.variables if v not in gone), self.table.max(axis=axes))
+        return Potential(tuple(v for v in self.variables if v not in gone), self.table.max(axis=axes))
 
-    def given(self, evidence: Mapping[str, Any]) -> Factor:
+    def given(self, evidence: Mapping[str, Any]) -> Potential:
         """Only the numbers for values that are known: codes, or weights of all values (soft evidence)."""
         table: Any = self.table
         left: list[str] = []
@@ -80,25 +80,25 @@ class Factor:
                 shape[axis] = -1
                 table = table * np.asarray(known, dtype=np.float64).reshape(shape)
                 left.append(v)
-        return Factor(tuple(left), np.asarray(table, dtype=np.float64))
+        return Potential(tuple(left), np.asarray(table, dtype=np.float64))
 
-    def scaled(self) -> Factor:
+    def scaled(self) -> Potential:
         """The same numbers, of which all together are 1."""
         total = self.table.sum()
-        return Factor(self.variables, self.table / total)
+        return Potential(self.variables, self.table / total)
 
 
-def product(factors: Iterable[Factor]) -> Factor:
+def product(factors: Iterable[Potential]) -> Potential:
     """All factors multiplied, over all their variables in the order in which they are met."""
     return _multiplied(factors, 0.0)[0]
 
 
-def scaled_product(factors: Iterable[Factor]) -> tuple[Factor, float]:
+def scaled_product(factors: Iterable[Potential]) -> tuple[Potential, float]:
     """The same, but for its scale if it is tiny: many small numbers would else vanish; and the log of the scale."""
     return _multiplied(factors, TINY)
 
 
-def _multiplied(factors: Iterable[Factor], tiny: float) -> tuple[Factor, float]:
+def _multiplied(factors: Iterable[Potential], tiny: float) -> tuple[Potential, float]:
     every = list(factors)
     variables = tuple(dict.fromkeys(v for factor in every for v in factor.variables))
     table: Floats = np.ones(())
@@ -108,6 +108,6 @@ def _multiplied(factors: Iterable[Factor], tiny: float) -> tuple[Factor, float]:
         if tiny and 0 < (most := float(table.max(initial=0.0))) < tiny:
             table, log = table / most, log + float(np.log(most))
     if not variables:
-        return Factor((), np.asarray(table, dtype=np.float64)), log
+        return Potential((), np.asarray(table, dtype=np.float64)), log
     sizes = {v: n for factor in every for v, n in zip(factor.variables, factor.table.shape, strict=True)}
-    return Factor(variables, np.broadcast_to(table, [sizes[v] for v in variables])), log
+    return Potential(variables, np.broadcast_to(table, [sizes[v] for v in variables])), log

@@ -10,7 +10,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.network.inference.elimination import elimination_order, refuse_wide
-from countwise.network.inference.factors import TINY, Factor
+from countwise.network.inference.factors import TINY, Potential
 
 __all__ = ["Junction", "joined_cliques"]
 
@@ -76,12 +76,12 @@ class Junction:
             self._views[variables] = _View(at, axes, shape)
         return self._views[variables]
 
-    def marginals(self, factors: Sequence[Factor]) -> tuple[dict[str, Floats], float]:
+    def marginals(self, factors: Sequence[Potential]) -> tuple[dict[str, Floats], float]:
         """P(variable | evidence) of every variable, and the log of the probability of the evidence.
 
         Parameters
         ----------
-        factors : sequence of Factor
+        factors : sequence of Potential
             Whose product is the joint; evidence put in as weights of values.
         """
         tables = [np.ones(shape) for shape in self._shapes]

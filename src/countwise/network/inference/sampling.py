@@ -12,13 +12,13 @@ from countwise._typing import Floats, Indices
 from countwise.errors import OptionError
 from countwise.network.graph import Graph
 
-__all__ = ["Estimate", "forward", "gibbs", "likelihood_weighting"]
+__all__ = ["SampledEstimate", "forward", "gibbs", "likelihood_weighting"]
 
 Codes = dict[str, Indices]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class SampledEstimate:
     """Probabilities that were estimated.
 
     Parameters
@@ -84,7 +84,7 @@ def _drawn(rows: Floats, rng: np.random.Generator) -> Indices:
 
 def likelihood_weighting(
     graph: Graph, tables: Mapping[str, Floats], asked: str, known: Mapping[str, int], n: int, seed: int = 0
-) -> Estimate:
+) -> SampledEstimate:
     """P(asked | known) from rows that are weighed by how well they explain what is known.
 
     Parameters
@@ -109,7 +109,7 @@ def likelihood_weighting(
     shares = np.bincount(codes[asked], weights=weight, minlength=size) / total
     hits = codes[asked][:, None] == np.arange(size)
     spread = (weight**2) @ ((hits - shares) ** 2)  # of a ratio of sums
-    return Estimate(shares, np.sqrt(spread) / total, total**2 / float((weight**2).sum()))
+    return SampledEstimate(shares, np.sqrt(spread) / total, total**2 / float((weight**2).sum()))
 
 
 def gibbs(
@@ -121,7 +121,7 @@ def gibbs(
     seed: int = 0,
     burn: int = 200,
     chains: int = 100,
-) -> Estimate:
+) -> SampledEstimate:
     """P(asked | known) from chains in which one node after the other is drawn given all others.
 
     The standard error is that of the chains' means. Tables with zeros may keep a chain from going everywhere: that
@@ -152,7 +152,7 @@ def gibbs(
     errors = means.std(axis=0, ddof=1) / np.sqrt(chains)
     within = shares * (1 - shares)
     worth = [w / e**2 for w, e in zip(within.tolist(), errors.tolist(), strict=True) if e > 0]
-    return Estimate(shares, errors, min([float(chains * rounds), *worth]))
+    return SampledEstimate(shares, errors, min([float(chains * rounds), *worth]))
 
 
 def _start(

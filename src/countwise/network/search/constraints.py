@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from countwise.errors import OptionError
 from countwise.network.graph import Graph
 
-__all__ = ["TINY", "Constraints", "Found"]
+__all__ = ["TINY", "Constraints", "FoundStructure"]
 
 TINY = 1e-9  # what rounding may add to a score
 
@@ -47,7 +47,7 @@ class Constraints:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundStructure:
     """A structure, its score, and what was tried on the way.
 
     Parameters

@@ -13,9 +13,9 @@ from countwise.network.family_scores import Families
 from countwise.network.graph import Graph
 from countwise.network.search.class_structures import augmented_tree, conditional_information, k_dependence, naive
 from countwise.network.search.ordering import search_orders
-from countwise.network.search.trees import Constraints, Found, by_ordering, chow_liu, hill_climb
+from countwise.network.search.trees import Constraints, FoundStructure, by_ordering, chow_liu, hill_climb
 
-__all__ = ["STRUCTURES", "Search", "arcs_of", "given_graph"]
+__all__ = ["STRUCTURES", "StructureSearch", "arcs_of", "given_graph"]
 
 STRUCTURES = ("given", "ordering", "orders", "annealing", "chow_liu", "naive", "tan", "k_dependence", "hill_climb")
 OF_CLASS = ("naive", "tan", "k_dependence")
@@ -57,7 +57,7 @@ def given_graph(names: Sequence[str], arcs: Iterable[tuple[str, str]]) -> Graph:
 
 
 @dataclass(frozen=True)
-class Search:
+class StructureSearch:
     """How a structure is looked for.
 
     Parameters
@@ -90,7 +90,7 @@ class Search:
     seed: int = 0
     numbers: frozenset[str] = field(default_factory=frozenset)
 
-    def find(self, families: Families, names: Sequence[str], start: Graph | None = None) -> Found:
+    def find(self, families: Families, names: Sequence[str], start: Graph | None = None) -> FoundStructure:
         """The structure, its score and what was tried."""
         way = self.structure
         if way == "ordering":
@@ -128,10 +128,10 @@ class Search:
             )
         return order
 
-    def _scored(self, families: Families, graph: Graph, tried: list[tuple[str, str, float, bool]]) -> Found:
-        return Found(graph, float(sum(families.of(node, graph.parents[node]) for node in graph)), tried)
+    def _scored(self, families: Families, graph: Graph, tried: list[tuple[str, str, float, bool]]) -> FoundStructure:
+        return FoundStructure(graph, float(sum(families.of(node, graph.parents[node]) for node in graph)), tried)
 
-    def _tree(self, families: Families, names: Sequence[str]) -> Found:
+    def _tree(self, families: Families, names: Sequence[str]) -> FoundStructure:
         self._check_root(names)
         names = _names_first(names, self.numbers)
         information = conditional_information(families, names, None)
@@ -145,7 +145,7 @@ class Search:
         if self.root in self.numbers and len(self.numbers) < len(names):
             raise OptionError(f"{self.root!r} is a number; no name may depend on it.", hint="root: a node of names.")
 
-    def _for_class(self, families: Families, names: Sequence[str]) -> Found:
+    def _for_class(self, families: Families, names: Sequence[str]) -> FoundStructure:
         target = self.target
         if target is None or target not in names:
             raise OptionError(

@@ -10,7 +10,7 @@ from countwise._typing import Floats
 from countwise.errors import OptionError
 from countwise.network.family_scores import Families
 from countwise.network.graph import Graph
-from countwise.network.search.constraints import TINY, Constraints, Found
+from countwise.network.search.constraints import TINY, Constraints, FoundStructure
 
 __all__ = ["hill_climb"]
 
@@ -28,7 +28,7 @@ def hill_climb(
     patience: int = 10,
     restarts: int = 0,
     seed: int = 0,
-) -> Found:
+) -> FoundStructure:
     """Arcs are added, removed and turned, whichever raises the score most; a few steps down are allowed.
 
     Where a node has as many parents as are allowed, one of them may also be exchanged for another.
@@ -73,7 +73,7 @@ def hill_climb(
             best, score = found, reached
     named = {name: tuple(names[p] for p in best[i]) for i, name in enumerate(names)}
     climb.restore(best)
-    return Found(Graph(named), score, climb.weighed())
+    return FoundStructure(Graph(named), score, climb.weighed())
 
 
 def _climbed(climb: _Climb, tabu: int, patience: int) -> tuple[Parents, float]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from countwise.errors import OptionError
 from countwise.network.family_scores import Families
-from countwise.network.search.trees import Constraints, Found, by_ordering
+from countwise.network.search.trees import Constraints, FoundStructure, by_ordering
 
 __all__ = ["search_orders"]
 
@@ -66,7 +66,7 @@ def search_orders(
     restarts: int = 3,
     steps: int = 2000,
     seed: int = 0,
-) -> Found:
+) -> FoundStructure:
     """The best structure over orderings that a search comes to.
 
     Parameters

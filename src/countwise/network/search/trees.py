@@ -10,13 +10,13 @@ from countwise._typing import Floats
 from countwise.errors import OptionError
 from countwise.network.family_scores import Families
 from countwise.network.graph import Graph
-from countwise.network.search.constraints import TINY, Constraints, Found
+from countwise.network.search.constraints import TINY, Constraints, FoundStructure
 from countwise.network.search.hill_climb import hill_climb
 
-__all__ = ["Constraints", "Found", "by_ordering", "chow_liu", "hill_climb"]
+__all__ = ["Constraints", "FoundStructure", "by_ordering", "chow_liu", "hill_climb"]
 
 
-def by_ordering(families: Families, order: Sequence[str], constraints: Constraints) -> Found:
+def by_ordering(families: Families, order: Sequence[str], constraints: Constraints) -> FoundStructure:
     """The loop of 004: each node, in order, takes those before it as parents that raise its score most.
 
     Parameters
@@ -28,7 +28,7 @@ def by_ordering(families: Families, order: Sequence[str], constraints: Constrain
     constraints : Constraints
         Required and forbidden arcs, and the most parents.
     """
-    growing = [_Growing(families, child, order[:place], constraints) for place, child in enumerate(order)]
+    growing = [_TreeGrowth(families, child, order[:place], constraints) for place, child in enumerate(order)]
     while open_ := [one for one in growing if one.candidates]:
         # nodes do not depend on each other's parents: what all of them need next is counted together
         families.many([(one.child, (*one.chosen, p)) for one in open_ for p in one.candidates])
@@ -36,10 +36,10 @@ def by_ordering(families: Families, order: Sequence[str], constraints: Constrain
             one.grow()
     parents = {one.child: tuple(p for p in order if p in one.chosen) for one in growing}
     tried = [step for one in growing for step in one.tried]
-    return Found(Graph(parents), float(sum(one.score for one in growing)), tried)
+    return FoundStructure(Graph(parents), float(sum(one.score for one in growing)), tried)
 
 
-class _Growing:
+class _TreeGrowth:
     """A node that takes parents, one after the other, from those that stand before it."""
 
     def __init__(self, families: Families, child: str, before: Sequence[str], constraints: Constraints) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from countwise.errors import OptionError
-from countwise.scoring.plan import Cut, Joint, Lookup, Normal, Presence, Rate, Scoring, kind_of
+from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring, kind_of
 from countwise.scoring.sql.cells import is_any, spelled
 from countwise.scoring.sql.dialects import LEAST, added, number
 from countwise.scoring.sql.steps import Steps
@@ -162,11 +162,11 @@ class _Sums:
     def text(self, proba: bool) -> str:
         d, target, classes = self.d, self.scoring.target, self.scoring.classes
         first = [d.cast(self._real(x), "double") if d.name == "postgres" else self._real(x) for x in self.prior]
-        numbers = [term for term in self.scoring.terms if self.fast and isinstance(term, Normal)]
+        numbers = [term for term in self.scoring.terms if self.fast and isinstance(term, NormalTerm)]
         if numbers:
             self.steps.add("cw_numbers", {f"cw_n{c}": self._number_sum(numbers, c) for c in range(self.k)})
             first = [f"cw_n{c}" for c in range(self.k)]
-        every = [self._term(term) for term in self.scoring.terms if not (numbers and isinstance(term, Normal))]
+        every = [self._term(term) for term in self.scoring.terms if not (numbers and isinstance(term, NormalTerm))]
         sums = {f"cw_l{c}": self._sum(first[c], every, c) for c in range(self.k)}
         self.steps.add("cw_sums", sums, self.joins, once=True)
         logs = [*sums, *(["0e0"] if self.relative else [])]
@@ -209,7 +209,7 @@ class _Sums:
         plain = added([first, *(term[0][c] for term in every)], "\n      + ")
         return f"COALESCE(\n      {plain},\n      {careful})"
 
-    def _number_sum(self, terms: list[Normal], c: int) -> str:
+    def _number_sum(self, terms: list[NormalTerm], c: int) -> str:
         """The prior and all numbers of a class; their constants are one where no number is missing."""
         parts = [self._normal(term)[c] for term in terms]
         whole = float(self.prior[c]) + sum(constant for constant, _ in parts)
@@ -221,7 +221,7 @@ class _Sums:
     # -- terms: what each class adds, NULL where something is missing or new; and the same with 0 there -------
 
     def _term(self, term: Any) -> tuple[list[str], list[str]]:
-        if isinstance(term, Lookup):
+        if isinstance(term, LookupTerm):
             return self._lookup(term)
         if isinstance(term, Cut):
             return self._cut(term)
@@ -238,7 +238,7 @@ class _Sums:
                 for there, gone in pairs
             ]
             return texts, texts
-        if isinstance(term, Normal):
+        if isinstance(term, NormalTerm):
             plain = [f"{number(constant)} + {text}" for constant, text in self._normal(term)]
         else:
             assert isinstance(term, Rate)  # noqa: S101 - no other terms are made
@@ -252,10 +252,10 @@ class _Sums:
         cells = self.steps.cells
         if term.values is not None:
             return cells.name(term.column, term.values)
-        normal = [t for t in self.scoring.terms if isinstance(t, Normal) and t.column == term.column]
+        normal = [t for t in self.scoring.terms if isinstance(t, NormalTerm) and t.column == term.column]
         return cells.number(term.column, normal[0].middle if normal else 0.0)
 
-    def _normal(self, term: Normal) -> list[tuple[float, str]]:
+    def _normal(self, term: NormalTerm) -> list[tuple[float, str]]:
         """Of each class a constant, and a square in the difference from the middle; written out to keep digits."""
         d = self.steps.cells.number(term.column, term.middle)
         mean, scale, norm = term.mean - term.middle, term.inverse_sd, term.log_norm
@@ -276,7 +276,7 @@ class _Sums:
         law = f"{x} * {number(float(np.log(rate)))} - {number(rate)}"
         return f"CASE WHEN {x} >= 0e0 THEN {law} WHEN {x} IS NOT NULL THEN {never} END"
 
-    def _lookup(self, term: Lookup) -> tuple[list[str], list[str]]:
+    def _lookup(self, term: LookupTerm) -> tuple[list[str], list[str]]:
         cell, kind = self.steps.cells.name(term.column, term.values), kind_of(term.values)
         keys = [spelled(self.d, v, kind) for v in term.values]
         plain = self._found(cell, keys, self._logs(term.logs))
@@ -311,7 +311,7 @@ class _Sums:
         return f"CASE {' '.join(whens)} END" if whens else "NULL"
 
 
-def _near(term: Normal) -> Any:
+def _near(term: NormalTerm) -> Any:
     """Of each class, whether its square may be multiplied out without losing digits."""
     return np.abs(term.mean - term.middle) * term.inverse_sd < _NEAR
 
@@ -320,12 +320,12 @@ def _is_tame(scoring: Scoring) -> bool:
     """Whether no term can make a class impossible, and all squares may be multiplied out."""
     logs = [scoring.prior]
     for term in scoring.terms:
-        if isinstance(term, Normal):
+        if isinstance(term, NormalTerm):
             if not _near(term).all():
                 return False
         elif isinstance(term, Presence):
             logs += [term.there, term.missing]
-        elif isinstance(term, Lookup):
+        elif isinstance(term, LookupTerm):
             logs += [term.logs] if term.other is None else [term.logs, term.other]
         elif isinstance(term, Cut):
             logs.append(term.logs)

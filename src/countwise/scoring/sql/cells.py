@@ -9,13 +9,13 @@ from typing import Any
 from countwise.scoring.plan import Number, Test, kind_of, time_of
 from countwise.scoring.sql.dialects import Dialect, number
 
-__all__ = ["Cells", "holds", "is_any", "spelled"]
+__all__ = ["SqlCells", "holds", "is_any", "spelled"]
 
 _MOST_IN = 3  # of more values DuckDB makes a join for each IN, and takes seconds to plan hundreds of them
 _LONGEST = 50  # bytes of a name within a name; Postgres cuts them off at 63
 
 
-class Cells:
+class SqlCells:
     """The cells that a query asks for, each worked out once and under a name.
 
     Parameters
@@ -119,7 +119,7 @@ def is_any(d: Dialect, cell: str, texts: Sequence[str]) -> str:
     return f"{cell} IN ({', '.join(texts)})"
 
 
-def holds(test: Test, cells: Cells) -> str:
+def holds(test: Test, cells: SqlCells) -> str:
     """A test as SQL; of a missing cell it does not hold, unless it asks for one."""
     d = cells.dialect
     if test.domain is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from countwise.scoring.sql.cells import Cells
+from countwise.scoring.sql.cells import SqlCells
 from countwise.scoring.sql.dialects import Dialect
 
 __all__ = ["Steps"]
@@ -23,7 +23,7 @@ class Steps:
     def __init__(self, table: str, dialect: str) -> None:
         self.dialect = Dialect(dialect)
         self.table = self.dialect.table(table)
-        self.cells = Cells(self.dialect)
+        self.cells = SqlCells(self.dialect)
         self._tables: list[str] = []
         self._steps: list[str] = []
         self._last, self._on_the_way = "cw_cells", list[str]()

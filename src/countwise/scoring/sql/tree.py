@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from countwise.errors import OptionError
-from countwise.scoring.plan import Choices, Ranges, Rules, kind_of
-from countwise.scoring.sql.cells import Cells, holds, spelled
+from countwise.scoring.plan import Choices, RangeTerm, Rules, kind_of
+from countwise.scoring.sql.cells import SqlCells, holds, spelled
 from countwise.scoring.sql.dialects import Dialect, added, number
 from countwise.scoring.sql.steps import Steps
 
@@ -41,7 +41,7 @@ def rule_query(rules: Rules, table: str, dialect: str = "duckdb", *, proba: bool
     return steps.text({name: "cw_answer", **{f"P({v})": f"cw_p{c}" for c, v in enumerate(rules.classes)}})
 
 
-def range_query(ranges: Ranges, table: str, dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
+def range_query(ranges: RangeTerm, table: str, dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
     """The columns of training, those that are cut as ranges; and others to be kept as they are."""
     d = Dialect(dialect)
     lines = [d.identifier(name) for name in keep if name not in ranges.columns]
@@ -50,7 +50,7 @@ def range_query(ranges: Ranges, table: str, dialect: str = "duckdb", *, keep: Se
     return "SELECT\n  " + ",\n  ".join(lines) + f"\nFROM {d.table(table)}"
 
 
-def _columns(ranges: Ranges, name: str, d: Dialect) -> list[str]:
+def _columns(ranges: RangeTerm, name: str, d: Dialect) -> list[str]:
     x, labels = d.cast(d.identifier(name), "double"), ranges.labels[name]
     if ranges.encode == "onehot":
         return [
@@ -64,7 +64,7 @@ def _columns(ranges: Ranges, name: str, d: Dialect) -> list[str]:
     return [f"{_case(ranges, name, d, x, cells)} AS {d.identifier(name)}"]
 
 
-def _case(ranges: Ranges, name: str, d: Dialect, x: str, cells: Sequence[str]) -> str:
+def _case(ranges: RangeTerm, name: str, d: Dialect, x: str, cells: Sequence[str]) -> str:
     """The cell of the range that a number lies in; NULL where there is none."""
     whens = [
         f"WHEN {x} <= {number(float(e))} THEN {cell}" for e, cell in zip(ranges.edges[name], cells, strict=False)
@@ -84,7 +84,7 @@ def choice_expression(tree: Choices, dialect: str = "duckdb", *, proba: bool = F
     """The tree as an expression over its columns; see `to_sql` of the trees."""
     d = Dialect(dialect)
     parts = missing and tree.parts_rows
-    ways = _Ways(tree, Cells(d, "inside" if missing else "raw"))
+    ways = _Ways(tree, SqlCells(d, "inside" if missing else "raw"))
     if parts:
         _check_size(tree, 1 if not tree.classes else len(tree.classes) * (1 if proba else len(tree.classes)))
 
@@ -203,7 +203,7 @@ def _largest(d: Dialect, tree: Choices, shares: list[str]) -> str:
 class _Ways:
     """Which way a row goes at each node, asked of its cells."""
 
-    def __init__(self, tree: Choices, cells: Cells) -> None:
+    def __init__(self, tree: Choices, cells: SqlCells) -> None:
         self.tree, self.cells = tree, cells
 
     def goes(self, k: int, b: int) -> str:
