@@ -80,7 +80,7 @@ ESTIMATORS = [
     NeighborsRegressor("loo", weights="squared"),
     BayesNetwork(),
     BayesNetwork("hill_climb", missing="available", max_parents=1),
-    BayesNetwork("chow_liu", conditionals="ranges"),
+    BayesNetwork("chow_liu", distributions="ranges"),
     BayesNetworkClassifier(),
     BayesNetworkClassifier("naive"),
     BayesNetworkClassifier("k_dependence", missing="available"),

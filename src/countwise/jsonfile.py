@@ -18,7 +18,8 @@ from countwise.errors import ModelFileError
 
 __all__ = ["FORMAT", "MAX_BYTES", "checked", "enveloped", "limit_depth", "read_checked", "write_whole"]
 
-FORMAT = 1
+FORMAT = 2  # 1: other names of settings; the registry of models and `distributions.settings` know them
+_READS = (1, 2)
 MAX_BYTES = 1 << 31
 _MAX_DEPTH = 24
 _MAX_DIGITS = 400
@@ -61,12 +62,12 @@ def checked(raw: bytes, place: Path) -> dict[str, Any]:
         raise ModelFileError(f"{place} is not a model file, or damaged: {error}.") from None
     if not isinstance(document, dict) or "countwise" not in document:
         raise ModelFileError(f"{place} is not a Countwise model file.")
-    if document["countwise"] != FORMAT:
+    if document["countwise"] not in _READS:
         raise ModelFileError(
-            f"{place} has format {document['countwise']!r}; this version reads format {FORMAT}.",
+            f"{place} has format {document['countwise']!r}; this version reads formats 1 and 2.",
             hint="use the version of Countwise that wrote it, or train again.",
         )
-    head = f'{{"countwise":{FORMAT},"sha256":"{document.get("sha256")}","model":'
+    head = f'{{"countwise":{document["countwise"]},"sha256":"{document.get("sha256")}","model":'
     if not text.startswith(head) or _digest(text[len(head) :].rstrip("\n")[:-1]) != document.get("sha256"):
         raise ModelFileError(f"{place} has been changed or damaged: its checksum does not fit.")
     content: dict[str, Any] = document["model"]

@@ -100,10 +100,12 @@ class Kind:
 
 # The kinds of model by the name that model files use; no other name in a file is ever looked up.
 KINDS: dict[str, Kind] = {
-    "NaiveBayes": Kind("countwise.naive_bayes.model", "NaiveBayesClassifier", "naive-bayes"),
+    "NaiveBayes": Kind(
+        "countwise.naive_bayes.model", "NaiveBayesClassifier", "naive-bayes", {"conditionals": "distributions"}
+    ),
     "Discriminant": Kind("countwise.discriminant.model", "DiscriminantClassifier", "discriminant"),
-    "Parzen": Kind("countwise.parzen.model", "ParzenClassifier", "parzen"),
-    "ParzenDensity": Kind("countwise.parzen.model", "ParzenDensity"),
+    "Parzen": Kind("countwise.parzen.model", "ParzenClassifier", "parzen", {"width": "bandwidth"}),
+    "ParzenDensity": Kind("countwise.parzen.model", "ParzenDensity", "", {"width": "bandwidth"}),
     "Prototype": Kind("countwise.neighbors.prototype", "PrototypeClassifier", "prototype"),
     "Tree": Kind("countwise.tree.model", "TreeClassifier", "tree"),
     "RegressionTree": Kind("countwise.tree.model", "TreeRegressor", "regression-tree"),
@@ -112,8 +114,10 @@ KINDS: dict[str, Kind] = {
     "NeighborsRegression": Kind("countwise.neighbors.knn", "NeighborsRegressor", "neighbors-regression"),
     "Exemplars": Kind("countwise.neighbors.pebls", "PEBLSClassifier", "pebls"),
     "Rote": Kind("countwise.neighbors.rote", "RoteClassifier", "rote"),
-    "NetworkBayes": Kind("countwise.network.classifier", "BayesNetworkClassifier", "network"),
-    "Network": Kind("countwise.network.model", "BayesNetwork", "net"),
+    "NetworkBayes": Kind(
+        "countwise.network.classifier", "BayesNetworkClassifier", "network", {"conditionals": "distributions"}
+    ),
+    "Network": Kind("countwise.network.model", "BayesNetwork", "net", {"conditionals": "distributions"}),
 }
 
 
@@ -144,8 +148,8 @@ _SURE = {"smoothing": "laplace"}  # a leaf of one class is not certain of it
 
 RECIPES: dict[str, Recipe] = {
     "naive Bayes": Recipe("NaiveBayes"),
-    "naive Bayes (auto)": Recipe("NaiveBayes", {"conditionals": "auto"}, "no numbers"),
-    "naive Bayes (kernel)": Recipe("NaiveBayes", {"conditionals": "kernel"}, "no numbers"),
+    "naive Bayes (auto)": Recipe("NaiveBayes", {"distributions": "auto"}, "no numbers"),
+    "naive Bayes (kernel)": Recipe("NaiveBayes", {"distributions": "kernel"}, "no numbers"),
     "TAN": Recipe("NetworkBayes", {"structure": "tan"}, "no pairs"),
     "LDA": Recipe("Discriminant", {"covariance": "shared"}, "texts", "many columns"),
     "QDA": Recipe("Discriminant", {"covariance": "own", "shrinkage": "auto"}, "texts", "many columns"),

@@ -65,7 +65,7 @@ def odd_table(n=260, seed=0, new=False):
 NAMES = {"whole": "nominal", "large": "nominal", "broken": "nominal", "time": "nominal", "day": "nominal"}
 BAYES = {
     "types": NAMES,
-    "conditionals": {"count": "poisson", LONG: Binned("equal_frequency", 5)},
+    "distributions": {"count": "poisson", LONG: Binned("equal_frequency", 5)},
     "missing": {"far": "value", 'quo"te': "value", "broken": "value", "whole": "value"},
 }
 NUMBERS = ["x; --", "far", LONG, "count"]
@@ -73,7 +73,7 @@ MODELS = {
     "naive Bayes": NaiveBayesClassifier(**BAYES),
     "naive Bayes, never seen": NaiveBayesClassifier(**BAYES, unseen="share"),
     "naive Bayes, nothing impossible": NaiveBayesClassifier(
-        types=NAMES, conditionals={LONG: Binned("equal_frequency", 5)}, missing="value", unseen="share"
+        types=NAMES, distributions={LONG: Binned("equal_frequency", 5)}, missing="value", unseen="share"
     ),
     "naive Bayes, unsmoothed": NaiveBayesClassifier(types=NAMES, smoothing=0, prior=[0.5, 0.2, 0.3]),
     "one covariance": (NUMBERS, DiscriminantClassifier()),

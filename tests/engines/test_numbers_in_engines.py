@@ -44,7 +44,7 @@ def mixed_table(n=400, seed=0, gaps=0.05):
     return frame.assign(y=np.where(y == 1, "yes", "no"))
 
 
-LAWS = {"k": "poisson", "t": Binned("equal_frequency", n_bins=3)}
+DISTRIBUTIONS = {"k": "poisson", "t": Binned("equal_frequency", n_bins=3)}
 STRUCTURES = [("y", "a"), ("y", "x"), ("a", "x"), ("x", "z"), ("y", "z"), ("t", "k"), ("y", "t")]
 
 
@@ -54,7 +54,7 @@ def test_networks_of_numbers_learn_in_the_engine(engine, tmp_path, missing):
         pytest.skip("Spark takes its time; rows without gaps are left to the other engines")
     frame = mixed_table()
     table = engine.of(frame, tmp_path)
-    how = {"conditionals": LAWS, "missing": missing}
+    how = {"distributions": DISTRIBUTIONS, "missing": missing}
     ours, memory = (BayesNetworkClassifier(STRUCTURES, **how).fit(t, "y") for t in (table, frame))
     assert ours.graph_ == memory.graph_
     assert ours.cuts_ == memory.cuts_
@@ -74,7 +74,7 @@ def test_structures_of_names_and_numbers_are_found_in_the_engine(engine, tmp_pat
     )
     for structure in searched:
         ours, memory = (
-            BayesNetworkClassifier(structure, conditionals={"k": "poisson"}).fit(t, "y") for t in (table, frame)
+            BayesNetworkClassifier(structure, distributions={"k": "poisson"}).fit(t, "y") for t in (table, frame)
         )
         assert ours.graph_ == memory.graph_
         if structure != "naive":
@@ -99,7 +99,7 @@ def test_urns_of_counts_and_signs_of_numbers(engine, tmp_path):
     frame["w"] = rng.integers(0, 3, 200)
     frame["y"] = rng.choice(["n", "m"], 200)
     laws = {"p": "multinomial", "q": "multinomial", "r": "bernoulli", "s": "gaussian"}
-    how = {"conditionals": laws, "missing": {"s": "value"}}
+    how = {"distributions": laws, "missing": {"s": "value"}}
     table = engine.of(frame, tmp_path)
     ours = NaiveBayesClassifier(**how).fit(table, "y", sample_weight="w")
     memory = NaiveBayesClassifier(**how).fit(frame.drop(columns="w"), "y", sample_weight=frame["w"].to_numpy())

@@ -53,7 +53,7 @@ def odd_table(n=400, seed=0):
 
 
 SETTINGS = {
-    "conditionals": {"count": "poisson", "zero": "categorical", "mixed": Binned([-1.0, 0.0, 1.0])},
+    "distributions": {"count": "poisson", "zero": "categorical", "mixed": Binned([-1.0, 0.0, 1.0])},
     "types": {"whole": "nominal", "large": "nominal"},
     "missing": {"far": "value", "name": "value"},
 }

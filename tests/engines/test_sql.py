@@ -60,8 +60,8 @@ def test_the_class_alone(quick_database, kind):
 def test_rows_that_no_class_could_have_made_get_the_prior(database):
     """Of two classes that cannot be, none wins because fewer of its factors are 0."""
     rows = {"a": list("uuvvuu"), "b": list("ppqqpp"), "n": [0.0, 0.0, 3.0, 2.0, 0.0, 1.0], "y": list("001122")}
-    for conditionals in ({"n": "poisson"}, {"n": "gaussian"}):
-        model = NaiveBayesClassifier(conditionals, smoothing=0, prior=[0.2, 0.5, 0.3]).fit(rows, "y")
+    for distributions in ({"n": "poisson"}, {"n": "gaussian"}):
+        model = NaiveBayesClassifier(distributions, smoothing=0, prior=[0.2, 0.5, 0.3]).fit(rows, "y")
         asked = {
             "no": list(range(6)), "a": ["u", "v", "u", None, "w", "u"], "b": ["q", "p", "q", "p", "q", "p"],
             "n": [0.0, 0.0, 5.0, None, 1.0, 1e200 if database.dialect != "postgres" else 1e90],

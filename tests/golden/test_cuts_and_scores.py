@@ -267,7 +267,7 @@ def test_the_ranges_do_not_depend_on_the_order_of_the_rows(name, i):
     X, y = rows_of(case)
     x = X[case["column"]]
     for order in (np.arange(len(y))[::-1], np.argsort(y, kind="stable"), np.argsort(y, kind="stable")[::-1]):
-        how = cuts.How(**settings)
+        how = cuts.CutRule(**settings)
         np.testing.assert_allclose(how.cut(Values.from_arrays(x[order], y[order])).edges, wanted, rtol=1e-14, atol=0)
 
 

@@ -152,14 +152,14 @@ def test_g34_the_two_curves_of_the_lecture_and_the_best_width():
     expected, frame = case["expected"], table_of(case)
     rows = {name: frame[name] for name in case["columns"]}
     density = ParzenDensity("leave_one_out").fit(rows)
-    curve = density.width_curve([float(h) for h in expected["width"]])
+    curve = density.bandwidth_curve([float(h) for h in expected["width"]])
     for name in ("train", "held_out"):
         assert curve[name] == pytest.approx([float(text) for text in expected[name]], rel=1e-11)
-    assert density.best_width_ == pytest.approx(float(expected["best"]), rel=1e-6)  # flat at the top
-    assert density.width_curve([density.best_width_])["held_out"] == pytest.approx(
+    assert density.best_bandwidth_ == pytest.approx(float(expected["best"]), rel=1e-6)  # flat at the top
+    assert density.bandwidth_curve([density.best_bandwidth_])["held_out"] == pytest.approx(
         [float(expected["best_held_out"])], rel=1e-11
     )
-    assert max(density.width_curve_["held_out"]) <= float(expected["best_held_out"]) + 1e-9
+    assert max(density.bandwidth_curve_["held_out"]) <= float(expected["best_held_out"]) + 1e-9
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def table_of(case: dict) -> dict[str, np.ndarray]:
 def fitted(case: dict, **changes: object) -> NaiveBayesClassifier:
     settings = dict(case["model"])
     columns = settings.pop("columns")
-    model = NaiveBayesClassifier(settings.pop("conditionals"), **{**settings, **changes})
+    model = NaiveBayesClassifier(settings.pop("distributions"), **{**settings, **changes})
     frame = table_of(case)
     return model.fit({name: frame[name] for name in columns}, frame[case["target"]])
 
@@ -95,7 +95,7 @@ def test_the_working_multiplies_to_the_same_joint_and_shows_exact_fractions(name
 
 
 def laws_of(case: dict) -> set[str]:
-    return {spec if isinstance(spec, str) else spec["law"] for spec in case["model"]["conditionals"].values()}
+    return {spec if isinstance(spec, str) else spec["kind"] for spec in case["model"]["distributions"].values()}
 
 
 COUNTED = [name for name in FITTED if laws_of(CASES[name]) <= {"categorical", "bernoulli", "multinomial"}]
@@ -144,7 +144,7 @@ def test_g14_means_and_deviations_by_both_divisors():
     law = {"temperature", "humidity"}
     for divisor, key in (("n-1", "sd"), ("n", "sd_n")):
         laws = {
-            c: {"law": "gaussian", "divisor": divisor} if c in law else "categorical"
+            c: {"kind": "gaussian", "divisor": divisor} if c in law else "categorical"
             for c in case["model"]["columns"]
         }
         frame = table_of(case)

@@ -55,7 +55,7 @@ def twice(kind: str, conditional: Any, **settings: Any) -> Law:
     return Law({"a": (kind, conditional), "b": (kind, conditional)}, settings)
 
 
-LAWS: dict[str, Law] = {
+DISTRIBUTIONS: dict[str, Law] = {
     "categorical": twice("nominal", "categorical"),
     "categorical, m-estimate": twice("nominal", "categorical", smoothing=MEstimate(2.0, "global")),
     "bernoulli of text": twice("text", "bernoulli"),
@@ -92,13 +92,13 @@ COUNTED = (
     "multinomial of text",
     "multinomial of counts",
 )
-BY_COLUMN = [name for name in LAWS if name != "multinomial of counts"]  # each column is a factor of its own
+BY_COLUMN = [name for name in DISTRIBUTIONS if name != "multinomial of counts"]  # each column is a factor of its own
 EXPLAINED = {
-    **LAWS,
+    **DISTRIBUTIONS,
     "categorical, raw": twice("nominal", "categorical", smoothing=0),
     "categorical, a share for the unseen": twice("nominal", "categorical", unseen="share"),
     "bernoulli of text, raw": twice("text", "bernoulli", smoothing=0),
-    "bernoulli of text, capped": twice("text", {"law": "bernoulli", "cap": 0.5}),
+    "bernoulli of text, capped": twice("text", {"kind": "bernoulli", "cap": 0.5}),
     "multinomial of text, raw": twice("text", "multinomial", smoothing=0),
     "multinomial of text, capped": twice("text", Multinomial(cap=0.5, repeats=1)),
     "multinomial of text, with 1/m!": twice("text", Multinomial(coefficient=True)),

@@ -13,7 +13,7 @@ from countwise import DiscriminantClassifier, NaiveBayesClassifier
 from countwise.errors import TooFewRows
 
 from .strategies import (
-    LAWS,
+    DISTRIBUTIONS,
     Law,
     Rows,
     assert_posteriors_agree,
@@ -34,8 +34,8 @@ duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
 
 pytestmark = pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning")
 IN_ENGINES = {
-    **{name: law for name, law in LAWS.items() if "text" not in name and name != "mixed"},
-    "mixed": Law({name: kind for name, kind in LAWS["mixed"].columns.items() if name != "mail"}),
+    **{name: law for name, law in DISTRIBUTIONS.items() if "text" not in name and name != "mixed"},
+    "mixed": Law({name: kind for name, kind in DISTRIBUTIONS["mixed"].columns.items() if name != "mail"}),
     "categorical, raw": twice("nominal", "categorical", smoothing=0),
     "missing is a value": twice("nominal", "categorical", missing="value"),
     "missing numbers are a value": twice("number", "gaussian", missing="value"),

@@ -22,11 +22,11 @@ from countwise.errors import CountwiseError
 from countwise.evaluation.dataset import ground_of
 from countwise.evaluation.fold_models import answers_of, prefixes, refitted
 
-from .strategies import LAWS, Rows, examples, rows_of, twice, zeros_allowed
+from .strategies import DISTRIBUTIONS, Rows, examples, rows_of, twice, zeros_allowed
 
 pytestmark = pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning")
 EVERY = {
-    **LAWS,
+    **DISTRIBUTIONS,
     "categorical, raw": twice("nominal", "categorical", smoothing=0),
     "categorical, a share for the unseen": twice("nominal", "categorical", unseen="share"),
     "missing is a value": twice("nominal", "categorical", missing="value"),

@@ -21,8 +21,8 @@ from .strategies import (
     BY_COLUMN,
     CLASSES,
     COUNTED,
+    DISTRIBUTIONS,
     EXPLAINED,
-    LAWS,
     NOMINAL,
     WORDS,
     Law,
@@ -52,7 +52,7 @@ def one_thread():
         yield
 
 
-every_law = pytest.mark.parametrize("law", list(LAWS))
+every_law = pytest.mark.parametrize("law", list(DISTRIBUTIONS))
 
 
 def objects(values: Any) -> np.ndarray:
@@ -69,10 +69,10 @@ def objects(values: Any) -> np.ndarray:
 @given(data=st.data())
 def test_learning_in_any_split_is_learning_at_once(law, data):
     """Values, words and classes may come in any piece; the first need not have them all."""
-    rows = data.draw(rows_of(LAWS[law]))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
     weighted = data.draw(st.booleans())
-    whole = rows.fit(LAWS[law].model(), weighted=weighted)
-    model = LAWS[law].model()
+    whole = rows.fit(DISTRIBUTIONS[law].model(), weighted=weighted)
+    model = DISTRIBUTIONS[law].model()
     for piece in data.draw(splits(len(rows))):
         part = rows.take(piece)
         model.partial_fit(part.frame, part.y, sample_weight=part.weights if weighted else None)
@@ -86,10 +86,10 @@ def test_learning_in_any_split_is_learning_at_once(law, data):
 @few
 @given(data=st.data())
 def test_a_table_in_pieces_is_the_table_in_memory(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
-    whole = rows.fit(LAWS[law].model())
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    whole = rows.fit(DISTRIBUTIONS[law].model())
     pieces = ({**part.frame, "y": part.y} for part in map(rows.take, data.draw(splits(len(rows)))))
-    model = LAWS[law].model().fit(pieces, "y")
+    model = DISTRIBUTIONS[law].model().fit(pieces, "y")
     assert_same_tallies(model.tallies_, whole_named(whole, model))
     assert_same_answers(model, whole, rows.frame)
 
@@ -113,11 +113,11 @@ def renamed(tally: Any, target: Nominal) -> Any:
 @few
 @given(data=st.data())
 def test_merging_two_models_is_learning_from_both_tables(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
     cut = data.draw(st.integers(1, len(rows) - 1))
     a, b = rows.take(np.arange(cut)), rows.take(np.arange(cut, len(rows)))
-    whole = rows.fit(LAWS[law].model())
-    first, second = a.fit(LAWS[law].model()), b.fit(LAWS[law].model())
+    whole = rows.fit(DISTRIBUTIONS[law].model())
+    first, second = a.fit(DISTRIBUTIONS[law].model()), b.fit(DISTRIBUTIONS[law].model())
     before = joint_of(first, rows.frame)
     merged = first + second
     assert merged.schema_ == whole.schema_
@@ -150,10 +150,10 @@ def joined(a: Rows, b: Rows) -> Rows:
 @few
 @given(data=st.data())
 def test_forgetting_rows_is_never_having_seen_them(law, data):
-    kept = joined(base_rows(LAWS[law]), data.draw(rows_of(LAWS[law])))
-    gone = data.draw(rows_of(LAWS[law]))
-    only = kept.fit(LAWS[law].model(), weighted=True)
-    model = joined(kept, gone).fit(LAWS[law].model(), weighted=True)
+    kept = joined(base_rows(DISTRIBUTIONS[law]), data.draw(rows_of(DISTRIBUTIONS[law])))
+    gone = data.draw(rows_of(DISTRIBUTIONS[law]))
+    only = kept.fit(DISTRIBUTIONS[law].model(), weighted=True)
+    model = joined(kept, gone).fit(DISTRIBUTIONS[law].model(), weighted=True)
     model.forget(gone.frame, gone.y, sample_weight=gone.weights)
     assert model.n_rows_ == only.n_rows_
     assert_same_answers(model, only, kept.frame, 1e-8)
@@ -161,14 +161,14 @@ def test_forgetting_rows_is_never_having_seen_them(law, data):
 
 @pytest.mark.parametrize("law", ["categorical", "poisson", "gaussian", "multinomial of text", "ranges, each value"])
 def test_values_and_classes_that_only_forgotten_rows_had_are_gone(law):
-    kind = LAWS[law].columns["a"][0]
+    kind = DISTRIBUTIONS[law].columns["a"][0]
     kept = {"nominal": ["u", "v", "u", "v"], "text": ["us", "send", "us us", "send"]}.get(kind, [1.0, 2.0, 4.0, 3.0])
     gone = {"nominal": ["w", "u"], "text": ["password", "us"]}.get(kind, [9.0, 2.0])
     A, B = ({"a": column(kind, part), "b": column(kind, part)} for part in (kept, gone))
     yA, yB = objects(["no", "no", "yes", "yes"]), objects(["maybe", "no"])
     both = {name: np.concatenate([A[name], B[name]]) for name in A}
-    model = LAWS[law].model().fit(both, np.concatenate([yA, yB])).forget(B, yB)
-    only = LAWS[law].model().fit(A, yA)
+    model = DISTRIBUTIONS[law].model().fit(both, np.concatenate([yA, yB])).forget(B, yB)
+    only = DISTRIBUTIONS[law].model().fit(A, yA)
     assert_same_answers(model, only, A, 1e-8)
 
 
@@ -197,14 +197,17 @@ def test_a_column_that_is_constant_again_after_forgetting_has_no_say():
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_forgetting_rows_with_broken_weights_leaves_no_dust(law, order):
     """0.1 + 0.2 + 0.3 taken back one by one in another order leaves rounding, which is no row."""
-    kind = LAWS[law].columns["a"][0]
+    kind = DISTRIBUTIONS[law].columns["a"][0]
     kept = {"nominal": ["u", "v", "u", "v"], "text": ["us", "send", "us us", "send"]}.get(kind, [1.0, 2.0, 4.0, 3.0])
     cell = {"nominal": "w", "text": "password"}.get(kind, 9.0)
     y = objects(["no", "no", "yes", "yes"])
     A = {name: column(kind, kept) for name in "ab"}
     one = {name: column(kind, [cell]) for name in "ab"}
     domain = {"types": {name: Nominal(name, NOMINAL) for name in "ab"}} if kind == "nominal" else {}
-    model, only = LAWS[law].model(smoothing=0, **domain).fit(A, y), LAWS[law].model(smoothing=0, **domain).fit(A, y)
+    model, only = (
+        DISTRIBUTIONS[law].model(smoothing=0, **domain).fit(A, y),
+        DISTRIBUTIONS[law].model(smoothing=0, **domain).fit(A, y),
+    )
     weights = (0.1, 0.2, 0.3)
     for w in weights:
         model.partial_fit(one, objects(["no"]), sample_weight=[w])
@@ -269,9 +272,9 @@ def test_a_column_is_called_an_identifier_by_all_rows_and_not_by_one_piece():
 @few
 @given(data=st.data())
 def test_fitting_again_starts_afresh(law, data):
-    a, b = data.draw(rows_of(LAWS[law])), data.draw(rows_of(LAWS[law]))
-    again = b.fit(a.fit(LAWS[law].model()))
-    once = b.fit(LAWS[law].model())
+    a, b = data.draw(rows_of(DISTRIBUTIONS[law])), data.draw(rows_of(DISTRIBUTIONS[law]))
+    again = b.fit(a.fit(DISTRIBUTIONS[law].model()))
+    once = b.fit(DISTRIBUTIONS[law].model())
     np.testing.assert_array_equal(joint_of(again, b.frame), joint_of(once, b.frame))
     assert again.n_rows_ == once.n_rows_
 
@@ -283,9 +286,9 @@ def test_fitting_again_starts_afresh(law, data):
 @few
 @given(data=st.data())
 def test_a_weight_of_n_is_n_copies_of_the_row(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
-    weighted = rows.fit(LAWS[law].model(), weighted=True)
-    copies = rows.take(np.repeat(np.arange(len(rows)), rows.weights)).fit(LAWS[law].model())
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    weighted = rows.fit(DISTRIBUTIONS[law].model(), weighted=True)
+    copies = rows.take(np.repeat(np.arange(len(rows)), rows.weights)).fit(DISTRIBUTIONS[law].model())
     assert_same_tallies(weighted.tallies_, copies.tallies_)
     assert_same_answers(weighted, copies, rows.frame)
 
@@ -295,11 +298,11 @@ def test_a_weight_of_n_is_n_copies_of_the_row(law, data):
 @given(data=st.data())
 def test_a_weight_of_0_is_a_row_that_is_not_there(law, data):
     """Its values, words and class do not join the domains either."""
-    rows = data.draw(rows_of(LAWS[law], min_weight=0))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law], min_weight=0))
     assume(rows.weights.any())
-    weighted = rows.fit(LAWS[law].model(), weighted=True)
+    weighted = rows.fit(DISTRIBUTIONS[law].model(), weighted=True)
     without = rows.take(rows.weights > 0)
-    absent = without.fit(LAWS[law].model(), weighted=True)
+    absent = without.fit(DISTRIBUTIONS[law].model(), weighted=True)
     assert weighted.schema_ == absent.schema_
     assert_same_tallies(weighted.tallies_, absent.tallies_)
     assert_same_answers(weighted, absent, rows.frame)
@@ -312,9 +315,9 @@ def test_a_weight_of_0_is_a_row_that_is_not_there(law, data):
 @given(data=st.data(), factor=st.sampled_from([2.0, 0.5, 3.0]))
 def test_weights_of_one_size_leave_maximum_likelihood_as_it_is(law, data, factor):
     """Without smoothing, n - 1 and rules for n, only the shares of the weights matter."""
-    rows = data.draw(rows_of(LAWS[law]))
-    plain = rows.fit(LAWS[law].model(smoothing=0), weighted=True)
-    scaled = LAWS[law].model(smoothing=0).fit(rows.frame, rows.y, sample_weight=rows.weights * factor)
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    plain = rows.fit(DISTRIBUTIONS[law].model(smoothing=0), weighted=True)
+    scaled = DISTRIBUTIONS[law].model(smoothing=0).fit(rows.frame, rows.y, sample_weight=rows.weights * factor)
     assert_same_answers(scaled, plain, rows.frame)
 
 
@@ -322,9 +325,9 @@ def test_weights_of_one_size_leave_maximum_likelihood_as_it_is(law, data, factor
 @few
 @given(data=st.data())
 def test_the_order_of_the_rows_changes_nothing(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
     order = np.array(data.draw(st.permutations(range(len(rows)))))
-    one, other = rows.fit(LAWS[law].model()), rows.take(order).fit(LAWS[law].model())
+    one, other = rows.fit(DISTRIBUTIONS[law].model()), rows.take(order).fit(DISTRIBUTIONS[law].model())
     assert_same_tallies(one.tallies_, other.tallies_)
     assert_same_answers(one, other, rows.frame)
     np.testing.assert_array_equal(joint_of(one, rows.take(order).frame), joint_of(one, rows.frame)[order])
@@ -334,8 +337,8 @@ def test_the_order_of_the_rows_changes_nothing(law, data):
 @few
 @given(data=st.data())
 def test_a_row_is_judged_by_itself_alone(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
-    model = rows.fit(LAWS[law].model())
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    model = rows.fit(DISTRIBUTIONS[law].model())
     whole = joint_of(model, rows.frame)
     for i in range(len(rows)):
         np.testing.assert_array_equal(joint_of(model, rows.take([i]).frame), whole[i : i + 1])
@@ -345,10 +348,10 @@ def test_a_row_is_judged_by_itself_alone(law, data):
 @few
 @given(data=st.data())
 def test_the_order_of_the_columns_changes_nothing(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
     order = data.draw(st.permutations(list(rows.frame)))
     turned = {name: rows.frame[name] for name in order}
-    one, other = rows.fit(LAWS[law].model()), LAWS[law].model().fit(turned, rows.y)
+    one, other = rows.fit(DISTRIBUTIONS[law].model()), DISTRIBUTIONS[law].model().fit(turned, rows.y)
     assert_same_answers(other, one, rows.frame)
     np.testing.assert_array_equal(joint_of(one, turned), joint_of(one, rows.frame))
 
@@ -357,16 +360,16 @@ def test_the_order_of_the_columns_changes_nothing(law, data):
 @some
 @given(data=st.data())
 def test_other_names_for_the_values_change_nothing(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
     other = dict(zip(NOMINAL, data.draw(st.permutations(["north", "east", "", "süd"])), strict=True))
     changed = rows.with_frame(
         **{
             name: objects([other.get(cell) for cell in rows.frame[name]])
-            for name, (kind, _) in LAWS[law].columns.items()
+            for name, (kind, _) in DISTRIBUTIONS[law].columns.items()
             if kind == "nominal"
         }
     )
-    one, two = rows.fit(LAWS[law].model()), changed.fit(LAWS[law].model())
+    one, two = rows.fit(DISTRIBUTIONS[law].model()), changed.fit(DISTRIBUTIONS[law].model())
     joint = joint_of(one, rows.frame)
     assert_logs_agree(joint_of(two, changed.frame), joint, 1e-12)
     assert_posteriors_agree(posterior_of(two, changed.frame), posterior_of(one, rows.frame), joint, 1e-12)
@@ -376,12 +379,12 @@ def test_other_names_for_the_values_change_nothing(law, data):
 @few
 @given(data=st.data())
 def test_other_names_for_the_classes_permute_the_answer_and_nothing_else(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
     names = data.draw(st.permutations(["a", "b", "c"]))
     other = dict(zip(CLASSES, names, strict=True))
-    one = rows.fit(LAWS[law].model())
+    one = rows.fit(DISTRIBUTIONS[law].model())
     assume(no_near_tie(one))
-    two = LAWS[law].model().fit(rows.frame, objects([other[c] for c in rows.y]))
+    two = DISTRIBUTIONS[law].model().fit(rows.frame, objects([other[c] for c in rows.y]))
     order = [two.classes_.tolist().index(other[c]) for c in one.classes_]
     joint = joint_of(one, rows.frame)
     assert_logs_agree(joint_of(two, rows.frame)[:, order], joint, 1e-9)
@@ -492,12 +495,12 @@ def test_a_table_shifted_by_1e9_keeps_its_posteriors(law, data):
 @few
 @given(data=st.data())
 def test_a_missing_cell_drops_the_factor_of_its_column(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
-    model = rows.fit(LAWS[law].model())
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    model = rows.fit(DISTRIBUTIONS[law].model())
     gone = data.draw(st.sampled_from(sorted(rows.frame)))
-    kind = LAWS[law].columns[gone][0]
+    kind = DISTRIBUTIONS[law].columns[gone][0]
     blank = column(kind, [float("nan") if kind in ("number", "count") else None] * len(rows))
-    rest = Law({k: v for k, v in LAWS[law].columns.items() if k != gone}, LAWS[law].settings)
+    rest = Law({k: v for k, v in DISTRIBUTIONS[law].columns.items() if k != gone}, DISTRIBUTIONS[law].settings)
     without = rest.model().fit({k: v for k, v in rows.frame.items() if k != gone}, rows.y)
     ours = joint_of(model, {**rows.frame, gone: blank})
     assert_logs_agree(ours, joint_of(without, rows.frame), 1e-12)
@@ -507,15 +510,15 @@ def test_a_missing_cell_drops_the_factor_of_its_column(law, data):
 @few
 @given(data=st.data(), prior=st.sampled_from(["raw", "smoothed", "uniform", "given"]))
 def test_a_row_with_everything_missing_gets_the_prior_exactly(law, data, prior):
-    rows = data.draw(rows_of(LAWS[law]))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
     k = len(set(rows.y))
     given_prior = {
         "given": dict(zip(sorted(set(rows.y)), ([1.0], [0.25, 0.75], [0.125, 0.375, 0.5])[k - 1], strict=True))
     }
-    model = rows.fit(LAWS[law].model(prior=given_prior.get(prior, prior)))
+    model = rows.fit(DISTRIBUTIONS[law].model(prior=given_prior.get(prior, prior)))
     blank = {
         name: column(kind, [float("nan") if kind in ("number", "count") else None])
-        for name, (kind, _) in LAWS[law].columns.items()
+        for name, (kind, _) in DISTRIBUTIONS[law].columns.items()
     }
     counts = np.array([np.count_nonzero(rows.y == c) for c in model.classes_])
     wanted = {
@@ -537,18 +540,18 @@ def test_a_row_with_everything_missing_gets_the_prior_exactly(law, data, prior):
 @given(data=st.data())
 def test_a_missing_cell_in_training_is_left_out_of_its_column_alone(law, data):
     """A column's own tally is that of the rows in which it is there."""
-    rows = data.draw(rows_of(LAWS[law]))
-    model = rows.fit(LAWS[law].model())
-    for name, (kind, _) in LAWS[law].columns.items():
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    model = rows.fit(DISTRIBUTIONS[law].model())
+    for name, (kind, _) in DISTRIBUTIONS[law].columns.items():
         there = (
             ~np.isnan(rows.frame[name])
             if kind in ("number", "count")
             else objects([c is not None for c in rows.frame[name]]).astype(bool)
         )
         assume(there.any() and set(rows.y[there]) == set(rows.y))
-        alone = LAWS[law].columns[name]
+        alone = DISTRIBUTIONS[law].columns[name]
         part = rows.take(there)
-        single = Law({name: alone}, LAWS[law].settings).model().fit({name: part.frame[name]}, part.y)
+        single = Law({name: alone}, DISTRIBUTIONS[law].settings).model().fit({name: part.frame[name]}, part.y)
         key = next(k for k in single.densities_ if k.startswith(name))
         ours, theirs = (np.zeros((len(part), len(model.classes_))) for _ in range(2))
         encoded = {m: m._table(m._open(part.frame), 0, len(part))[key] for m in (model, single)}
@@ -601,8 +604,8 @@ SMOOTHINGS = {"raw": 0, "laplace": 1, "half": 0.5, "uniform m-estimate": MEstima
 @few
 @given(data=st.data())
 def test_exact_fractions_are_the_floats_that_predict(law, smoothing, data):
-    rows = data.draw(rows_of(LAWS[law]))
-    model = rows.fit(LAWS[law].model(smoothing=SMOOTHINGS[smoothing]))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    model = rows.fit(DISTRIBUTIONS[law].model(smoothing=SMOOTHINGS[smoothing]))
     joint = joint_of(model, rows.frame)
     for i in range(len(rows)):
         working = model.explain(rows.frame, row=i, interval=None, changes=False)
@@ -619,8 +622,8 @@ def test_exact_fractions_are_the_floats_that_predict(law, smoothing, data):
 @given(data=st.data())
 def test_counted_models_with_whole_counts_always_have_fractions(law, data):
     """A fraction may be missing only in a class that has none of the attribute at all."""
-    rows = data.draw(rows_of(LAWS[law]))
-    model = rows.fit(LAWS[law].model(smoothing=1))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    model = rows.fit(DISTRIBUTIONS[law].model(smoothing=1))
     for i in range(len(rows)):
         assert None not in model.explain(rows.frame, row=i, interval=None, changes=False).exact_joint
 
@@ -629,7 +632,7 @@ def test_counted_models_with_whole_counts_always_have_fractions(law, data):
 @given(data=st.data(), epsilon=st.sampled_from([0, 1, 2]))
 def test_the_joint_is_the_product_that_a_person_counts(data, epsilon):
     """The oracle counts the table by hand, in fractions."""
-    law = LAWS["categorical"]
+    law = DISTRIBUTIONS["categorical"]
     rows = data.draw(rows_of(law))
     model = rows.fit(law.model(smoothing=epsilon))
     joint = joint_of(model, rows.frame)
@@ -654,7 +657,7 @@ def test_the_joint_is_the_product_that_a_person_counts(data, epsilon):
 def test_the_gaussian_joint_is_that_of_means_and_deviations_by_hand(data):
     import statistics
 
-    law = LAWS["gaussian"]
+    law = DISTRIBUTIONS["gaussian"]
     rows = data.draw(rows_of(law, min_rows=6, gaps=False))
     for c in set(rows.y):
         for cells_ in rows.frame.values():
@@ -677,9 +680,9 @@ def test_the_gaussian_joint_is_that_of_means_and_deviations_by_hand(data):
 @few
 @given(data=st.data())
 def test_posteriors_are_probabilities_and_the_answer_is_the_greatest(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
-    model = rows.fit(LAWS[law].model())
-    asked = data.draw(rows_of(LAWS[law])).frame
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    model = rows.fit(DISTRIBUTIONS[law].model())
+    asked = data.draw(rows_of(DISTRIBUTIONS[law])).frame
     with zeros_allowed():
         proba, logs, answers = model.predict_proba(asked), model.predict_log_proba(asked), model.predict(asked)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-14)
@@ -696,9 +699,9 @@ def test_posteriors_are_probabilities_and_the_answer_is_the_greatest(law, data):
 def test_the_posterior_is_the_normalized_joint(law, data):
     from scipy.special import logsumexp
 
-    rows = data.draw(rows_of(LAWS[law]))
-    model = rows.fit(LAWS[law].model())
-    asked = data.draw(rows_of(LAWS[law])).frame
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    model = rows.fit(DISTRIBUTIONS[law].model())
+    asked = data.draw(rows_of(DISTRIBUTIONS[law])).frame
     joint, posterior = joint_of(model, asked), posterior_of(model, asked)
     possible = np.isfinite(joint).any(axis=1)
     wanted = np.tile(model.class_prior_, (len(joint), 1))
@@ -747,10 +750,10 @@ def test_the_number_of_threads_does_not_change_one_bit(law, monkeypatch):
 @few
 @given(data=st.data(), weighted=st.booleans())
 def test_a_saved_model_answers_to_the_last_bit_and_saves_to_the_same_bytes(law, data, weighted, tmp_path_factory):
-    rows = data.draw(rows_of(LAWS[law]))
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
     folder = tmp_path_factory.mktemp("models")
     weights = rows.weights / 4 if weighted else None
-    model = LAWS[law].model().fit(rows.frame, rows.y, sample_weight=weights)
+    model = DISTRIBUTIONS[law].model().fit(rows.frame, rows.y, sample_weight=weights)
     countwise.save(model, folder / "one.json")
     back = countwise.load(folder / "one.json")
     countwise.save(back, folder / "two.json")
@@ -765,8 +768,8 @@ def test_a_saved_model_answers_to_the_last_bit_and_saves_to_the_same_bytes(law, 
     "settings",
     [
         {"smoothing": MEstimate(2.0, "global")},
-        {"conditionals": {"a": {"law": "categorical", "smoothing": MEstimate(1.0)}}},
-        {"conditionals": {"a": countwise.Categorical(smoothing=MEstimate(1.0, {"u": 0.5, "v": 0.5}))}},
+        {"distributions": {"a": {"kind": "categorical", "smoothing": MEstimate(1.0)}}},
+        {"distributions": {"a": countwise.Categorical(smoothing=MEstimate(1.0, {"u": 0.5, "v": 0.5}))}},
         {"prior": (0.5, 0.5)},
         {"prior": np.array([0.25, 0.75])},
         {"types": {"a": Nominal("a", ("u", "v", "w"))}},
@@ -849,8 +852,8 @@ def test_a_table_of_5000_columns_stays_finite(law):
 @few
 @given(data=st.data())
 def test_rows_drawn_from_a_class_are_rows_that_the_class_could_have(law, data):
-    rows = data.draw(rows_of(LAWS[law]))
-    model = rows.fit(LAWS[law].model())
+    rows = data.draw(rows_of(DISTRIBUTIONS[law]))
+    model = rows.fit(DISTRIBUTIONS[law].model())
     for c in model.classes_:
         drawn = model.portrait(c, n=7)
         assert drawn.n_rows == 7
@@ -872,7 +875,7 @@ def check_drawn(model: NaiveBayesClassifier, name: str, cells_: list[Any]) -> No
             assert math.isnan(cell) or math.isfinite(cell)  # nothing was ever there: a gap is as good as any number
         else:
             assert math.isfinite(cell)
-            if part.of.kind == "count" and part.rule.law == "poisson":
+            if part.of.kind == "count" and part.rule.kind == "poisson":
                 assert cell >= 0
                 assert cell == int(cell)
 
@@ -904,12 +907,12 @@ def test_rows_drawn_from_a_class_have_its_frequencies(law):
 )
 def test_intervals_hold_the_posterior_and_narrow_with_more_rows(law):
     rng = np.random.default_rng(2)
-    kind = LAWS[law].columns["a"][0]
+    kind = DISTRIBUTIONS[law].columns["a"][0]
 
     def rows(n: int) -> Rows:
         late = rng.random(n) < 0.5
         frame = {}
-        for name in LAWS[law].columns:
+        for name in DISTRIBUTIONS[law].columns:
             if kind == "nominal":
                 values: Any = np.where(
                     late,
@@ -931,7 +934,7 @@ def test_intervals_hold_the_posterior_and_narrow_with_more_rows(law):
     asked = rows(12).frame
     widths = []
     for n in (60, 6000):
-        model = rows(n).fit(LAWS[law].model())
+        model = rows(n).fit(DISTRIBUTIONS[law].model())
         ends = model.predict_interval(asked, level=0.9, draws=1000)
         proba = model.predict_proba(asked)
         assert ((ends >= 0) & (ends <= 1)).all()
@@ -989,8 +992,8 @@ def applied(model: NaiveBayesClassifier, frame: dict[str, np.ndarray], change: A
 @few
 @given(data=st.data())
 def test_a_reported_change_flips_the_answer(law, data):
-    rows = data.draw(rows_of(LAWS[law], min_rows=4))
-    model = rows.fit(LAWS[law].model())
+    rows = data.draw(rows_of(DISTRIBUTIONS[law], min_rows=4))
+    model = rows.fit(DISTRIBUTIONS[law].model())
     row = rows.take([data.draw(st.integers(0, len(rows) - 1))]).frame
     working = model.explain(row, interval=None)
     assert posterior_of(model, row)[0].max() == max(working.posterior)
@@ -1028,7 +1031,7 @@ def test_a_tie_is_not_reported_as_a_change(law):
         "ranges, equal frequency": ({"a": [0.125, 0.25, 0.0, 0.0], "b": [0.0, 0.0, 0.125, 0.0]}, "nnmm", 2),
         "ranges, each value": ({"a": [0.0, 0.0, 0.0, 0.125], "b": [0.0, 0.125, 0.125, 0.125]}, "myyn", 0),
     }[law]
-    model = LAWS[law].model().fit(frame, objects(list(y)))
+    model = DISTRIBUTIONS[law].model().fit(frame, objects(list(y)))
     row = {name: np.array(cells_[i : i + 1]) for name, cells_ in frame.items()}
     for change in model.explain(row, interval=None).changes:
         assert model.predict(applied(model, row, change)).tolist() == [change.to]

@@ -17,7 +17,7 @@ from countwise import BayesNetwork, BayesNetworkClassifier, NaiveBayesClassifier
 from countwise.errors import DataWarning
 
 from .strategies import (
-    LAWS,
+    DISTRIBUTIONS,
     Law,
     Rows,
     assert_logs_agree,
@@ -441,7 +441,7 @@ def test_a_network_by_hand_is_saved_and_written_to_the_last_bit(net, tmp_path_fa
 
 # -- a class -----------------------------------------------------------------------------------------------------
 
-MIXED = Law({name: kind for name, kind in LAWS["mixed"].columns.items() if name != "rain"})
+MIXED = Law({name: kind for name, kind in DISTRIBUTIONS["mixed"].columns.items() if name != "rain"})
 
 
 @several
@@ -449,13 +449,13 @@ MIXED = Law({name: kind for name, kind in LAWS["mixed"].columns.items() if name 
 @pytest.mark.parametrize("smoothing", [0, 1])
 @pytest.mark.parametrize("law", ["mixed", "categorical", "gaussian"])
 def test_the_naive_network_is_naive_bayes(law, smoothing, data):
-    law = MIXED if law == "mixed" else LAWS[law]
+    law = MIXED if law == "mixed" else DISTRIBUTIONS[law]
     rows = data.draw(rows_of(law))
     asked = data.draw(rows_of(law))
     bayes = rows.fit(law.model(smoothing=smoothing), weighted=True)
     laws = {n: c for n, (_, c) in law.columns.items() if c not in ("categorical", "multinomial")}
     types = law.model().types
-    net = BayesNetworkClassifier("naive", missing="available", smoothing=smoothing, conditionals=laws, types=types)
+    net = BayesNetworkClassifier("naive", missing="available", smoothing=smoothing, distributions=laws, types=types)
     net.fit(rows.frame, rows.y, sample_weight=rows.weights)
     assert net.classes_.tolist() == bayes.classes_.tolist()
     joint = joint_of(bayes, asked.frame)

@@ -85,10 +85,10 @@ def spread(cells: Cells) -> bool:
     return all(len(np.unique(v[~np.isnan(v)])) > 1 for v in numbers)
 
 
-def density(cells: Cells, width: Any = None, *, weighted: bool = False, **settings: Any) -> ParzenDensity:
-    width = {name: WIDTHS[name] for name in cells.frame} if width is None else width
+def density(cells: Cells, bandwidth: Any = None, *, weighted: bool = False, **settings: Any) -> ParzenDensity:
+    bandwidth = {name: WIDTHS[name] for name in cells.frame} if bandwidth is None else bandwidth
     types = {name: kind for name, kind in TYPES.items() if name in cells.frame}
-    model = ParzenDensity(width, types=types, **settings)
+    model = ParzenDensity(bandwidth, types=types, **settings)
     return model.fit(cells.frame, sample_weight=cells.weights if weighted else None)
 
 
@@ -162,14 +162,16 @@ def test_a_weight_of_n_is_n_copies(rule, names, data):
     # where a fold alone has the cells of a column: see the unit tests
     cells = data.draw(tables(names, min_rows=4, gaps=rule != "k_fold"))
     assume(known(cells) and (rule == "given" or spread(cells)))
-    width = None if rule == "given" else rule
+    bandwidth = None if rule == "given" else rule
     settings = {"cv": 2} if rule == "k_fold" else {}
     copies = cells.take(np.repeat(np.arange(len(cells)), cells.weights))
-    one, other = density(cells, width, weighted=True, **settings), density(copies, width, **settings)
+    one, other = density(cells, bandwidth, weighted=True, **settings), density(copies, bandwidth, **settings)
     # a likelihood known to 1e-15 has its peak at a place known to its root
     close = 1e-12 if rule in ("given", "silverman", "scott") else 1e-9 if rule == "sheather_jones" else 1e-5
-    assert_allclose(list(one.widths_.values()), list(other.widths_.values()), rtol=close, atol=1e-4 * (close == 1e-5))
-    fixed = dict(one.widths_)
+    assert_allclose(
+        list(one.bandwidths_.values()), list(other.bandwidths_.values()), rtol=close, atol=1e-4 * (close == 1e-5)
+    )
+    fixed = dict(one.bandwidths_)
     ours = density(cells, fixed, weighted=True).score_samples(cells.frame)
     assert_allclose(ours, density(copies, fixed).score_samples(cells.frame), rtol=1e-11, atol=1e-11)
 
@@ -183,19 +185,23 @@ def test_the_order_of_rows_does_not_matter(rule, data):
     cells = data.draw(tables("xwo", min_rows=2))
     assume(known(cells) and (rule == "given" or spread(cells)))
     turned = cells.take(np.array(data.draw(st.permutations(range(len(cells))))))
-    width = None if rule == "given" else rule
-    one, other = density(cells, width), density(turned, width)
+    bandwidth = None if rule == "given" else rule
+    one, other = density(cells, bandwidth), density(turned, bandwidth)
     close = 1e-5 if rule == "leave_one_out" else 1e-9
-    assert_allclose(list(one.widths_.values()), list(other.widths_.values()), rtol=close, atol=1e-4 * (close == 1e-5))
-    same = density(turned, dict(one.widths_)).score_samples(cells.frame)
+    assert_allclose(
+        list(one.bandwidths_.values()), list(other.bandwidths_.values()), rtol=close, atol=1e-4 * (close == 1e-5)
+    )
+    same = density(turned, dict(one.bandwidths_)).score_samples(cells.frame)
     assert_allclose(one.score_samples(cells.frame), same, rtol=1e-11, atol=1e-11)
 
 
 def models(names: str) -> dict[str, Any]:
-    width = {name: WIDTHS[name] for name in names if name in "xz"}  # names grow as they come: no domain is declared
+    bandwidth = {
+        name: WIDTHS[name] for name in names if name in "xz"
+    }  # names grow as they come: no domain is declared
     return {
-        "density": lambda: ParzenDensity(width),
-        "parzen": lambda: ParzenClassifier(width),
+        "density": lambda: ParzenDensity(bandwidth),
+        "parzen": lambda: ParzenClassifier(bandwidth),
         "mean": lambda: PrototypeClassifier(),
         "median": lambda: PrototypeClassifier("median", metric="manhattan", prior="raw"),
     }
@@ -246,7 +252,7 @@ def test_the_first_piece_may_be_too_little_for_a_width():
         for i in range(4):
             target = () if isinstance(model, ParzenDensity) else (y[i : i + 1],)
             model.partial_fit({"x": frame["x"][i : i + 1]}, *target)
-        assert model.widths_ == whole.widths_
+        assert model.bandwidths_ == whole.bandwidths_
 
 
 @every_model
@@ -280,8 +286,8 @@ def test_shifting_and_scaling_a_column_scales_its_width_and_its_density(kernel, 
     one = ParzenDensity(rule, kernel=kernel).fit({"x": x})
     other = ParzenDensity(rule, kernel=kernel).fit({"x": a * (x + shift)})
     close = 1e-5 if rule == "leave_one_out" else 1e-9
-    assert_allclose(other.widths_["x"], a * one.widths_["x"], rtol=close)
-    other = ParzenDensity(a * one.widths_["x"], kernel=kernel).fit({"x": a * (x + shift)})
+    assert_allclose(other.bandwidths_["x"], a * one.bandwidths_["x"], rtol=close)
+    other = ParzenDensity(a * one.bandwidths_["x"], kernel=kernel).fit({"x": a * (x + shift)})
     logs = one.score_samples({"x": x})
     expected = np.where(np.isnan(x), 0.0, logs - np.log(a))
     assert_allclose(other.score_samples({"x": a * (x + shift)}), expected, rtol=1e-9, atol=1e-9)
@@ -307,7 +313,7 @@ def test_leaving_one_out_is_fitting_without_it(kernel, names, data):
         own = density(rest, weighted=True, kernel=kernel).score_samples(cells.take([i]).frame)[0]
         total += float(cells.weights[i] * own)
     factor = WIDTHS["x"] if names == "x" else 1.0
-    assert_allclose(model.width_curve([factor])["held_out"], total, rtol=1e-9, atol=1e-9)
+    assert_allclose(model.bandwidth_curve([factor])["held_out"], total, rtol=1e-9, atol=1e-9)
 
 
 def test_equal_rows_of_broken_weight_are_left_out_one_by_one():
@@ -317,36 +323,36 @@ def test_equal_rows_of_broken_weight_are_left_out_one_by_one():
         rest = np.arange(4) != i
         total += w[i] * ParzenDensity(1.0).fit({"x": x[rest]}, sample_weight=w[rest]).score_samples({"x": x[[i]]})[0]
     beside = ParzenDensity({"x": 1.0, "w": 0.0}).fit({"x": x, "w": objects(list("uuuu"))}, sample_weight=w)
-    assert_allclose(beside.width_curve([1.0])["held_out"], total, rtol=1e-9)
+    assert_allclose(beside.bandwidth_curve([1.0])["held_out"], total, rtol=1e-9)
     alone = ParzenDensity(1.0).fit({"x": x}, sample_weight=w)
-    assert_allclose(alone.width_curve([1.0])["held_out"], total, rtol=1e-9)
+    assert_allclose(alone.bandwidth_curve([1.0])["held_out"], total, rtol=1e-9)
 
 
 @many
 @given(values=st.lists(st.integers(-400, 400), min_size=2, max_size=12, unique=True))
 def test_the_likelihood_of_training_rows_falls_as_the_width_grows(values):
     model = ParzenDensity(1.0).fit({"x": np.array(values) / 8})
-    train = np.array(model.width_curve(np.geomspace(0.01, 100, 25))["train"])
+    train = np.array(model.bandwidth_curve(np.geomspace(0.01, 100, 25))["train"])
     assert (np.diff(train) < 1e-9 * np.abs(train[1:])).all()
 
 
 @pytest.mark.parametrize("rule", ["leave_one_out", "k_fold"])
 @some
 @given(values=st.lists(st.integers(-400, 400), min_size=4, max_size=14, unique=True))
-def test_the_best_width_is_where_the_held_out_curve_is_highest(rule, values):
+def test_the_best_bandwidth_is_where_the_held_out_curve_is_highest(rule, values):
     model = ParzenDensity(rule, cv=3).fit({"x": np.array(values) / 8})
-    assert model.best_width_ == model.widths_["x"]
-    curve = model.width_curve_
-    assert_allclose(curve["width"][20], model.best_width_, rtol=1e-12)
+    assert model.best_bandwidth_ == model.bandwidths_["x"]
+    curve = model.bandwidth_curve_
+    assert_allclose(curve["bandwidth"][20], model.best_bandwidth_, rtol=1e-12)
     assert curve["held_out"][20] >= max(curve["held_out"]) - 1e-9 * abs(curve["held_out"][20])
 
 
 @pytest.mark.parametrize("kernel", ["epanechnikov", "uniform"])
 @pytest.mark.parametrize("d", [1, 2])
-def test_the_best_width_of_a_compact_kernel_reaches_every_row(d, kernel):
+def test_the_best_bandwidth_of_a_compact_kernel_reaches_every_row(d, kernel):
     X = np.concatenate([np.random.default_rng(0).normal(size=(60, d)), np.full((1, d), 100.0)])
     model = ParzenDensity("leave_one_out", kernel=kernel).fit(X)
-    assert np.isfinite(model.width_curve([model.best_width_])["held_out"]).all()
+    assert np.isfinite(model.bandwidth_curve([model.best_bandwidth_])["held_out"]).all()
 
 
 # -- samples, workings, threads ----------------------------------------------------------------------------------
@@ -445,8 +451,8 @@ def test_threads_do_not_change_a_bit(d, monkeypatch):
     for threads in ("1", "2"):
         monkeypatch.setenv("COUNTWISE_THREADS", threads)
         model = ParzenDensity("leave_one_out" if d == 1 else "silverman").fit(X)
-        curve = model.width_curve([0.5, 1.0])
-        found.append((model.widths_, model.score_samples(asked).tobytes(), curve["train"], curve["held_out"]))
+        curve = model.bandwidth_curve([0.5, 1.0])
+        found.append((model.bandwidths_, model.score_samples(asked).tobytes(), curve["train"], curve["held_out"]))
     assert found[0] == found[1]
 
 

@@ -34,7 +34,7 @@ from countwise import (
 )
 from countwise.errors import DataWarning
 
-from .strategies import CLASSES, LAWS, TYPES, Law, Rows, few, no_near_tie, rows_of, some, twice
+from .strategies import CLASSES, DISTRIBUTIONS, TYPES, Law, Rows, few, no_near_tie, rows_of, some, twice
 
 MIXED = Law({"wind": ("nominal", None), "temp": ("number", None), "years": ("count", None), "mail": ("text", None)})
 KINDS = {name: TYPES[kind] for name, (kind, _) in MIXED.columns.items()}
@@ -270,7 +270,7 @@ def test_the_filter_keeps_the_k_best_and_names_the_ties(rows, k):
 # -- the wrapper's two ways ----------------------------------------------------------------------------------
 
 SUMS = {
-    **{name: law for name, law in LAWS.items() if name != "multinomial of counts"},
+    **{name: law for name, law in DISTRIBUTIONS.items() if name != "multinomial of counts"},
     "missing is a value": twice("nominal", "categorical", missing="value"),
     "missing is a value, mixed": Law(
         {"wind": ("nominal", "categorical"), "temp": ("number", "gaussian"), "mail": ("text", "bernoulli")},
@@ -292,7 +292,7 @@ class Held(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Held:
         there = {
             name: {column: part for column, part in given.items() if column in X}
-            for name in ("conditionals", "types")
+            for name in ("distributions", "types")
             if isinstance(given := getattr(self.model, name), dict)
         }
         self.model_ = clone(self.model).set_params(**there).fit(X, y, sample_weight=sample_weight)

@@ -75,7 +75,7 @@ def test_one_column_agrees_with_kernel_density(n, h, kernel, weighting):
 
 @weighted
 @pytest.mark.parametrize("d", [2, 3, 7])
-def test_several_columns_of_one_width_agree_with_the_radial_gaussian(d, weighting):
+def test_several_columns_of_one_bandwidth_agree_with_the_radial_gaussian(d, weighting):
     """A product of Gaussian kernels of one width is a function of the Euclidean distance.
 
     One leaf, so that scikit-learn adds every term: its tree takes bounds away from sums of logs, and in seven
@@ -96,16 +96,16 @@ def test_held_out_folds_are_as_likely_as_cross_val_score_says(d, k):
         theirs = cross_val_score(KernelDensity(bandwidth=h), X, cv=KFold(k)).sum()
         density = ParzenDensity(h).fit(X)
         factor = h if d == 1 else 1.0
-        assert_allclose(density.width_curve([factor], cv=KFold(k))["held_out"], theirs, rtol=1e-9)
-        assert_allclose(density.width_curve([factor], cv=KFold(k).split(X))["held_out"], theirs, rtol=1e-9)
+        assert_allclose(density.bandwidth_curve([factor], cv=KFold(k))["held_out"], theirs, rtol=1e-9)
+        assert_allclose(density.bandwidth_curve([factor], cv=KFold(k).split(X))["held_out"], theirs, rtol=1e-9)
         few = ShuffleSplit(3, train_size=20, test_size=30, random_state=0)  # rows that are in neither part
         theirs = cross_val_score(KernelDensity(bandwidth=h), X, cv=few).sum()
-        assert_allclose(density.width_curve([factor], cv=few)["held_out"], theirs, rtol=1e-9)
+        assert_allclose(density.bandwidth_curve([factor], cv=few)["held_out"], theirs, rtol=1e-9)
 
 
 def test_the_width_of_k_folds_is_at_least_as_likely_as_the_best_of_a_grid():
     X = random(5).normal(size=(120, 1))
-    found = ParzenDensity("k_fold", cv=KFold(5)).fit(X).best_width_
+    found = ParzenDensity("k_fold", cv=KFold(5)).fit(X).best_bandwidth_
     tried = [*np.geomspace(0.03, 5, 60), found]
     scores = [cross_val_score(KernelDensity(bandwidth=h), X, cv=KFold(5)).sum() for h in tried]
     assert scores[-1] >= max(scores[:-1])
@@ -113,19 +113,19 @@ def test_the_width_of_k_folds_is_at_least_as_likely_as_the_best_of_a_grid():
 
 @pytest.mark.filterwarnings("ignore:The likeliest width")  # rows of weight 2 find their copies
 @weighted
-@pytest.mark.parametrize("width", [0.6, "silverman", "scott", "sheather_jones", "leave_one_out"])
-def test_the_classifier_agrees_with_a_kernel_density_a_class_and_priors(width, weighting):
+@pytest.mark.parametrize("bandwidth", [0.6, "silverman", "scott", "sheather_jones", "leave_one_out"])
+def test_the_classifier_agrees_with_a_kernel_density_a_class_and_priors(bandwidth, weighting):
     rng = random(8)
     n = 150
     y = np.array(["c", "a", "b"], dtype=object)[rng.integers(0, 3, n)]
     X, w = rng.normal(size=(n, 2)) * [1.0, 30.0] + (y == "a")[:, None] * [1.0, 20.0], weights_of(rng, n, weighting)
     asked = rng.normal(0, 1.5, (80, 2)) * [1.0, 30.0]
     for columns in ([0], [0, 1]):
-        model = ParzenClassifier(width).fit(X[:, columns], y, sample_weight=w)
+        model = ParzenClassifier(bandwidth).fit(X[:, columns], y, sample_weight=w)
         joint = np.empty((len(asked), 3))
         for c, label in enumerate(["a", "b", "c"]):
             mine = y == label
-            h = np.array([model.widths_[f"x{j}"][label] for j in range(len(columns))])
+            h = np.array([model.bandwidths_[f"x{j}"][label] for j in range(len(columns))])
             own = None if w is None else w[mine]
             theirs = KernelDensity(bandwidth=1.0).fit(X[mine][:, columns] / h, sample_weight=own)
             share = mine.mean() if w is None else w[mine].sum() / w.sum()
@@ -152,7 +152,7 @@ def test_one_column_agrees_with_gaussian_kde(factor, weighting):
     asked = rng.uniform(-3, 13, 200)
     rule = "scott" if factor == "scott" and weighting == "none" else h
     ours = ParzenDensity(rule).fit({"x": x}, sample_weight=w)
-    assert_allclose(ours.widths_["x"], h, rtol=1e-12)
+    assert_allclose(ours.bandwidths_["x"], h, rtol=1e-12)
     assert_allclose(ours.score_samples({"x": asked}), theirs.logpdf(asked), rtol=1e-9, atol=1e-9)
 
 
@@ -166,8 +166,8 @@ def mixed(kind: str, n: int = 90) -> tuple[dict[str, np.ndarray], np.ndarray, di
     for j, letter in enumerate(kind):
         frame[f"{letter}{j}"] = rng.normal(j, 1 + j, n) if letter == "c" else names(rng, n)
     matrix = np.column_stack([codes(v) if v.dtype == object else v for v in frame.values()])
-    widths = {name: 0.3 + 0.1 * j if name[0] == "c" else 0.2 for j, name in enumerate(frame)}
-    return frame, matrix, widths
+    bandwidths = {name: 0.3 + 0.1 * j if name[0] == "c" else 0.2 for j, name in enumerate(frame)}
+    return frame, matrix, bandwidths
 
 
 # statsmodels announces another default for the seed of samples that we do not draw
@@ -180,9 +180,9 @@ kinds = pytest.mark.parametrize("kind", ["c", "cc", "cu", "u", "uu", "cuc"])
 @seeds
 @kinds
 def test_densities_of_numbers_and_names_agree_with_statsmodels(kind):
-    frame, matrix, widths = mixed(kind)
-    theirs = KDEMultivariate(matrix, kind, bw=list(widths.values()))
-    ours = ParzenDensity(widths).fit(frame)
+    frame, matrix, bandwidths = mixed(kind)
+    theirs = KDEMultivariate(matrix, kind, bw=list(bandwidths.values()))
+    ours = ParzenDensity(bandwidths).fit(frame)
     assert_allclose(np.exp(ours.score_samples(frame)), theirs.pdf(matrix), rtol=1e-9)
 
 
@@ -190,13 +190,15 @@ def test_densities_of_numbers_and_names_agree_with_statsmodels(kind):
 @kinds
 def test_rows_left_out_are_as_likely_as_statsmodels_says(kind):
     """Its f(-i) is a sum, not a mean: n log(n - 1) more."""
-    frame, matrix, widths = mixed(kind)
-    theirs = KDEMultivariate(matrix, kind, bw=list(widths.values()))
+    frame, matrix, bandwidths = mixed(kind)
+    theirs = KDEMultivariate(matrix, kind, bw=list(bandwidths.values()))
     for factor in (0.5, 1.0, 2.0):
-        h = np.array(list(widths.values())) * [factor if letter == "c" else 1.0 for letter in kind]
+        h = np.array(list(bandwidths.values())) * [factor if letter == "c" else 1.0 for letter in kind]
         objective = -float(np.squeeze(theirs.loo_likelihood(h, np.log))) - len(matrix) * np.log(len(matrix) - 1)
         asked = h[0] if kind == "c" else factor
-        assert_allclose(ParzenDensity(widths).fit(frame).width_curve([asked])["held_out"], objective, rtol=1e-9)
+        assert_allclose(
+            ParzenDensity(bandwidths).fit(frame).bandwidth_curve([asked])["held_out"], objective, rtol=1e-9
+        )
 
 
 @seeds
@@ -209,9 +211,9 @@ def test_widths_by_leave_one_out_are_at_least_as_likely_as_those_of_statsmodels(
     h = np.clip(theirs.bw, 1e-12, [np.inf if letter == "c" else 2 / 3 for letter in kind])
     ours = ParzenDensity("leave_one_out").fit(frame)
     one = kind == "c"
-    found = ours.width_curve([ours.best_width_ if one else 1.0])["held_out"][0]
+    found = ours.bandwidth_curve([ours.best_bandwidth_ if one else 1.0])["held_out"][0]
     others = ParzenDensity(dict(zip(frame, h, strict=True))).fit(frame)
-    assert found >= others.width_curve([h[0] if one else 1.0])["held_out"][0] - 1e-4
+    assert found >= others.bandwidth_curve([h[0] if one else 1.0])["held_out"][0] - 1e-4
 
 
 def test_the_kernel_of_orders_adds_up_to_1_over_the_values_there_are():
@@ -246,8 +248,8 @@ def test_silverman_and_scott_are_their_formulas(d):
     quartiles = np.percentile(X, [25, 75], axis=0, method="averaged_inverted_cdf")
     n = 200 ** (-1 / (d + 4))
     silverman = 0.9 * np.minimum(sd, (quartiles[1] - quartiles[0]) / 1.349) * n
-    assert_allclose(list(ParzenDensity().fit(X).widths_.values()), silverman, rtol=1e-12)
-    assert_allclose(list(ParzenDensity("scott").fit(X).widths_.values()), sd * n, rtol=1e-12)
+    assert_allclose(list(ParzenDensity().fit(X).bandwidths_.values()), silverman, rtol=1e-12)
+    assert_allclose(list(ParzenDensity("scott").fit(X).bandwidths_.values()), sd * n, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("kernel", "factor"), [("epanechnikov", 15**0.2 * (4 * np.pi) ** 0.1), ("uniform", None)])
@@ -255,7 +257,7 @@ def test_compact_kernels_have_the_canonical_widths(kernel, factor):
     """Marron and Nolan's: (R(K) / μ₂(K)²)^(1/5) over that of the Gaussian, here known to five figures."""
     factor = factor or (9 / 2) ** 0.2 * (4 * np.pi) ** 0.1
     x = {"x": random(1).normal(size=50)}
-    ratio = ParzenDensity(kernel=kernel).fit(x).widths_["x"] / ParzenDensity().fit(x).widths_["x"]
+    ratio = ParzenDensity(kernel=kernel).fit(x).bandwidths_["x"] / ParzenDensity().fit(x).bandwidths_["x"]
     assert_allclose(ratio, factor, rtol=5e-5)
 
 
@@ -278,24 +280,24 @@ def test_improved_sheather_jones_agrees_with_kdepy_once_its_range_is_put_right(k
     x = SAMPLES[kind](random(11))
     extent = np.ptp(x)
     theirs = improved_sheather_jones(x[:, None]) * (extent + 2 * max(extent / 2, 6.0)) / extent
-    assert_allclose(ParzenDensity("sheather_jones").fit({"x": x}).widths_["x"], theirs, rtol=0.02)
+    assert_allclose(ParzenDensity("sheather_jones").fit({"x": x}).bandwidths_["x"], theirs, rtol=0.02)
 
 
 @pytest.mark.parametrize("n", [10_000, 100_000])
-def test_improved_sheather_jones_is_near_the_best_width_of_a_large_normal_sample(n):
+def test_improved_sheather_jones_is_near_the_best_bandwidth_of_a_large_normal_sample(n):
     for seed in range(3):
         x = random(seed).normal(-5.0, 3.0, n)
         best = (4 / 3) ** 0.2 * 3.0 * n**-0.2
-        assert_allclose(ParzenDensity("sheather_jones").fit({"x": x}).widths_["x"], best, rtol=0.1)
+        assert_allclose(ParzenDensity("sheather_jones").fit({"x": x}).bandwidths_["x"], best, rtol=0.1)
 
 
 def test_improved_sheather_jones_sees_two_modes_where_silverman_sees_one_wide_law():
     rng = random(4)
     x = np.concatenate([rng.normal(0, 1, 5000), rng.normal(60, 1, 5000)])
     best = (4 / 3) ** 0.2 * 10_000**-0.2 * 2**0.2  # ∫f''² of two far halves is half of one whole's
-    width = ParzenDensity("sheather_jones").fit({"x": x}).widths_["x"]
-    assert_allclose(width, best, rtol=0.1)
-    assert ParzenDensity().fit({"x": x}).widths_["x"] > 10 * width
+    bandwidth = ParzenDensity("sheather_jones").fit({"x": x}).bandwidths_["x"]
+    assert_allclose(bandwidth, best, rtol=0.1)
+    assert ParzenDensity().fit({"x": x}).bandwidths_["x"] > 10 * bandwidth
 
 
 # -- exact sums -------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from countwise.errors import DataWarning, OptionError, SchemaError, TableError, 
 
 Y = np.array(["no", "yes", "no", "yes"], dtype=object)
 X = {"temp": np.array([1.0, 2.0, 3.0, 5.0]), "wind": np.array(["n", "s", "s", "n"], dtype=object)}
-LAWS = ["gaussian", "kernel", "ranges", "poisson", "auto", "bernoulli", "multinomial"]
+DISTRIBUTIONS = ["gaussian", "kernel", "ranges", "poisson", "auto", "bernoulli", "multinomial"]
 
 
 def refused(
@@ -77,7 +77,7 @@ def test_a_table_with_nothing_but_its_target_is_refused():
     )
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", DISTRIBUTIONS)
 def test_one_row_is_enough(law):
     model = NaiveBayesClassifier(law).fit({"x": [3.0]}, ["yes"])
     assert model.predict_proba({"x": [3.0]}).tolist() == [[1.0]]
@@ -85,7 +85,7 @@ def test_one_row_is_enough(law):
     assert model.explain({"x": [3.0]}).posterior == (1.0,)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", DISTRIBUTIONS)
 def test_one_class_has_probability_1(law):
     model = NaiveBayesClassifier(law).fit({"x": [3.0, 1.0, 2.0]}, ["yes"] * 3)
     assert model.predict_proba({"x": [3.0, 0.0, np.nan]}).tolist() == [[1.0]] * 3
@@ -95,7 +95,7 @@ def test_one_class_has_probability_1(law):
     assert working.changes == ()
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", DISTRIBUTIONS)
 @pytest.mark.parametrize("value", [0.0, 3.0, 1e9 + 0.1])
 def test_a_constant_column_says_nothing(law, value):
     model = NaiveBayesClassifier(law).fit({"x": [value] * 4}, ["a", "b", "a", "b"])
@@ -105,7 +105,7 @@ def test_a_constant_column_says_nothing(law, value):
         assert model.portrait("a", n=3).n_rows == 3
 
 
-@pytest.mark.parametrize("law", [*LAWS, "categorical"])
+@pytest.mark.parametrize("law", [*DISTRIBUTIONS, "categorical"])
 def test_a_column_that_is_all_missing_says_nothing(law):
     cells = objects(None, None, None, None) if law == "categorical" else np.full(4, np.nan)
     kind = {"x": "nominal"} if law == "categorical" else {"x": "numeric"}
@@ -170,7 +170,7 @@ def test_infinity_in_training_names_the_column_and_the_row(law, kind, infinity):
     refused(lambda: model.fit({"x": cells}, Y), "'x'", "row 2")
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", DISTRIBUTIONS)
 def test_both_infinities_in_one_column_are_one_clear_error(law):
     refused(lambda: NaiveBayesClassifier(law).fit({"x": np.array([1.0, -np.inf, np.inf, 5.0])}, Y), "'x'", "row 1")
 
@@ -705,31 +705,31 @@ def test_a_refused_piece_leaves_the_model_as_it_was():
 @pytest.mark.parametrize(
     ("settings", "words", "cure"),
     [
-        ({"conditionals": "gausian"}, ["'gausian'"], "did you mean 'gaussian'"),
-        ({"conditionals": {"temp": "kernle"}}, ["'kernle'"], "did you mean 'kernel'"),
-        ({"conditionals": {"tmp": "kernel"}}, ["'tmp'"], "did you mean 'temp'"),
+        ({"distributions": "gausian"}, ["'gausian'"], "did you mean 'gaussian'"),
+        ({"distributions": {"temp": "kernle"}}, ["'kernle'"], "did you mean 'kernel'"),
+        ({"distributions": {"tmp": "kernel"}}, ["'tmp'"], "did you mean 'temp'"),
         (
-            {"conditionals": {"temp": {"law": "kernel", "widht": 2}}},
+            {"distributions": {"temp": {"kind": "kernel", "widht": 2}}},
             ["'widht'"],
             "did you mean 'width'|it has 'width'",
         ),
-        ({"conditionals": {"temp": {"width": 2}}}, ["law"], "laws are"),
+        ({"distributions": {"temp": {"width": 2}}}, ["law"], "laws are"),
         (
-            {"conditionals": {"temp": {"law": "ranges", "method": "equal_widht"}}},
+            {"distributions": {"temp": {"kind": "ranges", "method": "equal_widht"}}},
             ["'equal_widht'"],
             "did you mean 'equal_width'",
         ),
-        ({"conditionals": {"temp": {"law": "ranges", "n_bins": 0}}}, ["n_bins", "0"], "1 or more|from 1 upwards"),
-        ({"conditionals": {"temp": {"law": "ranges", "n_bins": 2.5}}}, ["n_bins", "2.5"], "whole number"),
-        ({"conditionals": {"temp": {"law": "kernel", "width": "silvermann"}}}, ["'silvermann'"], "'silverman'"),
-        ({"conditionals": {"temp": {"law": "kernel", "width": -1}}}, ["-1"], "above 0"),
+        ({"distributions": {"temp": {"kind": "ranges", "n_bins": 0}}}, ["n_bins", "0"], "1 or more|from 1 upwards"),
+        ({"distributions": {"temp": {"kind": "ranges", "n_bins": 2.5}}}, ["n_bins", "2.5"], "whole number"),
+        ({"distributions": {"temp": {"kind": "kernel", "width": "silvermann"}}}, ["'silvermann'"], "'silverman'"),
+        ({"distributions": {"temp": {"kind": "kernel", "width": -1}}}, ["-1"], "above 0"),
         (
-            {"conditionals": {"temp": {"law": "gaussian", "divisor": "n+1"}}},
+            {"distributions": {"temp": {"kind": "gaussian", "divisor": "n+1"}}},
             ["'n\\+1'".replace("\\", "")],
             "'n' or 'n-1'",
         ),
-        ({"conditionals": {"wind": "gaussian"}}, ["'wind'", "nominal"], "numeric"),
-        ({"conditionals": 5}, ["5"], "laws are"),
+        ({"distributions": {"wind": "gaussian"}}, ["'wind'", "nominal"], "numeric"),
+        ({"distributions": 5}, ["5"], "laws are"),
         ({"types": {"temp": "numerc"}}, ["'numerc'", "'temp'"], "did you mean 'numeric'"),
         ({"types": {"tmp": "numeric"}}, ["'tmp'"], "did you mean 'temp'"),
         ({"types": {"temp": 3}}, ["3", "'temp'"], "kinds are"),

@@ -313,7 +313,7 @@ def test_names_and_ranges_are_bars_with_hatches(model, birds):
     assert len({bars[0].get_hatch() for bars in shown.ax_.containers}) == 3
     np.testing.assert_allclose([bar.get_height() for bar in shown.ax_.containers[0]],
                                model.densities_["island"].prob[0], rtol=1e-12)  # fmt: skip
-    cut = NaiveBayesClassifier(conditionals={"bill_length_mm": "mdl"}).fit(birds.X, birds.y)
+    cut = NaiveBayesClassifier(distributions={"bill_length_mm": "mdl"}).fit(birds.X, birds.y)
     ranges = DensityDisplay.from_estimator(cut, "bill_length_mm")
     assert ranges.kind == "bars"
     assert ranges.values[0].startswith("<= ")
@@ -324,7 +324,7 @@ def test_names_and_ranges_are_bars_with_hatches(model, birds):
 def test_other_laws_are_drawn_too(law):
     rng = np.random.default_rng(0)
     X, y = {"n": rng.poisson(4, 80)}, rng.integers(0, 2, 80)
-    fitted = NaiveBayesClassifier(types={"n": "count"}, conditionals=law).fit(X, y)
+    fitted = NaiveBayesClassifier(types={"n": "count"}, distributions=law).fit(X, y)
     shown = DensityDisplay.from_estimator(fitted, "n")
     assert shown.kind == {"kernel": "density", "poisson": "counts"}[law]
 

@@ -395,7 +395,7 @@ def gaussian_net() -> Net:
     side = Nominal("side", ("left", "right"))
     table = Table({"side": np.array([0, 1] * 4, dtype=np.uint8), "x": np.arange(8.0)}, 8)
     law = Gaussian()
-    density = law.settle(law.blank(side, Numeric("x")).fill(table))
+    density = law.estimate(law.blank(side, Numeric("x")).fill(table))
     attributes = {"side": side, "x": Numeric("x")}
     return Net(Graph({"side": (), "x": ("side",)}), attributes, {"side": np.array([0.5, 0.5])}, {"x": density})
 

@@ -102,7 +102,7 @@ def test_numbers_with_gaps_come_to_the_gaussian_of_all_rows():
         frame.loc[rng.random(400) < 0.25, name] = np.nan
     arcs = {"y": ["x"], "z": ["x", "y"]}
     rule = {name: Gaussian(divisor="n") for name in "xyz"}
-    net = BayesNetwork(arcs, conditionals=rule, tol=1e-11, max_iter=5000).fit(frame)
+    net = BayesNetwork(arcs, distributions=rule, tol=1e-11, max_iter=5000).fit(frame)
     # a full graph of Gaussians is one Gaussian: that of a discriminant with a single class, by its own EM
     keep = frame[~frame.isna().all(axis=1)]
     law = DiscriminantClassifier("own", divisor="n").fit(keep, np.zeros(len(keep), dtype=int))

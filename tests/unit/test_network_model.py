@@ -281,7 +281,7 @@ def test_numbers_are_gaussian_kernel_poisson_or_held_by_their_ranges():
     frame["s"] = np.where(frame["r"] + rng.normal(size=n) > 5, "high", "low")
     net = BayesNetwork(
         {"g": ["k"], "p": ["k"], "h": ["g", "k"], "s": ["r"]},
-        conditionals={"p": "poisson", "r": Binned([2.5, 5.0, 7.5])},
+        distributions={"p": "poisson", "r": Binned([2.5, 5.0, 7.5])},
     ).fit(frame)
     assert net.query("g", {"k": "one"}) == pytest.approx({"mean": 3, "deviation": 1}, abs=0.1)
     assert net.query("p", {"k": "one"})["mean"] == pytest.approx(6, abs=0.2)
@@ -289,12 +289,12 @@ def test_numbers_are_gaussian_kernel_poisson_or_held_by_their_ranges():
     assert slopes == pytest.approx([2, 2], abs=0.1)
     assert net.query("s", {"r": 9.0})["high"] > 0.99 > 0.6 > net.query("s", {"r": 4.0})["high"]
     assert net.query("k", {"h": 6.0})["one"] > 0.9
-    kernel = BayesNetwork({"g": ["k"]}, conditionals={"g": "kernel"}).fit(frame[["k", "g"]])
+    kernel = BayesNetwork({"g": ["k"]}, distributions={"g": "kernel"}).fit(frame[["k", "g"]])
     assert kernel.query("k", {"g": 3.0})["one"] > 0.9
     auto = BayesNetwork({"s": ["r"], "h": ["r"]}).fit(frame[["s", "r", "h"]])
     assert len(auto.cuts_["r"]) == 3  # four ranges, since a name depends on it
     with pytest.raises(OptionError, match="cannot depend on the number 'g'"):
-        BayesNetwork({"k": ["g"]}, conditionals={"g": "gaussian"}).fit(frame[["k", "g"]])
+        BayesNetwork({"k": ["g"]}, distributions={"g": "gaussian"}).fit(frame[["k", "g"]])
 
 
 def test_a_search_finds_lines_between_numbers_and_no_arc_from_numbers_to_names():
@@ -351,7 +351,7 @@ def test_mixed_tallies_merge_and_are_taken_back():
     frame["y"] = frame["x"] + rng.normal(size=300)
     frame["n"] = rng.poisson(3, 300)
     arcs = {"x": ["k"], "y": ["x", "k"], "n": ["k"]}
-    settings = {"conditionals": {"n": "poisson"}, "missing": "available"}
+    settings = {"distributions": {"n": "poisson"}, "missing": "available"}
     whole = BayesNetwork(arcs, **settings).fit(frame)
     first = frame[frame["k"] != "c"].head(50)  # the third value comes only later
     parts = BayesNetwork(arcs, **settings).partial_fit(first)
@@ -420,7 +420,7 @@ def test_a_saved_network_answers_as_before(asia, asia_rows, tmp_path, kind):
     else:
         rows["x"] = np.arange(300.0)
         rows["y"] = np.arange(300.0) ** 1.5
-        net = BayesNetwork({"x": ["lung"], "y": ["x"], "dysp": ["z"]}, conditionals={"z": Binned([1.0])})
+        net = BayesNetwork({"x": ["lung"], "y": ["x"], "dysp": ["z"]}, distributions={"z": Binned([1.0])})
         rows["z"] = np.arange(300.0) % 3
         net.fit(rows)
     countwise.save(net, tmp_path / "net.json")

@@ -119,7 +119,7 @@ def test_a_number_with_nominal_parents_is_evidence_like_any_other():
     given = joined_parents([schema["rain"]])
     rows = Table({**table.columns, given.name: codes_of_parents([schema["rain"]], table)}, table.n_rows)
     law = Gaussian()
-    density = law.settle(law.blank(given, Numeric("temp")).fill(rows))
+    density = law.estimate(law.blank(given, Numeric("temp")).fill(rows))
     counts = Counts((schema["rain"],)).fill(table).table.astype(float)
     net = Net(
         Graph({"rain": (), "temp": ("rain",)}),

@@ -209,7 +209,7 @@ def gaussian_net() -> Net:
     side = Nominal("side", ("left", "right"))
     table = Table({"side": np.array([0, 1] * 4, dtype=np.uint8), "x": np.arange(8.0) ** 1.5}, 8)
     law = Gaussian()
-    density = law.settle(law.blank(side, Numeric("x")).fill(table))
+    density = law.estimate(law.blank(side, Numeric("x")).fill(table))
     graph = Graph({"side": (), "x": ("side",), "y": ("side",)})
     attributes = {"side": side, "x": Numeric("x"), "y": Numeric("y")}
     return Net(graph, attributes, {"side": np.array([0.3, 0.7])}, {"x": density, "y": density})
@@ -245,7 +245,7 @@ def test_a_number_with_two_parents_of_which_one_is_known_speaks_of_the_other():
     both = joined_parents([side, hand])
     codes = np.array([0, 1, 2, 3] * 3, dtype=np.uint8)
     law = Gaussian()
-    density = law.settle(
+    density = law.estimate(
         law.blank(both, Numeric("x")).fill(Table({both.name: codes, "x": np.arange(12.0) ** 1.5}, 12))
     )
     net = Net(

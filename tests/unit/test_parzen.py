@@ -46,11 +46,11 @@ def normal(x: Any, mean: float, h: float) -> np.ndarray:
     return np.exp(-0.5 * ((np.asarray(x) - mean) / h) ** 2) / (h * np.sqrt(2 * np.pi))
 
 
-def both(width: Any = "silverman", **settings: Any) -> list[Callable[[Any], Any]]:
+def both(bandwidth: Any = "silverman", **settings: Any) -> list[Callable[[Any], Any]]:
     """The density and the classifier, ready for a table of six rows."""
     return [
-        lambda X: ParzenDensity(width, **settings).fit(X),
-        lambda X: ParzenClassifier(width, **settings).fit(X, Y[: len(next(iter(X.values())))]),
+        lambda X: ParzenDensity(bandwidth, **settings).fit(X),
+        lambda X: ParzenClassifier(bandwidth, **settings).fit(X, Y[: len(next(iter(X.values())))]),
     ]
 
 
@@ -58,16 +58,16 @@ def both(width: Any = "silverman", **settings: Any) -> list[Callable[[Any], Any]
 
 
 @pytest.mark.parametrize(
-    "width", [0, 0.0, -1, NAN, np.inf, None, True, [1.0], {"temp": -1}, {"temp": NAN}, {"temp": 0}]
+    "bandwidth", [0, 0.0, -1, NAN, np.inf, None, True, [1.0], {"temp": -1}, {"temp": NAN}, {"temp": 0}]
 )
-def test_a_width_is_a_number_above_0(width):
-    for fit in both(width):
-        refused(lambda fit=fit: fit(TEMP), "width", cure="above 0", kind=OptionError)
+def test_a_width_is_a_number_above_0(bandwidth):
+    for fit in both(bandwidth):
+        refused(lambda fit=fit: fit(TEMP), "bandwidth", cure="above 0", kind=OptionError)
 
 
-@pytest.mark.parametrize("width", ["silvermann", "botev", {"temp": "scot"}])
-def test_an_unknown_rule_is_refused_with_those_there_are(width):
-    for fit in both(width):
+@pytest.mark.parametrize("bandwidth", ["silvermann", "botev", {"temp": "scot"}])
+def test_an_unknown_rule_is_refused_with_those_there_are(bandwidth):
+    for fit in both(bandwidth):
         refused(
             lambda fit=fit: fit(TEMP), "unknown", cure="Hint: .*('sheather_jones'|did you mean)", kind=OptionError
         )
@@ -96,7 +96,10 @@ def test_a_share_of_other_names_is_at_most_what_makes_all_alike(share):
     frame = {"wind": objects("n", "s", "e", "n", "s", "e")[[0, 1, 0, 1, 0, 1]]}
     for fit in both({"wind": share}):
         refused(
-            lambda fit=fit: fit(frame), "wind" if share > 0 else "width", cure="0 to 0.5|above 0", kind=OptionError
+            lambda fit=fit: fit(frame),
+            "wind" if share > 0 else "bandwidth",
+            cure="0 to 0.5|above 0",
+            kind=OptionError,
         )
 
 
@@ -111,10 +114,10 @@ def test_a_share_may_be_anything_in_between_and_λ_0_keeps_to_what_was_met():
 
 def test_a_number_is_the_width_of_numbers_and_names_keep_their_own():
     frame = {**TEMP, "wind": objects(*"nsnsns")}
-    for width in (0.3, 2.0):
-        density = ParzenDensity(width).fit(frame)
-        assert density.widths_ == {"temp": width, "wind": 1 / 8}
-        assert ParzenClassifier(width).fit(frame, Y).widths_["temp"] == {"a": width, "b": width}
+    for bandwidth in (0.3, 2.0):
+        density = ParzenDensity(bandwidth).fit(frame)
+        assert density.bandwidths_ == {"temp": bandwidth, "wind": 1 / 8}
+        assert ParzenClassifier(bandwidth).fit(frame, Y).bandwidths_["temp"] == {"a": bandwidth, "b": bandwidth}
 
 
 def test_k_fold_is_refused_where_it_cannot_be():
@@ -124,8 +127,8 @@ def test_k_fold_is_refused_where_it_cannot_be():
     )
     for cv in (1, 0, -3, 2.5, None, True):
         refused(lambda cv=cv: ParzenDensity("k_fold", cv=cv).fit(TEMP), "cv", cure="at least 2", kind=OptionError)
-    assert ParzenDensity("k_fold", cv=6).fit(TEMP).best_width_ > 0
-    assert ParzenDensity("k_fold", cv=KFold(2)).fit(TEMP).best_width_ > 0
+    assert ParzenDensity("k_fold", cv=6).fit(TEMP).best_bandwidth_ > 0
+    assert ParzenDensity("k_fold", cv=KFold(2)).fit(TEMP).best_bandwidth_ > 0
 
 
 def test_folds_by_a_word_are_refused():
@@ -135,13 +138,13 @@ def test_folds_by_a_word_are_refused():
 def test_splits_that_can_be_read_only_once_are_read_only_once():
     plain = ParzenDensity("k_fold", cv=KFold(3)).fit(TEMP)
     density = ParzenDensity("k_fold", cv=KFold(3).split(TEMP["temp"])).fit(TEMP)
-    assert density.best_width_ == plain.best_width_
-    assert density.width_curve_["held_out"] == plain.width_curve_["held_out"]
+    assert density.best_bandwidth_ == plain.best_bandwidth_
+    assert density.bandwidth_curve_["held_out"] == plain.bandwidth_curve_["held_out"]
 
 
 @pytest.mark.parametrize("widths", [[0.0], [-1.0, 2], [NAN], [], [[1.0, 2.0]], [np.inf]])
-def test_a_curve_is_of_widths_above_0(widths):
-    refused(lambda: ParzenDensity().fit(TEMP).width_curve(widths), "widths", cure="above 0", kind=OptionError)
+def test_a_curve_is_of_widths_above_0(bandwidths):
+    refused(lambda: ParzenDensity().fit(TEMP).bandwidth_curve(bandwidths), "widths", cure="above 0", kind=OptionError)
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, "3"])
@@ -165,7 +168,7 @@ def test_what_is_not_fitted_says_so():
 @pytest.mark.parametrize("cells", [[20.0] * 4, [20.0], [20.0, NAN]])
 def test_a_density_without_spread_asks_for_a_width(cells, rule):
     settings = {"cv": 2} if rule == "k_fold" else {}
-    hint = r"width=\{'temp'|smaller cv"
+    hint = r"bandwidth=\{'temp'|smaller cv"
     refused(lambda: ParzenDensity(rule, **settings).fit({"temp": cells}), cure=hint, kind=TableError)
     density = ParzenDensity({"temp": 2.0}).fit({"temp": cells})
     assert_allclose(
@@ -182,13 +185,15 @@ def test_a_constant_column_beside_others_is_left_out_by_the_classifier_alone():
     assert_array_equal(model.predict_proba({**frame, "same": np.arange(6.0)}), alone.predict_proba(TEMP))
 
 
-@pytest.mark.parametrize("width", [1.0, *RULES])
-def test_one_row_a_class_gives_no_training_error(width):
+@pytest.mark.parametrize("bandwidth", [1.0, *RULES])
+def test_one_row_a_class_gives_no_training_error(bandwidth):
     frame = {"temp": TEMP["temp"], "wind": objects(*"nsnsns")}
-    model = ParzenClassifier(width if isinstance(width, str) else {"temp": width}).fit(frame, np.arange(6))
+    model = ParzenClassifier(bandwidth if isinstance(bandwidth, str) else {"temp": bandwidth}).fit(
+        frame, np.arange(6)
+    )
     assert model.predict(frame).tolist() == list(range(6))
-    whole = ParzenDensity("silverman" if width == "leave_one_out" else width).fit(TEMP).widths_["temp"]
-    assert set(model.widths_["temp"].values()) == {whole}  # a class without spread takes the width of all rows
+    whole = ParzenDensity("silverman" if bandwidth == "leave_one_out" else bandwidth).fit(TEMP).bandwidths_["temp"]
+    assert set(model.bandwidths_["temp"].values()) == {whole}  # a class without spread takes the width of all rows
 
 
 def test_weights_that_add_up_to_1_are_not_told_that_all_rows_are_alike():
@@ -224,8 +229,10 @@ def test_a_name_with_one_value_says_nothing():
     frame = {**TEMP, "wind": objects(*["n"] * 6)}
     for rule in RULES:
         ours, alone = ParzenDensity(rule).fit(frame), ParzenDensity(rule).fit(TEMP)
-        assert_allclose(ours.widths_["temp"], alone.widths_["temp"], rtol=1e-2)  # two searches, of 1e-3 and 1e-7
-        same = ParzenDensity({"temp": ours.widths_["temp"]}).fit(TEMP)
+        assert_allclose(
+            ours.bandwidths_["temp"], alone.bandwidths_["temp"], rtol=1e-2
+        )  # two searches, of 1e-3 and 1e-7
+        same = ParzenDensity({"temp": ours.bandwidths_["temp"]}).fit(TEMP)
         assert_allclose(ours.score_samples(frame), same.score_samples(TEMP), rtol=1e-9)
     assert np.isfinite(ParzenDensity().fit({"wind": objects("n", "n")}).score_samples({"wind": objects("n")})).all()
 
@@ -253,11 +260,11 @@ def test_nothing_but_gaps_is_refused():
         refused(lambda fit=fit: fit({"x": np.full(6, NAN)}), cure="no column of which any cell is there")
 
 
-@pytest.mark.parametrize("width", [1.0, *RULES])
+@pytest.mark.parametrize("bandwidth", [1.0, *RULES])
 @pytest.mark.parametrize("beside", [{}, {"z": np.array([1.0, 2.0, 3.0, 4.0, 6.0])}], ids=["alone", "beside another"])
-def test_a_class_without_any_value_in_a_column_takes_the_column_of_all(beside, width):
+def test_a_class_without_any_value_in_a_column_takes_the_column_of_all(beside, bandwidth):
     frame = {"x": np.array([1.0, 2.0, 3.5, NAN, NAN]), **beside}
-    model = ParzenClassifier(width).fit(frame, list("aaabb"))
+    model = ParzenClassifier(bandwidth).fit(frame, list("aaabb"))
     asked = {"x": [2.0, 50.0, NAN], **({"z": [NAN] * 3} if beside else {})}
     posterior = model.predict_proba(asked)
     assert np.isfinite(posterior).all()
@@ -272,7 +279,7 @@ def test_folds_of_which_one_has_all_cells_of_a_column_are_no_warning(beside):
         density = ParzenDensity("k_fold", cv=2).fit(frame)
     except CountwiseError:
         return
-    assert all(np.isfinite(h) and h > 0 for h in density.widths_.values())
+    assert all(np.isfinite(h) and h > 0 for h in density.bandwidths_.values())
 
 
 def test_a_query_may_lack_an_ordinal_cell_that_training_rows_lack_too():
@@ -326,13 +333,13 @@ def test_sparse_matrices_are_written_out_and_texts_refused():
     )
 
 
-@pytest.mark.parametrize("width", RULES)
+@pytest.mark.parametrize("bandwidth", RULES)
 @pytest.mark.parametrize("scale", [1e-200, 1e-120, 1e120, 1e200])
-def test_units_do_not_matter_however_large_or_small(scale, width):
-    plain, scaled = ParzenDensity(width).fit(TEMP), {"temp": TEMP["temp"] * scale}
-    density = ParzenDensity(width).fit(scaled)
-    assert_allclose(density.widths_["temp"] / scale, plain.widths_["temp"], rtol=1e-5)
-    fixed = ParzenDensity(plain.widths_["temp"] * scale).fit(scaled)
+def test_units_do_not_matter_however_large_or_small(scale, bandwidth):
+    plain, scaled = ParzenDensity(bandwidth).fit(TEMP), {"temp": TEMP["temp"] * scale}
+    density = ParzenDensity(bandwidth).fit(scaled)
+    assert_allclose(density.bandwidths_["temp"] / scale, plain.bandwidths_["temp"], rtol=1e-5)
+    fixed = ParzenDensity(plain.bandwidths_["temp"] * scale).fit(scaled)
     assert_allclose(fixed.score_samples(scaled), plain.score_samples(TEMP) - np.log(scale), rtol=1e-9)
     ours, theirs = ParzenClassifier("scott").fit(scaled, Y), ParzenClassifier("scott").fit(TEMP, Y)
     assert_allclose(ours.predict_proba(scaled), theirs.predict_proba(TEMP), rtol=0, atol=1e-9)

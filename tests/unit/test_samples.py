@@ -182,7 +182,7 @@ def test_a_worked_example_uses_what_its_table_has(path):
         return
     frame = load(case["sample"]).frame if "sample" in case else case["table"]
     columns = set(case["model"]["columns"])
-    assert columns == set(case["model"]["conditionals"])
+    assert columns == set(case["model"]["distributions"])
     assert columns <= set(frame) - {case["target"]}
     for query in case.get("query", []):
         assert set(query["row"]) <= columns

@@ -101,8 +101,8 @@ def test_settings_changed_after_a_fit_do_not_mix_with_what_was_learned():
     nearest = PrototypeClassifier().fit(X, Y)
     before = nearest.distances(X)
     assert np.array_equal(nearest.set_params(metric="manhattan").distances(X), before)
-    density = ParzenDensity("leave_one_out").fit(X[:, :1]).set_params(width=3.0).partial_fit(X[:, :1])
-    assert not hasattr(density, "width_curve_")
+    density = ParzenDensity("leave_one_out").fit(X[:, :1]).set_params(bandwidth=3.0).partial_fit(X[:, :1])
+    assert not hasattr(density, "bandwidth_curve_")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_settings_changed_after_a_fit_do_not_mix_with_what_was_learned():
 )
 def test_a_first_piece_of_one_row_waits_for_more(model):
     waiting = model.partial_fit(X[:1], Y[:1])
-    assert not hasattr(waiting, "widths_")
+    assert not hasattr(waiting, "bandwidths_")
     with pytest.raises(TooFewRows):
         waiting.predict(X)
     grown = waiting.partial_fit(X[1:], Y[1:])
@@ -154,7 +154,7 @@ def test_a_density_refuses_the_name_of_a_target():
 
 def test_rounded_numbers_do_not_make_a_comb():
     flippers = samples.load("penguins").columns("flipper_length_mm")  # whole millimeters, most of them several times
-    width = ParzenDensity("leave_one_out").fit(flippers).best_width_
+    width = ParzenDensity("leave_one_out").fit(flippers).best_bandwidth_
     assert width > 0.5
     density = ParzenDensity(width).fit(flippers)
     between, on = density.score_samples({"flipper_length_mm": [199.5, 200.0]})

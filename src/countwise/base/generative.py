@@ -48,20 +48,20 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         self.classes_ = self.target_.labels(getattr(self, "_label_type", None))
         self.terms_ = self._terms(self.schema_, self.target_.name)
 
-        def settle(part: Term) -> Any:
-            return part.rule.settle(self.tallies_[part.key])
+        def estimate(part: Term) -> Any:
+            return part.rule.estimate(self.tallies_[part.key])
 
         # threads are for laws made from the values themselves; the others take no time
         heavy = [part for part in self.terms_ if isinstance(self.tallies_[part.key], Values)]
         threads = threads_for(self.n_rows_) or _kernels.thread_count()
         shared = len(heavy) // threads * threads  # the rest are settled one by one, and use the threads themselves
-        densities = [*_kernels.over_items(heavy[:shared], settle, threads), *map(settle, heavy[shared:])]
+        densities = [*_kernels.over_items(heavy[:shared], estimate, threads), *map(estimate, heavy[shared:])]
         settled = dict(zip((part.key for part in heavy), densities, strict=True))
         for kind in {type(part.rule) for part in self.terms_ if hasattr(part.rule, "settle_many")}:
             many = [part for part in self.terms_ if type(part.rule) is kind]
             found = kind.settle_many([part.rule for part in many], [self.tallies_[part.key] for part in many])
             settled |= dict(zip((part.key for part in many), found, strict=True))
-        self.densities_ = {p.key: settled[p.key] if p.key in settled else settle(p) for p in self.terms_}
+        self.densities_ = {p.key: settled[p.key] if p.key in settled else estimate(p) for p in self.terms_}
         self._release()
         self.class_prior_ = self._prior()
         with np.errstate(divide="ignore"):

@@ -46,10 +46,10 @@ def terms_of(part: Term, density: Any, tally: Any, schema: Schema) -> list[Any]:
     if isinstance(chosen, normal.MultivariateNormal):
         return [_joint(part, chosen, tally)]
     what = repr(name) if len(part.columns) == 1 else "The row"
-    by_name = hasattr(part.rule, "law")  # one that a user chooses for each column
+    by_name = hasattr(part.rule, "kind")  # one that a user chooses for each column
     raise OptionError(
         f"{what} has a law that no engine can compute: {getattr(chosen, 'rule', part.rule)}.",
-        hint="cut it into ranges: conditionals={...: 'ranges'}."
+        hint="cut it into ranges: distributions={...: 'ranges'}."
         if by_name
         else "naive Bayes with ranges and discriminants can be answered in an engine; predict takes rows.",
     )

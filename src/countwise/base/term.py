@@ -29,7 +29,7 @@ class Term:
     ----------
     of : Attribute
         The attribute as the tally sees it; its name is the key of the tally.
-    rule : Conditional
+    rule : Distribution
         Its law.
     columns : tuple of str
         The columns of the table that it is made of.
@@ -174,7 +174,7 @@ def _block(columns: Mapping[str, Any], n_rows: int) -> Bag:
         name = list(columns)[j]
         raise TableError(
             f"Negative values in data: {name!r} is {dense[row, j]:g} in row {row}; the multinomial law counts.",
-            hint=f"use another law: conditionals={{{name!r}: 'gaussian'}}.",
+            hint=f"use another law: distributions={{{name!r}: 'gaussian'}}.",
             row=row,
         )
     rows, words = np.nonzero(dense)

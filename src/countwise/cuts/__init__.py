@@ -72,11 +72,11 @@ class CutRule:
 
     Examples
     --------
-    >>> from countwise.cuts import How
+    >>> from countwise.cuts import CutRule
     >>> from countwise import Values, samples
     >>> rain = samples.load("rain")
     >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
-    >>> How("equal_width", n_bins=2).cut(temp).edges.tolist()
+    >>> CutRule("equal_width", n_bins=2).cut(temp).edges.tolist()
     [25.25]
     """
 

@@ -67,7 +67,7 @@ class JointGaussian:
         """Means and scatter matrices; for Ledoit and Wolf also fourth moments."""
         return Scatter(given, of, higher=isinstance(self.shrinkage, str) and self.shrinkage == "auto")
 
-    def settle(self, tally: Scatter) -> Any:
+    def estimate(self, tally: Scatter) -> Any:
         """Means and covariances, with what cannot be inverted left out or refused."""
         if tally.worn:
             warn(
@@ -90,7 +90,7 @@ class JointGaussian:
         self._refuse_light(sample, n.max(axis=1), m2.max(axis=1))
         law = Gaussian("n" if self.divisor == "n" else "n-1")
         laws = [
-            law.settle(Moments(sample.tally.given, Numeric(name), n[:, j], mean[:, j], m2[:, j]))
+            law.estimate(Moments(sample.tally.given, Numeric(name), n[:, j], mean[:, j], m2[:, j]))
             for j, name in enumerate(sample.names)
         ]
         rule = f"Gaussians over {self._over('n_c')}, no correlations"

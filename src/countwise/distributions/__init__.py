@@ -1,6 +1,6 @@
 """Conditionals: the laws of P(attribute | class), one rule a file.
 
-To add one: a file here, an entry in `LAWS`, and a golden case.
+To add one: a file here, an entry in `DISTRIBUTIONS`, and a golden case.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from countwise.distributions.auto import Auto
 from countwise.distributions.bernoulli import Bernoulli
 from countwise.distributions.binned import Binned
 from countwise.distributions.categorical import Categorical
-from countwise.distributions.distribution import Conditional, Density, MEstimate, Smoothing, smoothing_of
+from countwise.distributions.distribution import Density, Distribution, MEstimate, Smoothing, smoothing_of
 from countwise.distributions.gaussian import Gaussian
 from countwise.distributions.kernel import Kernel
 from countwise.distributions.multinomial import Multinomial
@@ -27,21 +27,21 @@ from countwise.distributions.settings import plain, revived
 from countwise.errors import OptionError, did_you_mean, listed
 
 __all__ = [
-    "LAWS",
+    "DISTRIBUTIONS",
     "Auto",
     "Bernoulli",
     "Binned",
     "Categorical",
-    "Conditional",
     "Density",
+    "Distribution",
     "Gaussian",
     "Kernel",
     "MEstimate",
     "Multinomial",
     "Poisson",
     "Smoothing",
-    "conditional_from",
     "default_for",
+    "distribution_from",
     "plain",
     "revived",
     "smoothing_of",
@@ -49,37 +49,37 @@ __all__ = [
     "with_defaults",
 ]
 
-LAWS: dict[str, Any] = {
-    law.law: law for law in (Auto, Bernoulli, Categorical, Gaussian, Kernel, Multinomial, Poisson, Binned)
+DISTRIBUTIONS: dict[str, Any] = {
+    d.kind: d for d in (Auto, Bernoulli, Categorical, Gaussian, Kernel, Multinomial, Poisson, Binned)
 }
-_WORDS = {"kde": "kernel", "nominal": "categorical", "normal": "gaussian", "discretized": "ranges"}
+_WORDS = {"kde": "kernel", "nominal": "categorical", "normal": "gaussian", "ranges": "binned"}
 
 
-def conditional_from(spec: Any) -> Any:
-    """The conditional that a user named: a word, a mapping with a ``law``, or a conditional itself."""
+def distribution_from(spec: Any) -> Any:
+    """The conditional that a user named: a word, a mapping with a ``kind``, or a conditional itself."""
     if isinstance(spec, Mapping):
-        settings = {key: value for key, value in spec.items() if key != "law"}
-        kind = type(conditional_from(spec.get("law")))
+        settings = {key: value for key, value in spec.items() if key != "kind"}
+        kind = type(distribution_from(spec.get("kind")))
         known = {f.name for f in fields(kind)}
         odd = sorted(set(settings) - known)
         if odd:
-            raise OptionError(f"{kind.law} has no setting {odd[0]!r}.", hint=f"it has {listed(sorted(known))}.")
+            raise OptionError(f"{kind.kind} has no setting {odd[0]!r}.", hint=f"it has {listed(sorted(known))}.")
         if "candidates" in settings:
-            settings["candidates"] = tuple(conditional_from(c) for c in settings["candidates"])
+            settings["candidates"] = tuple(distribution_from(c) for c in settings["candidates"])
         return kind(**settings)
     if isinstance(spec, str):
         word = _WORDS.get(spec, spec)
-        if word in LAWS:
-            return LAWS[word]()
+        if word in DISTRIBUTIONS:
+            return DISTRIBUTIONS[word]()
         if word in METHODS:
             return Binned(word)
-    elif type(spec) in LAWS.values():
+    elif type(spec) in DISTRIBUTIONS.values():
         return spec
     elif isinstance(spec, Sequence | np.ndarray):
         return Binned(spec)
     raise OptionError(
-        f"{spec!r} is not a law for an attribute.",
-        hint=did_you_mean(spec, LAWS) or f"laws are {listed(LAWS)}.",
+        f"{spec!r} is not a distribution of an attribute.",
+        hint=did_you_mean(spec, DISTRIBUTIONS) or f"distributions are {listed(DISTRIBUTIONS)}.",
     )
 
 

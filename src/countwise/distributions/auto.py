@@ -40,7 +40,7 @@ class Auto:
 
     Parameters
     ----------
-    candidates : tuple of conditionals, default=()
+    candidates : tuple of distributions, default=()
         In order of preference at equal scores. By default Gaussian, ranges of equal
         frequency and of equal width (10 each), ranges by MDL, and kernel; for counts Poisson
         first, and each value on its own.
@@ -58,7 +58,7 @@ class Auto:
 
     candidates: tuple[Any, ...] = ()
     smoothing: Any = None
-    law: ClassVar[str] = "auto"
+    kind: ClassVar[str] = "auto"
 
     def blank(self, given: Nominal, of: Attribute) -> Values:
         """The values themselves: every candidate can be made from them."""
@@ -66,7 +66,7 @@ class Auto:
             raise OptionError(f"{of.name!r} is {of.kind}; a choice of laws is for numeric attributes and counts.")
         return Values(given, of)
 
-    def settle(self, tally: Values) -> Any:
+    def estimate(self, tally: Values) -> Any:
         """Score the candidates, settle the best."""
         moments = tally.moments
         candidates = self.candidates or self._usual(tally.of)
@@ -119,13 +119,13 @@ def title(candidate: Any) -> str:
         counted = candidate.method in COUNTED
         return f"ranges ({candidate.how}, {candidate.n_bins})" if counted else f"ranges ({candidate.how})"
     if isinstance(candidate, Kernel):
-        return f"kernel ({candidate.width})"
-    return str(candidate.law)
+        return f"kernel ({candidate.bandwidth})"
+    return str(candidate.kind)
 
 
 def settle_from_values(candidate: Any, tally: Values, moments: Moments) -> Any:
     """Settle a law of numbers from the values, whichever tally it would ask for."""
-    return candidate.settle(moments if isinstance(candidate, Gaussian | Poisson) else tally)
+    return candidate.estimate(moments if isinstance(candidate, Gaussian | Poisson) else tally)
 
 
 def leave_one_out_score(density: Any, tally: Values, moments: Moments) -> float:
@@ -200,7 +200,7 @@ def _own_ranges(density: RangesDensity, values: Any, unit: Any, c: int) -> Float
 def _own_kernel(density: KernelDensity, values: Any, weights: Any, c: int) -> Floats:
     if density.constant:
         return np.zeros(len(values))
-    h = float(density.widths[c])
+    h = float(density.bandwidths[c])
     _, kernel_weights, boxes, taylor, _ = density._expanded[c]  # the same expansion, not a second one
     logs = _kernels.gauss_loo_log_sums(values, kernel_weights, h, boxes, taylor, TOLERANCE)
     rest = weights.sum() - (1.0 if weights.dtype.kind == "i" else np.minimum(weights, 1.0))

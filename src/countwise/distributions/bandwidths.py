@@ -17,6 +17,7 @@ from countwise.tallies import all_ones
 __all__ = [
     "RULES",
     "TOLERANCE",
+    "bandwidth_of",
     "golden",
     "least_width",
     "leave_one_out_likelihood",
@@ -25,7 +26,6 @@ __all__ = [
     "scott",
     "sheather_jones",
     "silverman",
-    "width_of",
 ]
 
 
@@ -98,7 +98,7 @@ RULES = ("silverman", "scott", "sheather_jones", "leave_one_out")
 TOLERANCE = 1e-12  # error of a kernel sum, relative to its peak
 
 
-def width_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
+def bandwidth_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
     """The width that a rule gives for one class; 0 if the values have no spread.
 
     Parameters
@@ -115,9 +115,9 @@ def width_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise.distributions.bandwidths import width_of
+    >>> from countwise.distributions.bandwidths import bandwidth_of
     >>> temp = np.array([18.4, 19.5, 19.7, 20.3, 23.5, 32.1])
-    >>> round(width_of("leave_one_out", temp, np.ones(6, int)), 4)
+    >>> round(bandwidth_of("leave_one_out", temp, np.ones(6, int)), 4)
     5.0777
     """
     if not isinstance(rule, str):
@@ -127,7 +127,7 @@ def width_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
         return 0.0
     extent = float(values[-1] - values[0])
     if not 1e-100 < extent < 1e100:  # so that squares stay numbers
-        return width_of(rule, (values - values[0]) / extent, weights) * extent
+        return bandwidth_of(rule, (values - values[0]) / extent, weights) * extent
     away = values - np.average(values, weights=None if all_ones(weights) else weights)
     squares = (away * away if all_ones(weights) else weights * away * away).sum() / weights.sum()
     sd = float(np.sqrt(squares * (n / (n - 1))))
@@ -141,7 +141,7 @@ def width_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
         return sheather_jones(values, weights) or thumb
     if rule == "leave_one_out":
         return _best_width(values, weights, thumb, float(values[-1] - values[0]))
-    raise OptionError(f"width={rule!r} is unknown.", hint=f"give a number or one of {listed(RULES)}.")
+    raise OptionError(f"bandwidth={rule!r} is unknown.", hint=f"give a number or one of {listed(RULES)}.")
 
 
 def scott(sd: Any, n: Any) -> Any:

@@ -52,7 +52,7 @@ class Bernoulli:
     smoothing: Any = None
     max_words: int | None = 10_000
     cap: float | None = None
-    law: ClassVar[str] = "bernoulli"
+    kind: ClassVar[str] = "bernoulli"
 
     def blank(self, given: Nominal, of: Attribute) -> Words:
         """In how many texts each word stands."""
@@ -60,7 +60,7 @@ class Bernoulli:
             raise OptionError(f"{of.name!r} is {of.kind}; the Bernoulli law is for texts and two-valued attributes.")
         return Words(given, of, present=True)
 
-    def settle(self, tally: Words) -> BernoulliDensity:
+    def estimate(self, tally: Words) -> BernoulliDensity:
         """Divide by the texts of the class."""
         limit = self.max_words if isinstance(tally.of, Text) else None
         return BernoulliDensity(tally, smoothing_of(self.smoothing), limit, self.cap, None)

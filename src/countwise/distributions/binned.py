@@ -59,7 +59,7 @@ class Binned:
     n: Any = 6
     merge: str | None = None
     smoothing: Any = None
-    law: ClassVar[str] = "ranges"
+    kind: ClassVar[str] = "binned"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", self.how.method)
@@ -75,7 +75,7 @@ class Binned:
             raise OptionError(f"{of.name!r} is {of.kind}; ranges are for numeric attributes.")
         return Values(given, of)
 
-    def settle(self, tally: Values) -> RangesDensity:
+    def estimate(self, tally: Values) -> RangesDensity:
         """Cut and count."""
         cuts = self.how.cut(tally)
         return RangesDensity(tally.of.name, cuts, tally.counts_in(cuts.edges), self)

@@ -39,7 +39,7 @@ class Categorical:
     --------
     >>> from countwise import samples, NaiveBayesClassifier
     >>> tennis = samples.load("tennis")
-    >>> model = NaiveBayesClassifier(conditionals="categorical", smoothing=0).fit(tennis.X, tennis.y)
+    >>> model = NaiveBayesClassifier(distributions="categorical", smoothing=0).fit(tennis.X, tennis.y)
     >>> print(model.table("wind"))
     wind    No         Yes
     Strong  3/5 = 0.6  3/9 = 0.333333
@@ -48,18 +48,18 @@ class Categorical:
 
     smoothing: Any = None
     unseen: str = "ignore"
-    law: ClassVar[str] = "categorical"
+    kind: ClassVar[str] = "categorical"
 
     def blank(self, given: Nominal, of: Attribute) -> Counts:
         """Counts of the class and the attribute."""
         if not isinstance(of, Nominal):
             raise OptionError(
                 f"{of.name!r} is {of.kind}; the categorical law is for nominal attributes.",
-                hint=f"declare types={{{of.name!r}: 'nominal'}}, or use conditionals={{{of.name!r}: 'ranges'}}.",
+                hint=f"declare types={{{of.name!r}: 'nominal'}}, or use distributions={{{of.name!r}: 'ranges'}}.",
             )
         return Counts((given, of))
 
-    def settle(self, tally: Counts) -> CategoricalDensity:
+    def estimate(self, tally: Counts) -> CategoricalDensity:
         """Divide counts by totals."""
         return CategoricalDensity(tally.axes[-1], tally.table, smoothing_of(self.smoothing), self.unseen)
 

@@ -15,7 +15,7 @@ from countwise.data.attributes import Attribute, Nominal
 from countwise.errors import OptionError
 from countwise.working.steps import Step
 
-__all__ = ["Conditional", "Density", "MEstimate", "Smoothing", "exact", "smoothing_of"]
+__all__ = ["Density", "Distribution", "MEstimate", "Smoothing", "exact", "smoothing_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,15 +189,15 @@ class Density(Protocol):
         """The parameters as columns of a readable table."""
 
 
-class Conditional(Protocol):
+class Distribution(Protocol):
     """A rule with frozen settings and no state: which tally to ask for, and what to make of it."""
 
-    law: ClassVar[str]
+    kind: ClassVar[str]
 
     def blank(self, given: Nominal, of: Attribute) -> Any:
         """The request."""
 
-    def settle(self, tally: Any) -> Any:
+    def estimate(self, tally: Any) -> Any:
         """The density that a filled tally gives."""
 
 

@@ -48,7 +48,7 @@ class Gaussian:
 
     divisor: str = "n-1"
     floor: float = 1e-9
-    law: ClassVar[str] = "gaussian"
+    kind: ClassVar[str] = "gaussian"
     shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Gaussian:
             raise OptionError(f"{of.name!r} is {of.kind}; the Gaussian law is for numeric attributes.")
         return Moments(given, of)
 
-    def settle(self, tally: Moments) -> GaussianDensity:
+    def estimate(self, tally: Moments) -> GaussianDensity:
         """Means and deviations, with a floor under the variance."""
         return self.settle_many([self], [tally])[0]
 
@@ -71,7 +71,7 @@ class Gaussian:
         first, given = rules[0], tallies[0].given
         alike = all(rule is first or rule == first for rule in rules)
         if not alike or not all(t.given is given or t.given == given for t in tallies):
-            return [rule.settle(tally) for rule, tally in zip(rules, tallies, strict=True)]
+            return [rule.estimate(tally) for rule, tally in zip(rules, tallies, strict=True)]
         for tally in tallies:
             if tally.worn:
                 warn(

@@ -14,7 +14,7 @@ from countwise._cached import lazy
 from countwise._typing import Floats, Multiset
 from countwise.cuts import quantiles
 from countwise.data.attributes import Attribute, Nominal, Numeric
-from countwise.distributions.bandwidths import RULES, TOLERANCE, ones_as_none, width_of
+from countwise.distributions.bandwidths import RULES, TOLERANCE, bandwidth_of, ones_as_none
 from countwise.distributions.distribution import add_each
 from countwise.distributions.numeric_density import NumericDensity
 from countwise.errors import OptionError, listed
@@ -35,29 +35,31 @@ class Kernel:
 
     Parameters
     ----------
-    width : float or {"silverman", "scott", "sheather_jones", "leave_one_out"}, default="silverman"
+    bandwidth : float or {"silverman", "scott", "sheather_jones", "leave_one_out"}, default="silverman"
         Of each class and attribute on its own, unless it is a number.
 
     Examples
     --------
     >>> from countwise import Kernel, samples, NaiveBayesClassifier
     >>> rain = samples.load("rain")
-    >>> model = NaiveBayesClassifier({"temp": Kernel(width=1.0)}).fit({"temp": rain.X["temp"]}, rain.y)
+    >>> model = NaiveBayesClassifier({"temp": Kernel(bandwidth=1.0)}).fit({"temp": rain.X["temp"]}, rain.y)
     >>> model.predict_proba({"temp": [22.8]}).round(6).tolist()
     [[0.937813, 0.062187]]
     """
 
-    width: Any = "silverman"
-    law: ClassVar[str] = "kernel"
+    bandwidth: Any = "silverman"
+    kind: ClassVar[str] = "kernel"
 
     def __post_init__(self) -> None:
-        if isinstance(self.width, str):
-            if self.width not in RULES:
+        if isinstance(self.bandwidth, str):
+            if self.bandwidth not in RULES:
                 raise OptionError(
-                    f"width={self.width!r} is unknown.", hint=f"give a number or one of {listed(RULES)}."
+                    f"bandwidth={self.bandwidth!r} is unknown.", hint=f"give a number or one of {listed(RULES)}."
                 )
-        elif not (isinstance(self.width, int | float | np.number) and self.width > 0 and np.isfinite(self.width)):
-            raise OptionError(f"width must be above 0, not {self.width!r}.")
+        elif not (
+            isinstance(self.bandwidth, int | float | np.number) and self.bandwidth > 0 and np.isfinite(self.bandwidth)
+        ):
+            raise OptionError(f"bandwidth must be above 0, not {self.bandwidth!r}.")
 
     def blank(self, given: Nominal, of: Attribute) -> Values:
         """The values themselves."""
@@ -65,16 +67,16 @@ class Kernel:
             raise OptionError(f"{of.name!r} is {of.kind}; the kernel law is for numeric attributes.")
         return Values(given, of)
 
-    def settle(self, tally: Values) -> KernelDensity:
+    def estimate(self, tally: Values) -> KernelDensity:
         """Choose the widths."""
         pooled = tally.pooled
-        spare = width_of(self.width, *pooled)
-        sets, widths = [], []
+        spare = bandwidth_of(self.bandwidth, *pooled)
+        sets, bandwidths = [], []
         for values, weights in tally.filled:
-            width = width_of(self.width, values, weights)
-            widths.append(width if width > 0 else spare)
+            bandwidth = bandwidth_of(self.bandwidth, values, weights)
+            bandwidths.append(bandwidth if bandwidth > 0 else spare)
             sets.append((values, weights) if len(values) else pooled)
-        return KernelDensity(tally.of.name, tuple(sets), np.array(widths), tally.n, self.width)
+        return KernelDensity(tally.of.name, tuple(sets), np.array(bandwidths), tally.n, self.bandwidth)
 
 
 class KernelDensity(NumericDensity):
@@ -94,18 +96,18 @@ class KernelDensity(NumericDensity):
 
     add_many = classmethod(add_each)
 
-    def __init__(self, name: str, sets: tuple[Multiset, ...], widths: Floats, n: NDArray[Any], rule: Any) -> None:
-        self.name, self.sets, self.widths, self.n = name, sets, widths, n
+    def __init__(self, name: str, sets: tuple[Multiset, ...], bandwidths: Floats, n: NDArray[Any], rule: Any) -> None:
+        self.name, self.sets, self.bandwidths, self.n = name, sets, bandwidths, n
         self.n_classes = len(sets)
         how = rule if isinstance(rule, str) else "given"
         self.rule = f"kernel density, Gaussian kernel, width {how.replace('_', '-')}"
-        self.constant = not bool((widths > 0).all()) or all(len(v) == 0 for v, _ in sets)
+        self.constant = not bool((bandwidths > 0).all()) or all(len(v) == 0 for v, _ in sets)
 
     @lazy
     def _expanded(self) -> list[tuple[Any, Any, Any, Any, float]]:
         """For each class: points, kernel weights, boxes, coefficients, log of the norm."""
         prepared = []
-        for (values, weights), h in zip(self.sets, self.widths, strict=True):
+        for (values, weights), h in zip(self.sets, self.bandwidths, strict=True):
             w = ones_as_none(weights)
             boxes, taylor = _kernels.gauss_expand(values, w, float(h), TOLERANCE)
             prepared.append((values, w, boxes, taylor, float(np.log(weights.sum() * h) + 0.5 * np.log(2 * np.pi))))
@@ -115,7 +117,7 @@ class KernelDensity(NumericDensity):
         """Log f(x | class c); NaN where x is missing."""
         values, weights, boxes, taylor, norm = self._expanded[c]
         column = np.asarray(column, dtype=np.float64)
-        sums = _kernels.gauss_log_sums(values, weights, float(self.widths[c]), boxes, taylor, TOLERANCE, column)
+        sums = _kernels.gauss_log_sums(values, weights, float(self.bandwidths[c]), boxes, taylor, TOLERANCE, column)
         return np.asarray(sums - norm)
 
     def add_log_prob(self, column: NDArray[Any], out: Floats, skip: int | None = None) -> None:
@@ -133,7 +135,7 @@ class KernelDensity(NumericDensity):
 
     def written(self, x: float, c: int) -> tuple[str, str]:
         """The density at x, with how many bumps of which width."""
-        n, h = number(self.n[c]), number(self.widths[c])
+        n, h = number(self.n[c]), number(self.bandwidths[c])
         return f"f({number(x)}; {n} values, h = {h})", rf"\hat f({number(x)};\, n={n},\, h={h})"
 
     def behind(self, c: int) -> float:
@@ -144,8 +146,8 @@ class KernelDensity(NumericDensity):
         """Values from below the least to above the greatest."""
         if self.constant:
             return np.empty(0)
-        low = min(v[0] for v, _ in self.sets if len(v)) - self.widths.max()
-        high = max(v[-1] for v, _ in self.sets if len(v)) + self.widths.max()
+        low = min(v[0] for v, _ in self.sets if len(v)) - self.bandwidths.max()
+        high = max(v[-1] for v, _ in self.sets if len(v)) + self.bandwidths.max()
         return np.linspace(low, high, 801)
 
     def typical(self, c: int) -> tuple[float, str]:
@@ -161,7 +163,7 @@ class KernelDensity(NumericDensity):
         values, weights = self.sets[c]
         if len(values) == 0:
             return np.full(size, np.nan)
-        return rng.choice(values, size, p=weights / weights.sum()) + rng.normal(0, self.widths[c], size)
+        return rng.choice(values, size, p=weights / weights.sum()) + rng.normal(0, self.bandwidths[c], size)
 
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """The density at x is a mean of bumps; its spread is that of the Bayesian bootstrap."""
@@ -172,7 +174,7 @@ class KernelDensity(NumericDensity):
         for c in range(self.n_classes):
             values, weights = self.sets[c]
             log_mean = float(self.log_density(column, c)[0])
-            bumps = np.exp(-0.5 * ((x - values) / self.widths[c]) ** 2)
+            bumps = np.exp(-0.5 * ((x - values) / self.bandwidths[c]) ** 2)
             total = float((weights * bumps).sum())
             # as many rows as would give the same relative spread stand behind this density
             behind = total**2 / max(float((weights * bumps**2).sum()), 1e-300) if total > 0 else 1.0
@@ -183,6 +185,6 @@ class KernelDensity(NumericDensity):
         """A row a class: width and how many values."""
         return {
             self.name: [str(c) for c in classes],
-            "width": [number(h) for h in self.widths],
+            "bandwidth": [number(h) for h in self.bandwidths],
             "n": [number(n) for n in self.n],
         }

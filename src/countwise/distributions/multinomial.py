@@ -66,7 +66,7 @@ class Multinomial:
     repeats: int | None = None
     coefficient: bool = False
     block: str = ""
-    law: ClassVar[str] = "multinomial"
+    kind: ClassVar[str] = "multinomial"
 
     def blank(self, given: Nominal, of: Attribute) -> Words:
         """Totals of the words."""
@@ -74,7 +74,7 @@ class Multinomial:
             raise OptionError(f"{of.name!r} is {of.kind}; the multinomial law is for texts and counts.")
         return Words(given, of, present=False)
 
-    def settle(self, tally: Words) -> MultinomialDensity:
+    def estimate(self, tally: Words) -> MultinomialDensity:
         """Divide by the words of the class."""
         limit = self.max_words if isinstance(tally.of, Text) else None
         return MultinomialDensity(

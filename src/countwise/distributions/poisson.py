@@ -45,7 +45,7 @@ class Poisson:
     """
 
     smoothing: Any = None
-    law: ClassVar[str] = "poisson"
+    kind: ClassVar[str] = "poisson"
     shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
 
     def blank(self, given: Nominal, of: Attribute) -> Moments:
@@ -54,13 +54,13 @@ class Poisson:
             raise OptionError(f"{of.name!r} is {of.kind}; the Poisson law is for counts.")
         return Moments(given, of)
 
-    def settle(self, tally: Moments) -> PoissonDensity:
+    def estimate(self, tally: Moments) -> PoissonDensity:
         """Rates."""
         n, mean, _ = tally.triple
         if (mean < 0).any():
             raise OptionError(
                 f"{tally.of.name!r} has a negative mean; the Poisson law is for counts from 0 upwards.",
-                hint=f"use conditionals={{{tally.of.name!r}: 'gaussian'}}.",
+                hint=f"use distributions={{{tally.of.name!r}: 'gaussian'}}.",
             )
         overall = tally.overall[1]
         smoothing = smoothing_of(self.smoothing)

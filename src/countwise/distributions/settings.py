@@ -25,8 +25,9 @@ def plain(value: Any) -> Any:
         return {"@": "m-estimate", "m": value.m, "p": plain(value.p)}
     if isinstance(value, Smoothing):
         return {"@": "smoothing", "epsilon": value.epsilon, "estimate": plain(value.estimate)}
-    if hasattr(value, "law"):
-        return {"@": "law", "law": value.law, **{f.name: plain(getattr(value, f.name)) for f in fields(value)}}
+    if hasattr(value, "kind"):
+        own = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+        return {"@": "distribution", "kind": value.kind, **own}
     if hasattr(value, "as_setting"):
         return value.as_setting()
     if isinstance(value, float) and value == np.inf:
@@ -55,10 +56,11 @@ def revived(value: Any) -> Any:
         return MEstimate(value["m"], revived(value["p"]))
     if kind == "smoothing":
         return Smoothing(value["epsilon"], revived(value["estimate"]))
-    if kind == "law":
-        from countwise.distributions import conditional_from
+    if kind in ("distribution", "law"):  # "law" in files of format 1, whose settings have other names too
+        from countwise.distributions import distribution_from
 
-        return conditional_from({key: revived(v) for key, v in value.items() if key != "@"})
+        names = {"law": "kind", "width": "bandwidth"} if kind == "law" else {}
+        return distribution_from({names.get(key, key): revived(v) for key, v in value.items() if key != "@"})
     if kind == "infinity":
         return float("inf")
     if kind == "mapping":

@@ -171,7 +171,7 @@ def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tup
         if least < 0:
             raise TableError(
                 f"Negative values in data: {name!r} is as low as {least:g}; the multinomial law counts.",
-                hint=f"use another law: conditionals={{{name!r}: 'gaussian'}}.",
+                hint=f"use another law: distributions={{{name!r}: 'gaussian'}}.",
             )
     return _keys(found, by), _laid(found, "s", len(numbers))
 

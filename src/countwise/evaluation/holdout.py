@@ -46,9 +46,9 @@ class Holdout:
     Examples
     --------
     >>> from countwise import NaiveBayesClassifier, samples
-    >>> from countwise.evaluation.holdout import Judge
+    >>> from countwise.evaluation.holdout import Holdout
     >>> tennis = samples.load("tennis")
-    >>> judge = Judge(NaiveBayesClassifier().fit(tennis.frame, "play"))
+    >>> judge = Holdout(NaiveBayesClassifier().fit(tennis.frame, "play"))
     >>> judge.add(tennis.frame)
     >>> round(judge.answers.accuracy, 4), round(judge.baseline.accuracy, 4)
     (0.9286, 0.6429)

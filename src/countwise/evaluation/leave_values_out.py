@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
 from countwise.base.term import Term
-from countwise.distributions.bandwidths import TOLERANCE, rows_behind, scott, silverman, width_of
+from countwise.distributions.bandwidths import TOLERANCE, bandwidth_of, rows_behind, scott, silverman
 from countwise.distributions.kernel import KernelDensity
 from countwise.evaluation.left_out_rows import LeftOutRows
 from countwise.tallies import all_ones
@@ -24,7 +24,7 @@ _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 def values_are_closed(density: KernelDensity, part: Term) -> bool:
     """Whether a width without a row takes no search, and each class has bumps of its own."""
-    rule = part.rule.width
+    rule = part.rule.bandwidth
     if density.constant or not (density.n > 0).all():
         return False
     if not isinstance(rule, str):
@@ -44,13 +44,13 @@ def kernel(left: LeftOutRows, part: Term, column: Any) -> tuple[Floats, Flags]:
         # rows of one value and weight have one answer
         pairs, place = np.unique(np.stack([x[mine], left.weights[mine]], axis=1), axis=0, return_inverse=True)
         at = np.searchsorted(values, pairs[:, 0])
-        plain = not isinstance(part.rule.width, str)
+        plain = not isinstance(part.rule.bandwidth, str)
         if plain and all_ones(left.weights):
-            logs = _all_at_once(values, weights, float(part.rule.width))[at]
+            logs = _all_at_once(values, weights, float(part.rule.bandwidth))[at]
         else:
             less = pairs[:, 1]
-            widths = _widths(part.rule.width, values, weights, at, less)
-            logs = _one_by_one(values, weights, at, less, widths)
+            bandwidths = _widths(part.rule.bandwidth, values, weights, at, less)
+            logs = _one_by_one(values, weights, at, less, bandwidths)
         terms[mine, c], odd[mine] = logs[place.ravel()], ~np.isfinite(logs[place.ravel()])
     terms[odd] = 0.0
     return terms, odd
@@ -77,7 +77,7 @@ def _widths(rule: Any, values: Floats, weights: NDArray[Any], at: NDArray[np.int
         fewer = weights.astype(np.float64) if weights.dtype.kind == "f" else weights.copy()
         fewer[place] = max(rest, 0)
         kept = np.arange(len(values)) != place if rest <= 1e-9 else slice(None)
-        found[i] = width_of(rule, values[kept], fewer[kept])
+        found[i] = bandwidth_of(rule, values[kept], fewer[kept])
     return found
 
 
@@ -112,14 +112,16 @@ def _share(every: Floats, first: NDArray[Any], less: Indices, n: Floats, share: 
     return np.where(np.isclose(rank, target, rtol=1e-12, atol=0), here + (above - here) / 2, here)
 
 
-def _one_by_one(values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats, widths: Floats) -> Floats:
+def _one_by_one(
+    values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats, bandwidths: Floats
+) -> Floats:
     """Bumps of a width of each row's own, added up without the row; NaN where nothing is left, or no width."""
     total, w = float(weights.sum()), weights.astype(np.float64)
     logs = np.empty(len(at))
 
     def work(start: int, stop: int) -> None:
         part = slice(start, stop)
-        place, h, own = at[part], widths[part, None], np.arange(stop - start)
+        place, h, own = at[part], bandwidths[part, None], np.arange(stop - start)
         rest = np.where(w[place] - less[part] > 1e-9, w[place] - less[part], 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             bumps = -0.5 * ((values[place, None] - values) / h) ** 2
@@ -127,7 +129,7 @@ def _one_by_one(values: Floats, weights: NDArray[Any], at: NDArray[np.intp], les
             peak = bumps.max(axis=1, keepdims=True)
             bumps = np.exp(bumps - peak) * w
             bumps[own, place] *= rest / w[place]
-            logs[part] = np.log(bumps.sum(axis=1)) + peak[:, 0] - np.log((total - less[part]) * widths[part])
+            logs[part] = np.log(bumps.sum(axis=1)) + peak[:, 0] - np.log((total - less[part]) * bandwidths[part])
 
     _kernels.over_blocks(len(at), max(1, _CELLS // max(len(values), 1)), work)
-    return np.where(widths > 0, logs - _HALF_LOG_2PI, np.nan)
+    return np.where(bandwidths > 0, logs - _HALF_LOG_2PI, np.nan)

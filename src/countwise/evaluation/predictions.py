@@ -57,8 +57,8 @@ class Predictions:
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise.evaluation.predictions import Answers
-    >>> told = Answers(("no", "yes"), np.array([0, 1, 1]), np.array([[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]]))
+    >>> from countwise.evaluation.predictions import Predictions
+    >>> told = Predictions(("no", "yes"), np.array([0, 1, 1]), np.array([[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]]))
     >>> round(told.accuracy, 4), round(told.log_loss, 4), round(told.brier, 4), told.roc_auc
     (0.6667, 0.646, 0.23, 1.0)
     """

@@ -66,12 +66,12 @@ class SettingCurve:
         return Grid({self.setting: self.values, "train": self.train, "held_out": self.held_out})
 
     @property
-    def width_curve_(self) -> Grid:
+    def bandwidth_curve_(self) -> Grid:
         """The same as `plots.plot_width` takes it."""
-        return Grid({"width": self.values, "train": self.train, "held_out": self.held_out})
+        return Grid({"bandwidth": self.values, "train": self.train, "held_out": self.held_out})
 
     @property
-    def best_width_(self) -> Any:
+    def best_bandwidth_(self) -> Any:
         """The best value, as `plots.plot_width` takes it."""
         return self.best
 
@@ -146,8 +146,8 @@ def width_curve(
         from sklearn.base import clone
 
         tried = None if widths is None else _numbers(widths, "widths")
-        found = clone(estimator).fit(X).width_curve(tried, cv=cv)
-        return _made("width", "log_likelihood", found["width"], found["train"], found["held_out"])
+        found = clone(estimator).fit(X).bandwidth_curve(tried, cv=cv)
+        return _made("width", "log_likelihood", found["bandwidth"], found["train"], found["held_out"])
     name = setting or _setting(estimator, _WIDTHS, "a width")
     tried = np.geomspace(0.05, 5, 21).round(6).tolist() if widths is None else _numbers(widths, "widths")
     return _swept(estimator, name, tried, X, y, 10 if cv is None else cv, "log_loss")

@@ -90,7 +90,7 @@ def _narrowed(model: Any, folds: Folds, subset: Subset | None) -> Any:
         return model
     gone = set(folds.rows.frame.names) - {folds.rows.frame.names[a] for a in subset}
     for part in (model, *(step for _, step in getattr(model, "steps", ()))):
-        for option in ("conditionals", "missing", "types") if isinstance(part, NaiveBayesClassifier) else ():
+        for option in ("distributions", "missing", "types") if isinstance(part, NaiveBayesClassifier) else ():
             value = getattr(part, option)
             if isinstance(value, Mapping) and not isinstance(value, Schema):
                 setattr(part, option, {k: v for k, v in value.items() if k not in gone})

@@ -214,8 +214,8 @@ class ArffAttribute:
 
     Examples
     --------
-    >>> from countwise.io.arff import Attribute
-    >>> Attribute("windy", "nominal", ("TRUE", "FALSE")).omitted
+    >>> from countwise.io.arff import ArffAttribute
+    >>> ArffAttribute("windy", "nominal", ("TRUE", "FALSE")).omitted
     'TRUE'
     """
 

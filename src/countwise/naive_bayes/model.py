@@ -15,8 +15,8 @@ from countwise.distributions import (
     Bernoulli,
     Categorical,
     Multinomial,
-    conditional_from,
     default_for,
+    distribution_from,
     smoothing_of,
     suits,
     with_defaults,
@@ -34,7 +34,7 @@ class NaiveBayesClassifier(NaiveBayesInspection):
 
     Parameters
     ----------
-    conditionals : str, conditional or mapping of column to either, optional
+    distributions : str, conditional or mapping of column to either, optional
         The law of each column: "categorical", "bernoulli", "multinomial", "gaussian",
         "poisson", "kernel", "ranges", or "auto" (the law whose leave-one-out
         log P(class | that column) is best). A single one is the law of every column that
@@ -64,7 +64,7 @@ class NaiveBayesClassifier(NaiveBayesInspection):
         All that was learned.
     schema_ : Schema
         What each column is.
-    conditionals_ : dict
+    distributions_ : dict
         The law of each column.
     choices_ : dict
         Under "auto": what each candidate scored.
@@ -88,7 +88,7 @@ class NaiveBayesClassifier(NaiveBayesInspection):
 
     def __init__(
         self,
-        conditionals: Any = None,
+        distributions: Any = None,
         *,
         smoothing: Any = 1.0,
         prior: Any = "raw",
@@ -97,7 +97,7 @@ class NaiveBayesClassifier(NaiveBayesInspection):
         missing: Any = "ignore",
         unseen: str = "ignore",
     ) -> None:
-        self.conditionals = conditionals
+        self.distributions = distributions
         self.smoothing = smoothing
         self.prior = prior
         self.types = types
@@ -117,12 +117,12 @@ class NaiveBayesClassifier(NaiveBayesInspection):
 
     def _implied(self, attribute: Attribute) -> Attribute:
         """A law that the user named for a column also says what the column is."""
-        named = isinstance(self.conditionals, Mapping) and attribute.name in self.conditionals
-        spec = self.conditionals[attribute.name] if named else self.conditionals
+        named = isinstance(self.distributions, Mapping) and attribute.name in self.distributions
+        spec = self.distributions[attribute.name] if named else self.distributions
         if named:
             rule = self._named_rule(attribute.name)
         else:
-            rule = None if spec is None or isinstance(spec, Mapping) else conditional_from(spec)
+            rule = None if spec is None or isinstance(spec, Mapping) else distribution_from(spec)
         if isinstance(rule, Categorical) and isinstance(attribute, Numeric):
             return Nominal(attribute.name)
         if named and isinstance(rule, Multinomial | Bernoulli) and isinstance(attribute, Nominal) and attribute.grows:
@@ -131,17 +131,17 @@ class NaiveBayesClassifier(NaiveBayesInspection):
 
     def _named_rule(self, name: str) -> Any:
         try:
-            return conditional_from(self.conditionals[name])
+            return distribution_from(self.distributions[name])
         except OptionError as error:
             raise OptionError(f"The law of {name!r}: {error.message}", hint=error.hint) from None
 
     def _rule(self, attribute: Attribute) -> Any:
-        if isinstance(self.conditionals, Mapping) and attribute.name in self.conditionals:
+        if isinstance(self.distributions, Mapping) and attribute.name in self.distributions:
             rule = self._named_rule(attribute.name)
-        elif self.conditionals is None or isinstance(self.conditionals, Mapping):
+        elif self.distributions is None or isinstance(self.distributions, Mapping):
             rule = default_for(attribute)
         else:
-            rule = conditional_from(self.conditionals)
+            rule = distribution_from(self.distributions)
             rule = rule if suits(rule, attribute) else default_for(attribute)
         return with_defaults(rule, self.smoothing, self.unseen)
 
@@ -163,7 +163,7 @@ class NaiveBayesClassifier(NaiveBayesInspection):
                 "unseen='share' has no meaning with global shares: a value never seen has none.",
                 hint="use Laplace (a number) or MEstimate(m).",
             )
-        for option, name in ((self.conditionals, "conditionals"), (self.missing, "missing")):
+        for option, name in ((self.distributions, "distributions"), (self.missing, "missing")):
             for column in option if isinstance(option, Mapping) else ():
                 if column not in frame.columns:
                     raise OptionError(
@@ -203,5 +203,5 @@ class NaiveBayesClassifier(NaiveBayesInspection):
 
     def _estimate(self) -> None:
         super()._estimate()
-        self.conditionals_ = {part.key: part.rule for part in self.terms_}
+        self.distributions_ = {part.key: part.rule for part in self.terms_}
         self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if hasattr(d, "choice")}

@@ -70,7 +70,7 @@ class ClassCenters:
         plain = self.center == "mean" and self.metric == "euclidean" and not (self.scaled and self.unit == "range")
         return Moments(given, of) if plain else Values(given, of)
 
-    def settle(self, tally: Any) -> CenterDensity:
+    def estimate(self, tally: Any) -> CenterDensity:
         """The middles, and how far the rows of a class lie from theirs on average."""
         if isinstance(tally, Counts):
             return self._of_names(tally)

@@ -144,7 +144,7 @@ class NeighborTelling:
 
     def _neighbors(self) -> Section:
         model, found = self.model, self.found
-        votes = model._tally_rows(found)
+        votes = model._counted(found)
         shown = slice(0, _SHOWN)
         ids = found.ids[shown]
         told = model._told[ids]

@@ -29,8 +29,8 @@ class QueryAnswer(dict[Any, float]):
 
     Examples
     --------
-    >>> from countwise.network.answer import Answer
-    >>> print(Answer({"no": 0.25, "yes": 0.75}, "P(rain)"))
+    >>> from countwise.network.answer import QueryAnswer
+    >>> print(QueryAnswer({"no": 0.25, "yes": 0.75}, "P(rain)"))
     P(rain)
     no   0.25
     yes  0.75

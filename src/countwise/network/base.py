@@ -20,7 +20,7 @@ from countwise.data.table import Table
 from countwise.distributions import (
     Binned,
     Categorical,
-    conditional_from,
+    distribution_from,
 )
 from countwise.engines.relation import is_relation
 from countwise.errors import (
@@ -60,7 +60,7 @@ class Networking(TallyModel):
     forbidden: Any
     tiers: Any
     smoothing: Any
-    conditionals: Any
+    distributions: Any
     ranges: Any
     types: Any
     categorical_features: Any
@@ -99,11 +99,11 @@ class Networking(TallyModel):
 
     def _infer_schema(self, frame: Frame) -> Schema:
         self._check_settings()
-        if isinstance(self.conditionals, Mapping):
-            for name in self.conditionals:
+        if isinstance(self.distributions, Mapping):
+            for name in self.distributions:
                 if name not in frame.columns:
                     raise OptionError(
-                        f"conditionals names {name!r}, which the table does not have.",
+                        f"distributions names {name!r}, which the table does not have.",
                         hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
                     )
         schema = Schema.kinds(frame, self.types, self.categorical_features)
@@ -111,17 +111,17 @@ class Networking(TallyModel):
 
     def _implied(self, a: Attribute) -> Attribute:
         """A law of names says that a column of numbers is one of names."""
-        named = isinstance(self.conditionals, Mapping) and a.name in self.conditionals
+        named = isinstance(self.distributions, Mapping) and a.name in self.distributions
         if named and isinstance(a, Numeric) and isinstance(self._law_named(a), Categorical):
             return Nominal(a.name)
         return a
 
     def _law_named(self, a: Attribute) -> Any:
         """The law that the user gave a column; None if none."""
-        spec = self.conditionals
+        spec = self.distributions
         if isinstance(spec, Mapping):
-            return conditional_from(spec[a.name]) if a.name in spec else None
-        return None if spec is None else conditional_from(spec)
+            return distribution_from(spec[a.name]) if a.name in spec else None
+        return None if spec is None else distribution_from(spec)
 
     def _check_settings(self) -> None:
         if isinstance(self.structure, str):
@@ -143,7 +143,7 @@ class Networking(TallyModel):
         """How numbers are cut that names depend on."""
         if isinstance(self.ranges, int) and not isinstance(self.ranges, bool):
             return Binned("equal_frequency", n_bins=self.ranges)
-        rule = conditional_from(self.ranges)
+        rule = distribution_from(self.ranges)
         if not isinstance(rule, Binned):
             raise OptionError(f"ranges={self.ranges!r} is no rule for ranges.", hint="give how many, or a Ranges.")
         return rule
@@ -275,16 +275,16 @@ class Networking(TallyModel):
         tallies = fill_all(blanks(parts, target), derived)
         rest = {name: tally for name, tally in tallies.items() if name not in self.graph_}
 
-        def settle(found: Mapping[str, Any]) -> Net:
+        def estimate(found: Mapping[str, Any]) -> Net:
             return self._net_of(parts, found)
 
         nodes = {name: tally for name, tally in tallies.items() if name in self.graph_}
         if start is None and self._latent():
-            start = self._started(settle(nodes))
+            start = self._started(estimate(nodes))
         steps, tol = int(self.max_iter), float(self.tol)
         if rough:
             steps, tol = min(steps, 25), max(tol, 1e-4)
-        learned = em(settle, nodes, derived, start=start, max_iter=steps, tol=tol, quiet=rough)
+        learned = em(estimate, nodes, derived, start=start, max_iter=steps, tol=tol, quiet=rough)
         return replace(learned, tallies={**rest, **learned.tallies})
 
     def _started(self, net: Net) -> Net:
@@ -310,7 +310,7 @@ class Networking(TallyModel):
         """The law of every node."""
         rules = {part.key: part.rule for part in parts}
         plain = FamilyRule((), (), None, self.smoothing)  # of a class that depends on nothing
-        return {name: rules.get(name, plain).settle(tallies[name], steady=steady) for name in self.graph_}
+        return {name: rules.get(name, plain).estimate(tallies[name], steady=steady) for name in self.graph_}
 
     def _net_from(self, densities: Mapping[str, Any], tallies: Mapping[str, Any]) -> Net:
         named = {name for name in self.graph_ if isinstance(tallies[name], Counts)}

@@ -58,7 +58,7 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
         A value never met in training is taken for missing, or is an error.
     order, criterion, ess, max_parents, required, forbidden, tiers, root, k
         As for `BayesNetwork`.
-    smoothing, conditionals, types, categorical_features, missing, restarts, max_iter, tol, random_state
+    smoothing, distributions, types, categorical_features, missing, restarts, max_iter, tol, random_state
         As for `BayesNetwork`. Texts and sparse blocks depend on the class alone.
 
     Attributes
@@ -102,7 +102,7 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
         k: int = 2,
         smoothing: Any = 1.0,
         prior: Any = "raw",
-        conditionals: Any = None,
+        distributions: Any = None,
         ranges: Any = "mdl",
         types: Any = None,
         categorical_features: Any = None,
@@ -125,7 +125,7 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
         self.k = k
         self.smoothing = smoothing
         self.prior = prior
-        self.conditionals = conditionals
+        self.distributions = distributions
         self.ranges = ranges
         self.types = types
         self.categorical_features = categorical_features

@@ -135,7 +135,7 @@ class Extending(Relating):
             if not self._may(self._laws, parent, child):
                 raise OptionError(
                     f"{child!r} cannot depend on the number {parent!r}, which is not held by its ranges.",
-                    hint=f"fit anew with conditionals={{{parent!r}: 'ranges'}}.",
+                    hint=f"fit anew with distributions={{{parent!r}: 'ranges'}}.",
                 )
 
     def _recounted(self, rows: Memory, changed: Sequence[str]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Learned:
 
 
 def em(
-    settle: Callable[[Mapping[str, Any]], Net],
+    estimate: Callable[[Mapping[str, Any]], Net],
     tallies: Mapping[str, Any],
     table: Table,
     *,
@@ -73,7 +73,7 @@ def em(
     quiet : bool
         Whether nothing is said if the steps do not suffice.
     """
-    net = settle(tallies) if start is None else start
+    net = estimate(tallies) if start is None else start
     work = _Gaps(net, tallies, table)
     logs: list[float] = []
     moved, still = np.inf, 0
@@ -84,7 +84,7 @@ def em(
             net = _loosened(net)
             found, log = work.step(net)
         logs.append(log)
-        after = settle(found)
+        after = estimate(found)
         moved = _moved(net, after)
         net = after
         flat = len(logs) > 1 and abs(logs[-1] - logs[-2]) <= 0.01 * tol * abs(logs[-1])

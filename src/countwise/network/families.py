@@ -73,7 +73,7 @@ class FamilyRule:
         The parents that are names.
     numbers : tuple of Numeric
         The parents that are numbers; only a Gaussian has such.
-    law : Conditional or None
+    law : Distribution or None
         The law of a number given names; None: a table.
     smoothing : optional
         Of a table.
@@ -113,10 +113,10 @@ class FamilyRule:
             return Counts((*self.parents, of))
         return FamilyTally(self.parents, self.numbers, self.law, of)
 
-    def settle(self, tally: Any, *, steady: bool = False) -> Any:
+    def estimate(self, tally: Any, *, steady: bool = False) -> Any:
         """The density over combinations of the nominal parents' values; a steady one is for the steps of EM."""
         if self.law is not None:
-            return tally.settle(steady=steady or self._shares)
+            return tally.estimate(steady=steady or self._shares)
         cells = tally.table
         counts = cells.reshape(int(np.prod(cells.shape[:-1], dtype=np.int64)), cells.shape[-1])
         return CategoricalDensity(tally.axes[-1], counts, table_smoothing(self.smoothing, len(counts)))
@@ -131,7 +131,7 @@ class FamilyTally:
     parents : tuple of Nominal
     numbers : tuple of Numeric
         Numeric parents: then moments of all of them together are kept.
-    law : Conditional
+    law : Distribution
         Which tally, and what it becomes.
     of : Attribute
         The node.
@@ -161,12 +161,12 @@ class FamilyTally:
             return Scatter(given, Vector(f"({self.of.name})", (*self.numbers, self.of)))
         return self.law.blank(given, self.of)
 
-    def settle(self, *, steady: bool = False) -> Any:
+    def estimate(self, *, steady: bool = False) -> Any:
         """The law of each combination; a steady one is for the steps of EM."""
         if steady and isinstance(self.law, Gaussian):
             return steady_from(self.filled, self.law.floor)
         if not self.numbers:
-            return self.law.settle(self.filled)
+            return self.law.estimate(self.filled)
         return linear_from(self.filled, self.law.divisor, self.law.floor)
 
     def fill(self, table: Table) -> Self:

@@ -222,7 +222,7 @@ class MixedFamilies(Families):
         The variables.
     table : Table
         Their codes and numbers; rows in which a cell of a family is missing do not count for it.
-    laws : mapping of str to Conditional
+    laws : mapping of str to Distribution
         Of the numbers.
     score, ess
         As for `Families`.
@@ -246,7 +246,7 @@ class MixedFamilies(Families):
         if self.numbers and score in ("bdeu", "k2"):
             raise OptionError(
                 f"The score {score!r} is of names; {next(iter(self.numbers))!r} is a number.",
-                hint="criterion='bic', or cut it: conditionals={...: 'ranges'}.",
+                hint="criterion='bic', or cut it: distributions={...: 'ranges'}.",
             )
 
     def _learn(self, new: Sequence[Family]) -> None:

@@ -62,7 +62,7 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
     smoothing : float, {"laplace", "global", "bdeu", "none"}, MEstimate, Dirichlet or None, default=1
         Against zero counts: Laplace with that ε, or imagined rows. Unless it is 0, a Gaussian in a combination of
         several parents' values has one imagined row of the spread within all combinations.
-    conditionals : mapping of column to law, optional
+    distributions : mapping of column to law, optional
         Of numbers: "gaussian", "poisson", "kernel", "ranges". By default numbers are Gaussian, counts Poisson.
     ranges : int, str, list of edges or Ranges, default=4
         How numbers are cut that names depend on: how many ranges of equal frequency, or a rule.
@@ -126,7 +126,7 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
         root: str | None = None,
         k: int = 2,
         smoothing: Any = 1.0,
-        conditionals: Any = None,
+        distributions: Any = None,
         ranges: Any = 4,
         types: Any = None,
         categorical_features: Any = None,
@@ -152,7 +152,7 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
         self.root = root
         self.k = k
         self.smoothing = smoothing
-        self.conditionals = conditionals
+        self.distributions = distributions
         self.ranges = ranges
         self.types = types
         self.categorical_features = categorical_features

@@ -55,7 +55,7 @@ class Searching(Keeping):
             if isinstance(a, Nominal):
                 continue
             law = self._law_named(a)
-            if law is None or (not isinstance(self.conditionals, Mapping) and not isinstance(a, Numeric)):
+            if law is None or (not isinstance(self.distributions, Mapping) and not isinstance(a, Numeric)):
                 law = default_for(a)
             if isinstance(law, Categorical):
                 law = default_for(a)
@@ -73,11 +73,11 @@ class Searching(Keeping):
             if not cut:
                 return laws
             for name in cut:
-                if isinstance(self.conditionals, Mapping) and name in self.conditionals:
+                if isinstance(self.distributions, Mapping) and name in self.distributions:
                     child = next(c for p, c in graph.arcs if p == name and not self._may(laws, p, c))
                     raise OptionError(
-                        f"{child!r} cannot depend on the number {name!r} by a {laws[name].law} law.",
-                        hint=f"conditionals={{{name!r}: 'ranges'}} cuts it into ranges.",
+                        f"{child!r} cannot depend on the number {name!r} by a {laws[name].kind} law.",
+                        hint=f"distributions={{{name!r}: 'ranges'}} cuts it into ranges.",
                     )
                 laws[name] = self._cutting()
 

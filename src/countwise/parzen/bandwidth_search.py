@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
-from countwise.distributions.bandwidths import RULES, golden, least_width, rows_behind, width_of
+from countwise.distributions.bandwidths import RULES, bandwidth_of, golden, least_width, rows_behind
 from countwise.errors import OptionError, TooFewRows, did_you_mean, listed, warn
 from countwise.parzen.product_kernel import CANONICAL, ProductKernelDensity
 from countwise.splits import splits_of
@@ -24,35 +24,36 @@ HELD_OUT = ("leave_one_out", "k_fold")
 _SWEEPS = 3
 
 
-def rule_of(width: Any, a: Attribute) -> Any:
+def rule_of(bandwidth: Any, a: Attribute) -> Any:
     """The rule or number for one column; what names no column is for columns of numbers."""
-    if isinstance(width, Mapping):
-        return width.get(a.name, "silverman")
-    return "silverman" if isinstance(a, Nominal) and not isinstance(width, str) else width
+    if isinstance(bandwidth, Mapping):
+        return bandwidth.get(a.name, "silverman")
+    return "silverman" if isinstance(a, Nominal) and not isinstance(bandwidth, str) else bandwidth
 
 
-def check_width(width: Any, names: Iterable[str]) -> None:
+def check_width(bandwidth: Any, names: Iterable[str]) -> None:
     """A number above 0, a rule, or a mapping of columns to either."""
-    if isinstance(width, Mapping):
-        for name in width:
+    if isinstance(bandwidth, Mapping):
+        for name in bandwidth:
             if name not in set(names):
                 raise OptionError(
                     f"width names {name!r}, which the table does not have.",
                     hint=did_you_mean(name, names) or f"it has {listed(names)}.",
                 )
-    for one in width.values() if isinstance(width, Mapping) else [width]:
+    for one in bandwidth.values() if isinstance(bandwidth, Mapping) else [bandwidth]:
         if isinstance(one, str):
             if one not in (*RULES, "k_fold"):
                 known = (*RULES, "k_fold")
                 hint = did_you_mean(one, known) or f"give a number or one of {listed(known)}."
-                raise OptionError(f"width={one!r} is unknown.", hint=hint)
+                raise OptionError(f"bandwidth={one!r} is unknown.", hint=hint)
         elif isinstance(one, bool) or not isinstance(one, int | float | np.number):
             raise OptionError(
-                f"width={one!r} is unknown.", hint=f"give a number above 0 or one of {listed((*RULES, 'k_fold'))}."
+                f"bandwidth={one!r} is unknown.",
+                hint=f"give a number above 0 or one of {listed((*RULES, 'k_fold'))}.",
             )
         elif not np.isfinite(one) or one < 0 or 0 < one < LEAST:
             raise OptionError(f"width must be above 0 (at least {LEAST:g}), not {one!r}.")
-        elif one == 0 and not isinstance(width, Mapping):
+        elif one == 0 and not isinstance(bandwidth, Mapping):
             raise OptionError("width must be above 0, not 0.")
 
 
@@ -64,7 +65,7 @@ def folds_of(bumps: ProductKernelDensity, cv: Any) -> list[tuple[ProductKernelDe
             if np.isnan(bumps.cells[rest, j]).all() and not np.isnan(bumps.cells[:, j]).all():
                 raise TooFewRows(
                     f"One fold holds every cell of {a.name!r}: the others cannot foretell it.",
-                    hint="give a smaller cv, or width='leave_one_out'.",
+                    hint="give a smaller cv, or bandwidth='leave_one_out'.",
                 )
         found.append((bumps.subset(rest), test))
     return found
@@ -78,29 +79,29 @@ def _same(cells: Floats) -> NDArray[np.intp]:
     return place[which.ravel()]
 
 
-def widths_of(bumps: ProductKernelDensity, width: Any, folds: Folds) -> Floats:
+def widths_of(bumps: ProductKernelDensity, bandwidth: Any, folds: Folds) -> Floats:
     """The width of each column; 0 where a column of numbers has no spread.
 
     Parameters
     ----------
     bumps : ProductKernelDensity
         The rows; their widths are not looked at.
-    width : float, str or mapping
+    bandwidth : float, str or mapping
         Numbers and rules.
     folds : list of (ProductKernelDensity, ndarray) or None
         From `folds_of`, for "k_fold".
     """
-    rules = [rule_of(width, a) for a in bumps.attributes]
+    rules = [rule_of(bandwidth, a) for a in bumps.attributes]
     numbers = sum(isinstance(a, Numeric) for a in bumps.attributes)
-    widths = np.array([_by_rule(bumps, j, rule, numbers) for j, rule in enumerate(rules)])
+    bandwidths = np.array([_by_rule(bumps, j, rule, numbers) for j, rule in enumerate(rules)])
     free = [j for j, rule in enumerate(rules) if rule in HELD_OUT]
-    if not free or not all(widths[j] > 0 for j in free if isinstance(bumps.attributes[j], Numeric)):
-        return widths
+    if not free or not all(bandwidths[j] > 0 for j in free if isinstance(bumps.attributes[j], Numeric)):
+        return bandwidths
     if len(bumps.cells) < 2 and bumps.n < 2:
-        return widths
+        return bandwidths
     k_fold = any(rules[j] == "k_fold" for j in free)
-    least = np.array([_least(bumps, j) for j in range(len(widths))])
-    return _likeliest(bumps, np.maximum(widths, least), free, folds if k_fold else None, least)
+    least = np.array([_least(bumps, j) for j in range(len(bandwidths))])
+    return _likeliest(bumps, np.maximum(bandwidths, least), free, folds if k_fold else None, least)
 
 
 def _least(bumps: ProductKernelDensity, j: int) -> float:
@@ -125,9 +126,9 @@ def _by_rule(bumps: ProductKernelDensity, j: int, rule: Any, numbers: int) -> fl
         if not rule > 0:
             raise OptionError(f"The width of {a.name!r} must be above 0, not {rule!r}.")
         return float(rule)
-    width = width_of("silverman" if rule in HELD_OUT else rule, *_distinct(bumps, j))
+    bandwidth = bandwidth_of("silverman" if rule in HELD_OUT else rule, *_distinct(bumps, j))
     # in more dimensions neighbors are farther: n^(-1/(d+4)) in place of n^(-1/5)
-    return width * CANONICAL[bumps.kernels[j]] * rows_behind(bumps.weights) ** (0.2 - 1 / (4 + numbers))
+    return bandwidth * CANONICAL[bumps.kernels[j]] * rows_behind(bumps.weights) ** (0.2 - 1 / (4 + numbers))
 
 
 def _share(a: Nominal, rule: Any, n: float) -> float:
@@ -157,7 +158,7 @@ def held_out(bumps: ProductKernelDensity, folds: Folds) -> float:
         return _total(bumps.leave_one_out(), bumps.weights)
     return float(
         sum(
-            _total(rest.with_widths(bumps.widths).log_density(bumps.cells[test]), bumps.weights[test])
+            _total(rest.with_widths(bumps.bandwidths).log_density(bumps.cells[test]), bumps.weights[test])
             for rest, test in folds
         )
     )
@@ -167,40 +168,42 @@ def _total(logs: Floats, weights: Floats) -> float:
     return -np.inf if np.isneginf(logs).any() else float((weights * logs).sum())
 
 
-def _likeliest(bumps: ProductKernelDensity, widths: Floats, free: list[int], folds: Folds, least: Floats) -> Floats:
+def _likeliest(
+    bumps: ProductKernelDensity, bandwidths: Floats, free: list[int], folds: Folds, least: Floats
+) -> Floats:
     """All widths by one factor first, then one after the other, until nothing is gained."""
 
-    def score(widths: Floats) -> float:
-        return held_out(bumps.with_widths(np.maximum(widths, least)), folds)
+    def score(bandwidths: Floats) -> float:
+        return held_out(bumps.with_widths(np.maximum(bandwidths, least)), folds)
 
     numbers = [j for j in free if isinstance(bumps.attributes[j], Numeric)]
     if numbers:
-        widths = _by_factor(bumps, widths, numbers, score)
+        bandwidths = _by_factor(bumps, bandwidths, numbers, score)
     if len(free) == 1 and numbers:
-        return np.maximum(widths, least)
-    best = score(widths)
+        return np.maximum(bandwidths, least)
+    best = score(bandwidths)
     for _ in range(_SWEEPS):
         before = best
         for j in free:
-            widths, best = _one(bumps, widths, j, score, best)
+            bandwidths, best = _one(bumps, bandwidths, j, score, best)
         if not best - before > 1e-4:
             break
-    return np.maximum(widths, least)
+    return np.maximum(bandwidths, least)
 
 
 def _by_factor(
-    bumps: ProductKernelDensity, widths: Floats, numbers: list[int], score: Callable[[Floats], float]
+    bumps: ProductKernelDensity, bandwidths: Floats, numbers: list[int], score: Callable[[Floats], float]
 ) -> Floats:
     """The factor on the widths of numbers that the held-out rows prefer: a scan, then golden section."""
 
     def at(log_factor: float) -> float:
-        tried = widths.copy()
+        tried = bandwidths.copy()
         tried[numbers] *= np.exp(log_factor)
         return score(tried)
 
     alone = len(bumps.attributes) == 1
     extent = np.nanmax(bumps.cells[:, numbers], axis=0) - np.nanmin(bumps.cells[:, numbers], axis=0)
-    reach = float(np.log(extent / widths[numbers]).max())  # here every row is under every bump
+    reach = float(np.log(extent / bandwidths[numbers]).max())  # here every row is under every bump
     grid = (
         np.linspace(np.log(1 / 20), max(np.log(4.0), reach), 32)
         if alone
@@ -213,7 +216,7 @@ def _by_factor(
     best = int(np.argmax(scores))
     if scores[best] == -np.inf:
         warn("No width gives every row that is held out a density: the rule of thumb stands.")
-        return widths
+        return bandwidths
     if best == 0 and alone and _repeats(bumps):
         warn(
             f"The likeliest width of {bumps.attributes[numbers[0]].name!r} is the least that was tried: where values "
@@ -222,9 +225,9 @@ def _by_factor(
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     factor = golden(at, float(low), float(high), 1e-7 if alone else 1e-3)
     factor = factor if at(factor) >= scores[best] else float(grid[best])
-    widths = widths.copy()
-    widths[numbers] *= np.exp(factor)
-    return widths
+    bandwidths = bandwidths.copy()
+    bandwidths[numbers] *= np.exp(factor)
+    return bandwidths
 
 
 def _repeats(bumps: ProductKernelDensity) -> bool:
@@ -235,13 +238,13 @@ def _repeats(bumps: ProductKernelDensity) -> bool:
 
 
 def _one(
-    bumps: ProductKernelDensity, widths: Floats, j: int, score: Callable[[Floats], float], best: float
+    bumps: ProductKernelDensity, bandwidths: Floats, j: int, score: Callable[[Floats], float], best: float
 ) -> tuple[Floats, float]:
     """One width, the others held still."""
     a: Attribute = bumps.attributes[j]
 
     def with_width(h: float) -> Floats:
-        tried = widths.copy()
+        tried = bandwidths.copy()
         tried[j] = h
         return tried
 
@@ -249,11 +252,11 @@ def _one(
         most = 0.999 if isinstance(a, Ordinal) else (len(a.values) - 1) / max(len(a.values), 1)
         tried = [0.0, most, golden(lambda share: score(with_width(share)), 0.0, most, 1e-4)]
     else:
-        middle = float(np.log(widths[j]))
+        middle = float(np.log(bandwidths[j]))
         log_h = golden(lambda log_h: score(with_width(float(np.exp(log_h)))), middle - 1.5, middle + 1.5, 1e-3)
         tried = [float(np.exp(log_h))]
     for h in tried:
         found = score(with_width(h))
         if found > best:
-            widths, best = with_width(h), found
-    return widths, best
+            bandwidths, best = with_width(h), found
+    return bandwidths, best

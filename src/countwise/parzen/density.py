@@ -46,7 +46,7 @@ class Parzen:
 
     Parameters
     ----------
-    width : float, str or mapping of column to either
+    bandwidth : float, str or mapping of column to either
         See `ParzenDensity`.
     kernel : str or mapping of column to str
         "gaussian", "epanechnikov" or "uniform".
@@ -56,7 +56,7 @@ class Parzen:
         Whether it is a density on its own: a column without spread then has no density.
     """
 
-    width: Any = "silverman"
+    bandwidth: Any = "silverman"
     kernel: Any = "gaussian"
     cv: Any = 10
     alone: bool = False
@@ -65,7 +65,7 @@ class Parzen:
         """The rows themselves."""
         return Rows(given, of)
 
-    def settle(self, tally: Rows) -> ParzenLaw:
+    def estimate(self, tally: Rows) -> ParzenLaw:
         """Choose the widths, class by class; a class without spread takes those of all rows."""
         cells, _, weights = tally.filled
         left_out: dict[str, str] = {}
@@ -78,7 +78,7 @@ class Parzen:
         if not used:
             raise TooFewRows("There is no column of which any cell is there: nothing can be learned.")
         whole = self._bumps(tally, used, cells, weights)
-        rules = self.width if self.alone else _by_thumb(self.width, whole.attributes)
+        rules = self.bandwidth if self.alone else _by_thumb(self.bandwidth, whole.attributes)
         folds = self._folds(whole)
         spare = widths_of(whole, rules, folds)
         flat = [k for k, h in enumerate(spare) if h < LEAST and isinstance(whole.attributes[k], Numeric)]
@@ -93,9 +93,9 @@ class Parzen:
         whole = self._bumps(tally, used, cells, weights).with_widths(spare)
         columns = np.array(used, dtype=np.intp)
         if self.alone:
-            return ParzenLaw(columns, [whole], [range(len(cells))], left_out, self.width, folds)
+            return ParzenLaw(columns, [whole], [range(len(cells))], left_out, self.bandwidth, folds)
         found = [self._of_class(tally, used, c, whole) for c in range(len(tally.given.values))]
-        return ParzenLaw(columns, [b for b, _ in found], [rows for _, rows in found], left_out, self.width)
+        return ParzenLaw(columns, [b for b, _ in found], [rows for _, rows in found], left_out, self.bandwidth)
 
     def _of_class(
         self, tally: Rows, used: list[int], c: int, whole: ProductKernelDensity
@@ -104,9 +104,9 @@ class Parzen:
         if len(cells) == 0:  # announced, and never met
             return whole, range(len(whole.cells))
         bumps = self._bumps(tally, used, cells, weights, spare=whole)
-        own = widths_of(bumps, self.width, self._folds(bumps))
+        own = widths_of(bumps, self.bandwidth, self._folds(bumps))
         numbers = np.array([isinstance(a, Numeric) for a in bumps.attributes])
-        return bumps.with_widths(np.where(numbers & ~(own >= LEAST), whole.widths, own)), rows.tolist()
+        return bumps.with_widths(np.where(numbers & ~(own >= LEAST), whole.bandwidths, own)), rows.tolist()
 
     def _bumps(
         self, tally: Rows, used: list[int], cells: Any, weights: Any, spare: ProductKernelDensity | None = None
@@ -118,13 +118,13 @@ class Parzen:
         )
 
     def _folds(self, bumps: ProductKernelDensity) -> Any:
-        asked = any(rule_of(self.width, a) == "k_fold" for a in bumps.attributes)
+        asked = any(rule_of(self.bandwidth, a) == "k_fold" for a in bumps.attributes)
         return folds_of(bumps, self.cv) if asked and self.alone else None
 
 
-def _by_thumb(width: Any, attributes: Sequence[Attribute]) -> Any:
+def _by_thumb(bandwidth: Any, attributes: Sequence[Attribute]) -> Any:
     """Rules for what only stands in: no search where a rule of thumb will do."""
-    rules = {a.name: rule_of(width, a) for a in attributes}
+    rules = {a.name: rule_of(bandwidth, a) for a in attributes}
     return {name: "silverman" if rule in HELD_OUT else rule for name, rule in rules.items()}
 
 
@@ -134,7 +134,7 @@ def _no_spread(bumps: ProductKernelDensity, k: int) -> TableError:
     value = number(float(values[~np.isnan(values)][0]))
     return TooFewRows(
         f"{a.name!r} is {value} in every row: no rule gives it a width (n_samples={bumps.n:g}).",
-        hint=f"give one: width={{{a.name!r}: 1.0}}; or leave the column out.",
+        hint=f"give one: bandwidth={{{a.name!r}: 1.0}}; or leave the column out.",
     )
 
 
@@ -212,7 +212,7 @@ class ParzenLaw:
 
     def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """The width of each column in each class."""
-        cells = {name: [float(b.widths[j]) for b in self.bumps] for j, name in enumerate(self.names)}
+        cells = {name: [float(b.bandwidths[j]) for b in self.bumps] for j, name in enumerate(self.names)}
         return {"": [str(c) for c in classes], "rows": [number(b.n) for b in self.bumps], **cells}
 
 

@@ -31,9 +31,9 @@ from countwise.working.text import columns as classes_shown
 __all__ = ["ParzenClassifier", "ParzenDensity"]
 
 
-def _checked_kinds(frame: Frame, types: Any, width: Any, kernel: Any) -> Schema:
+def _checked_kinds(frame: Frame, types: Any, bandwidth: Any, kernel: Any) -> Schema:
     """What each column is, after a look at the options that name columns."""
-    check_width(width, frame.columns)
+    check_width(bandwidth, frame.columns)
     for name in kernel if isinstance(kernel, Mapping) else ():
         if name not in frame.columns:
             raise OptionError(
@@ -52,7 +52,7 @@ class ParzenClassifier(GenerativeClassifier):
 
     Parameters
     ----------
-    width : float, str or mapping of column to either, default="silverman"
+    bandwidth : float, str or mapping of column to either, default="silverman"
         Of each class and column: "silverman", "scott", "sheather_jones" (improved), "leave_one_out"
         (where left-out rows of the class are likeliest), or a number. See `ParzenDensity`.
     kernel : {"gaussian", "epanechnikov", "uniform"} or mapping of column to one, default="gaussian"
@@ -68,7 +68,7 @@ class ParzenClassifier(GenerativeClassifier):
     ----------
     classes_ : ndarray
         The classes in order.
-    widths_ : dict of dict
+    bandwidths_ : dict of dict
         The width of each column in each class.
     left_out_ : dict
         The columns not in use, and why.
@@ -79,21 +79,21 @@ class ParzenClassifier(GenerativeClassifier):
     --------
     >>> from countwise import ParzenClassifier, samples
     >>> rain = samples.load("rain")
-    >>> model = ParzenClassifier(width={"temp": 2.0}).fit(rain.X, rain.y)
+    >>> model = ParzenClassifier(bandwidth={"temp": 2.0}).fit(rain.X, rain.y)
     >>> model.predict([{"wind": "north", "temp": 22.8}]).tolist()
     ['no']
     """
 
     def __init__(
         self,
-        width: Any = "silverman",
+        bandwidth: Any = "silverman",
         *,
         kernel: Any = "gaussian",
         prior: Any = "raw",
         types: Any = None,
         unseen: str = "ignore",
     ) -> None:
-        self.width = width
+        self.bandwidth = bandwidth
         self.kernel = kernel
         self.prior = prior
         self.types = types
@@ -102,13 +102,14 @@ class ParzenClassifier(GenerativeClassifier):
     def _infer_schema(self, frame: Frame) -> Schema:
         check_settings(self, unseen=("ignore", "error"))
         if any(
-            rule == "k_fold" for rule in (self.width.values() if isinstance(self.width, Mapping) else [self.width])
+            rule == "k_fold"
+            for rule in (self.bandwidth.values() if isinstance(self.bandwidth, Mapping) else [self.bandwidth])
         ):
-            raise OptionError("width='k_fold' is for a ParzenDensity.", hint="give 'leave_one_out'.")
-        return _checked_kinds(frame, self.types, self.width, self.kernel)
+            raise OptionError("bandwidth='k_fold' is for a ParzenDensity.", hint="give 'leave_one_out'.")
+        return _checked_kinds(frame, self.types, self.bandwidth, self.kernel)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
-        return [whole_row(schema.attributes, Parzen(self.width, self.kernel), "cells", {*schema, target})]
+        return [whole_row(schema.attributes, Parzen(self.bandwidth, self.kernel), "cells", {*schema, target})]
 
     @property
     def _law(self) -> ParzenLaw:
@@ -117,11 +118,11 @@ class ParzenClassifier(GenerativeClassifier):
         return law
 
     @property
-    def widths_(self) -> dict[str, dict[Any, float]]:
+    def bandwidths_(self) -> dict[str, dict[Any, float]]:
         """The width of each column, in each class; of names it is λ, the share of other values."""
         law, classes = self._law, self.classes_.tolist()
         return {
-            name: {c: float(b.widths[j]) for c, b in zip(classes, law.bumps, strict=True)}
+            name: {c: float(b.bandwidths[j]) for c, b in zip(classes, law.bumps, strict=True)}
             for j, name in enumerate(law.names)
         }
 
@@ -158,7 +159,7 @@ class ParzenDensity(TallyModel):
 
     Parameters
     ----------
-    width : float, str or mapping of column to either, default="silverman"
+    bandwidth : float, str or mapping of column to either, default="silverman"
         "silverman" (0.9 min(σ, IQR / 1.349) n^(-1/(d+4))), "scott" (σ n^(-1/(d+4))), "sheather_jones"
         (improved), "leave_one_out" or "k_fold" (where held-out rows are likeliest), or a number. A number
         is for columns of numbers; of names and orders the width is the share λ, by default such
@@ -176,12 +177,12 @@ class ParzenDensity(TallyModel):
 
     Attributes
     ----------
-    widths_ : dict
+    bandwidths_ : dict
         The width of each column.
-    width_curve_ : Grid
+    bandwidth_curve_ : Grid
         For "leave_one_out" and "k_fold": train and held-out log-likelihood against the width, or
         against a factor on the widths if there are several. `countwise.plots.plot_width` draws it.
-    best_width_ : float
+    best_bandwidth_ : float
         Where the held-out curve is highest.
     tallies_ : dict
         All that was learned: the rows.
@@ -191,20 +192,20 @@ class ParzenDensity(TallyModel):
     >>> from countwise import ParzenDensity, samples
     >>> temp = {"temp": samples.load("rain").X["temp"]}
     >>> density = ParzenDensity("leave_one_out").fit(temp)
-    >>> round(density.best_width_, 6), density.score_samples({"temp": [22.8]}).round(6).tolist()
+    >>> round(density.best_bandwidth_, 6), density.score_samples({"temp": [22.8]}).round(6).tolist()
     (5.077724, [-2.856261])
     """
 
     def __init__(
         self,
-        width: Any = "silverman",
+        bandwidth: Any = "silverman",
         *,
         kernel: Any = "gaussian",
         cv: Any = 10,
         types: Any = None,
         unseen: str = "ignore",
     ) -> None:
-        self.width = width
+        self.bandwidth = bandwidth
         self.kernel = kernel
         self.cv = cv
         self.types = types
@@ -269,23 +270,23 @@ class ParzenDensity(TallyModel):
 
     def _infer_schema(self, frame: Frame) -> Schema:
         check_settings(self, unseen=("ignore", "error"))
-        return _checked_kinds(frame, self.types, self.width, self.kernel)
+        return _checked_kinds(frame, self.types, self.bandwidth, self.kernel)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
-        rule = Parzen(self.width, self.kernel, self.cv, alone=True)
+        rule = Parzen(self.bandwidth, self.kernel, self.cv, alone=True)
         return [whole_row(schema.attributes, rule, "cells", {*schema, target})]
 
     def _estimate(self) -> None:
-        for name in ("width_curve_", "best_width_"):
+        for name in ("bandwidth_curve_", "best_bandwidth_"):
             vars(self).pop(name, None)
         self.terms_ = self._terms(self.schema_, self.target_.name)
         part = self.terms_[0]
-        self.law_: ParzenLaw = part.rule.settle(self.tallies_[part.key])
-        self.widths_ = dict(zip(self.law_.names, self._bumps.widths.tolist(), strict=True))
-        rules = {rule_of(self.width, a) for a in self.law_.attributes}
+        self.law_: ParzenLaw = part.rule.estimate(self.tallies_[part.key])
+        self.bandwidths_ = dict(zip(self.law_.names, self._bumps.bandwidths.tolist(), strict=True))
+        rules = {rule_of(self.bandwidth, a) for a in self.law_.attributes}
         if rules & set(HELD_OUT):
-            self.width_curve_ = self._curve(self._tried(None), self.law_.folds if "k_fold" in rules else None)
-            self.best_width_ = next(iter(self.widths_.values())) if self._one_width else 1.0
+            self.bandwidth_curve_ = self._curve(self._tried(None), self.law_.folds if "k_fold" in rules else None)
+            self.best_bandwidth_ = next(iter(self.bandwidths_.values())) if self._one_bandwidth else 1.0
 
     @property
     def left_out_(self) -> dict[str, str]:
@@ -298,7 +299,7 @@ class ParzenDensity(TallyModel):
         return self.law_.bumps[0]
 
     @property
-    def _one_width(self) -> bool:
+    def _one_bandwidth(self) -> bool:
         return len(self.law_.names) == 1 and isinstance(self._bumps.attributes[0], Numeric)
 
     # -- answers -----------------------------------------------------------------------
@@ -376,7 +377,7 @@ class ParzenDensity(TallyModel):
 
     # -- widths -------------------------------------------------------------------------
 
-    def width_curve(self, widths: Any = None, *, cv: Any = None) -> Grid:
+    def bandwidth_curve(self, bandwidths: Any = None, *, cv: Any = None) -> Grid:
         """Train and held-out log-likelihood against the width: the two curves of lecture 003.
 
         Parameters
@@ -390,31 +391,31 @@ class ParzenDensity(TallyModel):
         Returns
         -------
         Grid
-            "width", "train", "held_out".
+            "bandwidth", "train", "held_out".
 
         Examples
         --------
         >>> from countwise import ParzenDensity, samples
         >>> density = ParzenDensity().fit({"temp": samples.load("rain").X["temp"]})
-        >>> print(density.width_curve([0.5, 1, 2, 5, 10]))
-        width  train     held_out
-        0.5    -9.69804  -181.146
-        1      -12.1345  -54.8041
-        2      -14.6701  -25.035
-        5      -17.9886  -19.3842
-        10     -20.4364  -20.7127
+        >>> print(density.bandwidth_curve([0.5, 1, 2, 5, 10]))
+        bandwidth  train     held_out
+        0.5        -9.69804  -181.146
+        1          -12.1345  -54.8041
+        2          -14.6701  -25.035
+        5          -17.9886  -19.3842
+        10         -20.4364  -20.7127
         """
         self._check_fitted()
-        return self._curve(self._tried(widths), None if cv is None else folds_of(self._bumps, cv))
+        return self._curve(self._tried(bandwidths), None if cv is None else folds_of(self._bumps, cv))
 
-    def _tried(self, widths: Any) -> Floats:
+    def _tried(self, bandwidths: Any) -> Floats:
         """The widths, or factors, of a curve."""
-        if widths is None:
+        if bandwidths is None:
             factors = np.geomspace(0.1, 10, 41)
-            return factors * self._bumps.widths[0] if self._one_width else factors
-        tried = np.atleast_1d(np.asarray(widths, dtype=np.float64))
+            return factors * self._bumps.bandwidths[0] if self._one_bandwidth else factors
+        tried = np.atleast_1d(np.asarray(bandwidths, dtype=np.float64))
         if tried.ndim != 1 or not len(tried) or not (np.isfinite(tried) & (tried > 0)).all():
-            raise OptionError(f"widths must be numbers above 0, not {widths!r}.")
+            raise OptionError(f"bandwidths must be numbers above 0, not {bandwidths!r}.")
         return tried
 
     def _curve(self, tried: Floats, folds: Any) -> Grid:
@@ -422,12 +423,12 @@ class ParzenDensity(TallyModel):
         numbers = np.array([isinstance(a, Numeric) for a in bumps.attributes])
 
         def at(h: float) -> tuple[float, float]:
-            own = np.array([h]) if self._one_width else np.where(numbers, bumps.widths * h, bumps.widths)
+            own = np.array([h]) if self._one_bandwidth else np.where(numbers, bumps.bandwidths * h, bumps.bandwidths)
             other = bumps.with_widths(own)
             return train(other), held_out(other, folds)
 
         found = [at(float(h)) for h in tried]
-        return Grid({"width": tried.tolist(), "train": [t for t, _ in found], "held_out": [h for _, h in found]})
+        return Grid({"bandwidth": tried.tolist(), "train": [t for t, _ in found], "held_out": [h for _, h in found]})
 
     # -- why ---------------------------------------------------------------------------
 

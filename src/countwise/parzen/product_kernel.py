@@ -105,7 +105,7 @@ class ProductKernelDensity:
 
     attributes: tuple[Attribute, ...]
     kernels: tuple[str, ...]
-    widths: Floats
+    bandwidths: Floats
     cells: Floats
     weights: Floats
     spare: ProductKernelDensity | None = None
@@ -140,7 +140,7 @@ class ProductKernelDensity:
         scales = np.zeros((len(self.attributes), 2))
         with np.errstate(divide="ignore"):
             for j, (a, kind) in enumerate(zip(self.attributes, self.kinds.tolist(), strict=True)):
-                h = self.widths[j]
+                h = self.bandwidths[j]
                 if kind == NOMINAL:
                     others = max(len(a.values) - 1, 1)  # type: ignore[attr-defined]
                     scales[j] = np.log(1 - h), np.log(h / others)
@@ -155,7 +155,10 @@ class ProductKernelDensity:
         """The logarithm of each kernel's height, where it is one of numbers."""
         area = {0: np.sqrt(2 * np.pi), 1: 4 / 3, 2: 2.0}
         return np.array(
-            [-np.log(h) - np.log(area[k]) if k in area else 0.0 for h, k in zip(self.widths, self.kinds, strict=True)]
+            [
+                -np.log(h) - np.log(area[k]) if k in area else 0.0
+                for h, k in zip(self.bandwidths, self.kinds, strict=True)
+            ]
         )
 
     @property
@@ -237,11 +240,11 @@ class ProductKernelDensity:
     def expansion(self) -> tuple[Any, Any]:
         """The local expansions of the kernel sum."""
         values, weights = self.sorted_line
-        return _kernels.gauss_expand(values, weights, float(self.widths[0]), TOLERANCE)
+        return _kernels.gauss_expand(values, weights, float(self.bandwidths[0]), TOLERANCE)
 
     def _on_line(self, queries: Floats) -> Floats:
         (values, weights), (boxes, taylor) = self.sorted_line, self.expansion
-        h, queries = float(self.widths[0]), np.ascontiguousarray(queries)
+        h, queries = float(self.bandwidths[0]), np.ascontiguousarray(queries)
 
         def work(start: int, stop: int) -> Floats:
             return _kernels.gauss_log_sums(values, weights, h, boxes, taylor, TOLERANCE, queries[start:stop])
@@ -256,7 +259,7 @@ class ProductKernelDensity:
 
     def _on_line_left_out(self) -> Floats:
         (values, weights), (boxes, taylor) = self.sorted_line, self.expansion
-        sums = _kernels.gauss_loo_log_sums(values, weights, float(self.widths[0]), boxes, taylor, TOLERANCE)
+        sums = _kernels.gauss_loo_log_sums(values, weights, float(self.bandwidths[0]), boxes, taylor, TOLERANCE)
         found = np.zeros(len(self.cells))
         known, which = self.places_on_line
         one = np.minimum(self.weights[known], 1.0)
@@ -280,7 +283,7 @@ class ProductKernelDensity:
         """Log of what λ^|d| adds up to over all values, from each row's value; 0 where it is missing."""
         shares = np.zeros(self.cells.shape)
         for j in np.flatnonzero(self.kinds == ORDINAL).tolist():
-            total = np.log(geometric(float(self.widths[j]), len(self.attributes[j].values)))  # type: ignore[attr-defined]
+            total = np.log(geometric(float(self.bandwidths[j]), len(self.attributes[j].values)))  # type: ignore[attr-defined]
             codes = self.cells[:, j]
             shares[:, j] = np.where(np.isnan(codes), 0.0, total[np.nan_to_num(codes).astype(np.int64)])
         return shares
@@ -348,7 +351,7 @@ class ProductKernelDensity:
         return ProductKernelDensity(
             self.attributes[place],
             self.kernels[place],
-            self.widths[place],
+            self.bandwidths[place],
             self.cells[known][:, place],
             self.weights[known],
         )
@@ -394,7 +397,7 @@ class ProductKernelDensity:
         """Rows drawn from the density: training rows, each cell moved by its kernel."""
         rows = rng.choice(len(self.cells), size, p=self.weights / self.n)
         out = self.cells[rows]
-        for j, (a, kernel, h) in enumerate(zip(self.attributes, self.kernels, self.widths, strict=True)):
+        for j, (a, kernel, h) in enumerate(zip(self.attributes, self.kernels, self.bandwidths, strict=True)):
             gaps = np.isnan(out[:, j])
             if gaps.any():
                 margin = self.margin(j)
@@ -403,9 +406,9 @@ class ProductKernelDensity:
             out[:, j] = moved(a, kernel, float(h), out[:, j], rng)
         return out
 
-    def with_widths(self, widths: Floats) -> ProductKernelDensity:
+    def with_widths(self, bandwidths: Floats) -> ProductKernelDensity:
         """The same rows under other widths; they need not be sorted again."""
-        other = ProductKernelDensity(self.attributes, self.kernels, widths, self.cells, self.weights, self.spare)
+        other = ProductKernelDensity(self.attributes, self.kernels, bandwidths, self.cells, self.weights, self.spare)
         if self.is_line and not self.known.any():
             return other
         if self.is_line:
@@ -419,5 +422,5 @@ class ProductKernelDensity:
     def subset(self, rows: NDArray[Any]) -> ProductKernelDensity:
         """Some of the rows."""
         return ProductKernelDensity(
-            self.attributes, self.kernels, self.widths, self.cells[rows], self.weights[rows], self.spare
+            self.attributes, self.kernels, self.bandwidths, self.cells[rows], self.weights[rows], self.spare
         )

@@ -252,9 +252,9 @@ class SettingCurveDisplay(Display):
         if "log" in self.score_name:  # a likelihood falls without end where a kernel is narrow
             if not (self.values > 0).all():
                 raise OptionError(f"{self.setting} must be above 0 to be drawn.")
-            found = {"width": self.values, "train": self.train, "held_out": self.held_out}
-            best = {} if self.best is None else {"best_width_": float(self.best)}
-            plot_width(SimpleNamespace(width_curve_=found, **best), ax)
+            found = {"bandwidth": self.values, "train": self.train, "held_out": self.held_out}
+            best = {} if self.best is None else {"best_bandwidth_": float(self.best)}
+            plot_width(SimpleNamespace(bandwidth_curve_=found, **best), ax)
             ax.set_xlabel({"width": "width of the kernel"}.get(self.setting, self.setting.replace("_", " ")))
             ax.set_ylabel(self.score_name.replace("_", "-" if "likelihood" in self.score_name else " "))
             legend(ax)

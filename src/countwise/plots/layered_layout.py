@@ -102,8 +102,8 @@ def crossings(rows: LayerRows) -> int:
 
     Examples
     --------
-    >>> from countwise.plots.layered_layout import Rows, crossings
-    >>> crossings(Rows({"a": 0, "b": 0, "c": 1, "d": 1}, [("a", "d"), ("b", "c")]))
+    >>> from countwise.plots.layered_layout import LayerRows, crossings
+    >>> crossings(LayerRows({"a": 0, "b": 0, "c": 1, "d": 1}, [("a", "d"), ("b", "c")]))
     1
     """
     count = 0

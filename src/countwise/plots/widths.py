@@ -23,7 +23,7 @@ def plot_width(density: Any, ax: Any = None) -> Any:
     Parameters
     ----------
     density : estimator
-        Fitted, with `width_curve_` (columns "width", "train" and "held_out") and `best_width_`.
+        Fitted, with `bandwidth_curve_` (columns "bandwidth", "train" and "held_out") and `best_bandwidth_`.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -35,13 +35,13 @@ def plot_width(density: Any, ax: Any = None) -> Any:
     --------
     >>> from types import SimpleNamespace
     >>> from countwise.plots import plot_width
-    >>> curve = {"width": [0.1, 1.0, 10.0], "train": [-1.0, -2.0, -4.0], "held_out": [-9.0, -2.5, -4.2]}
-    >>> ax = plot_width(SimpleNamespace(width_curve_=curve, best_width_=1.0))
+    >>> curve = {"bandwidth": [0.1, 1.0, 10.0], "train": [-1.0, -2.0, -4.0], "held_out": [-9.0, -2.5, -4.2]}
+    >>> ax = plot_width(SimpleNamespace(bandwidth_curve_=curve, best_bandwidth_=1.0))
     >>> ax.get_xscale(), ax.get_xlabel()
     ('log', 'width of the kernel')
     """
     widths, train, held_out = _curve(density)
-    best = float(getattr(density, "best_width_", widths[int(np.argmax(np.nan_to_num(held_out, nan=-np.inf)))]))
+    best = float(getattr(density, "best_bandwidth_", widths[int(np.argmax(np.nan_to_num(held_out, nan=-np.inf)))]))
     ax = axes(ax)
     low, high = _heights(train, held_out)
     ax.set_xscale("log")
@@ -75,16 +75,18 @@ def _curve(density: Any) -> tuple[Floats, Floats, Floats]:
     """The three columns, by width."""
     curve = getattr(density, "width_curve_", None)
     if curve is None and hasattr(density, "width_curve"):  # its width was given, or by a rule: there is a curve still
-        curve = density.width_curve()
+        curve = density.bandwidth_curve()
     if curve is None:
         raise OptionError(
             f"This {type(density).__name__} has no curve of widths: its width was given, or it is not fitted.",
             hint='fit it with width="leave_one_out" or width="k_fold".',
         )
-    lost = [name for name in ("width", "train", "held_out") if name not in curve]
+    lost = [name for name in ("bandwidth", "train", "held_out") if name not in curve]
     if lost:
         raise TableError(f"The curve of widths has no column {lost[0]!r}.")
-    widths, train, held_out = (np.asarray(curve[name], dtype=np.float64) for name in ("width", "train", "held_out"))
+    widths, train, held_out = (
+        np.asarray(curve[name], dtype=np.float64) for name in ("bandwidth", "train", "held_out")
+    )
     if not len(widths) == len(train) == len(held_out) or not len(widths):
         raise TableError("The columns of the curve of widths are empty, or differ in length.")
     if not (widths > 0).all():

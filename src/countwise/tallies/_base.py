@@ -48,7 +48,7 @@ def domain(attribute: Any) -> tuple[Any, ...]:
     """The cells along an axis: values of a nominal attribute, words of a text or block."""
     if isinstance(attribute, Text | Block):
         return attribute.words
-    assert isinstance(attribute, Nominal)  # noqa: S101 - axes are made by conditionals
+    assert isinstance(attribute, Nominal)  # noqa: S101 - axes are made by distributions
     return attribute.values
 
 

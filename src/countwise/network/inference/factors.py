@@ -29,9 +29,9 @@ class Potential:
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise.network.inference.factors import Factor
-    >>> play = Factor(("play",), np.array([0.4, 0.6]))
-    >>> wind = Factor(("play", "wind"), np.array([[0.5, 0.5], [0.2, 0.8]]))
+    >>> from countwise.network.inference.factors import Potential
+    >>> play = Potential(("play",), np.array([0.4, 0.6]))
+    >>> wind = Potential(("play", "wind"), np.array([[0.5, 0.5], [0.2, 0.8]]))
     >>> (play * wind).without("play").table.round(3).tolist()
     [0.32, 0.68]
     """
