@@ -255,7 +255,7 @@ def test_a_value_with_commas_is_put_in_quotes(folder):
             "covariance=own,nominal=onehot,shrinkage=auto",
             ["Gaussian, Σ of each class", "(x - μ)' Σ⁻¹ (x - μ)"],
         ),
-        ("parzen", "width=scott", ["Parzen density, width scott", "rows that carry it"]),
+        ("parzen", "bandwidth=scott", ["Parzen density, bandwidth scott", "rows that carry it"]),
         ("prototype", "center=median", ["distance from the median of the class", "Distance from each prototype"]),
     ],
 )

@@ -245,8 +245,8 @@ def test_curves_over_k_and_widths(folder):
     found = told(folder, "curve", "penguins.csv", "-y", "species", "--widths", "0.5:8:3", *keep)
     frame = countwise.read(folder / "penguins.csv")
     bills = {name: frame[name] for name in ("species", "bill_length_mm", "bill_depth_mm")}
-    wanted = countwise.bandwidth_curve(countwise.ParzenClassifier(), bills, "species", widths=[0.5, 2.0, 8.0])
-    assert [row["width"] for row in found["curve"]] == [0.5, 2.0, 8.0]
+    wanted = countwise.width_curve(countwise.ParzenClassifier(), bills, "species", widths=[0.5, 2.0, 8.0])
+    assert [row["bandwidth"] for row in found["curve"]] == [0.5, 2.0, 8.0]
     assert [row["held_out"] for row in found["curve"]] == pytest.approx(wanted.held_out, abs=1e-12)
     assert found["best"] == wanted.best
     narrow = ("--widths", "1e-6,1e-5", "--option", "kernel=uniform")

@@ -153,7 +153,7 @@ def test_a_missing_cell_of_a_query_is_summed_over(cells, at):
 # -- weights, order, pieces --------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:The likeliest width")  # copies are found again, as they are told to be
+@pytest.mark.filterwarnings("ignore:The likeliest bandwidth")  # copies are found again, as they are told to be
 @pytest.mark.parametrize("names", ["x", "xwo", "xz"])
 @pytest.mark.parametrize("rule", ["given", *RULES, "k_fold"])
 @few
@@ -177,7 +177,7 @@ def test_a_weight_of_n_is_n_copies(rule, names, data):
 
 
 @pytest.mark.filterwarnings("ignore:No width gives every row")  # a value that one row has is never foretold
-@pytest.mark.filterwarnings("ignore:The likeliest width")
+@pytest.mark.filterwarnings("ignore:The likeliest bandwidth")
 @pytest.mark.parametrize("rule", ["given", *RULES])
 @few
 @given(data=st.data())

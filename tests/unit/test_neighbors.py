@@ -288,7 +288,7 @@ def test_a_class_column_may_have_the_name_of_an_attribute():
         ({"metric": "euclid"}, "did you mean 'euclidean'"),
         ({"metric": 0}, "p=0 is no power"),
         ({"metric": [1]}, "neither a Metric, nor a power"),
-        ({"metric": "levenshtein"}, r"metric=Metric\(nominal='levenshtein'\)"),
+        ({"metric": "levenshtein"}, r"metric=DistanceMetric\(nominal='levenshtein'\)"),
         ({"metric": DistanceMetric(nominal="ovrlap")}, "did you mean 'overlap'"),
         ({"metric": DistanceMetric(weights={"q": 1})}, "weights names 'q'"),
     ],

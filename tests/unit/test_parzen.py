@@ -142,7 +142,7 @@ def test_splits_that_can_be_read_only_once_are_read_only_once():
     assert density.bandwidth_curve_["held_out"] == plain.bandwidth_curve_["held_out"]
 
 
-@pytest.mark.parametrize("widths", [[0.0], [-1.0, 2], [NAN], [], [[1.0, 2.0]], [np.inf]])
+@pytest.mark.parametrize("bandwidths", [[0.0], [-1.0, 2], [NAN], [], [[1.0, 2.0]], [np.inf]])
 def test_a_curve_is_of_widths_above_0(bandwidths):
     refused(lambda: ParzenDensity().fit(TEMP).bandwidth_curve(bandwidths), "widths", cure="above 0", kind=OptionError)
 
@@ -156,7 +156,7 @@ def test_what_is_not_fitted_says_so():
     for call in ("score_samples", "score", "explain", "forget"):
         with pytest.raises(NotFittedError):
             getattr(ParzenDensity(), call)(TEMP)
-    for call in ("sample", "width_curve"):
+    for call in ("sample", "bandwidth_curve"):
         with pytest.raises(NotFittedError):
             getattr(ParzenDensity(), call)()
 

@@ -61,7 +61,7 @@ class Density:
 
 
 WIDTHS = [0.01, 0.1, 1.0, 10.0]
-CURVE = {"width": WIDTHS, "train": [3.0, 1.0, -2.0, -4.0], "held_out": [-np.inf, -50.0, -2.5, -4.1]}
+CURVE = {"bandwidth": WIDTHS, "train": [3.0, 1.0, -2.0, -4.0], "held_out": [-np.inf, -50.0, -2.5, -4.1]}
 
 
 def test_the_width_of_a_kernel_is_drawn_with_both_curves_and_the_best(figure):
@@ -94,7 +94,7 @@ def test_a_curve_that_tells_little_is_drawn_nevertheless(figure, held_out):
 
 
 def test_a_best_bandwidth_between_two_of_the_curve_is_marked_on_the_curve(figure):
-    curve = {"width": [1.0, 0.25, 4.0], "train": [0.0, 1.0, -1.0], "held_out": [-1.0, -2.0, -3.0]}
+    curve = {"bandwidth": [1.0, 0.25, 4.0], "train": [0.0, 1.0, -1.0], "held_out": [-1.0, -2.0, -3.0]}
     ax = plot_width(Density(bandwidth_curve_=curve, best_bandwidth_=0.5), figure.add_subplot())
     assert ax.collections[0].get_offsets().tolist() == [[0.5, -1.5]]
     assert ax.lines[0].get_xdata().tolist() == [0.25, 1.0, 4.0]
@@ -109,10 +109,10 @@ def test_a_density_without_a_curve_of_widths_cannot_be_drawn():
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"width": [0.0, 1, 2, 3]}, "above 0"), ({"train": [1.0]}, "differ in length")],
+    [({"bandwidth": [0.0, 1, 2, 3]}, "above 0"), ({"train": [1.0]}, "differ in length")],
 )
 def test_a_curve_of_widths_that_is_none_is_refused(change, words):
     with pytest.raises(TableError, match=words):
         plot_width(Density(bandwidth_curve_={**CURVE, **change}, best_bandwidth_=1.0))
     with pytest.raises(TableError, match="no column 'held_out'"):
-        plot_width(Density(bandwidth_curve_={"width": [1.0], "train": [1.0]}, best_bandwidth_=1.0))
+        plot_width(Density(bandwidth_curve_={"bandwidth": [1.0], "train": [1.0]}, best_bandwidth_=1.0))

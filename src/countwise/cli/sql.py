@@ -8,9 +8,11 @@ __all__ = ["command"]
 
 _PREDICT = "countwise predict MODEL FILE answers files of any size; a tree or naive Bayes can be written."
 _REFUSED = {
-    **dict.fromkeys(("ClassNeighbors", "NumberNeighbors", "Exemplars"), ("the rows of its neighbors", _PREDICT)),
-    "Rote": ("rows learned by heart", _PREDICT),
-    "BeliefNetwork": ("a network", "countwise ask asks it; naive Bayes can be written."),
+    **dict.fromkeys(
+        ("NeighborsClassifier", "NeighborsRegressor", "PEBLSClassifier"), ("the rows of its neighbors", _PREDICT)
+    ),
+    "RoteClassifier": ("rows learned by heart", _PREDICT),
+    "BayesNetwork": ("a network", "countwise ask asks it; naive Bayes can be written."),
 }
 
 

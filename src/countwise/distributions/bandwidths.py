@@ -1,4 +1,4 @@
-"""Widths of a kernel: rules of thumb, and the width that leave-one-out likelihood prefers."""
+"""Widths of a kernel: rules of thumb, and the bandwidth that leave-one-out likelihood prefers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _FAR = 25.0  # interquartile ranges beyond which a value would only make the gri
 
 
 def sheather_jones(values: Floats, weights: NDArray[Any]) -> float | None:
-    """The width by Botev's diffusion estimator; None if its equation has no solution.
+    """The bandwidth by Botev's diffusion estimator; None if its equation has no solution.
 
-    The width is the fixed point of seven plug-in stages, each the integral of a squared derivative
+    The bandwidth is the fixed point of seven plug-in stages, each the integral of a squared derivative
     of the density, taken from the cosine transform of a fine histogram.
 
     Parameters
@@ -99,12 +99,12 @@ TOLERANCE = 1e-12  # error of a kernel sum, relative to its peak
 
 
 def bandwidth_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
-    """The width that a rule gives for one class; 0 if the values have no spread.
+    """The bandwidth that a rule gives for one class; 0 if the values have no spread.
 
     Parameters
     ----------
     rule : float or {"silverman", "scott", "sheather_jones", "leave_one_out"}
-        A width, or how to find one.
+        A bandwidth, or how to find one.
     values, weights : ndarray
         Distinct values in ascending order, and their weights.
 
@@ -189,7 +189,7 @@ def leave_one_out_likelihood(values: Floats, weights: NDArray[Any], h: float) ->
 
 
 def _best_width(values: Floats, weights: NDArray[Any], start: float, extent: float) -> float:
-    """A coarse scan over widths, then golden section around the best."""
+    """A coarse scan over bandwidths, then golden section around the best."""
     least = max(start / 20, least_width(values, weights))
     grid = np.geomspace(least, max(4 * start, extent, 2 * least), 32)
 
@@ -205,7 +205,7 @@ def _best_width(values: Floats, weights: NDArray[Any], start: float, extent: flo
 def golden(score: Callable[[float], float], low: float, high: float, tolerance: float = 1e-7) -> float:
     """Where a function of one peak is largest, by golden section; the best of all that was tried.
 
-    Minus infinity lies on the low side: a width too small for its rows.
+    Minus infinity lies on the low side: a bandwidth too small for its rows.
     """
     ratio = (5**0.5 - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)

@@ -26,7 +26,7 @@ __all__ = ["Kernel", "KernelDensity"]
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A Gaussian bump of width h over each value of the class.
+    """A Gaussian bump of bandwidth h over each value of the class.
 
     .. math:: f(x | c) = 1/(n_c h √(2π)) Σ_i exp(-(x - x_i)² / 2h²)
 
@@ -68,7 +68,7 @@ class Kernel:
         return Values(given, of)
 
     def estimate(self, tally: Values) -> KernelDensity:
-        """Choose the widths."""
+        """Choose the bandwidths."""
         pooled = tally.pooled
         spare = bandwidth_of(self.bandwidth, *pooled)
         sets, bandwidths = [], []
@@ -88,10 +88,10 @@ class KernelDensity(NumericDensity):
         The attribute.
     sets : tuple of (values, weights)
         The training values of each class.
-    widths, n : ndarray, shape (classes,)
-        The width of each class, and how many values it has.
+    bandwidths, n : ndarray, shape (classes,)
+        The bandwidth of each class, and how many values it has.
     rule : float or str
-        How the widths were found, for the wording.
+        How the bandwidths were found, for the wording.
     """
 
     add_many = classmethod(add_each)
@@ -100,7 +100,7 @@ class KernelDensity(NumericDensity):
         self.name, self.sets, self.bandwidths, self.n = name, sets, bandwidths, n
         self.n_classes = len(sets)
         how = rule if isinstance(rule, str) else "given"
-        self.rule = f"kernel density, Gaussian kernel, width {how.replace('_', '-')}"
+        self.rule = f"kernel density, Gaussian kernel, bandwidth {how.replace('_', '-')}"
         self.constant = not bool((bandwidths > 0).all()) or all(len(v) == 0 for v, _ in sets)
 
     @lazy
@@ -134,7 +134,7 @@ class KernelDensity(NumericDensity):
             out[:, c] += logs
 
     def written(self, x: float, c: int) -> tuple[str, str]:
-        """The density at x, with how many bumps of which width."""
+        """The density at x, with how many bumps of which bandwidth."""
         n, h = number(self.n[c]), number(self.bandwidths[c])
         return f"f({number(x)}; {n} values, h = {h})", rf"\hat f({number(x)};\, n={n},\, h={h})"
 
@@ -182,7 +182,7 @@ class KernelDensity(NumericDensity):
         return out
 
     def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """A row a class: width and how many values."""
+        """A row a class: bandwidth and how many values."""
         return {
             self.name: [str(c) for c in classes],
             "bandwidth": [number(h) for h in self.bandwidths],

@@ -37,7 +37,7 @@ def check_width(bandwidth: Any, names: Iterable[str]) -> None:
         for name in bandwidth:
             if name not in set(names):
                 raise OptionError(
-                    f"width names {name!r}, which the table does not have.",
+                    f"bandwidth names {name!r}, which the table does not have.",
                     hint=did_you_mean(name, names) or f"it has {listed(names)}.",
                 )
     for one in bandwidth.values() if isinstance(bandwidth, Mapping) else [bandwidth]:
@@ -52,9 +52,9 @@ def check_width(bandwidth: Any, names: Iterable[str]) -> None:
                 hint=f"give a number above 0 or one of {listed((*RULES, 'k_fold'))}.",
             )
         elif not np.isfinite(one) or one < 0 or 0 < one < LEAST:
-            raise OptionError(f"width must be above 0 (at least {LEAST:g}), not {one!r}.")
+            raise OptionError(f"bandwidth must be above 0 (at least {LEAST:g}), not {one!r}.")
         elif one == 0 and not isinstance(bandwidth, Mapping):
-            raise OptionError("width must be above 0, not 0.")
+            raise OptionError("bandwidth must be above 0, not 0.")
 
 
 def folds_of(bumps: ProductKernelDensity, cv: Any) -> list[tuple[ProductKernelDensity, NDArray[Any]]]:
@@ -80,12 +80,12 @@ def _same(cells: Floats) -> NDArray[np.intp]:
 
 
 def widths_of(bumps: ProductKernelDensity, bandwidth: Any, folds: Folds) -> Floats:
-    """The width of each column; 0 where a column of numbers has no spread.
+    """The bandwidth of each column; 0 where a column of numbers has no spread.
 
     Parameters
     ----------
     bumps : ProductKernelDensity
-        The rows; their widths are not looked at.
+        The rows; their bandwidths are not looked at.
     bandwidth : float, str or mapping
         Numbers and rules.
     folds : list of (ProductKernelDensity, ndarray) or None
@@ -105,7 +105,7 @@ def widths_of(bumps: ProductKernelDensity, bandwidth: Any, folds: Folds) -> Floa
 
 
 def _least(bumps: ProductKernelDensity, j: int) -> float:
-    """The least width worth trying: half the step of numbers that were rounded."""
+    """The least bandwidth worth trying: half the step of numbers that were rounded."""
     if isinstance(bumps.attributes[j], Nominal):
         return 0.0
     return least_width(*_distinct(bumps, j))
@@ -124,7 +124,7 @@ def _by_rule(bumps: ProductKernelDensity, j: int, rule: Any, numbers: int) -> fl
         return _share(a, rule, rows_behind(bumps.weights))
     if not isinstance(rule, str):
         if not rule > 0:
-            raise OptionError(f"The width of {a.name!r} must be above 0, not {rule!r}.")
+            raise OptionError(f"The bandwidth of {a.name!r} must be above 0, not {rule!r}.")
         return float(rule)
     bandwidth = bandwidth_of("silverman" if rule in HELD_OUT else rule, *_distinct(bumps, j))
     # in more dimensions neighbors are farther: n^(-1/(d+4)) in place of n^(-1/5)
@@ -139,7 +139,7 @@ def _share(a: Nominal, rule: Any, n: float) -> float:
         return 0.0 if k < 2 else (k - 1) / (n + k)
     if not 0 <= rule <= most:
         raise OptionError(
-            f"The width of {a.name!r} is the share λ of other values: from 0 to {most:g}, not {rule!r}."
+            f"The bandwidth of {a.name!r} is the share λ of other values: from 0 to {most:g}, not {rule!r}."
         )
     return float(rule)
 
@@ -171,7 +171,7 @@ def _total(logs: Floats, weights: Floats) -> float:
 def _likeliest(
     bumps: ProductKernelDensity, bandwidths: Floats, free: list[int], folds: Folds, least: Floats
 ) -> Floats:
-    """All widths by one factor first, then one after the other, until nothing is gained."""
+    """All bandwidths by one factor first, then one after the other, until nothing is gained."""
 
     def score(bandwidths: Floats) -> float:
         return held_out(bumps.with_widths(np.maximum(bandwidths, least)), folds)
@@ -194,7 +194,7 @@ def _likeliest(
 def _by_factor(
     bumps: ProductKernelDensity, bandwidths: Floats, numbers: list[int], score: Callable[[Floats], float]
 ) -> Floats:
-    """The factor on the widths of numbers that the held-out rows prefer: a scan, then golden section."""
+    """The factor on the bandwidths of numbers that the held-out rows prefer: a scan, then golden section."""
 
     def at(log_factor: float) -> float:
         tried = bandwidths.copy()
@@ -215,12 +215,12 @@ def _by_factor(
         scores = [at(float(f)) for f in grid]
     best = int(np.argmax(scores))
     if scores[best] == -np.inf:
-        warn("No width gives every row that is held out a density: the rule of thumb stands.")
+        warn("No bandwidth gives every row that is held out a density: the rule of thumb stands.")
         return bandwidths
     if best == 0 and alone and _repeats(bumps):
         warn(
-            f"The likeliest width of {bumps.attributes[numbers[0]].name!r} is the least that was tried: where values "
-            "repeat, a row that is left out finds its copies. Hint: give a width, or a rule of thumb."
+            f"The likeliest bandwidth of {bumps.attributes[numbers[0]].name!r} is the least that was tried: where values "
+            "repeat, a row that is left out finds its copies. Hint: give a bandwidth, or a rule of thumb."
         )
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     factor = golden(at, float(low), float(high), 1e-7 if alone else 1e-3)
@@ -240,7 +240,7 @@ def _repeats(bumps: ProductKernelDensity) -> bool:
 def _one(
     bumps: ProductKernelDensity, bandwidths: Floats, j: int, score: Callable[[Floats], float], best: float
 ) -> tuple[Floats, float]:
-    """One width, the others held still."""
+    """One bandwidth, the others held still."""
     a: Attribute = bumps.attributes[j]
 
     def with_width(h: float) -> Floats:

@@ -66,7 +66,7 @@ class Parzen:
         return Rows(given, of)
 
     def estimate(self, tally: Rows) -> ParzenLaw:
-        """Choose the widths, class by class; a class without spread takes those of all rows."""
+        """Choose the bandwidths, class by class; a class without spread takes those of all rows."""
         cells, _, weights = tally.filled
         left_out: dict[str, str] = {}
         used = []
@@ -133,7 +133,7 @@ def _no_spread(bumps: ProductKernelDensity, k: int) -> TableError:
     values = bumps.cells[:, k]
     value = number(float(values[~np.isnan(values)][0]))
     return TooFewRows(
-        f"{a.name!r} is {value} in every row: no rule gives it a width (n_samples={bumps.n:g}).",
+        f"{a.name!r} is {value} in every row: no rule gives it a bandwidth (n_samples={bumps.n:g}).",
         hint=f"give one: bandwidth={{{a.name!r}: 1.0}}; or leave the column out.",
     )
 
@@ -152,7 +152,7 @@ class ParzenLaw:
     left_out : dict of str to str
         Columns that are not in use, and why.
     rule : object
-        How the widths were found, for the wording.
+        How the bandwidths were found, for the wording.
     folds : list or None
         What was held out to find them.
     """
@@ -172,7 +172,7 @@ class ParzenLaw:
         self.columns, self.bumps, self.places, self.left_out = columns, bumps, places, left_out
         self.n_classes = len(bumps)
         how = rule if isinstance(rule, str) else "given"
-        self.rule = f"Parzen density, width {how.replace('_', '-')}"
+        self.rule = f"Parzen density, bandwidth {how.replace('_', '-')}"
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -211,7 +211,7 @@ class ParzenLaw:
         return [Step(*event, factors, "known", self.rule), *skipped]
 
     def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """The width of each column in each class."""
+        """The bandwidth of each column in each class."""
         cells = {name: [float(b.bandwidths[j]) for b in self.bumps] for j, name in enumerate(self.names)}
         return {"": [str(c) for c in classes], "rows": [number(b.n) for b in self.bumps], **cells}
 

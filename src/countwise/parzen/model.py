@@ -46,7 +46,7 @@ def _checked_kinds(frame: Frame, types: Any, bandwidth: Any, kernel: Any) -> Sch
 
 
 class ParzenClassifier(GenerativeClassifier):
-    """A Parzen density of whole rows for each class: mixed columns, missing cells, widths by column and class.
+    """A Parzen density of whole rows for each class: mixed columns, missing cells, bandwidths by column and class.
 
     .. math:: P(c | x) ∝ P(c) 1/n_c Σ_i ∏_j K((x_j - x_ij) / h_cj) / h_cj
 
@@ -69,7 +69,7 @@ class ParzenClassifier(GenerativeClassifier):
     classes_ : ndarray
         The classes in order.
     bandwidths_ : dict of dict
-        The width of each column in each class.
+        The bandwidth of each column in each class.
     left_out_ : dict
         The columns not in use, and why.
     tallies_ : dict
@@ -119,7 +119,7 @@ class ParzenClassifier(GenerativeClassifier):
 
     @property
     def bandwidths_(self) -> dict[str, dict[Any, float]]:
-        """The width of each column, in each class; of names it is λ, the share of other values."""
+        """The bandwidth of each column, in each class; of names it is λ, the share of other values."""
         law, classes = self._law, self.classes_.tolist()
         return {
             name: {c: float(b.bandwidths[j]) for c, b in zip(classes, law.bumps, strict=True)}
@@ -162,8 +162,8 @@ class ParzenDensity(TallyModel):
     bandwidth : float, str or mapping of column to either, default="silverman"
         "silverman" (0.9 min(σ, IQR / 1.349) n^(-1/(d+4))), "scott" (σ n^(-1/(d+4))), "sheather_jones"
         (improved), "leave_one_out" or "k_fold" (where held-out rows are likeliest), or a number. A number
-        is for columns of numbers; of names and orders the width is the share λ, by default such
-        that one column alone gets Laplace's shares. Epanechnikov and uniform kernels have the widths
+        is for columns of numbers; of names and orders the bandwidth is the share λ, by default such
+        that one column alone gets Laplace's shares. Epanechnikov and uniform kernels have the bandwidths
         at which they smooth as the Gaussian does.
     kernel : {"gaussian", "epanechnikov", "uniform"} or mapping of column to one, default="gaussian"
         Of columns of numbers.
@@ -178,10 +178,10 @@ class ParzenDensity(TallyModel):
     Attributes
     ----------
     bandwidths_ : dict
-        The width of each column.
+        The bandwidth of each column.
     bandwidth_curve_ : Grid
-        For "leave_one_out" and "k_fold": train and held-out log-likelihood against the width, or
-        against a factor on the widths if there are several. `countwise.plots.plot_width` draws it.
+        For "leave_one_out" and "k_fold": train and held-out log-likelihood against the bandwidth, or
+        against a factor on the bandwidths if there are several. `countwise.plots.plot_width` draws it.
     best_bandwidth_ : float
         Where the held-out curve is highest.
     tallies_ : dict
@@ -375,16 +375,16 @@ class ParzenDensity(TallyModel):
             columns[a.name] = _as_given(a, column)
         return rebuilt(None, Frame(columns, int(n_samples), named=True), columns, getattr(self, "_library", "array"))
 
-    # -- widths -------------------------------------------------------------------------
+    # -- bandwidths -------------------------------------------------------------------------
 
     def bandwidth_curve(self, bandwidths: Any = None, *, cv: Any = None) -> Grid:
-        """Train and held-out log-likelihood against the width: the two curves of lecture 003.
+        """Train and held-out log-likelihood against the bandwidth: the two curves of lecture 003.
 
         Parameters
         ----------
-        widths : array-like, optional
-            Which widths, for one column of numbers; else factors on the widths in use. By default 41,
-            from a tenth of the width in use to ten times it.
+        bandwidths : array-like, optional
+            Which bandwidths, for one column of numbers; else factors on the bandwidths in use. By default 41,
+            from a tenth of the bandwidth in use to ten times it.
         cv : int, splitter or None
             Folds; None leaves each row out in turn.
 
@@ -409,7 +409,7 @@ class ParzenDensity(TallyModel):
         return self._curve(self._tried(bandwidths), None if cv is None else folds_of(self._bumps, cv))
 
     def _tried(self, bandwidths: Any) -> Floats:
-        """The widths, or factors, of a curve."""
+        """The bandwidths, or factors, of a curve."""
         if bandwidths is None:
             factors = np.geomspace(0.1, 10, 41)
             return factors * self._bumps.bandwidths[0] if self._one_bandwidth else factors

@@ -21,7 +21,7 @@ __all__ = ["CANONICAL", "KERNELS", "NOMINAL", "ORDINAL", "ProductKernelDensity",
 
 KERNELS = {"gaussian": 0, "epanechnikov": 1, "uniform": 2}
 NOMINAL, ORDINAL = 3, 4
-# widths at which the kernels smooth alike, in units of the Gaussian's
+# bandwidths at which the kernels smooth alike, in units of the Gaussian's
 CANONICAL = {"gaussian": 1.0, "epanechnikov": 2.2138, "uniform": 1.7400}
 
 
@@ -93,7 +93,7 @@ class ProductKernelDensity:
         The columns.
     kernels : tuple of str
         "gaussian", "epanechnikov" or "uniform" for numbers; of others it does not matter.
-    widths : ndarray, shape (columns,)
+    bandwidths : ndarray, shape (columns,)
         h of numbers; of nominal and ordinal columns λ, the share that other values get.
     cells : ndarray, shape (rows, columns)
         Numbers and codes; NaN is missing.
@@ -112,8 +112,8 @@ class ProductKernelDensity:
     _kept: dict[bytes, tuple[Floats, Floats, Floats]] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The rows and widths; what is derived from them is worked out again when it is asked for."""
-        names = ("attributes", "kernels", "widths", "cells", "weights", "spare")
+        """The rows and bandwidths; what is derived from them is worked out again when it is asked for."""
+        names = ("attributes", "kernels", "bandwidths", "cells", "weights", "spare")
         return {name: getattr(self, name) for name in names} | {"_kept": {}}
 
     # -- the kernels ---------------------------------------------------------------
@@ -407,7 +407,7 @@ class ProductKernelDensity:
         return out
 
     def with_widths(self, bandwidths: Floats) -> ProductKernelDensity:
-        """The same rows under other widths; they need not be sorted again."""
+        """The same rows under other bandwidths; they need not be sorted again."""
         other = ProductKernelDensity(self.attributes, self.kernels, bandwidths, self.cells, self.weights, self.spare)
         if self.is_line and not self.known.any():
             return other

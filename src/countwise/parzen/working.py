@@ -46,7 +46,7 @@ def carriers(bumps: ProductKernelDensity, x: Floats, places: Sequence[int], titl
         lines.insert(0, "x: " + ", ".join(f"{a.name} {written(a, x[j])}" for j, a in asked))
     if any(np.isnan(bumps.cells[i, j]) for i in order for j, _ in asked):
         lines.append("?: the density of the whole column stands for the kernel of a missing cell")
-    lines.append("widths: " + ", ".join(f"{a.name} {number(float(bumps.bandwidths[j]))}" for j, a in asked))
+    lines.append("bandwidths: " + ", ".join(f"{a.name} {number(float(bumps.bandwidths[j]))}" for j, a in asked))
     return Section(title, Grid(table), tuple(lines))
 
 

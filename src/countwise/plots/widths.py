@@ -73,8 +73,10 @@ def plot_width(density: Any, ax: Any = None) -> Any:
 
 def _curve(density: Any) -> tuple[Floats, Floats, Floats]:
     """The three columns, by width."""
-    curve = getattr(density, "width_curve_", None)
-    if curve is None and hasattr(density, "width_curve"):  # its width was given, or by a rule: there is a curve still
+    curve = getattr(density, "bandwidth_curve_", None)
+    if curve is None and hasattr(
+        density, "bandwidth_curve"
+    ):  # its width was given, or by a rule: there is a curve still
         curve = density.bandwidth_curve()
     if curve is None:
         raise OptionError(
