@@ -72,7 +72,9 @@ class AdditiveClassifier(Classifier, Model):
 
     def _showing(self) -> set[str]:
         """The columns in which an infinity shows in the answer."""
-        return {n for part in self.terms_ if getattr(part.rule, "shows_infinity", False) for n in part.columns}
+        return {
+            n for part in self.terms_ if getattr(part.distribution, "shows_infinity", False) for n in part.columns
+        }
 
     def _open(self, X: Any) -> Frame:
         self._check_fitted()
@@ -313,10 +315,9 @@ class AdditiveClassifier(Classifier, Model):
         steps: list[Step] = []
         notes: list[str] = []
         for part in self.terms_:
-            shown = shown_cell(one.columns[part.columns[0]]) if part.how == "same" and part.columns else ""
             density = self.densities_[part.key]
-            if part.how in ("positive", "missing"):
-                shown = density.label(table[part.key], 0)
+            shown = part.derived.label(one.columns, shown_cell)
+            shown = density.label(table[part.key], 0) if shown is None else shown
             steps += _unseen_marked(density.steps(part.key, table[part.key], shown), part, table, one)
             if isinstance(part.of, Text):
                 unknown = part.of.unknown(cell_of(one.columns[part.key]) or "")

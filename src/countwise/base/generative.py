@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.base.classifier import AdditiveClassifier
-from countwise.base.scoring_terms import terms_of
 from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term
 from countwise.data.output import dense
 from countwise.data.table import Table, threads_for
 from countwise.distributions import smoothing_of
 from countwise.distributions.categorical import written
-from countwise.distributions.distribution import exact
+from countwise.distributions.smoothing import exact
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.scoring.additive import answered
 from countwise.scoring.plan import Scoring
 from countwise.scoring.sql import scoring_query
 from countwise.tallies import Values
 from countwise.working import Factor, Grid, Step
+from countwise.working.numbers import Worked
 
 __all__ = ["GenerativeClassifier"]
 
@@ -49,7 +49,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         self.terms_ = self._terms(self.schema_, self.target_.name)
 
         def estimate(part: Term) -> Any:
-            return part.rule.estimate(self.tallies_[part.key])
+            return part.distribution.estimate(self.tallies_[part.key])
 
         # threads are for laws made from the values themselves; the others take no time
         heavy = [part for part in self.terms_ if isinstance(self.tallies_[part.key], Values)]
@@ -57,9 +57,11 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         shared = len(heavy) // threads * threads  # the rest are settled one by one, and use the threads themselves
         densities = [*_kernels.over_items(heavy[:shared], estimate, threads), *map(estimate, heavy[shared:])]
         settled = dict(zip((part.key for part in heavy), densities, strict=True))
-        for kind in {type(part.rule) for part in self.terms_ if hasattr(part.rule, "settle_many")}:
-            many = [part for part in self.terms_ if type(part.rule) is kind]
-            found = kind.settle_many([part.rule for part in many], [self.tallies_[part.key] for part in many])
+        for kind in {type(part.distribution) for part in self.terms_ if hasattr(part.distribution, "estimate_many")}:
+            many = [part for part in self.terms_ if type(part.distribution) is kind]
+            found = kind.estimate_many(
+                [part.distribution for part in many], [self.tallies_[part.key] for part in many]
+            )
             settled |= dict(zip((part.key for part in many), found, strict=True))
         self.densities_ = {p.key: settled[p.key] if p.key in settled else estimate(p) for p in self.terms_}
         self._release()
@@ -153,8 +155,8 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         self._check_fitted()
         terms: list[Any] = []
         for part in self.terms_:
-            density, tally = self.densities_[part.key], self.tallies_.get(part.key)
-            terms += terms_of(part, density, tally, self.schema_)
+            tally = self.tallies_.get(part.key)
+            terms += self.densities_[part.key].scoring_terms(part.derived, self.schema_, tally)
         return Scoring(self.target_.name, tuple(self.classes_.tolist()), self.log_prior_, tuple(terms))
 
     def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
@@ -238,7 +240,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         self._check_fitted()
         if name == self.target_.name:
             prior = self._prior_step()
-            cells = [f"{f.text} = {f_p:.6g}" for f, f_p in zip(prior.factors, self.class_prior_, strict=True)]
+            cells = [Worked(p, f.text) for f, p in zip(prior.factors, self.class_prior_, strict=True)]
             return Grid({name: [str(c) for c in self.classes_], "prior": cells})
         key = next((part.key for part in self.terms_ if name == part.key or name in part.columns), None)
         if key is None:
@@ -246,4 +248,4 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
                 f"There is no attribute {name!r}.",
                 hint=did_you_mean(name, self.schema_) or f"there are {listed(self.schema_)}.",
             )
-        return Grid(self.densities_[key].rows(self.classes_.tolist()))
+        return Grid(self.densities_[key].summary(self.classes_.tolist()))

@@ -8,10 +8,6 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.term import Term
-from countwise.data.attributes import Nominal
-from countwise.distributions.categorical import CategoricalDensity
-from countwise.distributions.poisson import PoissonDensity
 from countwise.errors import OptionError, TableError
 from countwise.working import Grid
 from countwise.working.numbers import number
@@ -127,12 +123,12 @@ def _linear(b: float, w: Floats, names: tuple[str, ...]) -> str:
 
 
 def linear_form(model: Any) -> LogisticForm:
-    """The logistic form of a naive Bayes whose laws are linear in their values: Poisson and categorical ones."""
+    """The logistic form of a naive Bayes whose distributions are Poisson or categorical: linear in their values."""
     names: list[str] = []
     weights: list[Floats] = []
     biases = model.log_prior_.copy()
-    for part in model.terms_:
-        own, slopes, bias = _linear_part(part, model.densities_[part.key])
+    for term in model.terms_:
+        own, slopes, bias = model.densities_[term.key].linear_terms(term.key)
         names += own
         weights += slopes
         biases = biases + bias
@@ -142,20 +138,3 @@ def linear_form(model: Any) -> LogisticForm:
             "Some probability is 0, and its logarithm no weight.", hint="smoothing=1 keeps probabilities above 0."
         )
     return LogisticForm(model.target_.name, tuple(model.classes_.tolist()), tuple(names), matrix, biases)
-
-
-def _linear_part(part: Term, density: Any) -> tuple[list[str], list[Floats], Any]:
-    """Names, a weight for each class, and what is added to the biases."""
-    if isinstance(density, PoissonDensity):
-        if density.constant:
-            return [part.key], [np.zeros(density.n_classes)], 0.0
-        with np.errstate(divide="ignore"):  # λ^x e^-λ: x log λ - λ, and x! is the same for all classes
-            return [part.key], [np.log(density.rate)], -density.rate
-    if isinstance(density, CategoricalDensity) and isinstance(part.of, Nominal):
-        logs = np.zeros((len(part.of.values), density.n_classes))
-        density.add_log_prob(np.arange(len(logs), dtype=np.uint32), logs)
-        return [f"{part.key}={value}" for value in part.of.values], list(logs), 0.0
-    raise OptionError(
-        f"The law of {part.key!r} ({density.rule}) is not linear in its value, so there is no sigmoid of w·x + b.",
-        hint="Poisson and categorical laws are; for Gaussians see DiscriminantClassifier(covariance='shared').",
-    )

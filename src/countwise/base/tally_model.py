@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from countwise import progress
 from countwise.base.model import Model, note_identifiers, note_left_out, note_many_classes
-from countwise.base.term import Term, blanks, checked
+from countwise.base.term import Term, blank_tallies, derive_checked
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
@@ -150,7 +150,7 @@ class TallyModel(Model):
         frame = self.schema_.match(rows.frame)
         table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
         parts = self._terms(self.schema_, self.target_.name)
-        filled = fill_all(blanks(parts, self.target_), checked(table, parts))
+        filled = fill_all(blank_tallies(parts, self.target_), derive_checked(table, parts))
         self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
         self.n_rows_ -= rows.frame.n_rows
 
@@ -159,9 +159,9 @@ class TallyModel(Model):
         left: dict[str, Any] = {self.target_.name: self.target_.without(self.tallies_[self.target_.name].of_last)}
         for part in self._terms(self.schema_, self.target_.name):
             tally = self.tallies_[part.key]
-            if part.how == "same" and isinstance(part.of, Nominal):
+            if part.as_given and isinstance(part.of, Nominal):
                 left[part.key] = part.of.without(tally.of_last)
-            elif part.how == "same" and isinstance(part.of, Text):
+            elif part.as_given and isinstance(part.of, Text):
                 left[part.key] = part.of.without(tally.filled[1].sum(axis=0))
             elif isinstance(part.of, Vector):
                 left[part.key] = part.of.without(tally.counts())
@@ -310,8 +310,8 @@ class TallyModel(Model):
         target = self._learn_target(rows, first)
         parts = self._terms(schema, target.name)
         source = replace(rows, frame=frame)
-        requests = blanks(parts, target)
-        filled = source.gather(schema, target, requests, lambda table: checked(table, parts), self._progress())
+        requests = blank_tallies(parts, target)
+        filled = source.gather(schema, target, requests, lambda table: derive_checked(table, parts), self._progress())
         if first:
             vars(self).update(self._names(rows.frame))
             self.schema_, self.target_, self.tallies_ = schema, target, filled
@@ -333,7 +333,7 @@ class TallyModel(Model):
         if not unknown:
             return
         self.schema_ = Schema(unknown.get(a.name, a) for a in self.schema_.attributes)
-        fresh = blanks(self._terms(self.schema_, self.target_.name), self.target_)
+        fresh = blank_tallies(self._terms(self.schema_, self.target_.name), self.target_)
         kept = {name: self.tallies_.get(name) for name in fresh}
         for name, blank in fresh.items():
             if isinstance(blank, Scatter | Rows):  # the cells of what was not known are missing in it

@@ -246,7 +246,9 @@ def _summary(model: Any, output: str) -> str:
     laws: dict[str, list[str]] = {}
     for part in model.terms_:
         density = model.densities_[part.key]
-        rule = density.choice.chosen if hasattr(density, "choice") else getattr(part.rule, "kind", density.rule)
+        rule = (
+            density.choice.chosen if density.choice is not None else getattr(part.distribution, "kind", density.rule)
+        )
         laws.setdefault(rule, []).extend(part.columns if len(part.columns) > 1 else [part.key])
     lines = [f"{model.n_rows_} rows, {len(model.schema_)} attributes; {model.target_.name}: {classes}"]
     lines += [f"  {law}: {', '.join(keys[:12])}{' …' if len(keys) > 12 else ''}" for law, keys in laws.items()]

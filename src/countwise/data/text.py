@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Flags
-from countwise.data.attributes import Attribute
+from countwise.data.attributes import Attribute, Nominal
 from countwise.data.frames import Coded, Column, is_missing, is_sparse
 from countwise.errors import SchemaError, TableError
 
-__all__ = ["Bag", "Block", "Text"]
+__all__ = ["Bag", "Block", "Text", "text_if_named"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -303,3 +303,8 @@ def _texts(column: Column, name: str) -> list[tuple[int, str | None]]:
                 row=row,
             )
     return texts
+
+
+def text_if_named(attribute: Attribute, *, named: bool) -> Attribute:
+    """A text, if the user gives a column of strings a distribution of words by name; else the attribute as it is."""
+    return Text(attribute.name) if named and isinstance(attribute, Nominal) and attribute.grows else attribute

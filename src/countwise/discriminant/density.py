@@ -12,8 +12,13 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats
+from countwise.data.derived import Derived
+from countwise.data.schema import Schema
 from countwise.discriminant.collinearity import Redundant
-from countwise.distributions.distribution import left_out as left_out_step
+from countwise.discriminant.left_out import normal_left_out
+from countwise.discriminant.scoring import diagonal_terms, joint_term
+from countwise.distributions.distribution import Density, LeftOutRows
+from countwise.distributions.distribution import no_say as left_out_step
 from countwise.distributions.gaussian import GaussianDensity
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
@@ -107,7 +112,7 @@ def _add_where(out: Floats, constants: Floats, gaps: NDArray[np.uint8]) -> None:
 
 
 @dataclass(eq=False)
-class MultivariateNormal:
+class MultivariateNormal(Density):
     """Gaussians over whole rows, one a class; a missing cell is integrated out.
 
     Parameters
@@ -155,7 +160,7 @@ class MultivariateNormal:
         return self.covariance.ndim == 2
 
     @property
-    def n_classes(self) -> int:
+    def n_classes(self) -> int:  # type: ignore[override]
         """How many classes there are."""
         return len(self.mean)
 
@@ -235,7 +240,17 @@ class MultivariateNormal:
         )
         return [Step(*event, factors, "known", self.rule), *skipped]
 
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+    def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
+        """One joint term."""
+        return [joint_term(derived, self, tally)]
+
+    def log_prob_left_out(
+        self, rule: Any, tally: Any, column: Sequence[Any], rows: LeftOutRows, *, keep: bool = False
+    ) -> tuple[Floats, Flags, bool] | None:
+        """By the formulas of Sherman and Morrison, where rows are complete."""
+        return normal_left_out(self, rule, column, rows)
+
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Means, then the covariance."""
         heads = [f"mean {c}" for c in classes]
         cells = [list(map(float, row)) for row in self.mean]
@@ -251,7 +266,7 @@ class MultivariateNormal:
 
 
 @dataclass(eq=False)
-class DiagonalNormal:
+class DiagonalNormal(Density):
     """Gaussians without correlations: each column on its own.
 
     Parameters
@@ -295,7 +310,7 @@ class DiagonalNormal:
         return cls(columns, laws, left_out, rule, n_complete)
 
     @property
-    def n_classes(self) -> int:
+    def n_classes(self) -> int:  # type: ignore[override]
         """How many classes there are."""
         return self.laws[0].n_classes
 
@@ -338,7 +353,11 @@ class DiagonalNormal:
             found += law.steps(law.name, np.array([x]), "" if np.isnan(x) else number(x))
         return [*found, *(left_out_step(n, "", why, self.rule)[0] for n, why in self.left_out.items())]
 
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+    def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
+        """A term for each column."""
+        return diagonal_terms(derived, self)
+
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Means and deviations."""
         heads = [f"{what} {c}" for c in classes for what in ("mean", "deviation")]
         cells = {

@@ -71,7 +71,7 @@ class JointGaussian:
         """Means and covariances, with what cannot be inverted left out or refused."""
         if tally.worn:
             warn(
-                "What remains is tiny beside what was taken back: deviations have lost digits. "
+                "Most of the data was forgotten: variances have lost precision. "
                 "Hint: fit again on the rows that remain."
             )
         sample = DiscriminantSample(

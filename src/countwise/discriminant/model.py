@@ -9,8 +9,9 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.base.generative import GenerativeClassifier
 from countwise.base.logistic import LogisticForm
-from countwise.base.term import Term, numbers_and_names, whole_row
+from countwise.base.term import Term, numeric_and_nominal
 from countwise.data.attributes import Nominal
+from countwise.data.derived import NumberColumns, whole_row
 from countwise.data.frames import Coded, Frame, is_missing
 from countwise.data.schema import Schema
 from countwise.data.table import Table
@@ -112,7 +113,7 @@ class DiscriminantClassifier(GenerativeClassifier):
     def _infer_schema(self, frame: Frame) -> Schema:
         self._rule()
         check_settings(self, nominal=(None, "onehot"))
-        schema = numbers_and_names(Schema.kinds(frame, self.types), "a discriminant")
+        schema = numeric_and_nominal(Schema.kinds(frame, self.types), "a discriminant")
         for a in schema.attributes:
             if isinstance(a, Nominal) and self.nominal is None and not _is_truth(a) and not _blank(a, frame):
                 raise TableError(
@@ -127,7 +128,7 @@ class DiscriminantClassifier(GenerativeClassifier):
         return JointGaussian(self.covariance, self.divisor, self.shrinkage, self.missing)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
-        return [whole_row(schema.attributes, self._rule(), "numbers", {*schema, target})]
+        return [Term(whole_row(NumberColumns, schema.attributes, {*schema, target}), self._rule())]
 
     def _showing(self) -> set[str]:
         return super()._showing() - set(self._law.left_out)

@@ -6,24 +6,25 @@ To add one: a file here, an entry in `DISTRIBUTIONS`, and a golden case.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from countwise.cuts import METHODS
-from countwise.data.attributes import Attribute, Count, Nominal, Numeric
+from countwise.data.attributes import Attribute, Count, Numeric
 from countwise.data.text import Block, Text
 from countwise.distributions.auto import Auto
 from countwise.distributions.bernoulli import Bernoulli
 from countwise.distributions.binned import Binned
 from countwise.distributions.categorical import Categorical
-from countwise.distributions.distribution import Density, Distribution, MEstimate, Smoothing, smoothing_of
+from countwise.distributions.distribution import Density, Distribution
 from countwise.distributions.gaussian import Gaussian
 from countwise.distributions.kernel import Kernel
 from countwise.distributions.multinomial import Multinomial
 from countwise.distributions.poisson import Poisson
 from countwise.distributions.settings import plain, revived
+from countwise.distributions.smoothing import MEstimate, Smoothing, smoothing_of
 from countwise.errors import OptionError, did_you_mean, listed
 
 __all__ = [
@@ -43,10 +44,9 @@ __all__ = [
     "default_for",
     "distribution_from",
     "plain",
+    "register",
     "revived",
     "smoothing_of",
-    "suits",
-    "with_defaults",
 ]
 
 DISTRIBUTIONS: dict[str, Any] = {
@@ -73,7 +73,7 @@ def distribution_from(spec: Any) -> Any:
             return DISTRIBUTIONS[word]()
         if word in METHODS:
             return Binned(word)
-    elif type(spec) in DISTRIBUTIONS.values():
+    elif isinstance(spec, Distribution):
         return spec
     elif isinstance(spec, Sequence | np.ndarray):
         return Binned(spec)
@@ -83,37 +83,31 @@ def distribution_from(spec: Any) -> Any:
     )
 
 
-def default_for(attribute: Attribute) -> Any:
-    """The law that a kind of attribute has unless the user says otherwise."""
+def register(distribution: type[Distribution]) -> type[Distribution]:
+    """Make a distribution known by its `kind`, so that users can name it and model files can hold it.
+
+    Parameters
+    ----------
+    distribution : type
+        A frozen dataclass derived from `Distribution`.
+
+    Returns
+    -------
+    type
+        The same; `register` can be used as a decorator.
+    """
+    if distribution.kind in DISTRIBUTIONS and DISTRIBUTIONS[distribution.kind] is not distribution:
+        raise OptionError(f"There is a distribution {distribution.kind!r} already.", hint="choose another kind.")
+    DISTRIBUTIONS[distribution.kind] = distribution
+    return distribution
+
+
+def default_for(attribute: Attribute) -> Distribution:
+    """The distribution that a kind of attribute has unless the user says otherwise."""
     if isinstance(attribute, Block) and attribute.binary:
         return Bernoulli()
     if isinstance(attribute, Text | Block):
         return Multinomial()
     if isinstance(attribute, Count):
         return Poisson()
-    if isinstance(attribute, Numeric):
-        return Gaussian()
-    return Categorical()
-
-
-def suits(conditional: Any, attribute: Attribute) -> bool:
-    """Whether a law can be that of an attribute."""
-    if isinstance(conditional, Categorical):
-        return isinstance(attribute, Nominal)
-    if isinstance(conditional, Multinomial):
-        return isinstance(attribute, Text | Block | Numeric)
-    if isinstance(conditional, Bernoulli):
-        return isinstance(attribute, Text | Block | Numeric) or (
-            isinstance(attribute, Nominal) and len(attribute.values) <= 2
-        )
-    return isinstance(attribute, Numeric)
-
-
-def with_defaults(conditional: Any, smoothing: Any, unseen: str) -> Any:
-    """The same law with the model's settings where it has none of its own."""
-    changes: dict[str, Any] = {}
-    if getattr(conditional, "smoothing", 0) is None:
-        changes["smoothing"] = smoothing
-    if isinstance(conditional, Categorical) and conditional.unseen == "ignore":
-        changes["unseen"] = unseen
-    return replace(conditional, **changes) if changes else conditional
+    return Gaussian() if isinstance(attribute, Numeric) else Categorical()

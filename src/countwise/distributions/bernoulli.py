@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._cached import lazy
-from countwise._typing import Floats
-from countwise.data.attributes import Attribute, Nominal
-from countwise.data.text import Bag, Block, Text
-from countwise.distributions.distribution import exact, left_out, smoothing_of
-from countwise.distributions.word_density import FEW_WORDS, WordsDensity
+from countwise._typing import Flags, Floats
+from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.derived import AsGiven, Derived, Positive
+from countwise.data.text import Bag, Block, Text, text_if_named
+from countwise.distributions.categorical import Categorical
+from countwise.distributions.distribution import Distribution, LeftOutRows, no_say
+from countwise.distributions.smoothing import exact, smoothing_of
+from countwise.distributions.word_density import FEW_WORDS, WordsDensity, in_pieces, may_leave, reranked
 from countwise.errors import OptionError
 from countwise.tallies import Words
 from countwise.working.steps import Factor, Step
@@ -24,12 +27,12 @@ __all__ = ["Bernoulli", "BernoulliDensity"]
 
 
 @dataclass(frozen=True, slots=True)
-class Bernoulli:
+class Bernoulli(Distribution):
     """Words, there or not; words that are not there count too.
 
     .. math:: P(text | c) = ∏_{w there} P(w | c) ∏_{w not there} (1 - P(w | c))
 
-    A column of numbers with this law is read as "above 0 or not".
+    A numeric column with this distribution is read as "above 0 or not".
 
     Parameters
     ----------
@@ -54,10 +57,27 @@ class Bernoulli:
     cap: float | None = None
     kind: ClassVar[str] = "bernoulli"
 
+    def suits(self, attribute: Attribute) -> bool:
+        """Texts, blocks, numeric columns (above 0 or not), and nominal ones of two values."""
+        two = isinstance(attribute, Nominal) and len(attribute.values) <= 2
+        return two or isinstance(attribute, Text | Block | Numeric)
+
+    def implied_attribute(self, attribute: Attribute, *, named: bool) -> Attribute:
+        """A column of strings that is named is a text."""
+        return text_if_named(attribute, named=named)
+
+    def derived(self, attribute: Attribute, taken: Container[str]) -> tuple[Derived, Any]:
+        """A numeric column as above 0 or not; two values are counted as they are."""
+        if isinstance(attribute, Numeric):
+            return Positive.of_column(attribute.name, taken), Categorical(self.smoothing)
+        return AsGiven(attribute), Categorical(self.smoothing) if isinstance(attribute, Nominal) else self
+
     def blank(self, given: Nominal, of: Attribute) -> Words:
         """In how many texts each word stands."""
         if not isinstance(of, Text | Block):
-            raise OptionError(f"{of.name!r} is {of.kind}; the Bernoulli law is for texts and two-valued attributes.")
+            raise OptionError(
+                f"{of.name!r} is {of.kind}; a Bernoulli distribution is for texts and two-valued attributes."
+            )
         return Words(given, of, present=True)
 
     def estimate(self, tally: Words) -> BernoulliDensity:
@@ -130,7 +150,7 @@ class BernoulliDensity(WordsDensity):
     def steps(self, name: str, column: Bag, shown: str) -> list[Step]:
         """A step a word; in a large vocabulary the absent words together."""
         if column.missing is not None and column.missing[0]:
-            return left_out(name, shown or "?", "missing", self.rule)
+            return no_say(name, shown or "?", "missing", self.rule)
         words, data = column.row(0)
         there = set(words[data > 0].tolist())
         each = len(self.kept) <= FEW_WORDS
@@ -146,7 +166,7 @@ class BernoulliDensity(WordsDensity):
             text = f"∏ (1 - P) of {absent} words"
             factors = tuple(Factor(float(r), text, rf"\prod_{{{absent}}} (1 - P)") for r in rest)
             steps.append(Step(name, shown, factors, "known", self.rule, f"{absent} words not there"))
-        return steps or left_out(name, shown, "never seen", self.rule)
+        return steps or no_say(name, shown, "never seen", self.rule)
 
     def _factors(self, i: int, there: bool) -> tuple[Factor, ...]:
         added, mass = exact(self.pseudo[i, 0]), exact(self.pseudo[i].sum())
@@ -193,6 +213,57 @@ class BernoulliDensity(WordsDensity):
                 out[:, c] += np.log(np.maximum(chosen, 1e-300)).sum(axis=1)
         return out
 
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+    def log_prob_left_out(
+        self, rule: Any, tally: Words, column: Bag, rows: LeftOutRows, *, keep: bool = False
+    ) -> tuple[Floats, Flags, bool] | None:
+        """Log P(words there, words not there | class) from the counts without the text."""
+        estimate = self.smoothing.estimate
+        if self.cap is not None or (estimate is not None and estimate.p == "global"):
+            return None
+        two = self.smoothing.pseudo(
+            np.zeros((1, 2)), ("there", "not there")
+        )  # imagined texts with a word, and without
+        if not (two > 0).all():
+            return None
+        terms, odd = np.zeros((len(column), rows.k)), np.zeros(len(column), dtype=bool)
+        counts, n = np.ascontiguousarray(self.used.T, dtype=np.float64), self.n.astype(np.float64)
+        a, b = two
+        there, away = np.log((counts + a) / (n + a + b)), np.log((n - counts + b) / (n + a + b))
+        base = away.sum(axis=0)
+        own_base = _own_bases(rows, counts, n, a, b)
+        for part, words in in_pieces(rows, self, may_leave(rule, tally), column, present=True):
+            n_own, w = n[words.own], words.less
+            mine = counts[words.at, words.own]
+            total = np.maximum(n_own - w, 0.0) + a + b
+            own_there = np.log((np.maximum(mine - w, 0.0) + a) / total)
+            own_away = _log_or_0(n_own - w - mine + b, total)
+            logs = np.where(words.gone[:, None], 0.0, words.with_own(there, own_there)) - words.with_own(
+                away, own_away
+            )
+            bases = np.tile(base, (words.n, 1))
+            bases[np.arange(words.n), rows.codes[part]] = own_base[part]
+            terms[part] = bases + words.summed(logs)
+            odd[part] = reranked(self, words)
+        if column.missing is not None:
+            terms[column.missing] = 0.0
+        return terms, odd, False
+
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """The loudest words."""
         return self._word_rows(classes, self.prob)
+
+
+def _log_or_0(count: Any, total: Any) -> Floats:
+    """The log of a share; 0 of a word that all other texts of the class have, which the row left out has too."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(count > 1e-12, np.log(count / total), 0.0)
+
+
+def _own_bases(rows: LeftOutRows, counts: Floats, n: Floats, a: float, b: float) -> Floats:
+    """Of each row, what all words absent give by the other texts of its class."""
+    pairs, place = np.unique(np.stack([rows.codes, rows.weights], axis=1), axis=0, return_inverse=True)
+    bases = np.empty(len(pairs))
+    for j, (c, w) in enumerate(pairs):
+        c = int(c)
+        bases[j] = _log_or_0(n[c] - w - counts[:, c] + b, max(n[c] - w, 0.0) + a + b).sum()
+    return np.asarray(bases[place.ravel()])

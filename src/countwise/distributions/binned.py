@@ -1,4 +1,4 @@
-"""Ranges: a numeric attribute cut into ranges, each counted as a value."""
+"""Binned: a numeric attribute cut into ranges, each counted as a value."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise._typing import Floats
-from countwise.cuts import CutRule, Cuts, labels
+from countwise._typing import Flags, Floats
+from countwise.cuts import COUNTED, CutRule, Cuts, labels
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.columns import narrowest
+from countwise.data.derived import Derived
+from countwise.data.schema import Schema
 from countwise.distributions.categorical import CategoricalDensity
-from countwise.distributions.distribution import smoothing_of
+from countwise.distributions.distribution import Density, Distribution, LeftOutRows
+from countwise.distributions.smoothing import smoothing_of
 from countwise.errors import OptionError
+from countwise.scoring.plan import Cut
 from countwise.tallies import Values
 from countwise.working.steps import Step
 
@@ -24,7 +28,7 @@ __all__ = ["Binned", "RangesDensity"]
 
 
 @dataclass(frozen=True, slots=True)
-class Binned:
+class Binned(Distribution):
     """Cut the numbers into ranges, then count.
 
     Parameters
@@ -69,10 +73,24 @@ class Binned:
         """The rule with its settings."""
         return CutRule(self.method, self.n_bins, self.n, self.merge)
 
+    @property
+    def title(self) -> str:
+        """The rule for the edges, and how many ranges."""
+        if self.method == "naive":
+            return "each value"
+        return f"ranges ({self.how}, {self.n_bins})" if self.method in COUNTED else f"ranges ({self.how})"
+
+    def price(self, density: RangesDensity, n: float) -> float:
+        """What an edge costs that was put where the class changes: half a log n, as for any parameter fitted.
+
+        Leaving a row out does not move such an edge, so that the row's own class would speak for itself.
+        """
+        return len(density.edges) * 0.5 * float(np.log(n)) / n if self.how.supervised else 0.0
+
     def blank(self, given: Nominal, of: Attribute) -> Values:
         """The values themselves: the cuts depend on them."""
         if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; ranges are for numeric attributes.")
+            raise OptionError(f"{of.name!r} is {of.kind}; bins are for numeric attributes.")
         return Values(given, of)
 
     def estimate(self, tally: Values) -> RangesDensity:
@@ -134,6 +152,21 @@ class RangesDensity(CategoricalDensity):
     def label(self, column: NDArray[Any], row: int) -> str:
         """The range of the number."""
         return str(self.of.values[int(self.codes(column[row : row + 1])[0])])
+
+    def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
+        """A lookup of the range."""
+        edges = np.asarray(self.edges, dtype=np.float64)
+        return [Cut(derived.columns[0], edges, self._lookup[: len(edges) + 1])]
+
+    def linear_terms(self, key: str) -> tuple[list[str], list[Floats], Any]:
+        """A number is not linear in its range."""
+        return Density.linear_terms(self, key)
+
+    def log_prob_left_out(
+        self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False
+    ) -> tuple[Floats, Flags, bool] | None:
+        """As for nominal values, if the edges are to stay; without the row they may lie elsewhere."""
+        return super().log_prob_left_out(rule, tally, self.codes(column), rows) if keep else None
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
         """The middle of a range, in the proportions of class c."""

@@ -12,18 +12,23 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._cached import lazy
-from countwise._typing import Floats
-from countwise.data.attributes import Attribute, Nominal
-from countwise.distributions.distribution import Smoothing, exact, left_out, smoothing_of
+from countwise._typing import Flags, Floats, Indices
+from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.derived import Absent, Derived, Positive
+from countwise.data.schema import Schema
+from countwise.distributions.distribution import Density, Distribution, LeftOutRows, no_say
+from countwise.distributions.smoothing import Smoothing, exact, smoothing_of
 from countwise.errors import OptionError
+from countwise.scoring.plan import Cut, LookupTerm, Presence
 from countwise.tallies import Counts
+from countwise.working.numbers import Worked
 from countwise.working.steps import Factor, Step
 
 __all__ = ["Categorical", "CategoricalDensity"]
 
 
 @dataclass(frozen=True, slots=True)
-class Categorical:
+class Categorical(Distribution):
     """Each value of the attribute has its own probability in each class.
 
     .. math:: P(v | c) = (num(v, c) + α_v) / (num(c) + Σ α)
@@ -50,12 +55,25 @@ class Categorical:
     unseen: str = "ignore"
     kind: ClassVar[str] = "categorical"
 
+    def suits(self, attribute: Attribute) -> bool:
+        """Nominal and ordinal attributes."""
+        return isinstance(attribute, Nominal)
+
+    def implied_attribute(self, attribute: Attribute, *, named: bool) -> Attribute:
+        """A numeric column is nominal."""
+        return Nominal(attribute.name) if isinstance(attribute, Numeric) else attribute
+
+    def with_defaults(self, smoothing: Any, unseen: str) -> Categorical:
+        """The model's smoothing, and what it does with unseen values."""
+        own = smoothing if self.smoothing is None else self.smoothing
+        return Categorical(own, unseen if self.unseen == "ignore" else self.unseen)
+
     def blank(self, given: Nominal, of: Attribute) -> Counts:
         """Counts of the class and the attribute."""
         if not isinstance(of, Nominal):
             raise OptionError(
-                f"{of.name!r} is {of.kind}; the categorical law is for nominal attributes.",
-                hint=f"declare types={{{of.name!r}: 'nominal'}}, or use distributions={{{of.name!r}: 'ranges'}}.",
+                f"{of.name!r} is {of.kind}; a categorical distribution is for nominal attributes.",
+                hint=f"declare types={{{of.name!r}: 'nominal'}}, or use distributions={{{of.name!r}: 'binned'}}.",
             )
         return Counts((given, of))
 
@@ -64,7 +82,7 @@ class Categorical:
         return CategoricalDensity(tally.axes[-1], tally.table, smoothing_of(self.smoothing), self.unseen)
 
 
-class CategoricalDensity:
+class CategoricalDensity(Density):
     """A table of P(value | class).
 
     Parameters
@@ -135,11 +153,11 @@ class CategoricalDensity:
         code = int(column[0])
         k = len(self.of.values)
         if code == k:
-            return left_out(name, shown or "?", "missing", self.rule)
+            return no_say(name, shown or "?", "missing", self.rule)
         if code > k and not self._extra:
-            return left_out(name, shown, "never seen", self.rule)
+            return no_say(name, shown, "never seen", self.rule)
         if not self.counts.any() and not self.pseudo.any():
-            return left_out(name, shown, "never seen", self.rule)
+            return no_say(name, shown, "never seen", self.rule)
         factors = tuple(self._factor(c, min(code, k)) for c in range(self.n_classes))
         return [Step(name, shown, factors, "known", self.rule)]
 
@@ -195,15 +213,67 @@ class CategoricalDensity:
             out[:, c] = np.log(np.maximum(rng.beta(mine, max(rest, 1e-9), size), 1e-300))
         return out
 
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """A row a value, a column a class."""
         columns: dict[str, list[Any]] = {self.of.name: [str(v) for v in self.of.values]}
         for c, label in enumerate(classes):
             factors = [self._factor(c, v) for v in range(len(self.of.values))]
-            columns[str(label)] = [
-                f"{f.text} = {np.exp(f.log):.6g}" if f.fraction is not None else f.text for f in factors
-            ]
+            columns[str(label)] = [Worked(np.exp(f.log), f.text if f.fraction is not None else "") for f in factors]
         return columns
+
+    def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
+        """A lookup of the values; a cut at 0 or a look for missing values where that is what is counted."""
+        logs, name = self._lookup, derived.columns[0]
+        if isinstance(derived, Absent):
+            attribute = schema[name]
+            return [Presence(name, logs[0], logs[1], attribute.values if isinstance(attribute, Nominal) else None)]
+        if isinstance(derived, Positive):
+            return [Cut(name, np.zeros(1), logs[:2])]
+        k = len(self.of.values)
+        if k == 0 or not logs.any():
+            return []  # nothing was ever counted: all classes say the same
+        return [LookupTerm(name, self.of.values, logs[:k], logs[k + 1] if self.unseen == "share" else None)]
+
+    def linear_terms(self, key: str) -> tuple[list[str], list[Floats], Any]:
+        """A weight for each value."""
+        logs = np.zeros((len(self.of.values), self.n_classes))
+        self.add_log_prob(np.arange(len(logs), dtype=np.uint32), logs)
+        return [f"{key}={value}" for value in self.of.values], list(logs), 0.0
+
+    def log_prob_left_out(
+        self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False
+    ) -> tuple[Floats, Flags, bool] | None:
+        """From the counts without the row; a value that only the row has is unseen by the others."""
+        if self.unseen == "error":
+            return None
+        v, size = np.asarray(column, dtype=np.int64), len(self.of.values)
+        there = v < size
+        if not size:
+            return np.zeros((len(v), rows.k)), np.zeros(len(v), dtype=bool), False
+        at, w = np.where(there, v, 0), rows.weights
+        counts = self.counts.astype(np.float64)
+        totals, of_value = counts.sum(axis=1), counts.sum(axis=0)
+        rest = counts[rows.codes, at] - w
+        mine = rows.with_own(counts.T[at], np.where(rest < 1e-9, 0.0, rest))
+        whole = rows.with_own(totals, rows.own(totals) - w)
+        everyone, everything = of_value[at] - w, of_value.sum() - w
+        added, mass = self._imagined_without(at, everyone, everything)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            others = (everyone / everything)[:, None]
+            logs = np.log(np.where(whole + mass > 1e-12, (mine + added[:, None]) / (whole + mass), others))
+        kept = np.array([not self.of.grows or value in self.of.fixed for value in self.of.values])
+        gone = there & (everyone <= 1e-9) & ~kept[at]  # the only row of this value: the others never met it
+        nothing = there & (everything <= 1e-9)
+        return np.where((~there | gone | nothing)[:, None], 0.0, logs), gone & (self.unseen == "share"), False
+
+    def _imagined_without(self, at: Indices, everyone: Floats, everything: Floats) -> tuple[Floats, float]:
+        """Imagined counts of values, and of all together, where shares of all classes change with the row."""
+        estimate = self.smoothing.estimate
+        if estimate is None or not isinstance(estimate.p, str) or estimate.p != "global":
+            return self.pseudo[at], float(self.pseudo.sum())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = estimate.m * everyone / everything
+        return np.where(everything > 1e-9, share, estimate.m / len(self.of.values)), float(estimate.m)
 
 
 def _ratio(

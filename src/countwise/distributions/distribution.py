@@ -1,212 +1,223 @@
-"""What a conditional and a density are, and how zero counts are smoothed."""
+"""What a distribution and a density are; a new distribution is one file beside this one.
+
+A `Distribution` is a rule with frozen settings and no state: which column it is about, which tally it asks for, and
+what to make of it. A `Density` is what came of it: P(attribute | class) with its parameters. What one of them cannot
+do is refused here, in one place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from countwise._typing import Floats
-from countwise.data.attributes import Attribute, Nominal
+from countwise._typing import Flags, Floats, Indices
+from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.derived import AsGiven, Derived
+from countwise.data.schema import Schema
 from countwise.errors import OptionError
 from countwise.working.steps import Step
 
-__all__ = ["Density", "Distribution", "MEstimate", "Smoothing", "exact", "smoothing_of"]
+__all__ = ["Density", "Distribution", "LeftOutRows", "no_say"]
 
 
-@dataclass(frozen=True, slots=True)
-class MEstimate:
-    """The m-estimate: (count + m p) / (total + m).
+class Distribution:
+    """A rule with frozen settings; a new one is a frozen dataclass with a `kind`, `blank` and `estimate`."""
 
-    Laplace's ε is the m-estimate with m = ε K and p = 1/K over an attribute's K
-    values; the share num(w) / num of lecture 003 is m = 1 with p from all classes.
-
-    Parameters
-    ----------
-    m : float, default=1
-        The number of imagined rows.
-    p : {"uniform", "global"} or mapping of value to probability, default="uniform"
-        What the imagined rows hold: every value alike, or values as often as in all classes together.
-
-    Examples
-    --------
-    >>> from countwise import MEstimate
-    >>> MEstimate(3)
-    MEstimate(m=3, p='uniform')
-    """
-
-    m: float = 1.0
-    p: Any = "uniform"
-
-    def __post_init__(self) -> None:
-        if not self.m >= 0:
-            raise OptionError(f"m must be 0 or more, not {self.m!r}.")
-        if not isinstance(self.p, Mapping) and self.p not in ("uniform", "global"):
-            raise OptionError(f"p must be 'uniform', 'global' or a mapping of values, not {self.p!r}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Smoothing:
-    """Imagined counts for the cells of a table.
-
-    Parameters
-    ----------
-    epsilon : float or None
-        Laplace's ε for each value.
-    estimate : MEstimate or None
-        Or an m-estimate.
-    """
-
-    epsilon: float | None = 0.0
-    estimate: MEstimate | None = None
-
-    def pseudo(self, counts: NDArray[Any], values: Sequence[Any], extra: int = 0) -> Floats:
-        """The imagined count of each value; shape (values + extra,)."""
-        k = counts.shape[-1] + extra
-        if k == 0:  # nothing but missing cells: no value, no count
-            return np.empty(0)
-        if self.estimate is None:
-            return np.full(k, float(self.epsilon or 0.0))
-        m, p = float(self.estimate.m), self.estimate.p
-        if isinstance(p, Mapping):
-            shares = np.array([float(p.get(v, 0.0)) for v in values] + [max(0.0, 1 - sum(p.values()))] * extra)
-            return m * shares
-        if p == "uniform":
-            return np.full(k, m / k)
-        if extra:
-            raise OptionError(
-                "unseen='share' needs Laplace or a uniform m-estimate: a value never seen has no global share."
-            )
-        overall = counts.sum(axis=0)
-        total = overall.sum()
-        return m * overall / total if total > 0 else np.full(k, m / k)
-
-    def exact(self, counts: NDArray[Any], index: int, values: Sequence[Any], extra: int = 0) -> Fraction | None:
-        """The imagined count of one value as a fraction, if it is one."""
-        k = counts.shape[-1] + extra
-        if self.estimate is None:
-            return exact(self.epsilon or 0.0)
-        m, p = exact(self.estimate.m), self.estimate.p
-        if m is None or isinstance(p, Mapping):
-            return None
-        if p == "uniform":
-            return m / k
-        count, total = exact(counts[:, index].sum()), exact(counts.sum())
-        return None if count is None or not total else m * count / total
-
-    def mass(self, counts: NDArray[Any], extra: int = 0) -> Fraction | None:
-        """All imagined counts of an attribute together, as a fraction."""
-        if self.estimate is None:
-            each = exact(self.epsilon or 0.0)
-            return None if each is None else each * (counts.shape[-1] + extra)
-        return exact(self.estimate.m)
-
-    def __str__(self) -> str:
-        if self.estimate is None:
-            return f"Laplace {self.epsilon:g}" if self.epsilon else "unsmoothed"
-        p = self.estimate.p if isinstance(self.estimate.p, str) else "given"
-        return f"m-estimate, m = {self.estimate.m:g}, p {p}"
-
-
-def smoothing_of(option: Any) -> Smoothing:
-    """The smoothing that a user named.
-
-    None or 0: none. A number: Laplace with that ε. "laplace": ε = 1. "global":
-    ε from global statistics, num(w) / num. An `MEstimate`, or ``{"m": 1}``.
-    """
-    if isinstance(option, Smoothing):
-        return option
-    if option is None or (isinstance(option, str) and option == "none"):
-        return Smoothing(0.0)
-    if isinstance(option, str):
-        if option == "laplace":
-            return Smoothing(1.0)
-        if option == "global":
-            return Smoothing(None, MEstimate(1.0, "global"))
-    if isinstance(option, MEstimate):
-        return Smoothing(None, option)
-    if isinstance(option, Mapping):
-        odd = sorted(set(option) - {"m", "p"})
-        if odd:
-            raise OptionError(f"An m-estimate has no setting {odd[0]!r}.", hint="it has m and p.")
-        return Smoothing(None, MEstimate(**option))
-    if isinstance(option, int | float | np.integer | np.floating) and not isinstance(option, bool):
-        if not (option >= 0 and np.isfinite(option)):
-            raise OptionError(f"smoothing must be 0 or more, not {option!r}.")
-        return Smoothing(float(option))
-    raise OptionError(
-        f"smoothing={option!r} is unknown.",
-        hint="give a number (Laplace), 'global', MEstimate(m, p) or None.",
-    )
-
-
-def exact(number: Any) -> Fraction | None:
-    """A float as the fraction that a person means by it: 0.1 is 1/10; None if it is no short fraction."""
-    value = float(number)
-    if not np.isfinite(value):
-        return None
-    if value == int(value):
-        return Fraction(int(value))
-    short = Fraction(repr(value))
-    return short if short.denominator <= 10**6 else None
-
-
-class Density(Protocol):
-    """P(attribute | class) with its parameters settled."""
-
-    n_classes: int
-
-    def add_log_prob(self, column: Any, out: Floats) -> None:
-        """Add log P(value | class) to out (rows, classes) in place; a missing cell adds 0."""
-
-    @classmethod
-    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
-        """The same for many attributes in one pass over the rows."""
-
-    def steps(self, name: str, column: Any, shown: str) -> list[Step]:
-        """The factors behind a one-row column, as a person would write them."""
-
-    def grid(self) -> Any:
-        """A column of values worth trying, for what would change the answer."""
-
-    def label(self, column: Any, row: int) -> str:
-        """A value of a column as a person would write it."""
-
-    def typical(self, c: int) -> tuple[Any, str]:
-        """The typical value in class c, and how sure it is, in words."""
-
-    def draw(self, c: int, size: int, rng: np.random.Generator) -> Any:
-        """Values drawn from P(attribute | class c)."""
-
-    def draw_log_prob(self, column: Any, size: int, rng: np.random.Generator) -> Floats:
-        """Log factors of a one-row column under parameters drawn from what the counts leave open."""
-
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """The parameters as columns of a readable table."""
-
-
-class Distribution(Protocol):
-    """A rule with frozen settings and no state: which tally to ask for, and what to make of it."""
-
+    __slots__ = ()
     kind: ClassVar[str]
+    shows_infinity: ClassVar[bool] = False  # whether an infinite number shows in the tally and in the answer
+
+    # -- which columns it is for ----------------------------------------------------------
+
+    def suits(self, attribute: Attribute) -> bool:
+        """Whether it can be the distribution of an attribute."""
+        return isinstance(attribute, Numeric)
+
+    def implied_attribute(self, attribute: Attribute, *, named: bool) -> Attribute:
+        """What the column is if the user gives it this distribution; `named` if the user named the column."""
+        return attribute
+
+    def with_defaults(self, smoothing: Any, unseen: str) -> Self:
+        """The same with the model's settings where it has none of its own."""
+        return replace(self, smoothing=smoothing) if getattr(self, "smoothing", 0) is None else self  # type: ignore[type-var]
+
+    def block_of(self, attribute: Attribute) -> str | None:
+        """The block that an attribute shares with others; None if it has a term of its own."""
+        return None
+
+    def derived(self, attribute: Attribute, taken: Container[str]) -> tuple[Derived, Any]:
+        """The column that the term of an attribute is about, and its distribution."""
+        return AsGiven(attribute), self
+
+    # -- what it counts, and what it makes of it --------------------------------------------
 
     def blank(self, given: Nominal, of: Attribute) -> Any:
-        """The request."""
+        """The request: a blank tally."""
+        raise NotImplementedError
 
     def estimate(self, tally: Any) -> Any:
         """The density that a filled tally gives."""
+        raise NotImplementedError
+
+    def estimate_from_values(self, values: Any) -> tuple[Any, Any]:
+        """The density from a tally of values, whichever tally it would ask for; and that tally."""
+        return self.estimate(values), values
+
+    # -- how it is judged by leave-one-out -------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """Itself in a few words, with the settings that are not the default."""
+        own = fields(self)  # type: ignore[arg-type]
+        odd = [f"{f.name}={getattr(self, f.name)}" for f in own if getattr(self, f.name) != f.default]
+        return f"{self.kind} ({', '.join(odd)})" if odd else self.kind
+
+    def price(self, density: Any, n: float) -> float:
+        """What it costs in mean log-loss that some of its parameters do not change when a row is left out."""
+        return 0.0
+
+    # -- nodes of networks ------------------------------------------------------------------
+
+    def may_depend_on(self, parent: Distribution) -> bool:
+        """Whether a numeric node of this distribution may have a numeric parent of that one."""
+        return False
 
 
-def add_each(cls: Any, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
-    """The plain way to add many: one after the other."""
-    for density, column in zip(densities, columns, strict=True):
-        density.add_log_prob(column, out)
+@dataclass(frozen=True, eq=False)
+class LeftOutRows:
+    """Rows to be left out one by one: the class and weight of each.
+
+    Parameters
+    ----------
+    codes : ndarray of int
+        The class of each row.
+    weights : ndarray
+        Of each row.
+    k : int
+        How many classes there are.
+    """
+
+    codes: Indices
+    weights: Floats
+    k: int
+
+    def own(self, values: Floats) -> Floats:
+        """Of each row, what its class has."""
+        return np.asarray(values[self.codes])
+
+    def picked(self, values: Floats) -> Floats:
+        """Of each row, the entry of its class."""
+        return np.asarray(values[np.arange(len(self.codes)), self.codes])
+
+    def with_own(self, every: Floats, own: Floats) -> Floats:
+        """A row of all classes for each row, with another entry for its own class."""
+        out = np.tile(every, (len(self.codes), 1)) if every.ndim == 1 else every.copy()
+        out[np.arange(len(self.codes)), self.codes] = own
+        return out
 
 
-def left_out(name: str, shown: str, state: str, rule: str) -> list[Step]:
-    """The step of an attribute that has no say."""
+class Density:
+    """P(attribute | class) with its parameters; a new one writes `add_log_prob`, `steps` and what it can do more."""
+
+    n_classes: int
+    rule: str
+    choice: Any = None  # of "auto": which distribution was chosen, and what each scored
+
+    def add_log_prob(self, column: Any, out: Floats) -> None:
+        """Add log P(value | class) to out (rows, classes) in place; a missing value adds 0."""
+        raise NotImplementedError
+
+    @classmethod
+    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
+        """The same for many attributes; in one pass over the rows where that is faster."""
+        for density, column in zip(densities, columns, strict=True):
+            density.add_log_prob(column, out)
+
+    def steps(self, name: str, column: Any, shown: str) -> list[Step]:
+        """The factors behind a one-row column, as a person would write them."""
+        raise NotImplementedError
+
+    # -- what explanations and portraits ask ------------------------------------------------
+
+    def grid(self) -> Any:
+        """A column of values worth trying, for what would change the answer; None if there is none."""
+        return None
+
+    def label(self, column: Any, row: int) -> str:
+        """A value of a column as a person would write it."""
+        raise NotImplementedError
+
+    def typical(self, c: int) -> tuple[Any, str]:
+        """The typical value in class c, and how sure it is, in words."""
+        raise NotImplementedError
+
+    def draw(self, c: int, size: int, rng: np.random.Generator) -> Any:
+        """Values drawn from P(attribute | class c)."""
+        raise NotImplementedError
+
+    def draw_log_prob(self, column: Any, size: int, rng: np.random.Generator) -> Floats:
+        """Log factors of a one-row column under parameters drawn from what the counts leave open.
+
+        By default the parameters are taken as certain.
+        """
+        out = np.zeros((1, self.n_classes))
+        self.add_log_prob(column, out)
+        return np.repeat(out, size, axis=0)
+
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+        """The parameters as columns of a table; numbers are not rounded."""
+        raise NotImplementedError
+
+    # -- what engines, formulas and leave-one-out ask ------------------------------------------
+
+    def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
+        """The density as terms that an engine can add up."""
+        what = repr(derived.columns[0]) if len(derived.columns) == 1 else "The row"
+        raise OptionError(
+            f"{what} has a distribution that no engine can compute: {self.rule}.",
+            hint="cut it into ranges: distributions={...: 'binned'}."
+            if len(derived.columns) == 1
+            else "an engine can compute naive Bayes with binned columns, and discriminants; predict takes rows.",
+        )
+
+    def linear_terms(self, key: str) -> tuple[list[str], list[Floats], Any]:
+        """Names, the weight of each in every class, and what is added to the biases, of a logistic form."""
+        raise OptionError(
+            f"The distribution of {key!r} ({self.rule}) is not linear in its value: there is no sigmoid of w·x + b.",
+            hint="Poisson and categorical ones are; for Gaussians see DiscriminantClassifier(covariance='shared').",
+        )
+
+    def log_prob_left_out(
+        self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False
+    ) -> tuple[Floats, Flags, bool] | None:
+        """Log P(value | class) of each row by the density of all other rows, in closed form.
+
+        Parameters
+        ----------
+        rule : Distribution
+            What this density was estimated by.
+        tally : Tally
+            What it was estimated from.
+        column : column
+            The values of the rows.
+        rows : LeftOutRows
+            Their classes and weights.
+        keep : bool, default=False
+            Whether what was found by a search over all rows (edges of ranges, bandwidths) stays as it is.
+
+        Returns
+        -------
+        tuple or None
+            The logarithms, shape (rows, classes), up to what is the same for all classes of a row; the rows for which
+            they are not exact; and whether these must be estimated again from scratch, because subtracting the row
+            from the tally would lose the same digits. None if there is no closed form.
+        """
+        return None
+
+
+def no_say(name: str, shown: str, state: str, rule: str) -> list[Step]:
+    """The step of an attribute that says nothing of the class."""
     return [Step(name, shown, (), state, rule)]

@@ -1,4 +1,4 @@
-"""Gaussian: a numeric attribute as a normal law in each class."""
+"""Gaussian: a numeric attribute with a normal distribution in each class."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Flags, Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.derived import Derived
+from countwise.data.schema import Schema
+from countwise.distributions.distribution import Distribution, LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity
 from countwise.errors import OptionError, warn
-from countwise.tallies import Moments
+from countwise.scoring.plan import NormalTerm
+from countwise.tallies import Moments, Values
 from countwise.working.numbers import number
 
 __all__ = ["Gaussian", "GaussianDensity"]
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+_WORN = 1e-4  # of a sum of squares: if less is left without a row, digits are lost
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(Distribution):
     """A mean and a deviation in each class.
 
     .. math:: f(x | c) = exp(-(x - μ_c)² / 2σ_c²) / (σ_c √(2π))
@@ -58,15 +63,23 @@ class Gaussian:
     def blank(self, given: Nominal, of: Attribute) -> Moments:
         """Moments of the attribute in each class."""
         if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; the Gaussian law is for numeric attributes.")
+            raise OptionError(f"{of.name!r} is {of.kind}; a Gaussian is for numeric attributes.")
         return Moments(given, of)
 
     def estimate(self, tally: Moments) -> GaussianDensity:
         """Means and deviations, with a floor under the variance."""
-        return self.settle_many([self], [tally])[0]
+        return self.estimate_many([self], [tally])[0]
+
+    def estimate_from_values(self, values: Values) -> tuple[GaussianDensity, Moments]:
+        """From the moments of the values."""
+        return self.estimate(values.moments), values.moments
+
+    def may_depend_on(self, parent: Distribution) -> bool:
+        """A Gaussian node may be linear in Gaussian parents."""
+        return isinstance(parent, Gaussian)
 
     @classmethod
-    def settle_many(cls, rules: Sequence[Gaussian], tallies: Sequence[Moments]) -> list[GaussianDensity]:
+    def estimate_many(cls, rules: Sequence[Gaussian], tallies: Sequence[Moments]) -> list[GaussianDensity]:
         """The densities of many columns over the same classes, in one go: a call for each would take longer."""
         first, given = rules[0], tallies[0].given
         alike = all(rule is first or rule == first for rule in rules)
@@ -75,8 +88,8 @@ class Gaussian:
         for tally in tallies:
             if tally.worn:
                 warn(
-                    f"What remains of {tally.of.name!r} is tiny beside what was taken back: its deviation has lost "
-                    "digits. Hint: fit again on the rows that remain."
+                    f"Most of the data of {tally.of.name!r} was forgotten: its variance has lost precision. "
+                    "Hint: fit again on the rows that remain."
                 )
         n, mean, m2 = (np.array(part) for part in zip(*(t.triple for t in tallies), strict=True))
         center, overall = first._overall(n, mean, m2)
@@ -115,7 +128,7 @@ def _scales(sd: Floats) -> tuple[Floats, Floats]:
 
 
 class GaussianDensity(NumericDensity):
-    """Normal laws, one a class.
+    """A normal density in each class.
 
     Parameters
     ----------
@@ -147,7 +160,7 @@ class GaussianDensity(NumericDensity):
 
     @property
     def rule(self) -> str:  # type: ignore[override]
-        """The law in words."""
+        """The distribution in words."""
         words = f"Gaussian, σ over {'n - 1' if self.divisor == 'n-1' else 'n'}"
         return words + ", σ of the whole column where a class has too few values" * bool(self.borrowed.any())
 
@@ -206,11 +219,45 @@ class GaussianDensity(NumericDensity):
             out[:, c] = -0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI
         return out
 
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """A row a class: mean and deviation."""
-        return {
-            self.name: [str(c) for c in classes],
-            "mean": [number(m) for m in self.mean],
-            "deviation": [number(s) for s in self.sd],
-            "n": [number(n) for n in self.n],
-        }
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+        """A row for each class: mean and deviation."""
+        columns = {"mean": self.mean, "deviation": self.sd, "n": self.n}
+        return {self.name: [str(c) for c in classes], **{name: column.tolist() for name, column in columns.items()}}
+
+    def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
+        """A normal term; none if the column says nothing."""
+        return [] if self.constant else [NormalTerm(derived.columns[0], self.mean, self.inverse_sd, self.log_norm)]
+
+    def log_prob_left_out(
+        self, rule: Any, tally: Moments, column: Any, rows: LeftOutRows, *, keep: bool = False
+    ) -> tuple[Floats, Flags, bool]:
+        """From the moments without the row."""
+        x = np.asarray(column, dtype=np.float64)
+        there, w = ~np.isnan(x), rows.weights
+        n, mean, m2 = tally.triple
+        total, center, square = tally.overall
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            own_n, own_mean, own_m2, worn = _without(rows.own(n), rows.own(mean), rows.own(m2), x, w)
+            all_n, all_mean, all_m2, blurred = _without(np.full(len(x), total), center, square, x, w)
+            fewer = 1.0 if rule.divisor == "n-1" else 0.0
+            spread = all_m2 / np.maximum(all_n - fewer, 1.0)
+            spread = np.where(spread <= (8 * np.finfo(float).eps * all_mean) ** 2, 0.0, spread)
+            every = np.where(n - fewer > 0, m2 / (n - fewer), np.nan)
+            variance = rows.with_own(every, np.where(own_n - fewer > 0, own_m2 / (own_n - fewer), np.nan))
+            variance = np.where(variance >= 0, np.maximum(variance, rule.floor * spread[:, None]), spread[:, None])
+            means = rows.with_own(np.where(n > 0, mean, all_mean[:, None]), np.where(own_n > 0, own_mean, all_mean))
+            sd = np.sqrt(np.where(spread[:, None] > 0, variance, 0.0))
+            sd = np.where(sd > 0, sd, 1.0)
+            logs = -0.5 * ((x[:, None] - means) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI
+        silent = ~there | ~(spread > 0)
+        return np.where(silent[:, None], 0.0, logs), there & (worn | blurred), True
+
+
+def _without(n: Floats, mean: Any, m2: Any, x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Flags]:
+    """(n, mean, M2) without a value, and where too little is left for the digits to be trusted."""
+    rest = n - w
+    rest = np.where(rest < 1e-9, 0.0, rest)
+    after = np.where(rest > 0, mean + (mean - x) * (w / rest), 0.0)
+    square = m2 - w * (x - mean) ** 2 * (n / rest)
+    worn = (rest > 0) & (m2 > 0) & (square < _WORN * m2)
+    return rest, after, np.where(rest > 0, np.maximum(square, 0.0), 0.0), worn

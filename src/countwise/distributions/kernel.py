@@ -1,4 +1,4 @@
-"""Kernel density: a numeric attribute as the sum of a bump over each training value."""
+"""Kernel density: a numeric attribute as the sum of a kernel over each training value."""
 
 from __future__ import annotations
 
@@ -11,22 +11,34 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._cached import lazy
-from countwise._typing import Floats, Multiset
+from countwise._typing import Flags, Floats, Indices, Multiset
 from countwise.cuts import quantiles
 from countwise.data.attributes import Attribute, Nominal, Numeric
-from countwise.distributions.bandwidths import RULES, TOLERANCE, bandwidth_of, ones_as_none
-from countwise.distributions.distribution import add_each
+from countwise.distributions.bandwidths import (
+    RULES,
+    TOLERANCE,
+    bandwidth_of,
+    ones_as_none,
+    rows_behind,
+    scott,
+    silverman,
+)
+from countwise.distributions.distribution import Distribution, LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity
 from countwise.errors import OptionError, listed
-from countwise.tallies import Values
+from countwise.tallies import Values, all_ones
 from countwise.working.numbers import number
 
 __all__ = ["Kernel", "KernelDensity"]
 
+_CELLS = 1 << 18  # kernels that are added up at a time, so that they stay in cache
+_MOST_ROWS = 1 << 24  # that are written out to be counted through
+_HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
-    """A Gaussian bump of bandwidth h over each value of the class.
+class Kernel(Distribution):
+    """A Gaussian kernel of bandwidth h over each value of the class.
 
     .. math:: f(x | c) = 1/(n_c h √(2π)) Σ_i exp(-(x - x_i)² / 2h²)
 
@@ -61,10 +73,15 @@ class Kernel:
         ):
             raise OptionError(f"bandwidth must be above 0, not {self.bandwidth!r}.")
 
+    @property
+    def title(self) -> str:
+        """With the rule for the bandwidth."""
+        return f"kernel ({self.bandwidth})"
+
     def blank(self, given: Nominal, of: Attribute) -> Values:
         """The values themselves."""
         if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; the kernel law is for numeric attributes.")
+            raise OptionError(f"{of.name!r} is {of.kind}; a kernel density is for numeric attributes.")
         return Values(given, of)
 
     def estimate(self, tally: Values) -> KernelDensity:
@@ -93,8 +110,6 @@ class KernelDensity(NumericDensity):
     rule : float or str
         How the bandwidths were found, for the wording.
     """
-
-    add_many = classmethod(add_each)
 
     def __init__(self, name: str, sets: tuple[Multiset, ...], bandwidths: Floats, n: NDArray[Any], rule: Any) -> None:
         self.name, self.sets, self.bandwidths, self.n = name, sets, bandwidths, n
@@ -181,10 +196,124 @@ class KernelDensity(NumericDensity):
             out[:, c] = log_mean + np.log(rng.gamma(behind, 1 / behind, size))
         return out
 
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """A row a class: bandwidth and how many values."""
-        return {
-            self.name: [str(c) for c in classes],
-            "bandwidth": [number(h) for h in self.bandwidths],
-            "n": [number(n) for n in self.n],
-        }
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+        """A row for each class: bandwidth and how many values."""
+        n = [float(n) for n in self.n]
+        return {self.name: [str(c) for c in classes], "bandwidth": self.bandwidths.tolist(), "n": n}
+
+    def log_prob_left_out(
+        self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False
+    ) -> tuple[Floats, Flags, bool] | None:
+        """From the kernels of the other values; `keep` leaves the bandwidths as they are."""
+        if not keep and not self._has_closed_form(rule):
+            return None
+        x = np.asarray(column, dtype=np.float64)
+        there, terms, odd = ~np.isnan(x), np.zeros((len(x), rows.k)), np.zeros(len(x), dtype=bool)
+        if self.constant:
+            return terms, odd, False
+        self.add_log_prob(x, terms)
+        for c, (values, weights) in enumerate(self.sets):
+            mine = np.flatnonzero(there & (rows.codes == c))
+            # rows of one value and weight have one answer
+            pairs, place = np.unique(np.stack([x[mine], rows.weights[mine]], axis=1), axis=0, return_inverse=True)
+            at, less = np.searchsorted(values, pairs[:, 0]), pairs[:, 1]
+            given = float(self.bandwidths[c]) if keep or not isinstance(rule.bandwidth, str) else None
+            if given is not None and all_ones(rows.weights):
+                logs = _all_at_once(values, weights, given)[at]
+            else:
+                bandwidths = _bandwidths(rule.bandwidth if given is None else given, values, weights, at, less)
+                logs = _one_by_one(values, weights, at, less, bandwidths)
+            terms[mine, c], odd[mine] = logs[place.ravel()], ~np.isfinite(logs[place.ravel()])
+        if keep:  # a class without other values gives no density
+            return np.nan_to_num(terms, copy=False, nan=-np.inf, neginf=-np.inf), np.zeros_like(odd), False
+        terms[odd] = 0.0
+        return terms, odd, False
+
+    def _has_closed_form(self, rule: Kernel) -> bool:
+        """Whether a bandwidth without a row takes no search, and each class has kernels of its own."""
+        if self.constant or not (self.n > 0).all():
+            return False
+        if not isinstance(rule.bandwidth, str):
+            return True
+        # a class of one value takes its bandwidth from all classes together
+        thumb = rule.bandwidth in ("silverman", "scott")
+        return thumb and all(len(v) > 1 and rows_behind(w) > 1 for v, w in self.sets)
+
+
+def _all_at_once(values: Floats, weights: NDArray[Any], h: float) -> Floats:
+    """Without one row of each value, by the fast Gauss transform."""
+    points = None if all_ones(weights) else weights.astype(np.float64)
+    boxes, taylor = _kernels.gauss_expand(values, points, h, TOLERANCE)
+    sums = _kernels.gauss_loo_log_sums(values, points, h, boxes, taylor, TOLERANCE)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums - np.log((float(weights.sum()) - 1.0) * h) - _HALF_LOG_2PI)
+
+
+def _bandwidths(rule: Any, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats) -> Floats:
+    """The bandwidth without each of the rows, given or by a rule of thumb."""
+    if not isinstance(rule, str):
+        return np.full(len(at), float(rule))
+    found, sure = np.empty(len(at)), np.zeros(len(at), dtype=bool)
+    if weights.dtype.kind in "iu" and weights.sum() < _MOST_ROWS:
+        found, sure = _thumbs(rule, values, weights, at, less.astype(np.int64))
+    for i in np.flatnonzero(~sure).tolist():
+        place, rest = int(at[i]), float(weights[at[i]]) - float(less[i])
+        fewer = weights.astype(np.float64) if weights.dtype.kind == "f" else weights.copy()
+        fewer[place] = max(rest, 0)
+        kept = np.arange(len(values)) != place if rest <= 1e-9 else slice(None)
+        found[i] = bandwidth_of(rule, values[kept], fewer[kept])
+    return found
+
+
+def _thumbs(
+    rule: str, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Indices
+) -> tuple[Floats, Flags]:
+    """The same for all rows at once, and for which of them enough digits are left."""
+    total = int(weights.sum())
+    mean = float(np.average(values, weights=weights))
+    square = float((weights * (values - mean) ** 2).sum())
+    n = (total - less).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = square - less * (values[at] - mean) ** 2 * (total / n)
+        sd = np.sqrt(rest / (n - 1))
+        sure = (n > 1) & (rest > 1e-3 * square) & (1e-100 < values[-1] - values[0] < 1e100)
+        if rule == "scott":
+            return scott(sd, n), sure
+        every, first = np.repeat(values, weights), np.cumsum(weights) - weights
+        low, high = (_share(every, first[at], less, n, share) for share in (0.25, 0.75))
+        return silverman(sd, high - low, n), sure
+
+
+def _share(every: Floats, first: NDArray[Any], less: Indices, n: Floats, share: float) -> Floats:
+    """The value below which a share of the rows lies, as of `quantiles`, without some equal rows from `first` on."""
+    target = n * share
+    rank = np.clip(np.ceil(target * (1 - 1e-12)), 1, n).astype(np.int64)
+
+    def at(k: Indices) -> Floats:
+        return np.asarray(every[np.minimum(np.where(k < first, k, k + less), len(every) - 1)])
+
+    here, above = at(rank - 1), at(np.minimum(rank, np.maximum(n.astype(np.int64) - 1, 0)))
+    return np.where(np.isclose(rank, target, rtol=1e-12, atol=0), here + (above - here) / 2, here)
+
+
+def _one_by_one(
+    values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats, bandwidths: Floats
+) -> Floats:
+    """Kernels of a bandwidth of each row's own, added up without the row; NaN where nothing is left."""
+    total, w = float(weights.sum()), weights.astype(np.float64)
+    logs = np.empty(len(at))
+
+    def work(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        place, h, own = at[part], bandwidths[part, None], np.arange(stop - start)
+        rest = np.where(w[place] - less[part] > 1e-9, w[place] - less[part], 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bumps = -0.5 * ((values[place, None] - values) / h) ** 2
+            bumps[own, place] = np.where(rest > 0, 0.0, -np.inf)
+            peak = bumps.max(axis=1, keepdims=True)
+            bumps = np.exp(bumps - peak) * w
+            bumps[own, place] *= rest / w[place]
+            logs[part] = np.log(bumps.sum(axis=1)) + peak[:, 0] - np.log((total - less[part]) * bandwidths[part])
+
+    _kernels.over_blocks(len(at), max(1, _CELLS // max(len(values), 1)), work)
+    return np.where(bandwidths > 0, logs - _HALF_LOG_2PI, np.nan)

@@ -1,4 +1,4 @@
-"""Multinomial: a block of counts, each word drawn from one urn a class."""
+"""Multinomial: a block of counts, as words drawn from one distribution in each class."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._cached import lazy
-from countwise._typing import Floats
-from countwise.data.attributes import Attribute, Nominal
-from countwise.data.text import Bag, Block, Text
-from countwise.distributions.distribution import left_out, smoothing_of
-from countwise.distributions.word_density import WordsDensity
+from countwise._typing import Flags, Floats
+from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.text import Bag, Block, Text, text_if_named
+from countwise.distributions.distribution import Distribution, LeftOutRows, no_say
+from countwise.distributions.smoothing import smoothing_of
+from countwise.distributions.word_density import WordsDensity, in_pieces, may_leave, reranked
 from countwise.errors import OptionError
 from countwise.tallies import Words
 from countwise.working.steps import Factor, Step
@@ -26,12 +27,12 @@ _LONGEST = 10_000  # words in a text that is drawn
 
 
 @dataclass(frozen=True, slots=True)
-class Multinomial:
+class Multinomial(Distribution):
     """Words, each as often as it stands.
 
     .. math:: P(text | c) = ∏_w P(w | c)^{m_w} / m_w!
 
-    Columns of counts that have this law form one block; texts and sparse
+    Numeric columns that have this distribution form one block; texts and sparse
     matrices are blocks already.
 
     Parameters
@@ -49,7 +50,7 @@ class Multinomial:
         Whether 1/m! is part of P(text | class), as lecture 000 writes it. It is the same
         for every class and changes no posterior.
     block : str, default=""
-        Columns of counts with different blocks are drawn from different urns.
+        Numeric columns with different blocks have different multinomials.
 
     Examples
     --------
@@ -68,10 +69,22 @@ class Multinomial:
     block: str = ""
     kind: ClassVar[str] = "multinomial"
 
+    def suits(self, attribute: Attribute) -> bool:
+        """Texts, blocks of counts, and numeric columns, which form a block."""
+        return isinstance(attribute, Text | Block | Numeric)
+
+    def implied_attribute(self, attribute: Attribute, *, named: bool) -> Attribute:
+        """A column of strings that is named is a text."""
+        return text_if_named(attribute, named=named)
+
+    def block_of(self, attribute: Attribute) -> str | None:
+        """Numeric columns with this distribution form one block."""
+        return self.block if isinstance(attribute, Numeric) else None
+
     def blank(self, given: Nominal, of: Attribute) -> Words:
         """Totals of the words."""
         if not isinstance(of, Text | Block):
-            raise OptionError(f"{of.name!r} is {of.kind}; the multinomial law is for texts and counts.")
+            raise OptionError(f"{of.name!r} is {of.kind}; a multinomial distribution is for texts and counts.")
         return Words(given, of, present=False)
 
     def estimate(self, tally: Words) -> MultinomialDensity:
@@ -130,7 +143,7 @@ class MultinomialDensity(WordsDensity):
     def steps(self, name: str, column: Bag, shown: str) -> list[Step]:
         """A step a word."""
         if column.missing is not None and column.missing[0]:
-            return left_out(name, shown or "?", "missing", self.rule)
+            return no_say(name, shown or "?", "missing", self.rule)
         kept = {int(w): i for i, w in enumerate(self.kept)}
         words, _ = column.row(0)
         amounts = self._amounts(column)[column.indptr[0] : column.indptr[1]]
@@ -147,7 +160,7 @@ class MultinomialDensity(WordsDensity):
             steps.append(
                 Step(name, shown, (Factor(log, "1/m!", "1/m!"),) * self.n_classes, "known", self.rule, "1/m!")
             )
-        return steps or left_out(name, shown, "never seen", self.rule)
+        return steps or no_say(name, shown, "never seen", self.rule)
 
     def _factors(self, i: int, m: float) -> tuple[Factor, ...]:
         words = [self.words[w] for w in self.kept]
@@ -204,6 +217,39 @@ class MultinomialDensity(WordsDensity):
             out[:, c] = logs @ m
         return out
 
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+    def log_prob_left_out(
+        self, rule: Any, tally: Words, column: Bag, rows: LeftOutRows, *, keep: bool = False
+    ) -> tuple[Floats, Flags, bool] | None:
+        """Σ m log P(word | class) from the counts without the text."""
+        if self.smoothing.estimate is not None and self.smoothing.estimate.p != "uniform":
+            return None  # what is imagined depends on the text
+        terms, odd = np.zeros((len(column), rows.k)), np.zeros(len(column), dtype=bool)
+        counts = np.ascontiguousarray(self.used.T, dtype=np.float64)  # (kept, classes)
+        for part, words in in_pieces(rows, self, may_leave(rule, tally), column, present=False):
+            size = len(self.kept) - words.summed(words.gone.astype(np.float64))
+            total = np.tile(counts.sum(axis=0), (words.n, 1))
+            total[np.arange(words.n), rows.codes[part]] -= words.summed(words.less)
+            each, mass = self._imagined(size)
+            total = np.maximum(total, 0.0) + mass[:, None]
+            rest = words.with_own(counts, np.maximum(counts[words.at, words.own] - words.less, 0.0))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs = self._capped(np.log(rest + each[words.row, None]) - np.log(total)[words.row])
+            times = words.amount if self.repeats is None else np.minimum(words.amount, self.repeats)
+            logs = np.where(words.gone[:, None], 0.0, times[:, None] * logs)
+            terms[part] = words.summed(logs)
+            told = words.summed(np.ones(len(words.at))) > 0
+            odd[part] = reranked(self, words) | (told & (total <= 1e-12).any(axis=1))
+        terms[odd] = 0.0
+        return terms, odd, False
+
+    def _imagined(self, size: Floats) -> tuple[Floats, Floats]:
+        """What is added to each word, and to all together, in vocabularies of these sizes."""
+        estimate = self.smoothing.estimate
+        if estimate is None:
+            epsilon = float(self.smoothing.epsilon or 0.0)
+            return np.full(len(size), epsilon), epsilon * size
+        return float(estimate.m) / np.maximum(size, 1.0), np.full(len(size), float(estimate.m))
+
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """The loudest words."""
         return self._word_rows(classes, self.prob)

@@ -1,4 +1,4 @@
-"""What the laws of numbers share: the step of one value, and how it is written."""
+"""What distributions of numbers share: the step of one value, and how it is written."""
 
 from __future__ import annotations
 
@@ -7,41 +7,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Floats
-from countwise.distributions.distribution import left_out
+from countwise.distributions.distribution import Density, no_say
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
 
 __all__ = ["NumericDensity"]
 
 
-class NumericDensity:
-    """A law of numbers, one a class; `constant` says that it has nothing to tell."""
+class NumericDensity(Density):
+    """A density of numbers in each class; `constant` says that it says nothing of the class."""
 
-    n_classes: int
-    rule: str
     constant: bool
-
-    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
-        """Add log P(x | class) to out (rows, classes)."""
-        raise NotImplementedError
 
     def written(self, x: float, c: int) -> tuple[str, str]:
         """The factor of class c at x, as text and as LaTeX."""
         raise NotImplementedError
 
     def behind(self, c: int) -> float:
-        """How many values are behind the law of class c."""
+        """How many values are behind the density of class c."""
         raise NotImplementedError
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
         """The factor of each class at the value."""
         x = float(column[0])
         if np.isnan(x):
-            return left_out(name, shown or "?", "missing", self.rule)
+            return no_say(name, shown or "?", "missing", self.rule)
         if self.constant:
             met = any(self.behind(c) > 0 for c in range(self.n_classes))
-            return left_out(name, shown, "constant" if met else "never seen", self.rule)
+            return no_say(name, shown, "constant" if met else "never seen", self.rule)
         out = np.zeros((1, self.n_classes))
         self.add_log_prob(column, out)
         factors = tuple(

@@ -1,4 +1,4 @@
-"""Poisson: a count as a Poisson law in each class."""
+"""Poisson: a count with a Poisson distribution in each class."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise._typing import Floats
+from countwise._typing import Flags, Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric
-from countwise.distributions.distribution import smoothing_of
+from countwise.data.derived import Derived
+from countwise.data.schema import Schema
+from countwise.distributions.distribution import Distribution, LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity
+from countwise.distributions.smoothing import smoothing_of
 from countwise.errors import OptionError
-from countwise.tallies import Moments
+from countwise.scoring.plan import Rate
+from countwise.tallies import Moments, Values
 from countwise.working.numbers import number
 
 __all__ = ["Poisson", "PoissonDensity"]
 
 
 @dataclass(frozen=True, slots=True)
-class Poisson:
+class Poisson(Distribution):
     """A rate in each class: the mean of the counts.
 
     .. math:: P(x | c) = λ_c^x e^{-λ_c} / x!
@@ -51,7 +55,7 @@ class Poisson:
     def blank(self, given: Nominal, of: Attribute) -> Moments:
         """Moments of the attribute in each class."""
         if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; the Poisson law is for counts.")
+            raise OptionError(f"{of.name!r} is {of.kind}; a Poisson distribution is for counts.")
         return Moments(given, of)
 
     def estimate(self, tally: Moments) -> PoissonDensity:
@@ -59,19 +63,25 @@ class Poisson:
         n, mean, _ = tally.triple
         if (mean < 0).any():
             raise OptionError(
-                f"{tally.of.name!r} has a negative mean; the Poisson law is for counts from 0 upwards.",
+                f"{tally.of.name!r} has a negative mean; a Poisson distribution is for counts from 0 upwards.",
                 hint=f"use distributions={{{tally.of.name!r}: 'gaussian'}}.",
             )
-        overall = tally.overall[1]
-        smoothing = smoothing_of(self.smoothing)
-        rows = smoothing.estimate.m if smoothing.estimate else float(smoothing.epsilon or 0.0)
+        overall, rows = tally.overall[1], self._imagined_rows()
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = np.where(n + rows > 0, (n * mean + rows * overall) / (n + rows), overall)
         return PoissonDensity(tally.of.name, rate, n)
 
+    def estimate_from_values(self, values: Values) -> tuple[PoissonDensity, Moments]:
+        """From the moments of the values."""
+        return self.estimate(values.moments), values.moments
+
+    def _imagined_rows(self) -> float:
+        smoothing = smoothing_of(self.smoothing)
+        return float(smoothing.estimate.m if smoothing.estimate else smoothing.epsilon or 0.0)
+
 
 class PoissonDensity(NumericDensity):
-    """Poisson laws, one a class.
+    """A Poisson distribution in each class.
 
     Parameters
     ----------
@@ -99,7 +109,7 @@ class PoissonDensity(NumericDensity):
             _kernels.add_poisson([c for _, c in pairs], np.array([d.rate for d, _ in pairs]), out)
 
     def written(self, x: float, c: int) -> tuple[str, str]:
-        """The law at x, with the rate of class c."""
+        """The probability of x, with the rate of class c."""
         rate = number(self.rate[c])
         return f"Pois({number(x)}; {rate})", rf"\mathrm{{Pois}}({number(x)};\,{rate})"
 
@@ -133,10 +143,39 @@ class PoissonDensity(NumericDensity):
             out[:, c] = x * np.log(np.maximum(rate, 1e-300)) - rate - gammaln(x + 1)
         return out
 
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """A row a class: the rate."""
-        return {
-            self.name: [str(c) for c in classes],
-            "rate": [number(r) for r in self.rate],
-            "n": [number(n) for n in self.n],
-        }
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+        """A row for each class: the rate."""
+        return {self.name: [str(c) for c in classes], "rate": self.rate.tolist(), "n": self.n.tolist()}
+
+    def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
+        """A rate in each class; nothing if the column says nothing."""
+        return [] if self.constant else [Rate(derived.columns[0], self.rate)]
+
+    def linear_terms(self, key: str) -> tuple[list[str], list[Floats], Any]:
+        """X log λ - λ; x! is the same for all classes."""
+        if self.constant:
+            return [key], [np.zeros(self.n_classes)], 0.0
+        with np.errstate(divide="ignore"):
+            return [key], [np.log(self.rate)], -self.rate
+
+    def log_prob_left_out(
+        self, rule: Any, tally: Moments, column: Any, rows: LeftOutRows, *, keep: bool = False
+    ) -> tuple[Floats, Flags, bool]:
+        """From the sums without the row."""
+        from scipy.special import xlogy
+
+        x = np.asarray(column, dtype=np.float64)
+        there, w = ~np.isnan(x), rows.weights
+        n, mean, _ = tally.triple
+        total, center, _ = tally.overall
+        imagined = rule._imagined_rows()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            overall = np.maximum((total * center - w * x) / np.maximum(total - w, 1e-300), 0.0)
+            sums = rows.with_own(n * mean, np.maximum(rows.own(n * mean) - w * x, 0.0))
+            counts = rows.with_own(n, np.maximum(rows.own(n) - w, 0.0))
+            mixed = (sums + imagined * overall[:, None]) / (counts + imagined)
+            rate = np.where(counts + imagined > 0, mixed, overall[:, None])
+            rate = np.where(rate < 1e-13 * max(float(np.max(mean, initial=0.0)), 1.0), 0.0, rate)
+            logs = xlogy(x[:, None], rate) - rate
+        silent = ~there | ~(rate > 0).any(axis=1)
+        return np.where(silent[:, None], 0.0, logs), there & ~(total - w > 1e-9), False

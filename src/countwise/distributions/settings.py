@@ -10,7 +10,7 @@ import numpy as np
 
 from countwise.data.attributes import Attribute
 from countwise.data.schema import Schema, attribute_from
-from countwise.distributions.distribution import MEstimate, Smoothing
+from countwise.distributions.smoothing import MEstimate, Smoothing
 
 __all__ = ["plain", "revived"]
 

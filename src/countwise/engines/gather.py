@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.base.term import Term, blanks, checked
+from countwise.base.term import Term, blank_tallies, derive_checked
 from countwise.data.attributes import Nominal, Numeric
+from countwise.data.derived import CountBlock
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.engines.execute import whole
@@ -140,7 +141,7 @@ class _Asking:
     what: str
 
     def filled(self, parts: list[Term]) -> dict[str, Any]:
-        asked = blanks(parts, self.target)
+        asked = blank_tallies(parts, self.target)
         by_key = {part.key: part for part in parts}
         moments = {key: by_key[key].columns[0] for key, blank in asked.items() if isinstance(blank, Moments)}
         self.relation.refuse_infinity([name for name in self.schema if name not in moments.values()])
@@ -157,13 +158,13 @@ class _Asking:
             return blank.fill(self._encoded(self.classes.frame, self.classes.weights, Schema([]), []))
         if isinstance(blank, Scatter) and not blank.higher:
             return self._scattered(blank)
-        if isinstance(blank, Words) and part.how == "block":
+        if isinstance(blank, Words) and isinstance(part.derived, CountBlock):
             return self._urn(blank, part.columns)
-        if isinstance(blank, Values) and part.how == "same":
+        if isinstance(blank, Values) and part.as_given:
             frame, weights = values(self.relation, part.columns[0], self.look, self.relation.given, self.classes.rows)
         elif isinstance(blank, Counts) and part.columns[0] in self.frames:
             frame, weights = self.frames[part.columns[0]]
-        elif isinstance(blank, Counts) and part.how in ("positive", "missing"):
+        elif isinstance(blank, Counts) and part.derived.flag:
             return self._by_sign(part, blank)
         else:
             raise RowsRefused(
@@ -183,7 +184,9 @@ class _Asking:
         codes = {self.target.name: self._codes(frame)}
         if not len(schema):
             return Table(codes, frame.n_rows, weights)
-        return checked(schema.encode(frame, weights).with_column(self.target.name, codes[self.target.name]), parts)
+        return derive_checked(
+            schema.encode(frame, weights).with_column(self.target.name, codes[self.target.name]), parts
+        )
 
     def _by_sign(self, part: Term, blank: Counts) -> Counts:
         """Whether a number is above 0, or there at all, of each class."""
@@ -191,7 +194,7 @@ class _Asking:
         frame, weights = self.relation.cut({name: [0.0]}).groups([*self.relation.given, name])
         column = Numeric(name).encode(frame.columns[name]).astype(np.float64)
         rows = Table({name: column, self.target.name: self._codes(frame)}, frame.n_rows, weights)
-        return blank.fill(checked(rows, [part]))
+        return blank.fill(derive_checked(rows, [part]))
 
     def _urn(self, blank: Words, columns: Sequence[str]) -> Words:
         """Totals of counts in each class; a missing cell adds nothing."""

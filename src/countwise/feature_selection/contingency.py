@@ -14,6 +14,7 @@ from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term
 from countwise.cuts import CutRule, Cuts, labels
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.data.derived import AsGiven
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import threads_for
@@ -96,7 +97,7 @@ class Filtering(TallyModel):
         return Gaussian() if isinstance(spec, str) and spec == "gaussian" else Binned(spec)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
-        return [Term(a, self._law(a), (a.name,)) for a in schema.attributes]
+        return [Term(AsGiven(a), self._law(a)) for a in schema.attributes]
 
     def _law(self, a: Attribute) -> Any:
         if isinstance(a, Numeric):
@@ -114,7 +115,7 @@ class Filtering(TallyModel):
         if isinstance(tally, Counts):
             return self._of_counts(tally, total)
         if isinstance(tally, Values):
-            return _of_values(tally, part.rule.how, part.of, total)
+            return _of_values(tally, part.distribution.how, part.of, total)
         if isinstance(tally, Moments):
             return _of_moments(tally, total)
         return _of_words(tally, total)

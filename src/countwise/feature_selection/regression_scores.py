@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from countwise import measures
-from countwise.base.term import free
 from countwise.cuts import CutRule
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import numbers_of
+from countwise.data.derived import free_name
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.distributions import Binned
@@ -49,7 +49,7 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     schema = schema.learn(frame)
     codes, sizes = codes_of(schema, schema.encode(frame, weights), hows)
     axes = [Nominal(name, tuple(range(size)), grows=False) for name, size in zip(schema, sizes, strict=True)]
-    of = Numeric(free(y if isinstance(y, str) else "y", schema))
+    of = Numeric(free_name(y if isinstance(y, str) else "y", schema))
     table = Table({**dict(zip(schema, codes, strict=True)), of.name: numbers}, len(numbers), weights)
     filled = fill_all({axis.name: Moments(axis, of) for axis in axes}, table)
     whole = float(len(numbers) if weights is None else weights.sum())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.data.attributes import Count
+from countwise.data.derived import Absent
 from countwise.data.table import Table
 from countwise.working import Change
 
@@ -55,12 +56,12 @@ def changes_of(model: Any, table: Table, chosen: int) -> list[Change]:
 def _options(model: Any, table: Table) -> tuple[Floats, list[_Option]]:
     """The joint as it is, each log 0 as a number, and what can be changed in it."""
     start, options = np.maximum(model.log_prior_, _ZERO), []
-    partners = {part.columns[0]: part.key for part in model.terms_ if part.how == "missing"}
+    partners = {part.columns[0]: part.key for part in model.terms_ if isinstance(part.derived, Absent)}
     for part in model.terms_:
         density = model.densities_[part.key]
         now = _term(model, part.key, table[part.key])
         start = start + now
-        grid = density.grid() if part.how == "same" else None
+        grid = density.grid() if part.as_given else None
         if grid is None or getattr(density, "constant", False) or len(grid) == 0:
             continue
         if isinstance(part.of, Count):

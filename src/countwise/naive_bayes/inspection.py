@@ -180,7 +180,7 @@ class NaiveBayesInspection(GenerativeClassifier):
         columns: dict[str, list[Any]] = {"attribute": [], "missing": []}
         columns.update({f"missing in {c}": [] for c in classes}, **{"p-value": [], "absence is": []})
         for part in self.terms_:
-            if part.how not in ("same",):
+            if not part.as_given:
                 continue
             gone = total - _present(self.tallies_[part.key])
             if gone.sum() <= 0:

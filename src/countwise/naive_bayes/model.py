@@ -6,21 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from countwise.base.logistic import LogisticForm, linear_form
-from countwise.base.term import Term, presence, terms_of_rules
-from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.base.term import Term, make_terms
+from countwise.data.attributes import Attribute
+from countwise.data.derived import Absent
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
-from countwise.data.text import Text
-from countwise.distributions import (
-    Bernoulli,
-    Categorical,
-    Multinomial,
-    default_for,
-    distribution_from,
-    smoothing_of,
-    suits,
-    with_defaults,
-)
+from countwise.distributions import Categorical, default_for, distribution_from, smoothing_of
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.naive_bayes.inspection import NaiveBayesInspection
 
@@ -123,11 +114,7 @@ class NaiveBayesClassifier(NaiveBayesInspection):
             rule = self._named_rule(attribute.name)
         else:
             rule = None if spec is None or isinstance(spec, Mapping) else distribution_from(spec)
-        if isinstance(rule, Categorical) and isinstance(attribute, Numeric):
-            return Nominal(attribute.name)
-        if named and isinstance(rule, Multinomial | Bernoulli) and isinstance(attribute, Nominal) and attribute.grows:
-            return Text(attribute.name)
-        return attribute
+        return attribute if rule is None else rule.implied_attribute(attribute, named=named)
 
     def _named_rule(self, name: str) -> Any:
         try:
@@ -142,15 +129,15 @@ class NaiveBayesClassifier(NaiveBayesInspection):
             rule = default_for(attribute)
         else:
             rule = distribution_from(self.distributions)
-            rule = rule if suits(rule, attribute) else default_for(attribute)
-        return with_defaults(rule, self.smoothing, self.unseen)
+            rule = rule if rule.suits(attribute) else default_for(attribute)
+        return rule.with_defaults(self.smoothing, self.unseen)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         taken = {*schema, target}
-        parts = terms_of_rules([(a, self._rule(a)) for a in schema.attributes], taken)
-        taken |= {part.key for part in parts}
-        absent = [presence(a, self.smoothing, taken) for a in schema.attributes if self._missing_is_value(a.name)]
-        return [*parts, *absent]
+        terms = make_terms([(a, self._rule(a)) for a in schema.attributes], taken)
+        taken |= {term.key for term in terms}
+        absent = [a for a in schema.attributes if self._missing_is_value(a.name)]
+        return [*terms, *(Term(Absent.of_attribute(a, taken), Categorical(self.smoothing)) for a in absent)]
 
     def _missing_is_value(self, name: str) -> bool:
         option = self.missing.get(name, "ignore") if isinstance(self.missing, Mapping) else self.missing
@@ -203,5 +190,5 @@ class NaiveBayesClassifier(NaiveBayesInspection):
 
     def _estimate(self) -> None:
         super()._estimate()
-        self.distributions_ = {part.key: part.rule for part in self.terms_}
-        self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if hasattr(d, "choice")}
+        self.distributions_ = {part.key: part.distribution for part in self.terms_}
+        self.choices_ = {k: d.choice.scores for k, d in self.densities_.items() if d.choice is not None}

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.base.generative import GenerativeClassifier
-from countwise.base.term import Term, numbers_and_names
+from countwise.base.term import Term, numeric_and_nominal
 from countwise.cuts import quantiles
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.data.derived import AsGiven
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.distributions.distribution import add_each
-from countwise.distributions.distribution import left_out as left_out_step
+from countwise.distributions.distribution import Density
+from countwise.distributions.distribution import no_say as left_out_step
 from countwise.errors import OptionError, check_settings, listed
 from countwise.measures import mvdm
 from countwise.neighbors.metric import DistanceMetric
@@ -147,7 +148,7 @@ def _middle_code(counts: Floats) -> float:
     return float(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
 
 
-class CenterDensity:
+class CenterDensity(Density):
     """Distances of one column from the middle of each class, as terms of a posterior.
 
     Parameters
@@ -167,8 +168,6 @@ class CenterDensity:
     apart : ndarray, shape (values, values), optional
         How far names are from each other.
     """
-
-    add_many = classmethod(add_each)
 
     def __init__(
         self,
@@ -250,7 +249,7 @@ class CenterDensity:
         )
         return [Step(name, shown, factors, "known", self.rule)]
 
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """A row a class: its middle."""
         return {
             self.name: [str(c) for c in classes],
@@ -330,14 +329,14 @@ class PrototypeClassifier(GenerativeClassifier):
         else:
             check_settings(self, metric=("euclidean", "manhattan"))
         types = self.metric.types if isinstance(self.metric, DistanceMetric) and self.types is None else self.types
-        return numbers_and_names(Schema.kinds(frame, types), "a prototype")
+        return numeric_and_nominal(Schema.kinds(frame, types), "a prototype")
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         if isinstance(self.metric, DistanceMetric):
-            return [Term(a, _middle(self.center, self.metric, a), (a.name,)) for a in schema.attributes]
+            return [Term(AsGiven(a), _middle(self.center, self.metric, a)) for a in schema.attributes]
         names = any(isinstance(a, Nominal) and not self._is_unknown(a) for a in schema.attributes)
         rule = ClassCenters(self.center, self.metric, self.scale == "deviation" or (self.scale == "auto" and names))
-        return [Term(a, rule, (a.name,)) for a in schema.attributes]
+        return [Term(AsGiven(a), rule) for a in schema.attributes]
 
     def _estimate(self) -> None:
         super()._estimate()

@@ -11,9 +11,10 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.base.model import note_identifiers, note_left_out
 from countwise.base.tally_model import TallyModel
-from countwise.base.term import Term, blanks, checked
+from countwise.base.term import Term, blank_tallies, derive_checked
 from countwise.cuts import labels
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.data.derived import AsGiven, InRanges, Latent
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
@@ -178,7 +179,7 @@ class Networking(TallyModel):
         elif self.missing == "complete":
             table = self._complete_rows(table, schema)
         parts = self._parts_over(schema, target)
-        derived = checked(table, parts)
+        derived = derive_checked(table, parts)
         if first:
             vars(self).update(self._names(rows.frame))
             self.schema_, self.target_ = schema, target
@@ -186,7 +187,7 @@ class Networking(TallyModel):
             self.tallies_ = self._first_tallies(parts, target, derived, start)
         else:
             self._refuse_gaps(derived, parts)
-            self._join(schema, target, fill_all(blanks(parts, target), derived))
+            self._join(schema, target, fill_all(blank_tallies(parts, target), derived))
         self.n_rows_ += table.n_rows
 
     def _complete_rows(self, table: Table, schema: Schema) -> Table:
@@ -252,15 +253,16 @@ class Networking(TallyModel):
         cut = self.cuts_.get(name)
         law = None if isinstance(nodes[name], Nominal) else self._laws[name]
         rule = FamilyRule(names, numbers, law, self.smoothing, cut)
-        how = "ranges" if cut is not None else "latent" if name in self._latent() else "same"
-        return Term(nodes[name], rule, () if how == "latent" else (name,), how)
+        if cut is not None:
+            return Term(InRanges(nodes[name], (name,), rule.codes), rule)
+        return Term(Latent(nodes[name], ()) if name in self._latent() else AsGiven(nodes[name]), rule)
 
     def _first_tallies(self, parts: list[Term], target: Nominal, derived: Table, start: Net | None) -> dict[str, Any]:
         self.em_ = None
         if self.missing == "em" and has_gaps(derived, parts):
             self.em_ = self._learned_by_em(parts, target, derived, start)
             return self.em_.tallies
-        return fill_all(blanks(parts, target), derived)
+        return fill_all(blank_tallies(parts, target), derived)
 
     def _learned_by_em(
         self,
@@ -272,7 +274,7 @@ class Networking(TallyModel):
         rough: bool = False,
     ) -> Learned:
         """Expected counts by EM; rough ones, for a structure that may not last."""
-        tallies = fill_all(blanks(parts, target), derived)
+        tallies = fill_all(blank_tallies(parts, target), derived)
         rest = {name: tally for name, tally in tallies.items() if name not in self.graph_}
 
         def estimate(found: Mapping[str, Any]) -> Net:
@@ -308,7 +310,7 @@ class Networking(TallyModel):
         self, parts: Sequence[Term], tallies: Mapping[str, Any], *, steady: bool = False
     ) -> dict[str, Any]:
         """The law of every node."""
-        rules = {part.key: part.rule for part in parts}
+        rules = {part.key: part.distribution for part in parts}
         plain = FamilyRule((), (), None, self.smoothing)  # of a class that depends on nothing
         return {name: rules.get(name, plain).estimate(tallies[name], steady=steady) for name in self.graph_}
 
@@ -360,8 +362,8 @@ def is_empty(a: Attribute) -> bool:
 
 def has_gaps(table: Table, parts: Sequence[Term]) -> bool:
     """Whether a cell that EM would fill is missing: of a name, or of a number that numbers depend on."""
-    linked = {n.name for part in parts for n in part.rule.numbers}
-    linked |= {part.key for part in parts if part.rule.numbers}
+    linked = {n.name for part in parts for n in part.distribution.numbers}
+    linked |= {part.key for part in parts if part.distribution.numbers}
     for part in parts:
         column = table[part.key]
         if isinstance(part.of, Nominal):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.base.generative import GenerativeClassifier
-from countwise.base.term import checked
+from countwise.base.term import derive_checked
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.frames import Frame
 from countwise.data.output import library_of
@@ -184,7 +184,7 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
             return
         parts = self._parts_over(schema, target)
         laws = {name: law for name, law in self._laws.items() if name not in self.cuts_}
-        families = MixedFamilies(free, checked(table, parts), laws, "log_likelihood")
+        families = MixedFamilies(free, derive_checked(table, parts), laws, "log_likelihood")
         bits = conditional_information(families, names, target.name)
         pairs = [(names[j], names[i], float(bits[i, j])) for i in range(len(names)) for j in range(i)]
         self._pairs_told = sorted((p for p in pairs if np.isfinite(p[2])), key=_most_first)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from countwise.base.term import blanks, checked
+from countwise.base.term import blank_tallies, derive_checked
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame, frame_of
 from countwise.data.schema import Schema
@@ -144,5 +144,5 @@ class Extending(Relating):
         frame = self.schema_.match(rows.frame)
         table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
         parts = self._parts_over(self.schema_, self.target_)
-        wanted = {name: tally for name, tally in blanks(parts, self.target_).items() if name in changed}
-        return fill_all(wanted, checked(table, parts))
+        wanted = {name: tally for name, tally in blank_tallies(parts, self.target_).items() if name in changed}
+        return fill_all(wanted, derive_checked(table, parts))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Indices
 from countwise.base.model import note_left_out
-from countwise.base.term import Term, blanks
+from countwise.base.term import Term, blank_tallies
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.columns import narrowest
 from countwise.data.frames import Frame
@@ -203,7 +203,7 @@ class Relating(Searching):
         return target_of(relation, Nominal(relation.target, grows=True), classes)
 
     def _asked(self, engine: _NetworkEngine, parts: list[Term], classes: Classes) -> dict[str, Any]:
-        wanted = blanks(parts, self.target_)
+        wanted = blank_tallies(parts, self.target_)
         known = engine.relation.target is not None and self.target_.name in engine.relation.dtypes
         alone = [] if known or self.target_.name in self.graph_ else [self.target_.name]  # rows without a class
         found = engine.tallies({name: blank for name, blank in wanted.items() if name not in alone})

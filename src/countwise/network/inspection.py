@@ -142,7 +142,7 @@ class NetworkInsight:
             columns["intercept" if line.numbers else "mean"] = line.intercept.tolist()
             columns.update({f"× {x}": line.slope[:, j].tolist() for j, x in enumerate(line.numbers)})
             return Grid({**columns, "deviation": line.sd.tolist(), "n": line.n.tolist()})
-        shown = net.densities[name].rows(range(len(cases)))
+        shown = net.densities[name].summary(range(len(cases)))
         if not isinstance(net.attributes[name], Numeric):
             return Grid(shown)
         return Grid({**columns, **{k: v for i, (k, v) in enumerate(shown.items()) if i or not above}})

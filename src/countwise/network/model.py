@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.term import numbers_and_names
+from countwise.base.term import numeric_and_nominal
 from countwise.data.attributes import Attribute, Nominal
 from countwise.data.frames import Frame
 from countwise.data.output import dense, library_of
@@ -345,7 +345,7 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
 
     def _infer_schema(self, frame: Frame) -> Schema:
         declared = self._declared()
-        schema = numbers_and_names(super()._infer_schema(frame), "a network")
+        schema = numeric_and_nominal(super()._infer_schema(frame), "a network")
         return Schema(declared.get(a.name) or a for a in schema.attributes)
 
     def _latent(self) -> dict[str, Nominal]:

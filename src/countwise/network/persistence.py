@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from countwise.base.term import blanks
+from countwise.base.term import blank_tallies
 from countwise.errors import OptionError, ReadError, TableError
 from countwise.jsonfile import write_whole
 from countwise.network.base import Networking
@@ -86,7 +86,7 @@ class Keeping(Networking):
     def _revive_tallies(self, data: Mapping[str, Any]) -> None:
         parts = self._parts_over(self.schema_, self.target_)
         attributes: dict[str, Any] = {self.target_.name: self.target_, **{p.key: p.of for p in parts}}
-        fresh = blanks(parts, self.target_)
+        fresh = blank_tallies(parts, self.target_)
         self.tallies_ = {
             name: blank.read(data[name]) if isinstance(blank, FamilyTally) else tally_from(data[name], attributes)
             for name, blank in fresh.items()

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from countwise.base.term import Term, blanks, checked
+from countwise.base.term import Term, blank_tallies, derive_checked
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.distributions import Binned, Categorical, Gaussian, Poisson, default_for, with_defaults
+from countwise.distributions import Binned, Categorical, Gaussian, Poisson, default_for
 from countwise.errors import OptionError, check_number, did_you_mean
 from countwise.network.base import has_gaps, is_empty
 from countwise.network.em import completed
@@ -63,7 +63,7 @@ class Searching(Keeping):
                 law = law if isinstance(law, Binned) else self._cutting()
             # imagined rows for a whole table say nothing of words and counts: they have Laplace's
             plain = self.smoothing if not (self.smoothing == "bdeu" or isinstance(self.smoothing, Dirichlet)) else 1.0
-            laws[a.name] = with_defaults(law, plain, "ignore")
+            laws[a.name] = law.with_defaults(plain, "ignore")
         while True:  # a number that is cut may itself depend on a number
             cut = [
                 parent
@@ -106,7 +106,7 @@ class Searching(Keeping):
         names = [a.name for a in free]
         self.graph_ = given_graph(list(nodes), arcs)
         parts = self._parts_over(schema, target)
-        derived = checked(table, parts)
+        derived = derive_checked(table, parts)
         search = self._how(names, arcs)
         laws = {name: law for name, law in self._laws.items() if not isinstance(law, Binned)}
         gaps = has_gaps(derived, parts)
@@ -207,7 +207,7 @@ class Searching(Keeping):
 
     def _carried(self, net: Net, parts: list[Term], target: Nominal, derived: Table) -> Net:
         """A network of another structure that keeps the laws of the families that are the same."""
-        fresh = self._net_of(parts, fill_all(blanks(parts, target), derived))
+        fresh = self._net_of(parts, fill_all(blank_tallies(parts, target), derived))
         same = [node for node in fresh.graph if fresh.graph.parents[node] == net.graph.parents.get(node)]
         return replace(
             fresh,

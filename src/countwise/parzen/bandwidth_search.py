@@ -219,8 +219,8 @@ def _by_factor(
         return bandwidths
     if best == 0 and alone and _repeats(bumps):
         warn(
-            f"The likeliest bandwidth of {bumps.attributes[numbers[0]].name!r} is the least that was tried: where values "
-            "repeat, a row that is left out finds its copies. Hint: give a bandwidth, or a rule of thumb."
+            f"The likeliest bandwidth of {bumps.attributes[numbers[0]].name!r} is the least that was tried: where "
+            "values repeat, a row that is left out finds its copies. Hint: give a bandwidth, or a rule of thumb."
         )
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     factor = golden(at, float(low), float(high), 1e-7 if alone else 1e-3)

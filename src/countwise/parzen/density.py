@@ -13,8 +13,8 @@ from countwise._typing import Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.vectors import Vector, chosen_cells
 from countwise.discriminant.density import event_of
-from countwise.distributions.distribution import add_each
-from countwise.distributions.distribution import left_out as left_out_step
+from countwise.distributions.distribution import Density
+from countwise.distributions.distribution import no_say as left_out_step
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed
 from countwise.parzen.bandwidth_search import HELD_OUT, LEAST, folds_of, rule_of, widths_of
 from countwise.parzen.product_kernel import KERNELS, ProductKernelDensity
@@ -138,7 +138,7 @@ def _no_spread(bumps: ProductKernelDensity, k: int) -> TableError:
     )
 
 
-class ParzenLaw:
+class ParzenLaw(Density):
     """Parzen densities over whole rows, one a class.
 
     Parameters
@@ -156,8 +156,6 @@ class ParzenLaw:
     folds : list or None
         What was held out to find them.
     """
-
-    add_many = classmethod(add_each)
 
     def __init__(
         self,
@@ -210,7 +208,7 @@ class ParzenLaw:
         )
         return [Step(*event, factors, "known", self.rule), *skipped]
 
-    def rows(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
+    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """The bandwidth of each column in each class."""
         cells = {name: [float(b.bandwidths[j]) for b in self.bumps] for j, name in enumerate(self.names)}
         return {"": [str(c) for c in classes], "rows": [number(b.n) for b in self.bumps], **cells}

@@ -10,10 +10,11 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.base.generative import GenerativeClassifier
 from countwise.base.tally_model import TallyModel
-from countwise.base.term import Term, derive, numbers_and_names, whole_row
+from countwise.base.term import Term, derive, numeric_and_nominal
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.cells import one_row
 from countwise.data.columns import refuse_infinity
+from countwise.data.derived import CellMatrix, whole_row
 from countwise.data.frames import Coded, Frame
 from countwise.data.output import dense, library_of, rebuilt
 from countwise.data.schema import Schema
@@ -42,7 +43,7 @@ def _checked_kinds(frame: Frame, types: Any, bandwidth: Any, kernel: Any) -> Sch
         kernel_of(kernel, name)
     if not isinstance(kernel, Mapping):
         kernel_of(kernel, "")
-    return numbers_and_names(Schema.kinds(frame, types), "a Parzen density")
+    return numeric_and_nominal(Schema.kinds(frame, types), "a Parzen density")
 
 
 class ParzenClassifier(GenerativeClassifier):
@@ -109,7 +110,9 @@ class ParzenClassifier(GenerativeClassifier):
         return _checked_kinds(frame, self.types, self.bandwidth, self.kernel)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
-        return [whole_row(schema.attributes, Parzen(self.bandwidth, self.kernel), "cells", {*schema, target})]
+        return [
+            Term(whole_row(CellMatrix, schema.attributes, {*schema, target}), Parzen(self.bandwidth, self.kernel))
+        ]
 
     @property
     def _law(self) -> ParzenLaw:
@@ -274,14 +277,14 @@ class ParzenDensity(TallyModel):
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         rule = Parzen(self.bandwidth, self.kernel, self.cv, alone=True)
-        return [whole_row(schema.attributes, rule, "cells", {*schema, target})]
+        return [Term(whole_row(CellMatrix, schema.attributes, {*schema, target}), rule)]
 
     def _estimate(self) -> None:
         for name in ("bandwidth_curve_", "best_bandwidth_"):
             vars(self).pop(name, None)
         self.terms_ = self._terms(self.schema_, self.target_.name)
         part = self.terms_[0]
-        self.law_: ParzenLaw = part.rule.estimate(self.tallies_[part.key])
+        self.law_: ParzenLaw = part.distribution.estimate(self.tallies_[part.key])
         self.bandwidths_ = dict(zip(self.law_.names, self._bumps.bandwidths.tolist(), strict=True))
         rules = {rule_of(self.bandwidth, a) for a in self.law_.attributes}
         if rules & set(HELD_OUT):

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from countwise.data.derived import Absent
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.plots.displays import HATCHES, Display, legend, line, told_by, told_of
 from countwise.plots.style import DARK, look, shortened
@@ -252,7 +253,7 @@ def _density(estimator: Any, attribute: str) -> Any:
             f"{type(estimator).__name__} has no laws of single attributes, or is not fitted.",
             hint="give a fitted NaiveBayesClassifier.",
         )
-    known = {name: part for part in parts for name in part.columns if part.how != "missing"}
+    known = {name: part for part in parts for name in part.columns if not isinstance(part.derived, Absent)}
     if attribute not in known:
         hint = did_you_mean(attribute, known) or f"there are {listed(known)}."
         raise OptionError(f"The model has no attribute {attribute!r}.", hint=hint)

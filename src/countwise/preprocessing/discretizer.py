@@ -16,6 +16,7 @@ from countwise.base.transformer import TableTransformer
 from countwise.cuts import CutReport, CutRule, Cuts, labels
 from countwise.data.attributes import Attribute, Numeric, Ordinal
 from countwise.data.columns import narrowest, refuse_infinity
+from countwise.data.derived import AsGiven
 from countwise.data.frames import Coded, Column, Frame, is_missing, refuse_duplicates
 from countwise.data.output import container_of, library_of, rebuilt
 from countwise.data.schema import Schema
@@ -281,14 +282,14 @@ class Discretizer(TableTransformer, CutFrames):
         for a in schema.attributes:
             if isinstance(a, Numeric):
                 how = rules.get(a.name) or rules[""]
-                parts.append(Term(a, Binned(how.method, how.n_bins, how.n, how.merge), (a.name,)))
+                parts.append(Term(AsGiven(a), Binned(how.method, how.n_bins, how.n, how.merge)))
         return parts
 
     def _estimate(self) -> None:
         parts = self._terms(self.schema_, self.target_.name)
         found = _kernels.over_items(parts, self._cut, threads_for(self.n_rows_))
         self.cuts_ = {part.key: cuts for part, cuts in zip(parts, found, strict=True)}
-        self.how_ = {part.key: part.rule.how for part in parts}
+        self.how_ = {part.key: part.distribution.how for part in parts}
         self._release()
         self.edges_ = {name: cuts.edges for name, cuts in self.cuts_.items()}
         self.n_bins_ = {name: len(edges) + 1 for name, edges in self.edges_.items()}
@@ -297,7 +298,7 @@ class Discretizer(TableTransformer, CutFrames):
         self._note_collapsed()
 
     def _cut(self, part: Term) -> Cuts:
-        return part.rule.how.cut(self.tallies_[part.key])
+        return part.distribution.how.cut(self.tallies_[part.key])
 
     def _note_collapsed(self) -> None:
         lost = [name for name, edges in self.edges_.items() if len(edges) == 0]

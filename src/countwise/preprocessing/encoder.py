@@ -13,6 +13,7 @@ from countwise.base.term import Term
 from countwise.base.transformer import TableTransformer
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.columns import refuse_infinity
+from countwise.data.derived import AsGiven
 from countwise.data.frames import Coded, Column, Frame, refuse_duplicates
 from countwise.data.output import container_of, rebuilt
 from countwise.data.schema import Schema
@@ -110,7 +111,7 @@ class CategoricalEncoder(TableTransformer):
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         # counted so that a value of which no row is left can be forgotten
-        return [Term(a, Categorical(), (a.name,)) for a in schema.attributes if isinstance(a, Nominal)]
+        return [Term(AsGiven(a), Categorical()) for a in schema.attributes if isinstance(a, Nominal)]
 
     def _estimate(self) -> None:
         refuse_duplicates(self.get_feature_names_out().tolist())

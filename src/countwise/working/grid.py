@@ -16,7 +16,7 @@ def shown(cell: Any) -> str:
     """A cell as text; nothing for what is not there."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
-    return number(cell) if isinstance(cell, float) else str(cell)
+    return number(cell) if type(cell) is float else str(cell)
 
 
 class Grid(Mapping[str, list[Any]]):

@@ -4,10 +4,37 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Self
 
-__all__ = ["fraction", "number", "percent", "probability", "signed"]
+__all__ = ["Worked", "fraction", "number", "percent", "probability", "signed"]
 
 _LONG = 10**9  # a fraction whose parts are larger than this is not one that a person checks
+
+
+class Worked(float):
+    """A number that knows how it came about: it counts as the number and prints with its working.
+
+    Examples
+    --------
+    >>> from countwise.working.numbers import Worked
+    >>> share = Worked(0.6, "3/5")
+    >>> share + 0, str(share)
+    (0.6, '3/5 = 0.6')
+    """
+
+    text: str
+
+    def __new__(cls, value: float, text: str) -> Self:
+        """The number, and the text of its working."""
+        made = super().__new__(cls, value)
+        made.text = text
+        return made
+
+    def __getnewargs__(self) -> tuple[float, str]:  # type: ignore[override]
+        return float(self), self.text
+
+    def __str__(self) -> str:
+        return f"{self.text} = {number(self)}" if self.text else number(self)
 
 
 def number(value: float) -> str:

@@ -14,26 +14,27 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Flags, Floats, Indices
-from countwise.base.term import Term
-from countwise.discriminant.density import MultivariateNormal
-from countwise.evaluation.left_out_rows import LeftOutRows
+from countwise.distributions.distribution import LeftOutRows
 
-__all__ = ["normal", "rows_are_closed"]
+__all__ = ["normal_left_out"]
 
 _BLOCK = 1 << 14  # rows at a time
 _SINGULAR = 1e-5  # of a scatter matrix: if less is left in the direction of the row, digits are lost
 
 
-def rows_are_closed(density: MultivariateNormal, part: Term, column: Sequence[Any]) -> bool:
+def _is_of_complete_rows(density: Any, rule: Any, column: Sequence[Any]) -> bool:
     """Whether the covariance is that of complete rows, and nothing else."""
-    if part.rule.shrinkage is not None or density.n_iter or not (density.n > 0).all():
+    if rule.shrinkage is not None or density.n_iter or not (density.n > 0).all():
         return False
     return not any(np.isnan(np.asarray(c, dtype=np.float64)).any() for c in column)
 
 
-def normal(left: LeftOutRows, part: Term, column: Sequence[Any]) -> tuple[Floats, Flags]:
-    """Log f(row | class) by all other rows, up to what is the same for all classes, and rows to be taken back."""
-    density: MultivariateNormal = left.model.densities_[part.key]
+def normal_left_out(
+    density: Any, rule: Any, column: Sequence[Any], left: LeftOutRows
+) -> tuple[Floats, Flags, bool] | None:
+    """Log f(row | class) by all other rows, up to a constant of the row; None if there is no closed form."""
+    if not _is_of_complete_rows(density, rule, column):
+        return None
     used = [column[j] for j in density.columns.tolist()]
     n = len(left.codes)
     terms, odd = np.empty((n, left.k)), np.empty(n, dtype=bool)
@@ -42,16 +43,16 @@ def normal(left: LeftOutRows, part: Term, column: Sequence[Any]) -> tuple[Floats
         rows = slice(start, min(start + _BLOCK, n))
         x = np.stack([np.asarray(c[rows], dtype=np.float64) for c in used], axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            terms[rows], odd[rows] = work(density, part.rule, x, left.codes[rows], left.weights[rows])
+            terms[rows], odd[rows] = work(density, rule, x, left.codes[rows], left.weights[rows])
     terms[odd] = 0.0
-    return terms, odd
+    return terms, odd, True
 
 
 def _less(rule: Any) -> int:
     return 0 if rule.divisor == "n" else 1
 
 
-def _shared(density: MultivariateNormal, rule: Any, x: Floats, own: Indices, w: Floats) -> tuple[Floats, Flags]:
+def _shared(density: Any, rule: Any, x: Floats, own: Indices, w: Floats) -> tuple[Floats, Flags]:
     n, rows = density.n, np.arange(len(x))
     free = float(n.sum()) - _less(rule) * len(n)
     whitener = density.whole.whitener[0] / np.sqrt(free)  # of S, not of Σ
@@ -67,7 +68,7 @@ def _shared(density: MultivariateNormal, rule: Any, x: Floats, own: Indices, w: 
     return -0.5 * (free - w)[:, None] * forms, ~((rest > _SINGULAR) & (n[own] > w) & (free > w))
 
 
-def _own(density: MultivariateNormal, rule: Any, x: Floats, own: Indices, w: Floats) -> tuple[Floats, Flags]:
+def _own(density: Any, rule: Any, x: Floats, own: Indices, w: Floats) -> tuple[Floats, Flags]:
     law, n, less = density.whole, density.n, _less(rule)
     terms, odd = np.empty((len(x), len(n))), np.zeros(len(x), dtype=bool)
     for c, mean in enumerate(density.mean):
