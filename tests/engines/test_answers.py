@@ -78,7 +78,7 @@ def test_rows_that_no_class_could_have_made_get_the_prior(engine, tmp_path):
 
 @pytest.mark.parametrize("covariance", ["shared", "own"])
 def test_gaps_of_discriminants(engine, tmp_path, covariance, monkeypatch):
-    monkeypatch.setattr("countwise.base.scoring_terms._MOST_NUMBERS", 0)  # no more than one gap at a time
+    monkeypatch.setattr("countwise.discriminant.scoring._MOST_NUMBERS", 0)  # no more than one gap at a time
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, 200)
     X = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4)) + y[:, None]

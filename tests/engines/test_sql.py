@@ -222,7 +222,7 @@ def test_what_cannot_be_written_is_told():
         (lambda: NaiveBayesClassifier({"x": "kernel"}).fit(frame, "y").to_sql("t"), "no engine can compute"),
         (
             lambda: ParzenClassifier().fit(frame, "y").to_sql("t"),
-            "The row has a law that no engine can compute: Parzen",
+            "The row has a distribution that no engine can compute: Parzen",
         ),
         (lambda: PrototypeClassifier().fit({"x": frame["x"], "y": frame["y"]}, "y").to_sql("t"), "no engine"),
         (lambda: TreeClassifier(types={"t": "text"}).fit(texts, "y").to_sql("t"), "words of a text"),

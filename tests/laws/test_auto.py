@@ -24,11 +24,11 @@ from countwise import (
     leave_one_out,
     samples,
 )
+from countwise.cuts.n_bins import LEAST
 from countwise.data.table import Table
 from countwise.distributions.auto import leave_one_out_score
 from countwise.distributions.binned import RangesDensity
 from countwise.distributions.kernel import KernelDensity
-from countwise.measures import LEAST
 from countwise.tallies import Values
 
 CANDIDATES = {

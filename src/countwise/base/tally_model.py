@@ -4,13 +4,14 @@ A new learner writes `_infer_schema`, `_terms` and `_estimate`; fitting in one g
 forgetting come from here. `tallies_` is the only learned state: everything else is derived from
 it and can be thrown away.
 
-Models are written without scikit-learn, so that the command line need not wait for
-it; `countwise.naive_bayes.estimators` gives each of them scikit-learn's face.
+The way of a row in `fit`: parts of the table are opened; each infers the schema or takes the one there is, learns
+domains, encodes, derives the columns of the terms and fills the tallies (or an engine groups by); tallies are added;
+then each term's distribution is estimated from its tally.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
@@ -18,23 +19,28 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise import progress
 from countwise.base.model import Model, note_identifiers, note_left_out, note_many_classes
-from countwise.base.term import Term, blank_tallies, derive_checked
+from countwise.base.term import Term, blank_tallies, requests_of
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.text import Text
 from countwise.data.vectors import Vector
 from countwise.distributions.settings import plain
-from countwise.engines.gather import Gathered, gathered
-from countwise.engines.relation import Relation, is_relation
 from countwise.errors import CountwiseError, TableError, TooFewRows
-from countwise.sources import Memory, open_rows
-from countwise.sources.memory import free_name
-from countwise.tallies import Progress, Rows, Scatter, Values, add_all, fill_all, tally_from
+from countwise.sources import EnginePart, Memory, open_parts
+from countwise.tallies import Counted, Request, Rows, Scatter, Values, add_all, tally_from
 
 __all__ = ["TallyModel"]
+
+
+@contextmanager
+def _rows_as_given(part: Memory | EnginePart) -> Iterator[None]:
+    """Errors about a row name the row of the user's table."""
+    try:
+        yield
+    except CountwiseError as error:
+        raise part.counted_as_given(error) from None
 
 
 class TallyModel(Model):
@@ -112,7 +118,7 @@ class TallyModel(Model):
             return self._learn(X, y, sample_weight, allow_incomplete=True)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take rows back, as if they had never been there.
+        """Forget rows, as if they had never been there.
 
         Parameters
         ----------
@@ -125,34 +131,22 @@ class TallyModel(Model):
         """
         self._check_fitted(answers=False)
         with self._restore_on_error():
-            if is_relation(X):
-                self._take_back_relation(Relation.open(X, y, sample_weight))
-            else:
-                self._take_back_rows(
-                    open_rows(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target())
-                )
+            for part in self._open_parts(X, y, sample_weight):
+                with _rows_as_given(part):
+                    self._subtract_rows(part)
             if not self.tallies_[self.target_.name].table.sum() > 0:
-                raise TableError("Every row would be forgotten: nothing would be left to have learned from.")
+                raise TableError("Forgetting these rows would leave no training data.")
             self._shrink_domains()
             self._estimate_or_wait(allow_incomplete=False)
         return self
 
-    def _take_back_rows(self, pieces: Iterable[Memory]) -> None:
-        for rows in pieces:
-            try:
-                self._subtract_rows(rows)
-            except CountwiseError as error:
-                raise rows.counted_as_given(error) from None
-
-    def _subtract_rows(self, rows: Memory) -> None:
-        target = Nominal(self.target_.name, self.target_.values, grows=False)
-        codes = target.encode(rows.target, strict=True)
-        frame = self.schema_.match(rows.frame)
-        table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
-        parts = self._terms(self.schema_, self.target_.name)
-        filled = fill_all(blank_tallies(parts, self.target_), derive_checked(table, parts))
-        self.tallies_ = {name: tally - filled[name] for name, tally in self.tallies_.items()}
-        self.n_rows_ -= rows.frame.n_rows
+    def _subtract_rows(self, part: Memory | EnginePart) -> None:
+        """Subtract a part from the tallies; a value or class that was never counted is an error."""
+        target = self._same_kind_of_target(part.known)
+        fixed = Nominal(target.name, target.values, grows=False) if isinstance(part, Memory) else target
+        counted = part.count(self.schema_, fixed, self._requests, type(self).__name__, learn=False)
+        self.tallies_ = {name: tally - counted.tallies[name] for name, tally in self.tallies_.items()}
+        self.n_rows_ -= counted.n_rows
 
     def _shrink_domains(self) -> None:
         """Values, words and classes that only forgotten rows had leave their domains, as if never met."""
@@ -191,7 +185,7 @@ class TallyModel(Model):
             raise TableError("Models with different settings cannot be merged.", hint="fit both with the same ones.")
         if self.target_.name != other.target_.name:
             raise TableError(
-                f"The models tell different things: {self.target_.name!r} and {other.target_.name!r}.",
+                f"The models predict different targets: {self.target_.name!r} and {other.target_.name!r}.",
                 hint="models are merged over the same target.",
             )
         merged = self._blank()
@@ -211,10 +205,10 @@ class TallyModel(Model):
         return type(self)(**self.get_params(deep=False))
 
     def _tally_rows(self, rows: Memory) -> Self:
-        """A model that has counted some rows, and derived nothing from them yet."""
+        """A model that has counted some rows, and estimated nothing from them yet."""
         model = self._blank()
         if rows.frame.n_rows:
-            model._learn_piece(rows)
+            model._learn_part(rows)
         return model
 
     def _add_tallies(self, other: Self) -> None:
@@ -232,14 +226,16 @@ class TallyModel(Model):
         self.n_rows_ += other.n_rows_
         self.n_left_out_ += other.n_left_out_
 
+    def _open_parts(self, X: Any, y: Any, sample_weight: Any) -> Iterator[Memory | EnginePart]:
+        """The parts of a table: rows in memory, pieces of a file, or a relation of an engine."""
+        return open_parts(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target())
+
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, allow_incomplete: bool = False) -> Self:
-        if is_relation(X):
-            return self._learn_relation(Relation.open(X, y, sample_weight), allow_incomplete=allow_incomplete)
         left_out, n_rows, name = 0, 0, ""
-        for rows in open_rows(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target()):
-            left_out, n_rows, name = left_out + rows.left_out, n_rows + rows.frame.n_rows, rows.name
-            if rows.frame.n_rows:
-                self._learn_piece(rows)
+        for part in self._open_parts(X, y, sample_weight):
+            left_out, n_rows, name = left_out + part.left_out, n_rows + part.n_rows, part.name
+            if part.n_rows or isinstance(part, EnginePart):
+                self._learn_part(part)
         if not n_rows:
             raise TableError("The table is empty: at least one row with a target is needed.")
         self.n_left_out_ += left_out
@@ -249,40 +245,35 @@ class TallyModel(Model):
         self._estimate_or_wait(allow_incomplete=allow_incomplete)
         return self
 
-    def _learn_relation(self, relation: Relation, *, allow_incomplete: bool) -> Self:
-        """Learn from what an engine holds: it answers the tallies."""
-        if relation.target is None and self._needs_target():
-            raise TableError("This estimator requires y to be passed, but the target y is None.")
-        first = not hasattr(self, "tallies_")
-        empty = relation.empty()
-        schema = self._infer_schema(empty) if first else self.schema_
-        name = relation.target or free_name("class", empty)
-        known = relation.target is not None
-        target = self._first_target(name) if first else self._same_kind_of_target(known)
-        found = self._gathered(relation, schema, target)
-        if first:
-            vars(self).update(self._names(empty))
-            self._label_type, self._known_target = found.label_type, known
-            self.schema_, self.target_, self.tallies_ = found.schema, found.target, found.tallies
-            self.n_rows_, self.n_left_out_ = 0, 0
+    def _learn_part(self, part: Memory | EnginePart) -> None:
+        """Count one part, and add what it counted."""
+        with _rows_as_given(part):
+            self._count_in(part)
+
+    def _count_in(self, part: Memory | EnginePart) -> None:
+        self._add_counted(self._count(part), part)
+
+    def _count(self, part: Memory | EnginePart) -> Counted:
+        """What a part counts: infer the schema, or take the one there is; learn domains; fill the tallies."""
+        if hasattr(self, "tallies_"):
+            self._retype_empty_columns(self._infer_schema(part.matched(self.schema_)))
+            schema, target = self.schema_, self._same_kind_of_target(part.known)
         else:
-            self._join(found.schema, found.target, found.tallies)
-        self.n_rows_ += found.n_rows
-        self.n_left_out_ += found.left_out
-        note_left_out(found.left_out, found.n_rows + found.left_out, name)
-        note_many_classes(self.target_, self.n_rows_)
-        self._estimate_or_wait(allow_incomplete=allow_incomplete)
-        return self
+            schema, target = self._infer_schema(part.frame), self._first_target(part.name)
+        return part.count(schema, target, self._requests, type(self).__name__)
 
-    def _gathered(self, relation: Relation, schema: Schema, target: Nominal) -> Gathered:
-        return gathered(relation, schema, target, lambda s, t: self._terms(s, t.name), type(self).__name__)
+    def _requests(self, schema: Schema, target: Nominal) -> dict[str, Request]:
+        return requests_of(self._terms(schema, target.name), target)
 
-    def _take_back_relation(self, relation: Relation) -> None:
-        if relation.target is None and self._needs_target():
-            raise TableError("This estimator requires y to be passed, but the target y is None.")
-        found = self._gathered(relation, self.schema_, self._same_kind_of_target(relation.target is not None))
-        self.tallies_ = {name: tally - found.tallies[name] for name, tally in self.tallies_.items()}
-        self.n_rows_ -= found.n_rows
+    def _add_counted(self, counted: Counted, part: Memory | EnginePart) -> None:
+        if hasattr(self, "tallies_"):
+            self._join(counted.schema, counted.target, counted.tallies)
+        else:
+            vars(self).update(self._names(part.frame))
+            self._label_type, self._known_target = counted.label_type, part.known
+            self.schema_, self.target_, self.tallies_ = counted.schema, counted.target, counted.tallies
+            self.n_rows_, self.n_left_out_ = 0, 0
+        self.n_rows_ += counted.n_rows
 
     def _estimate_or_wait(self, *, allow_incomplete: bool) -> None:
         """Derive the parameters; where rows come in pieces, too few are no error before an answer is asked for."""
@@ -293,35 +284,6 @@ class TallyModel(Model):
             if not allow_incomplete:
                 raise
             self._waiting = reason
-
-    def _learn_piece(self, rows: Memory) -> None:
-        try:
-            self._tally(rows)
-        except CountwiseError as error:
-            raise rows.counted_as_given(error) from None
-
-    def _tally(self, rows: Memory) -> None:
-        first = not hasattr(self, "tallies_")
-        if not first:
-            self._retype_empty_columns(self._infer_schema(self.schema_.match(rows.frame)))
-        schema = self._infer_schema(rows.frame) if first else self.schema_
-        frame = schema.coded(rows.frame if first else schema.match(rows.frame))
-        schema = schema.learn(frame)
-        target = self._learn_target(rows, first)
-        parts = self._terms(schema, target.name)
-        source = replace(rows, frame=frame)
-        requests = blank_tallies(parts, target)
-        filled = source.gather(schema, target, requests, lambda table: derive_checked(table, parts), self._progress())
-        if first:
-            vars(self).update(self._names(rows.frame))
-            self.schema_, self.target_, self.tallies_ = schema, target, filled
-            self.n_rows_, self.n_left_out_ = 0, 0
-        else:
-            self._join(schema, target, filled)
-        self.n_rows_ += frame.n_rows
-        done = self._progress()
-        if done is not None:
-            done(frame.n_rows)
 
     def _retype_empty_columns(self, other: Schema) -> None:
         """A column of which nothing but missing cells was met is whatever it turns out to be."""
@@ -345,12 +307,6 @@ class TallyModel(Model):
     def _is_unknown(self, a: Any) -> bool:
         """Whether nothing but missing cells was met of an attribute."""
         return type(a) is Nominal and bool(a.grows) and not a.values
-
-    def _learn_target(self, rows: Memory, first: bool) -> Nominal:
-        target = self._first_target(rows.name) if first else self._same_kind_of_target(rows.known)
-        if first:
-            self._label_type, self._known_target = rows.label_type, rows.known
-        return target.learn(rows.target)
 
     def _first_target(self, name: str) -> Nominal:
         if not getattr(self, "_expected", None):
@@ -423,9 +379,6 @@ class TallyModel(Model):
         for tally in self.tallies_.values():
             if isinstance(tally, Values):
                 tally.release()
-
-    def _progress(self) -> Progress | None:
-        return progress.current()
 
     def _settings(self) -> Any:
         """What must be the same in two models that are to be merged, in a form that can be compared."""

@@ -6,17 +6,14 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from countwise.data.attributes import Attribute, Nominal, Numeric
-from countwise.data.columns import refuse_infinity
 from countwise.data.derived import AsGiven, CountBlock, Derived
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.errors import TableError
-from countwise.tallies import Counts
+from countwise.tallies import Counts, Request, derived_table
 
-__all__ = ["Term", "blank_tallies", "derive", "derive_checked", "make_terms", "numeric_and_nominal"]
+__all__ = ["Term", "blank_tallies", "derive", "derive_checked", "make_terms", "numeric_and_nominal", "requests_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +84,19 @@ def numeric_and_nominal(schema: Schema, what: str) -> Schema:
     return schema
 
 
-def derive_checked(table: Table, terms: Sequence[Term]) -> Table:
-    """The derived table, after a look for infinities where no moments are taken that would show them."""
-    names = {n for term in terms if not getattr(term.distribution, "shows_infinity", False) for n in term.columns}
-    refuse_infinity({n: table[n] for n in table.columns if n in names and _is_number(table[n])})
-    return derive(table, terms)
+def requests_of(terms: Sequence[Term], target: Nominal) -> dict[str, Request]:
+    """The requests of a model: the counts of the classes, and the tally of each term."""
+    found = {target.name: Request(None, Counts((target,)))}
+    for term in terms:
+        rule = term.distribution
+        shows = getattr(rule, "shows_infinity", False)
+        found[term.key] = Request(term.derived, rule.blank(target, term.of), shows)
+    return found
 
 
-def _is_number(column: Any) -> bool:
-    return isinstance(column, np.ndarray) and column.dtype.kind == "f"
+def blank_tallies(terms: Sequence[Term], target: Nominal) -> dict[str, Any]:
+    """The blank tallies of a model, without the columns that they are about."""
+    return {key: request.blank for key, request in requests_of(terms, target).items()}
 
 
 def derive(table: Table, terms: Sequence[Term]) -> Table:
@@ -104,6 +105,7 @@ def derive(table: Table, terms: Sequence[Term]) -> Table:
     return Table({**table.columns, **fresh}, table.n_rows, table.weights) if fresh else table
 
 
-def blank_tallies(terms: Sequence[Term], target: Nominal) -> dict[str, Any]:
-    """The requests of a model: the counts of the classes, and the tally of each term."""
-    return {target.name: Counts((target,)), **{t.key: t.distribution.blank(target, t.of) for t in terms}}
+def derive_checked(table: Table, terms: Sequence[Term]) -> Table:
+    """The same, after a look for infinite numbers where the tally would not show them."""
+    shows = {term.key: getattr(term.distribution, "shows_infinity", False) for term in terms}
+    return derived_table(table, {term.key: Request(term.derived, None, shows[term.key]) for term in terms})

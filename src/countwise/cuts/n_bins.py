@@ -1,4 +1,4 @@
-"""How many ranges: as many as tell the most of rows that were not looked at."""
+"""How many ranges: the number that predicts left-out rows best."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countwise.cuts._base import Cuts
-from countwise.measures import leave_one_out_score
 from countwise.tallies import Values
 from countwise.working.numbers import number
 
-__all__ = ["MOST_BINS", "best_number"]
+__all__ = ["LEAST", "MOST_BINS", "best_number", "leave_one_out_score"]
 
 MOST_BINS = 50
+LEAST = -700.0  # the log-probability of what is called impossible: a finite price for being wrong
 
 
 def best_number(rule: Callable[[Values, int], Cuts], tally: Values) -> Cuts:
@@ -72,3 +73,45 @@ def _density_score(tally: Values, cuts: Cuts) -> float:
     with np.errstate(divide="ignore"):
         logs = np.log((np.maximum(counts - 1, 0) + 1 / k) / n) - np.log(widths)
     return float((counts * logs).sum() / n)
+
+
+def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0, unit: float = 1.0) -> float:
+    """The mean over the rows of log P(class | value), in nats, the row itself left out.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (values, classes)
+        A contingency table.
+    pseudo : ndarray, shape (values,), or float, default=1
+        Imagined counts of each value in each class.
+    unit : float, default=1
+        What one row weighs; imagined counts are of such rows.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.cuts.n_bins import leave_one_out_score
+    >>> round(leave_one_out_score(np.array([[5, 0], [0, 9]])), 4)
+    -0.1392
+    """
+    n_vc = np.asarray(counts, dtype=np.float64) / unit
+    added = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), n_vc.shape[:1])[:, None]
+    n_c, mass = n_vc.sum(axis=0), float(added.sum())
+    if not n_c.sum() > 0:
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        joint = np.log(n_vc + added) - np.log(n_c + mass) + np.log(n_c)  # (values, classes)
+        own = np.log(np.maximum(n_vc - 1 + added, 0)) - np.log(n_c - 1 + mass) + np.log(np.maximum(n_c - 1, 0))
+        # a class without rows, or of one row that is left out, made nothing
+        joint, own = (np.where(np.isnan(logs), -np.inf, logs) for logs in (joint, own))
+        total = 0.0
+        for c in range(n_vc.shape[1]):
+            rest = np.delete(joint, c, axis=1)
+            log_sum = np.logaddexp.reduce(np.column_stack([rest, own[:, c]]), axis=1)
+            score = np.nan_to_num(own[:, c] - log_sum, nan=LEAST, neginf=LEAST)
+            total += float((n_vc[:, c] * np.maximum(score, LEAST)).sum())
+    return total / float(n_c.sum())

@@ -11,19 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise._typing import Floats
+from countwise._typing import Flags, Floats
 from countwise.data.frames import Coded, Column, is_missing, is_sparse
 from countwise.errors import SchemaError, TableError
 
 __all__ = [
+    "class_column",
     "distinct",
     "factorized",
     "in_order",
     "infinity",
+    "missing_classes",
     "narrowest",
     "number_lookup",
     "number_of",
     "numbers_of",
+    "of_objects",
     "plain",
     "refuse_infinity",
     "seconds_of",
@@ -191,3 +194,52 @@ def number_of(value: Any, name: str, where: str, row: int | None = None) -> floa
             hint=f"mark missing cells with None or NaN, or declare types={{{name!r}: 'nominal'}}.",
             row=row,
         ) from None
+
+
+# -- columns of classes ----------------------------------------------------------------------
+
+
+def of_objects(column: Column) -> bool:
+    """Whether a column holds objects, strings or dates that have no codes yet."""
+    return isinstance(column, np.ndarray) and column.dtype.kind in "OUSM"
+
+
+def class_column(column: Column, name: str) -> Column:
+    """A column of classes, with codes where it holds objects; a number that is no class is an error."""
+    column = factorized(column, name) if isinstance(column, np.ndarray) and of_objects(column) else column
+    missing_classes(column, name)
+    return column
+
+
+def missing_classes(target: Column, name: str) -> Flags | None:
+    """Rows without a target, or None if there are none; a target that is no class is an error."""
+    if isinstance(target, Coded):
+        lost = np.array([*(is_missing(value) for value in target.categories), True])
+        missing = lost[target.codes] if lost[:-1].any() or _some_negative(target) else np.zeros(0, dtype=bool)
+    elif target.dtype.kind == "f":
+        missing = _missing_numbers(target, name)
+    elif target.dtype.kind == "c":
+        raise TableError("Complex data not supported: the target is complex.")
+    else:
+        return None
+    return missing
+
+
+def _some_negative(target: Coded) -> bool:
+    return target.codes.dtype.kind == "i" and len(target.codes) > 0 and int(target.codes.min()) < 0
+
+
+def _missing_numbers(target: NDArray[Any], name: str) -> Flags:
+    if _kernels.float_is_integral(target):
+        return np.isnan(target)
+    if np.isinf(target).any():
+        row = int(np.argmax(np.isinf(target)))
+        raise TableError(
+            f"Input y contains infinity: the target {name!r} is {target[row]} in row {row}.",
+            hint="classes are expected; NaN is a missing target, whose row is left out.",
+        )
+    row = int(np.argmax(target != np.floor(target)))
+    raise TableError(
+        f"Unknown label type: continuous. The target {name!r} is {target[row]} in row {row}; classes are expected.",
+        hint="cut the target into ranges, or use a regressor, or attribute_scores(..., target='number').",
+    )

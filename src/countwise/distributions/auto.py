@@ -9,6 +9,7 @@ import numpy as np
 
 from countwise import _kernels
 from countwise._typing import Floats, Indices
+from countwise.cuts.n_bins import LEAST
 from countwise.data.attributes import Attribute, Count, Nominal, Numeric
 from countwise.data.table import Table, threads_for
 from countwise.distributions.binned import Binned
@@ -17,7 +18,6 @@ from countwise.distributions.gaussian import Gaussian
 from countwise.distributions.kernel import Kernel
 from countwise.distributions.poisson import Poisson
 from countwise.errors import OptionError
-from countwise.measures import LEAST
 from countwise.tallies import Values
 
 __all__ = ["Auto", "Choice", "leave_one_out_score"]
@@ -118,6 +118,10 @@ def leave_one_out_score(rule: Any, density: Any, tally: Any, values: Values) -> 
     if not n.sum() > 0:
         return 0.0
     whole = all(weights.dtype.kind == "i" for _, weights in values.filled)
+    price = float(rule.price(density, max(float(n.sum()), 1.0)))
+    known = density.mean_left_out() if whole else None
+    if known is not None:
+        return float(known) - price
     total = 0.0
     for c, (x, weights) in enumerate(values.filled):
         unit = np.ones(len(x)) if whole else np.minimum(weights, 1.0)  # what one row weighs
@@ -135,7 +139,7 @@ def leave_one_out_score(rule: Any, density: Any, tally: Any, values: Values) -> 
                 joint[:, c] = np.log(np.maximum(n[c] - unit[part], 0.0)) + logs[part, c]
             # a row that no class could have made says nothing: it scores as the least likely
             total += _kernels.sum_log_share(joint, c, weights[part], LEAST)
-    return total / float(n.sum()) - float(rule.price(density, max(float(n.sum()), 1.0)))
+    return total / float(n.sum()) - price
 
 
 def _again(rule: Any, values: Values, c: int, unit: Floats, which: Indices, logs: Floats) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Flags, Floats
 from countwise.cuts import COUNTED, CutRule, Cuts, labels
+from countwise.cuts.n_bins import leave_one_out_score
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.columns import narrowest
 from countwise.data.derived import Derived
@@ -161,6 +162,12 @@ class RangesDensity(CategoricalDensity):
     def linear_terms(self, key: str) -> tuple[list[str], list[Floats], Any]:
         """A number is not linear in its range."""
         return Density.linear_terms(self, key)
+
+    def mean_left_out(self) -> float | None:
+        """From the counts of the ranges, unless imagined counts depend on the row."""
+        estimate = self.smoothing.estimate
+        depends = estimate is not None and isinstance(estimate.p, str) and estimate.p == "global"
+        return None if depends else leave_one_out_score(self.counts.T, self.pseudo)
 
     def log_prob_left_out(
         self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False

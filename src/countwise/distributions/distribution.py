@@ -190,6 +190,10 @@ class Density:
             hint="Poisson and categorical ones are; for Gaussians see DiscriminantClassifier(covariance='shared').",
         )
 
+    def mean_left_out(self) -> float | None:
+        """The mean of log P(class | value), each row left out, where the counts say it at once; else None."""
+        return None
+
     def log_prob_left_out(
         self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool] | None:

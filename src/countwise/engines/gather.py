@@ -1,113 +1,152 @@
-"""Tallies of a relation: each is asked of the engine in the form of a group-by, and filled from its answer.
+"""Counting in an engine: each tally is asked for by a group-by, and filled from the answer.
 
-Names are answered by every combination of values that there is and how often: a small table with weights, which is
-counted as any other. Numbers are answered by sums.
+Nominal columns are answered by every combination of values that there is and how often: a small table with weights,
+which is counted as any other. Numeric columns are answered by sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.base.term import Term, blank_tallies, derive_checked
+from countwise._cached import lazy
 from countwise.data.attributes import Nominal, Numeric
-from countwise.data.derived import CountBlock
+from countwise.data.columns import class_column
+from countwise.data.derived import AsGiven, CountBlock
+from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.engines.execute import whole
 from countwise.engines.moments import Products, Sums, moments, products, totals, values
 from countwise.engines.relation import MOST_GROUPS, Classes, ColumnSummary, Relation
-from countwise.errors import RowsRefused, TableError, did_you_mean, listed
-from countwise.sources.memory import memory
-from countwise.tallies import Counts, Moments, Scatter, Values, Words
+from countwise.errors import CountwiseError, RowsRefused, TableError, did_you_mean, listed
+from countwise.tallies import (
+    BuildRequests,
+    Counted,
+    Counts,
+    Moments,
+    Request,
+    Scatter,
+    Values,
+    Words,
+    derived_table,
+)
 from countwise.tallies._cells import PatternMoments
 
-__all__ = ["Gathered", "gathered", "moments_of", "refuse_identifiers", "scatter_of", "target_of"]
+__all__ = ["EnginePart", "moments_of", "refuse_identifiers", "scatter_of", "target_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
-    """What a relation was found to hold.
-
-    Parameters
-    ----------
-    schema : Schema
-    target : Nominal
-    tallies : dict of str to tally
-    n_rows, left_out : int
-        Rows with a target, and without.
-    label_type : dtype or None
-        In which dtype the classes are kept.
-    """
-
-    schema: Schema
-    target: Nominal
-    tallies: dict[str, Any]
-    n_rows: int
-    left_out: int
-    label_type: np.dtype[Any] | None
-
-
-def gathered(
-    relation: Relation,
-    schema: Schema,
-    target: Nominal,
-    parts_of: Callable[[Schema, Nominal], list[Term]],
-    what: str,
-) -> Gathered:
-    """Fill the tallies that a model asks for.
+class EnginePart:
+    """A relation as a part of a table: it has no rows here, and counts where it lies.
 
     Parameters
     ----------
     relation : Relation
-    schema : Schema
-        What the columns are; domains that grow are learned from the answers.
-    target : Nominal
-        The class.
-    parts_of : callable
-        What is to be tallied once the domains are known.
-    what : str
-        What asks, for errors.
+        The table.
+    frame : Frame
+        No rows, but columns of the right kinds.
+    name : str
+        The name of the target.
+    known : bool
+        Whether there is a target; if not, all rows are of one class.
     """
-    if relation.target is not None and relation.target != target.name:
-        raise TableError(f"The model tells {target.name!r}, not {relation.target!r}.")
-    _refuse_lost(relation, schema)
-    classes = relation.classes()
-    if classes.rows == 0:
-        raise TableError("The relation is empty: at least one row with a target is needed.")
-    target, label_type = target_of(relation, target, classes)
-    names = [a.name for a in schema.attributes if isinstance(a, Nominal)]
-    numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
-    look = relation.look(numbers, names)
-    refuse_identifiers(look, schema, classes.rows)
-    frames = {name: relation.groups([*relation.given, name]) for name in names}
-    schema = Schema(
-        a.learn(frames[a.name][0].columns[a.name]) if isinstance(a, Nominal) else a for a in schema.attributes
-    )
-    parts = parts_of(schema, target)
-    ask = _Asking(relation, look, schema, target, classes, frames, what)
-    return Gathered(schema, target, ask.filled(parts), classes.rows, classes.left_out, label_type)
+
+    relation: Relation
+    frame: Frame
+    name: str
+    known: bool
+
+    @classmethod
+    def open(cls, relation: Relation, *, needs_target: bool = True) -> EnginePart:
+        """A relation with its target."""
+        if relation.target is None and needs_target:
+            raise TableError("This estimator requires y to be passed, but the target y is None.")
+        empty = relation.empty()
+        name = relation.target
+        if name is None:
+            name = "class"
+            while name in empty.columns:
+                name += "_"
+        return cls(relation, empty, name, relation.target is not None)
+
+    @property
+    def left_out(self) -> int:
+        """Rows without a target; asked of the engine once."""
+        return self.classes.left_out
+
+    @lazy
+    def classes(self) -> Classes:
+        """The classes and how many rows each has."""
+        return self.relation.classes()
+
+    @property
+    def n_rows(self) -> int:
+        """Rows with a target."""
+        return self.classes.rows
+
+    def counted_as_given(self, error: CountwiseError) -> CountwiseError:
+        """An error as it is: rows of a relation have no numbers."""
+        return error
+
+    def matched(self, schema: Schema) -> Frame:
+        """The columns of a schema, in its order."""
+        lost = [name for name in schema if name not in self.relation.dtypes]
+        if lost:
+            raise TableError(
+                f"The relation lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
+                hint=did_you_mean(lost[0], self.relation.dtypes) or f"it has {listed(self.relation.dtypes)}.",
+            )
+        return Frame({name: self.frame.columns[name] for name in schema}, 0, named=True)
+
+    def count(
+        self, schema: Schema, target: Nominal, build: BuildRequests, what: str = "", *, learn: bool = True
+    ) -> Counted:
+        """Fill the tallies that a model asks for, by group-by.
+
+        Parameters
+        ----------
+        schema : Schema
+            What the columns are; domains that grow are learned from the answers.
+        target : Nominal
+            The class.
+        build : callable
+            The requests, once the domains are known.
+        what : str
+            Who asks, for errors.
+        learn : bool, default=True
+            For rows in memory; the domains of a relation are always learned from its answers.
+        """
+        relation, classes = self.relation, self.classes
+        if relation.target is not None and relation.target != target.name:
+            raise TableError(f"The model predicts {target.name!r}, not {relation.target!r}.")
+        self.matched(schema)
+        if classes.rows == 0:
+            raise TableError("The relation is empty: at least one row with a target is needed.")
+        target, label_type = target_of(relation, target, classes)
+        nominal = [a.name for a in schema.attributes if isinstance(a, Nominal)]
+        numeric = [a.name for a in schema.attributes if isinstance(a, Numeric)]
+        look = relation.look(numeric, nominal)
+        refuse_identifiers(look, schema, classes.rows)
+        frames = {name: relation.groups([*relation.given, name]) for name in nominal}
+        schema = Schema(
+            a.learn(frames[a.name][0].columns[a.name]) if isinstance(a, Nominal) else a for a in schema.attributes
+        )
+        query = _Query(relation, look, schema, target, classes, frames, what)
+        return Counted(schema, target, query.filled(build(schema, target)), classes.rows, label_type)
 
 
 def target_of(relation: Relation, target: Nominal, classes: Classes) -> tuple[Nominal, np.dtype[Any] | None]:
-    """The target with the classes that are there; a single one where none is told."""
+    """The target with the classes that are there; a single class where there is no target."""
     if relation.target is None:
         return target.learn(np.zeros(1, dtype=np.uint8)), np.dtype(np.uint8)
-    told = memory(_with_a_column(classes.frame), relation.target, classes.weights)
-    return target.learn(told.target), told.label_type
-
-
-def _refuse_lost(relation: Relation, schema: Schema) -> None:
-    lost = [name for name in schema if name not in relation.dtypes]
-    if lost:
-        raise TableError(
-            f"The relation lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
-            hint=did_you_mean(lost[0], relation.dtypes) or f"it has {listed(relation.dtypes)}.",
-        )
+    column = classes.frame.columns[relation.target]
+    label_type = column.dtype if isinstance(column, np.ndarray) else None
+    return target.learn(class_column(column, relation.target)), label_type
 
 
 def refuse_identifiers(look: ColumnSummary, schema: Schema, rows: int) -> None:
@@ -123,13 +162,8 @@ def refuse_identifiers(look: ColumnSummary, schema: Schema, rows: int) -> None:
             )
 
 
-def _with_a_column(frame: Any) -> Any:
-    """A frame of the target alone is no table; it gets a column that is not looked at."""
-    return replace(frame, columns={**frame.columns, "cw_any": np.zeros(frame.n_rows)})
-
-
 @dataclass(frozen=True, eq=False)
-class _Asking:
+class _Query:
     """Requests of a model put to the engine, the numbers of all moments in one question."""
 
     relation: Relation
@@ -140,39 +174,40 @@ class _Asking:
     frames: Mapping[str, Any]
     what: str
 
-    def filled(self, parts: list[Term]) -> dict[str, Any]:
-        asked = blank_tallies(parts, self.target)
-        by_key = {part.key: part for part in parts}
-        moments = {key: by_key[key].columns[0] for key, blank in asked.items() if isinstance(blank, Moments)}
-        self.relation.refuse_infinity([name for name in self.schema if name not in moments.values()])
-        tallies: dict[str, Any] = {}
-        if moments:
-            tallies.update(self._moments({key: (asked[key], name) for key, name in moments.items()}))
-        for key, blank in asked.items():
-            if key not in tallies:
-                tallies[key] = self._one(by_key.get(key), blank)
-        return {key: tallies[key] for key in asked}
+    def filled(self, requests: Mapping[str, Request]) -> dict[str, Any]:
+        """All tallies; the moments of all numbers in one question."""
+        moments = {
+            key: (r.blank, r.derived.columns[0])
+            for key, r in requests.items()
+            if r.derived is not None and isinstance(r.blank, Moments)
+        }
+        shown = {name for _, name in moments.values()}
+        self.relation.refuse_infinity([name for name in self.schema if name not in shown])
+        tallies: dict[str, Any] = self._moments(moments) if moments else {}
+        return {key: tallies[key] if key in tallies else self._one(key, r) for key, r in requests.items()}
 
-    def _one(self, part: Term | None, blank: Any) -> Any:
-        if part is None:
-            return blank.fill(self._encoded(self.classes.frame, self.classes.weights, Schema([]), []))
+    def _one(self, key: str, request: Request) -> Any:
+        derived, blank = request.derived, request.blank
+        if derived is None:
+            return blank.fill(self._encoded(self.classes.frame, self.classes.weights, Schema([]), {}))
         if isinstance(blank, Scatter) and not blank.higher:
             return self._scattered(blank)
-        if isinstance(blank, Words) and isinstance(part.derived, CountBlock):
-            return self._urn(blank, part.columns)
-        if isinstance(blank, Values) and part.as_given:
-            frame, weights = values(self.relation, part.columns[0], self.look, self.relation.given, self.classes.rows)
-        elif isinstance(blank, Counts) and part.columns[0] in self.frames:
-            frame, weights = self.frames[part.columns[0]]
-        elif isinstance(blank, Counts) and part.derived.flag:
-            return self._by_sign(part, blank)
+        if isinstance(derived, CountBlock):
+            return self._word_totals(blank, derived.columns)
+        name = derived.columns[0] if derived.columns else ""
+        if isinstance(blank, Values) and isinstance(derived, AsGiven):
+            frame, weights = values(self.relation, name, self.look, self.relation.given, self.classes.rows)
+        elif isinstance(blank, Counts) and name in self.frames:
+            frame, weights = self.frames[name]
+        elif isinstance(blank, Counts) and derived.flag:
+            return self._by_sign(key, request)
         else:
             raise RowsRefused(
-                f"{self.what} needs the rows of {part.key!r}; the relation has {self.classes.rows:,}.",
-                hint="fetch them into memory, or give the column another law.",
+                f"{self.what} needs the rows of {key!r}; the relation has {self.classes.rows:,}.",
+                hint="fetch them into memory, or give the column another distribution.",
             )
-        own = Schema(self.schema[name] for name in part.columns)
-        return blank.fill(self._encoded(frame, weights, own, [part]))
+        own = Schema(self.schema[column] for column in derived.columns)
+        return blank.fill(self._encoded(frame, weights, own, {key: request}))
 
     def _codes(self, frame: Any) -> NDArray[Any]:
         """The class of each row of an answer."""
@@ -180,24 +215,24 @@ class _Asking:
             return np.zeros(frame.n_rows, dtype=np.uint8)
         return self.target.encode(frame.columns[self.target.name], strict=True)
 
-    def _encoded(self, frame: Any, weights: NDArray[Any], schema: Schema, parts: Sequence[Term]) -> Table:
+    def _encoded(self, frame: Any, weights: NDArray[Any], schema: Schema, requests: Mapping[str, Request]) -> Table:
         codes = {self.target.name: self._codes(frame)}
         if not len(schema):
             return Table(codes, frame.n_rows, weights)
-        return derive_checked(
-            schema.encode(frame, weights).with_column(self.target.name, codes[self.target.name]), parts
-        )
+        table = schema.encode(frame, weights).with_column(self.target.name, codes[self.target.name])
+        return derived_table(table, requests)
 
-    def _by_sign(self, part: Term, blank: Counts) -> Counts:
+    def _by_sign(self, key: str, request: Request) -> Any:
         """Whether a number is above 0, or there at all, of each class."""
-        name = part.columns[0]
+        assert request.derived is not None  # noqa: S101 - a flag is of a column
+        (name,) = request.derived.columns
         frame, weights = self.relation.cut({name: [0.0]}).groups([*self.relation.given, name])
         column = Numeric(name).encode(frame.columns[name]).astype(np.float64)
         rows = Table({name: column, self.target.name: self._codes(frame)}, frame.n_rows, weights)
-        return blank.fill(derive_checked(rows, [part]))
+        return request.blank.fill(derived_table(rows, {key: request}))
 
-    def _urn(self, blank: Words, columns: Sequence[str]) -> Words:
-        """Totals of counts in each class; a missing cell adds nothing."""
+    def _word_totals(self, blank: Words, columns: Sequence[str]) -> Words:
+        """Totals of counts in each class; a missing value adds nothing."""
         frame, found = totals(self.relation, columns, self.relation.given)
         k = len(self.target.values)
         cells, n = np.zeros((k, len(columns))), np.zeros(k)

@@ -19,16 +19,13 @@ from countwise.measures.counts import (
     symmetrical_uncertainty,
 )
 from countwise.measures.numbers import (
-    LEAST,
     gaussian_information,
     information_of_values,
-    leave_one_out_score,
     sd_reduction,
     variance_reduction,
 )
 
 __all__ = [
-    "LEAST",
     "chance_information",
     "chi_square",
     "entropy",
@@ -38,7 +35,6 @@ __all__ = [
     "gini",
     "gini_gain",
     "information_of_values",
-    "leave_one_out_score",
     "mutual_information",
     "mvdm",
     "pmi",

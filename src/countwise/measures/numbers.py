@@ -11,15 +11,11 @@ from countwise.measures.counts import entropy, log2
 from countwise.tallies import Values
 
 __all__ = [
-    "LEAST",
     "gaussian_information",
     "information_of_values",
-    "leave_one_out_score",
     "sd_reduction",
     "variance_reduction",
 ]
-
-LEAST = -700.0  # the log-probability of what is called impossible: a finite price for being wrong
 
 
 def information_of_values(tally: Values) -> float:
@@ -77,47 +73,6 @@ def gaussian_information(n: NDArray[Any], mean: NDArray[Any], variance: NDArray[
     inner = (share * np.exp(log_f) * (log_f - log_mix[:, None])).sum(axis=1)
     area = float(((inner[1:] + inner[:-1]) * np.diff(x)).sum() / 2)
     return max(area / float(np.log(2)), 0.0)
-
-
-def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0, unit: float = 1.0) -> float:
-    """The mean over the rows of log P(class | value), in nats, the row itself left out.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (values, classes)
-        A contingency table.
-    pseudo : ndarray, shape (values,), or float, default=1
-        Imagined counts of each value in each class.
-    unit : float, default=1
-        What one row weighs; imagined counts are of such rows.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import leave_one_out_score
-    >>> round(leave_one_out_score(np.array([[5, 0], [0, 9]])), 4)
-    -0.1392
-    """
-    n_vc = np.asarray(counts, dtype=np.float64) / unit
-    added = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), n_vc.shape[:1])[:, None]
-    n_c, mass = n_vc.sum(axis=0), float(added.sum())
-    if not n_c.sum() > 0:
-        return 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        joint = np.log(n_vc + added) - np.log(n_c + mass) + np.log(n_c)  # (values, classes)
-        own = np.log(np.maximum(n_vc - 1 + added, 0)) - np.log(n_c - 1 + mass) + np.log(np.maximum(n_c - 1, 0))
-        own = np.where(np.isnan(own), -np.inf, own)
-        total = 0.0
-        for c in range(n_vc.shape[1]):
-            rest = np.delete(joint, c, axis=1)
-            log_sum = np.logaddexp.reduce(np.column_stack([rest, own[:, c]]), axis=1)
-            score = np.nan_to_num(own[:, c] - log_sum, nan=LEAST, neginf=LEAST)
-            total += float((n_vc[:, c] * np.maximum(score, LEAST)).sum())
-    return total / float(n_c.sum())
 
 
 def sd_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.model import note_identifiers, note_left_out
 from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term, blank_tallies, derive_checked
 from countwise.cuts import labels
@@ -23,7 +22,6 @@ from countwise.distributions import (
     Categorical,
     distribution_from,
 )
-from countwise.engines.relation import is_relation
 from countwise.errors import (
     OptionError,
     TableError,
@@ -41,7 +39,7 @@ from countwise.network.graph import Graph
 from countwise.network.net import Net
 from countwise.network.search.dispatch import STRUCTURES, arcs_of
 from countwise.network.search.trees import FoundStructure
-from countwise.sources import Memory, open_whole
+from countwise.sources import EnginePart, Memory, in_one
 from countwise.tallies import Counts, fill_all
 
 __all__ = ["Networking", "has_gaps", "is_empty"]
@@ -155,23 +153,26 @@ class Networking(TallyModel):
         """Whether all rows must be seen at once."""
         return self.missing == "em" or (isinstance(self.structure, str) and self.structure != "given")
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, *, allow_incomplete: bool = False) -> Self:
-        if is_relation(X) or hasattr(self, "tallies_") or not self._needs_rows():
-            return super()._learn(X, y, sample_weight, allow_incomplete=allow_incomplete)
-        rows = open_whole(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target())
-        self._learn_piece(rows)
-        self.n_left_out_ += rows.left_out
-        note_left_out(rows.left_out, rows.frame.n_rows + rows.left_out, rows.name)
-        note_identifiers(self.schema_, self.n_rows_)
-        self._estimate_or_wait(allow_incomplete=allow_incomplete)
-        return self
+    def _open_parts(self, X: Any, y: Any, sample_weight: Any) -> Iterator[Memory | EnginePart]:
+        parts = super()._open_parts(X, y, sample_weight)
+        return parts if hasattr(self, "tallies_") or not self._needs_rows() else in_one(parts)
+
+    def _count_in(self, part: Memory | EnginePart) -> None:
+        if isinstance(part, EnginePart):
+            self._learn_relation(part)
+        else:
+            self._tally(part)
+
+    def _learn_relation(self, part: EnginePart) -> None:
+        raise NotImplementedError
 
     def _tally(self, rows: Memory) -> None:
         first, start = not hasattr(self, "tallies_"), None
         schema = self._infer_schema(rows.frame) if first else self.schema_
         frame = schema.coded(rows.frame if first else schema.match(rows.frame))
         schema = schema.learn(frame)
-        target = self._learn_target(rows, first)
+        target = self._first_target(rows.name) if first else self._same_kind_of_target(rows.known)
+        target = target.learn(rows.target)
         table = replace(rows, frame=frame).table(schema, target)
         if first:
             table = self._complete_rows(table, schema) if self.missing == "complete" else table
@@ -182,6 +183,7 @@ class Networking(TallyModel):
         derived = derive_checked(table, parts)
         if first:
             vars(self).update(self._names(rows.frame))
+            self._label_type, self._known_target = rows.label_type, rows.known
             self.schema_, self.target_ = schema, target
             self.n_rows_, self.n_left_out_ = 0, 0
             self.tallies_ = self._first_tallies(parts, target, derived, start)

@@ -17,7 +17,7 @@ from countwise.data.output import library_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
-from countwise.engines.relation import Relation
+from countwise.engines.gather import EnginePart
 from countwise.errors import OptionError
 from countwise.network.classifier_terms import FamilyLookups
 from countwise.network.classifier_working import ClassWorking
@@ -158,12 +158,11 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
         self._compare(schema, target, table)
         return net
 
-    def _learn_relation(self, relation: Relation, *, allow_incomplete: bool) -> Self:
-        self._texts, self._told, self._pairs_told = [], str(relation.target), []
-        super()._learn_relation(relation, allow_incomplete=allow_incomplete)
+    def _learn_relation(self, part: EnginePart) -> None:
+        self._texts, self._told, self._pairs_told = [], part.name, []
+        super()._learn_relation(part)
         if self.found_ is not None and self.structure in ("tan", "k_dependence"):
             self._pairs_told = sorted(((a, b, bits) for a, b, bits, _ in self.found_.tried), key=_most_first)
-        return self
 
     def _search_target(self) -> str | None:
         return self._told

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Indices
-from countwise.base.model import note_left_out
 from countwise.base.term import Term, blank_tallies
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.columns import narrowest
@@ -19,7 +18,7 @@ from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.distributions import Binned
-from countwise.engines.gather import moments_of, refuse_identifiers, scatter_of, target_of
+from countwise.engines.gather import EnginePart, moments_of, refuse_identifiers, scatter_of, target_of
 from countwise.engines.moments import gaps, moments, products, values
 from countwise.engines.relation import Classes, ColumnSummary, Relation
 from countwise.errors import RowsRefused, TableError, warn
@@ -148,13 +147,13 @@ class _EngineFamilies(MixedFamilies):
 class Relating(Searching):
     """Networks that learn where the data lies."""
 
-    def _learn_relation(self, relation: Relation, *, allow_incomplete: bool) -> Self:
+    def _learn_relation(self, part: EnginePart) -> None:
         if hasattr(self, "tallies_"):
             raise TableError("A network learns from one relation at a time.", hint="merge two by +.")
-        empty = relation.empty()
+        relation, empty = part.relation, part.frame
         schema = self._infer_schema(empty)
         lost = gaps(relation, list(schema))
-        relation, classes = self._rows_used(relation, schema, lost)
+        relation, classes = self._rows_used(part, schema, lost)
         self._refuse_texts(schema, classes.rows)
         names = [a.name for a in schema.attributes if isinstance(a, Nominal)]
         look = relation.look([n for n in schema if n not in names], names)
@@ -168,16 +167,13 @@ class Relating(Searching):
         vars(self).update(self._names(empty))
         self.schema_, self.target_ = schema, target
         self._label_type, self._known_target = label_type, relation.target is not None
-        self.em_, self.n_rows_, self.n_left_out_ = None, classes.rows, classes.left_out
+        self.em_, self.n_rows_, self.n_left_out_ = None, classes.rows, 0
         engine = self._prepare_from(_NetworkEngine(relation, look, classes.rows, {}), classes, lost)
         self.tallies_ = self._asked(engine, self._parts_over(schema, target), classes)
-        note_left_out(classes.left_out, classes.rows + classes.left_out, str(relation.target))
-        self._estimate_or_wait(allow_incomplete=allow_incomplete)
-        return self
 
-    def _rows_used(self, relation: Relation, schema: Schema, lost: Mapping[str, int]) -> tuple[Relation, Classes]:
+    def _rows_used(self, part: EnginePart, schema: Schema, lost: Mapping[str, int]) -> tuple[Relation, Classes]:
         """The rows that count; of missing='complete' those without a gap."""
-        classes = relation.classes()
+        relation, classes = part.relation, part.classes
         if classes.rows == 0:
             raise TableError("The relation is empty: at least one row is needed.")
         if self.missing != "complete" or not any(lost.values()):

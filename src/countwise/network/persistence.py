@@ -17,7 +17,7 @@ from countwise.network.families import FamilyTally
 from countwise.network.graph import Graph
 from countwise.network.net import Net
 from countwise.network.search.trees import FoundStructure
-from countwise.sources import Memory
+from countwise.sources import EnginePart, Memory
 from countwise.tallies import tally_from
 
 __all__ = ["Keeping", "NetworkFiles"]
@@ -47,7 +47,7 @@ class Keeping(Networking):
         for name in ("graph_", "cuts_", "found_", "em_", "_laws"):
             setattr(self, name, getattr(other, name))
 
-    def _subtract_rows(self, rows: Memory) -> None:
+    def _subtract_rows(self, rows: Memory | EnginePart) -> None:
         if self.em_ is not None:
             raise TableError(
                 "Rows cannot be taken back from what EM has filled.", hint="fit again, or missing='available'."

@@ -1,7 +1,7 @@
-"""Sources: where rows come from. This is the only door to them.
+"""Sources: where rows come from. `open_parts` is the only fork on what the user gives to `fit`.
 
-`open_rows` takes whatever a user gives to `fit` and hands out pieces in memory;
-most tables are one piece.
+A part is a frame in memory, a piece of a file, or a relation that an engine holds. Each has a `frame` (of a relation
+one without rows), the name of its target, and `count`, which fills the tallies that a model asks for.
 """
 
 from __future__ import annotations
@@ -9,30 +9,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from countwise.engines.relation import is_relation, refused
+from countwise.engines.gather import EnginePart
+from countwise.engines.relation import Relation, is_relation, refused
 from countwise.sources.memory import Memory
 from countwise.sources.pieces import in_pieces, is_chunked, joined_pieces, weighted
 
-__all__ = ["Memory", "open_rows", "open_whole"]
+__all__ = ["EnginePart", "Memory", "in_one", "open_parts", "open_rows", "open_whole"]
+
+
+def open_parts(
+    X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True
+) -> Iterator[Memory | EnginePart]:
+    """The parts of a table, wherever its rows are.
+
+    Parameters
+    ----------
+    X : any table, path, iterator of frames, or relation of an engine
+        What to read.
+    y : array or str
+        The target, or the name of its column (the only way for pieces and relations).
+    sample_weight : array or str, optional
+        A weight for each row, or the name of their column.
+    needs_target : bool, default=True
+        Whether y must be given; if it need not and is not, all rows are of one class.
+
+    Yields
+    ------
+    Memory or EnginePart
+    """
+    if is_relation(X):
+        yield EnginePart.open(Relation.open(X, y, sample_weight), needs_target=needs_target)
+    else:
+        yield from open_rows(X, y, sample_weight, needs_target=needs_target)
 
 
 def open_rows(
     X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True, numbers: bool = False
 ) -> Iterator[Memory]:
-    """The rows of a table with their targets, in one piece or many.
+    """The rows of a table with their targets, in one piece or many; a relation of an engine is refused.
 
     Parameters
     ----------
-    X : any table, path, or iterator of frames
-        What to read.
-    y : array or str
-        The target, or the name of its column (the only way for pieces).
-    sample_weight : array or str, optional
-        A weight for each row, or the name of their column.
-    needs_target : bool, default=True
-        Whether y must be given; if it need not and is not, all rows are of one class.
+    X, y, sample_weight, needs_target
+        As for `open_parts`.
     numbers : bool, default=False
-        Whether the target is a number, not a class.
+        Whether the target is numeric.
 
     Yields
     ------
@@ -46,6 +67,15 @@ def open_rows(
         yield weighted(X, y, sample_weight, needs_target, numbers=numbers)
 
 
+def in_one(parts: Iterator[Memory | EnginePart]) -> Iterator[Memory | EnginePart]:
+    """The same rows in one part, for what must see them more than once; a relation stays what it is."""
+    found = list(parts)
+    if len(found) == 1:
+        yield found[0]
+    else:
+        yield joined_pieces([piece for piece in found if isinstance(piece, Memory)])
+
+
 def open_whole(
     X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True, numbers: bool = False
 ) -> Memory:
@@ -53,17 +83,12 @@ def open_whole(
 
     Parameters
     ----------
-    X, y, sample_weight, needs_target
+    X, y, sample_weight, needs_target, numbers
         As for `open_rows`.
-    numbers : bool, default=False
-        Whether the target is a number, not a class.
 
     Returns
     -------
     Memory
     """
-    if is_relation(X):
-        raise refused(X)
-    if not is_chunked(X):
-        return weighted(X, y, sample_weight, needs_target, numbers=numbers)
-    return joined_pieces(list(in_pieces(X, y, sample_weight, needs_target, numbers=numbers)))
+    pieces = list(open_rows(X, y, sample_weight, needs_target=needs_target, numbers=numbers))
+    return joined_pieces(pieces) if is_chunked(X) else pieces[0]

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise import _kernels
+from countwise import _kernels, progress
 from countwise._typing import Flags, Floats
 from countwise.data.attributes import Nominal, Numeric
-from countwise.data.columns import factorized
-from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, series_of, taken
+from countwise.data.columns import factorized, missing_classes, of_objects
+from countwise.data.frames import Column, Frame, frame_of, is_sparse, series_of, taken
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.errors import CountwiseError, TableError, did_you_mean, listed, warn
-from countwise.tallies import Progress, fill_all
+from countwise.tallies import BuildRequests, Counted, derived_table, fill_all
 
 __all__ = ["Memory", "free_name", "memory", "weights_of"]
-
-Derive = Callable[[Table], Table]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +57,11 @@ class Memory:
     known: bool = True
     n_given: int = 0
 
+    @property
+    def n_rows(self) -> int:
+        """Rows with a target."""
+        return self.frame.n_rows
+
     def counted_as_given(self, error: CountwiseError) -> CountwiseError:
         """An error about one of these rows, with the row's number in the table that the user gave."""
         if error.row is None or self.places is None:
@@ -71,16 +73,39 @@ class Memory:
         codes = target.encode(self.target, strict=True)
         return schema.encode(self.frame, self.weights, strict=True).with_column(target.name, codes)
 
-    def gather(
-        self,
-        schema: Schema,
-        target: Nominal,
-        blanks: Mapping[str, Any],
-        derive: Derive,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
-        """Fill all requests at once."""
-        return fill_all(blanks, derive(self.table(schema, target)), progress)
+    def matched(self, schema: Schema) -> Frame:
+        """The columns of a schema, in its order."""
+        return schema.match(self.frame)
+
+    def count(
+        self, schema: Schema, target: Nominal, build: BuildRequests, what: str = "", *, learn: bool = True
+    ) -> Counted:
+        """Fill the tallies that a model asks for.
+
+        Parameters
+        ----------
+        schema : Schema
+            What the columns are; domains that grow are learned from the rows.
+        target : Nominal
+            The target; its classes are learned from the rows.
+        build : callable
+            The requests, once the domains are known.
+        what : str
+            Who asks, for errors.
+        learn : bool, default=True
+            Whether domains are learned; if not, a value outside them is an error.
+        """
+        frame = self.frame if tuple(schema) == self.frame.names else schema.match(self.frame)
+        if learn:
+            frame = schema.coded(frame)
+            schema, target = schema.learn(frame), target.learn(self.target)
+        requests = build(schema, target)
+        tell = progress.current()
+        table = derived_table(replace(self, frame=frame).table(schema, target), requests)
+        tallies = fill_all({key: request.blank for key, request in requests.items()}, table, tell)
+        if tell is not None:
+            tell(frame.n_rows)
+        return Counted(schema, target, tallies, frame.n_rows, self.label_type)
 
 
 def memory(
@@ -118,24 +143,20 @@ def memory(
     known = y is not None and (needs_target or _is_class(target, name))
     target = target if known else np.zeros(frame.n_rows, dtype=np.uint8)
     label_type = target.dtype if isinstance(target, np.ndarray) else None
-    if _of_objects(target):
+    if of_objects(target):
         target = factorized(target, name)  # once, for all who ask for codes
     weights = weights_of(sample_weight, frame.n_rows, whole=whole)
-    kept = _keep(frame, target, name, weights, whole, _missing(target, name))
+    kept = _keep(frame, target, name, weights, whole, missing_classes(target, name))
     return replace(kept, label_type=label_type, known=known)
 
 
 def _is_class(target: Column, name: str) -> bool:
     """Whether a column holds a class in every row."""
     try:
-        missing = _missing(factorized(target, name) if _of_objects(target) else target, name)
+        missing = missing_classes(factorized(target, name) if of_objects(target) else target, name)
         return missing is None or not missing.any()
     except TableError:
         return False
-
-
-def _of_objects(target: Column) -> bool:
-    return isinstance(target, np.ndarray) and target.dtype.kind in "OUSM"
 
 
 def free_name(name: str, frame: Frame) -> str:
@@ -257,37 +278,3 @@ def _keep(
     kept = None if weights is None else weights[keep]
     rows = np.flatnonzero(keep)
     return Memory(frame.take(keep), taken(target, keep), name, kept, left_out, places=rows, n_given=frame.n_rows)
-
-
-def _missing(target: Column, name: str) -> Flags | None:
-    """Rows without a target, or None if there are none; a target that is no class is an error."""
-    if isinstance(target, Coded):
-        lost = np.array([*(is_missing(value) for value in target.categories), True])
-        missing = lost[target.codes] if lost[:-1].any() or _some_negative(target) else np.zeros(0, dtype=bool)
-    elif target.dtype.kind == "f":
-        missing = _missing_numbers(target, name)
-    elif target.dtype.kind == "c":
-        raise TableError("Complex data not supported: the target is complex.")
-    else:
-        return None
-    return missing
-
-
-def _some_negative(target: Coded) -> bool:
-    return target.codes.dtype.kind == "i" and len(target.codes) > 0 and int(target.codes.min()) < 0
-
-
-def _missing_numbers(target: NDArray[Any], name: str) -> Flags:
-    if _kernels.float_is_integral(target):
-        return np.isnan(target)
-    if np.isinf(target).any():
-        row = int(np.argmax(np.isinf(target)))
-        raise TableError(
-            f"Input y contains infinity: the target {name!r} is {target[row]} in row {row}.",
-            hint="classes are expected; NaN is a missing target, whose row is left out.",
-        )
-    row = int(np.argmax(target != np.floor(target)))
-    raise TableError(
-        f"Unknown label type: continuous. The target {name!r} is {target[row]} in row {row}; classes are expected.",
-        hint="cut the target into ranges, or use what takes a number: a regressor, or scores(..., target='number').",
-    )

@@ -13,6 +13,7 @@ from countwise.data.table import Table
 from countwise.tallies._base import BLOCK, Progress, Tally, shortfall
 from countwise.tallies.counts import Counts
 from countwise.tallies.moments import Moments
+from countwise.tallies.request import BuildRequests, Counted, Request, derived_table
 from countwise.tallies.rows import Rows
 from countwise.tallies.scatter import Scatter
 from countwise.tallies.values import Values, all_ones
@@ -20,9 +21,12 @@ from countwise.tallies.words import Words
 
 __all__ = [
     "BLOCK",
+    "BuildRequests",
+    "Counted",
     "Counts",
     "Moments",
     "Progress",
+    "Request",
     "Rows",
     "Scatter",
     "Tally",
@@ -30,6 +34,7 @@ __all__ = [
     "Words",
     "add_all",
     "all_ones",
+    "derived_table",
     "fill_all",
     "shortfall",
     "tally_from",
