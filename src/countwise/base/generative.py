@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,8 @@ from countwise.working.numbers import Worked
 
 __all__ = ["GenerativeClassifier"]
 
+_KEY = attrgetter("key")
+
 
 class GenerativeClassifier(TallyModel, AdditiveClassifier):
     """Bayes' rule: P(class) times the density of each term. A new one writes `_infer_schema` and `_terms`."""
@@ -46,32 +50,37 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         from countwise import _kernels
 
         self.classes_ = self.target_.labels(getattr(self, "_label_type", None))
-        self.terms_ = self._terms(self.schema_, self.target_.name)
+        self.terms_ = self._terms_now()
 
         def estimate(part: Term) -> Any:
             return part.distribution.estimate(self.tallies_[part.key])
 
         # threads are for laws made from the values themselves; the others take no time
-        heavy = [part for part in self.terms_ if isinstance(self.tallies_[part.key], Values)]
-        threads = threads_for(self.n_rows_) or _kernels.thread_count()
-        shared = len(heavy) // threads * threads  # the rest are settled one by one, and use the threads themselves
-        densities = [*_kernels.over_items(heavy[:shared], estimate, threads), *map(estimate, heavy[shared:])]
-        settled = dict(zip((part.key for part in heavy), densities, strict=True))
-        for kind in {type(part.distribution) for part in self.terms_ if hasattr(part.distribution, "estimate_many")}:
-            many = [part for part in self.terms_ if type(part.distribution) is kind]
-            found = kind.estimate_many(
-                [part.distribution for part in many], [self.tallies_[part.key] for part in many]
-            )
-            settled |= dict(zip((part.key for part in many), found, strict=True))
-        self.densities_ = {p.key: settled[p.key] if p.key in settled else estimate(p) for p in self.terms_}
+        heavy, alike = [], defaultdict(list)
+        known: dict[str, Any] = {}
+        for term in self.terms_:
+            if isinstance(self.tallies_[term.key], Values):
+                heavy.append(term)
+            elif hasattr(term.distribution, "estimate_many"):
+                alike[type(term.distribution)].append(term)
+        if heavy:
+            threads = threads_for(self.n_rows_) or _kernels.thread_count()
+            shared = len(heavy) // threads * threads  # the rest come one by one, and use the threads themselves
+            found = [*_kernels.over_items(heavy[:shared], estimate, threads), *map(estimate, heavy[shared:])]
+            known |= dict(zip(map(_KEY, heavy), found, strict=True))
+        for kind, terms in alike.items():
+            tallies = [self.tallies_[term.key] for term in terms]
+            found = kind.estimate_many([term.distribution for term in terms], tallies)
+            known |= dict(zip(map(_KEY, terms), found, strict=True))
+        self.densities_ = {t.key: known[t.key] if t.key in known else estimate(t) for t in self.terms_}
         self._release()
         self.class_prior_ = self._prior()
         with np.errstate(divide="ignore"):
             self.log_prior_ = np.log(self.class_prior_)
-        self._groups = [
-            (kind, [key for key, density in self.densities_.items() if type(density) is kind])
-            for kind in dict.fromkeys(type(density) for density in self.densities_.values())
-        ]
+        groups = defaultdict(list)
+        for key, density in self.densities_.items():
+            groups[type(density)].append(key)
+        self._groups = list(groups.items())
 
     @property
     def class_count_(self) -> NDArray[Any]:
@@ -139,8 +148,9 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
     # -- what a row adds up to --------------------------------------------------------
 
     def _add_terms(self, table: Table, out: Floats, *, whole: bool = True) -> None:
+        columns, densities = table.columns, self.densities_
         for kind, keys in self._groups:
-            kind.add_many([self.densities_[key] for key in keys], [table[key] for key in keys], out)
+            kind.add_many([densities[key] for key in keys], [columns[key] for key in keys], out)
             if whole and hasattr(kind, "add_common"):
                 for key in keys:
                     self.densities_[key].add_common(table[key], out)

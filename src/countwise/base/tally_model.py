@@ -263,7 +263,16 @@ class TallyModel(Model):
         return part.count(schema, target, self._requests, type(self).__name__)
 
     def _requests(self, schema: Schema, target: Nominal) -> dict[str, Request]:
-        return requests_of(self._terms(schema, target.name), target)
+        terms = self._terms(schema, target.name)
+        self._built = (schema, target, terms)
+        return requests_of(terms, target)
+
+    def _terms_now(self) -> list[Term]:
+        """The terms of the model as it is; those that were counted last, if nothing has changed since."""
+        schema, target, terms = vars(self).pop("_built", (None, None, None))
+        if terms is not None and schema is self.schema_ and target is self.target_:
+            return list(terms)
+        return self._terms(self.schema_, self.target_.name)
 
     def _add_counted(self, counted: Counted, part: Memory | EnginePart) -> None:
         if hasattr(self, "tallies_"):
@@ -350,7 +359,7 @@ class TallyModel(Model):
             self.feature_names_in_ = other.feature_names_in_
 
     def _forget_all(self) -> None:
-        own = ("_expected", "_groups", "_label_type", "_known_target", "_waiting")
+        own = ("_built", "_expected", "_groups", "_label_type", "_known_target", "_waiting")
         for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
             delattr(self, name)
 

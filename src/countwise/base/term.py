@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from countwise.data.attributes import Attribute, Nominal, Numeric
@@ -30,26 +30,17 @@ class Term:
 
     derived: Derived
     distribution: Any
+    of: Any = field(init=False, repr=False, compare=False)  # the attribute as the tally sees it
+    key: str = field(init=False, repr=False, compare=False)  # the name of the tally and of the derived column
+    columns: tuple[str, ...] = field(init=False, repr=False, compare=False)  # of the table, that it is made of
+    as_given: bool = field(init=False, repr=False, compare=False)  # whether it is about a column as it is
 
-    @property
-    def of(self) -> Any:
-        """The attribute as the tally sees it."""
-        return self.derived.of
-
-    @property
-    def key(self) -> str:
-        """The name of the tally and of the derived column."""
-        return str(self.derived.of.name)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the table that it is made of."""
-        return self.derived.columns
-
-    @property
-    def as_given(self) -> bool:
-        """Whether it is about a column as it is."""
-        return type(self.derived) is AsGiven
+    def __post_init__(self) -> None:
+        derived = self.derived
+        object.__setattr__(self, "of", derived.of)
+        object.__setattr__(self, "key", derived.of.name)
+        object.__setattr__(self, "columns", derived.columns)
+        object.__setattr__(self, "as_given", type(derived) is AsGiven)
 
 
 def make_terms(distributions: Sequence[tuple[Attribute, Any]], taken: Container[str]) -> list[Term]:

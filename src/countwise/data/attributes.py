@@ -64,7 +64,7 @@ class Attribute:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""
-        return {"kind": self.kind, **dataclasses.asdict(self)}
+        return {"kind": self.kind, **{f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,8 @@ class Nominal(Attribute):
     values: tuple[Hashable, ...] = ()
     grows: bool | None = None
     fixed: tuple[Hashable, ...] = ()
+    missing: int = dataclasses.field(init=False, repr=False, compare=False)  # the code of a missing value
+    unseen: int = dataclasses.field(init=False, repr=False, compare=False)  # the code of a value outside the domain
     kind: ClassVar[str] = "nominal"
 
     def __post_init__(self) -> None:
@@ -107,16 +109,8 @@ class Nominal(Attribute):
             object.__setattr__(self, "grows", not self.values)
         if len(set(self.values)) < len(self.values):
             raise SchemaError(f"{self.name!r} lists a value twice: {listed(self.values)}.")
-
-    @property
-    def missing(self) -> int:
-        """The code of a missing cell."""
-        return len(self.values)
-
-    @property
-    def unseen(self) -> int:
-        """The code of a value outside the domain."""
-        return len(self.values) + 1
+        object.__setattr__(self, "missing", len(self.values))
+        object.__setattr__(self, "unseen", len(self.values) + 1)
 
     def learn(self, column: Column) -> Nominal:
         """Add the values of a column to a domain that grows."""
@@ -168,7 +162,7 @@ class Nominal(Attribute):
         return codes
 
     def _codes(self, column: Column) -> NDArray[Any]:
-        if is_sparse(column):
+        if not isinstance(column, Coded | np.ndarray) and is_sparse(column):
             raise SchemaError(f"{self.name!r} is a sparse block; it cannot be read as one nominal column.")
         dtype = narrowest(len(self.values) + 2)
         if not isinstance(column, Coded) and column.dtype.kind in "iufb":
@@ -184,7 +178,10 @@ class Nominal(Attribute):
             if not len(codes) or int(codes.max()) < len(self.values):  # nothing is missing, which would be -1
                 return codes
         index = {value: code for code, value in enumerate(self.values)}
-        lookup = [self.missing if is_missing(c) else index.get(plain(c), self.unseen) for c in coded.categories]
+        if set(map(type, coded.categories)) <= {str}:
+            lookup = [index.get(c, self.unseen) for c in coded.categories]
+        else:
+            lookup = [self.missing if is_missing(c) else index.get(plain(c), self.unseen) for c in coded.categories]
         table = np.array([self.missing, *lookup, self.missing], dtype=dtype)  # -1 is missing
         codes = np.empty(len(coded.codes), dtype=dtype)
         _kernels.encode_columns([coded.codes], [-1], [table], [self.missing], [codes])
@@ -274,7 +271,7 @@ class Numeric(Attribute):
         if isinstance(column, Coded):
             table = np.array([number_of(c, self.name, "its categories") for c in column.categories] + [np.nan])
             return table[column.codes]
-        if is_sparse(column):
+        if not isinstance(column, Coded | np.ndarray) and is_sparse(column):
             raise SchemaError(f"{self.name!r} is a sparse block; it cannot be read as one number a row.")
         if column.dtype.kind in "fiub":
             return column

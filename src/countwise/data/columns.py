@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats
-from countwise.data.frames import Coded, Column, is_missing, is_sparse
+from countwise.data.frames import Coded, Column, is_missing
 from countwise.errors import SchemaError, TableError
 
 __all__ = [
@@ -82,14 +82,16 @@ def _hashable(cell: Any) -> bool:
 
 def distinct(column: Column, name: str) -> list[Any]:
     """The distinct values that are not missing, of one kind, in order."""
-    if is_sparse(column):
-        raise SchemaError(f"{name!r} is a sparse block; it has no single domain.")
     if isinstance(column, Coded):
         used: Any = range(len(column.categories))
         if not column.declared and not column.all_used:
             used = _kernels.integer_domain(column.codes, len(column.categories) + 2)
-        found = [c for c in used if c >= 0 and not is_missing(column.categories[c])]
-        return list(in_order([plain(column.categories[c]) for c in found], name, column))
+        found = [column.categories[c] for c in used if c >= 0]
+        if not set(map(type, found)) <= {str}:
+            found = [plain(value) for value in found if not is_missing(value)]
+        return list(in_order(found, name, column))
+    if not isinstance(column, np.ndarray):
+        raise SchemaError(f"{name!r} is a sparse block; it has no single domain.")
     if column.dtype.kind == "b":
         return [False, True]
     if column.dtype.kind in "iuf":

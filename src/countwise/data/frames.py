@@ -16,6 +16,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = [
     "Frame",
     "frame_of",
     "is_missing",
+    "is_relation",
     "is_sparse",
     "refuse_duplicates",
     "series_of",
@@ -158,7 +160,7 @@ def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
         return _from_mapping(X)
     if isinstance(X, str | bytes):
         raise TableError("A table was expected, not a string.", hint="read a file with countwise.read(path).")
-    if _is_lazy(X):
+    if is_relation(X):
         raise RowsRefused(
             f"The table is one that an engine holds ({type(X).__module__.partition('.')[0].strip('_')}), not rows.",
             hint="collect it into memory first; predict_frame answers where it lies.",
@@ -171,12 +173,19 @@ def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
     return _from_array(np.asarray(X), names)
 
 
-def _is_lazy(X: Any) -> bool:
-    """Whether a table is one that an engine holds, without importing any."""
+_ENGINES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals", "sqlframe")
+
+
+def is_relation(X: Any) -> bool:
+    """Whether a table is one that an engine holds, and not memory; no engine is imported to find out."""
     home = type(X).__module__.partition(".")[0]
+    if home not in _ENGINES or isinstance(X, type):
+        return False
     if home == "polars":
         return type(X).__name__ == "LazyFrame"
-    return home in ("duckdb", "_duckdb", "dask", "pyspark", "ibis") and hasattr(X, "columns")
+    import narwhals.stable.v2 as nw
+
+    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
 
 
 def series_of(y: Any) -> tuple[Column, str | None]:
@@ -228,23 +237,21 @@ def _from_sparse(X: Any) -> Frame:
 
 
 def _from_mapping(X: Mapping[str, Any]) -> Frame:
-    if X and all(_is_cell(value) for value in X.values()):
+    if X and all(map(_is_cell, X.values())):
         return _from_rows([X], None)
     columns: dict[str, Column] = {}
     for name, values in X.items():
-        if isinstance(values, np.ndarray) and values.dtype.kind == "c":
-            raise TableError(f"Complex data not supported: column {str(name)!r}.", hint=TWO_PARTS)
-        if isinstance(values, np.ndarray) and values.ndim != 1:
-            raise TableError(f"Column {str(name)!r} has {values.ndim} dimensions; a column has one.")
-        if is_sparse(values):
-            columns[str(name)] = values.tocsr()
+        if isinstance(values, np.ndarray):
+            if values.dtype.kind == "c":
+                raise TableError(f"Complex data not supported: column {str(name)!r}.", hint=TWO_PARTS)
+            if values.ndim != 1:
+                raise TableError(f"Column {str(name)!r} has {values.ndim} dimensions; a column has one.")
+            columns[str(name)] = native_order(values) if values.dtype.kind not in "OUS" else values
         elif isinstance(values, Coded):
             columns[str(name)] = values
-        elif isinstance(values, np.ndarray):
-            columns[str(name)] = native_order(values) if values.dtype.kind not in "OUS" else values
         else:
-            columns[str(name)] = series_of(values)[0]
-    lengths = {n: c.shape[0] if is_sparse(c) else len(c) for n, c in columns.items()}
+            columns[str(name)] = values.tocsr() if is_sparse(values) else series_of(values)[0]
+    lengths = {n: len(c) if isinstance(c, Coded) else c.shape[0] for n, c in columns.items()}
     if len(set(lengths.values())) > 1:
         first = next(iter(lengths))
         other = next(n for n, length in lengths.items() if length != lengths[first])
@@ -318,20 +325,22 @@ def _from_narwhals(X: Any) -> Frame | None:
     refuse_duplicates(names)
     labels = getattr(X, "columns", None)  # only pandas and its kin have names that are not strings
     native_names = list(labels) if labels is not None and hasattr(labels, "tolist") else names
-    all_strings = all(isinstance(name, str) for name in native_names)
-    some_strings = any(isinstance(name, str) for name in native_names)
-    if some_strings and not all_strings:
+    kinds = set(map(type, native_names))
+    all_strings = all(map(issubclass, kinds, repeat(str)))
+    if not all_strings and any(map(issubclass, kinds, repeat(str))):
         raise TypeError(
             "Feature names are only supported if all input features have string names, "
-            f"but your input has {listed(sorted({type(n).__name__ for n in native_names}))} as column name types. "
+            f"but your input has {listed(sorted(kind.__name__ for kind in kinds))} as column name types. "
             "Hint: X.columns = X.columns.astype(str)."
         )
     if not all_strings:
         names = [f"x{j}" for j in range(len(names))]
     series = [frame.get_column(native) for native in frame.columns]
     # hash tables of strings are worth a thread each; other columns are there already
-    threads = None if len(frame) >= _MANY and any(map(holds_strings, series)) else 1
-    columns = _kernels.over_items(range(len(names)), lambda j: series_column(series[j], names[j]), threads)
+    if len(frame) >= _MANY and any(map(holds_strings, series)):
+        columns = _kernels.over_items(range(len(names)), lambda j: series_column(series[j], names[j]), None)
+    else:
+        columns = list(map(series_column, series, names))
     return Frame(dict(zip(names, columns, strict=True)), len(frame), named=all_strings)
 
 

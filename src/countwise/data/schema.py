@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,8 @@ class Schema(Mapping[str, Attribute]):
             if attribute.name in self._attributes:
                 raise SchemaError(f"Two attributes are named {attribute.name!r}.", hint="rename one of them.")
             self._attributes[attribute.name] = attribute
+        self.attributes = tuple(self._attributes.values())  # in order
+        self.names = tuple(self._attributes)
 
     def __getitem__(self, name: str) -> Attribute:
         try:
@@ -100,11 +103,6 @@ class Schema(Mapping[str, Attribute]):
 
     def __hash__(self) -> int:
         return hash(self.attributes)
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """All attributes in order."""
-        return tuple(self._attributes.values())
 
     def __or__(self, other: object) -> Schema:
         if not isinstance(other, Schema):
@@ -147,7 +145,7 @@ class Schema(Mapping[str, Attribute]):
         declared = _declared(frame, types)
         for name in _categorical(frame, categorical_features):
             declared.setdefault(name, Nominal(name))
-        return cls(declared.get(name) or _by_dtype(name, column) for name, column in frame.columns.items())
+        return cls([declared.get(name) or _by_dtype(name, column) for name, column in frame.columns.items()])
 
     def learn(self, frame: Frame) -> Schema:
         """The schema with all domains widened to what the frame holds."""
@@ -166,7 +164,8 @@ class Schema(Mapping[str, Attribute]):
         ]
         wider = _kernels.over_items(heavy, one, threads_for(frame.n_rows))
         learned = dict(zip((a.name for a in heavy), wider, strict=True))
-        return Schema(learned[a.name] if a.name in learned else one(a) for a in self.attributes)
+        wide = [learned[a.name] if a.name in learned else one(a) for a in self.attributes]
+        return self if all(map(is_, wide, self.attributes)) else Schema(wide)
 
     def coded(self, frame: Frame) -> Frame:
         """The frame with columns of objects as codes, so that learning and encoding need look at each object once."""
@@ -188,7 +187,7 @@ class Schema(Mapping[str, Attribute]):
         """The frame's columns in the schema's order; extra columns are left out."""
         if not frame.named:
             return self._match_by_place(frame)
-        lost = [name for name in self if name not in frame.columns]
+        lost = [name for name in self.names if name not in frame.columns]
         if lost and frame.partial:
             return self._completed(frame, lost)
         if lost:
@@ -196,7 +195,7 @@ class Schema(Mapping[str, Attribute]):
                 f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
                 hint=did_you_mean(lost[0], frame.columns) or f"it has {listed(frame.columns)}.",
             )
-        if len(lost) == 0 and tuple(self) == frame.names:
+        if self.names == tuple(frame.columns):
             return frame
         return Frame({name: frame.columns[name] for name in self}, frame.n_rows, named=True)
 
@@ -255,7 +254,7 @@ class Schema(Mapping[str, Attribute]):
         encoded = _kernels.over_items(heavy, work, threads_for(frame.n_rows))
         columns.update(zip((a.name for a in heavy), encoded, strict=True))
         columns.update({a.name: work(a) for a in self.attributes if a.name not in columns})
-        return Table({name: columns[name] for name in self}, frame.n_rows, weights)
+        return Table({name: columns[name] for name in self.names}, frame.n_rows, weights)
 
     def opened(self, X: Any) -> Frame:
         """A table matched to the schema, with sparse blocks looked at once, ready to be encoded in slices."""
@@ -353,12 +352,10 @@ def _categorical(frame: Frame, features: Any) -> list[str]:
 
 def _by_dtype(name: str, column: Column) -> Attribute:
     """The kind that a dtype implies; objects are told by the kinds of the cells in them."""
-    if is_sparse(column):
-        return Block(name, binary=column.dtype.kind == "b")
     if isinstance(column, Coded):
-        if column.ordered:
-            return Ordinal(name, tuple(column.categories))
-        return Nominal(name)
+        return Ordinal(name, tuple(column.categories)) if column.ordered else Nominal(name)
+    if not isinstance(column, np.ndarray):
+        return Block(name, binary=column.dtype.kind == "b")
     if column.dtype.kind == "b":
         return Nominal(name, (False, True))
     if column.dtype.kind in "iufmM":
@@ -369,7 +366,7 @@ def _by_dtype(name: str, column: Column) -> Attribute:
 
 
 def _by_cells(name: str, column: Any) -> Attribute:
-    if any(type(cell) is str for cell in column[:100]):  # one string makes a column of names: mostly it is near
+    if str in set(map(type, column[:100])):  # one string makes a nominal column: mostly it is near
         return Nominal(name)
     kinds = set(map(type, column))
     if str in kinds:

@@ -193,7 +193,7 @@ def _few_strings(whole: Any) -> Coded | None:
     rank = np.empty(len(values), dtype=np.min_scalar_type(len(values) + 2))
     rank[order] = np.arange(len(values))
     # in the order of a domain that is learned from them, so that they need not be coded once more
-    return Coded(rank.take(codes), [*(values[i] for i in order), None], all_used=True)
+    return Coded(rank.take(codes), [*map(values.__getitem__, order), None], all_used=True)
 
 
 def _arrow_codes(native: Any) -> Coded:

@@ -101,10 +101,7 @@ class CategoricalDensity(Density):
         self.of, self.counts, self.smoothing, self.unseen = of, counts, smoothing, unseen
         self.n_classes = counts.shape[0]
         self.rule = f"categorical, {smoothing}"
-
-    @property
-    def _extra(self) -> int:
-        return int(self.unseen == "share")
+        self._extra = int(unseen == "share")  # a cell for unseen values
 
     @lazy
     def pseudo(self) -> Floats:
@@ -158,21 +155,25 @@ class CategoricalDensity(Density):
             return no_say(name, shown, "never seen", self.rule)
         if not self.counts.any() and not self.pseudo.any():
             return no_say(name, shown, "never seen", self.rule)
-        factors = tuple(self._factor(c, min(code, k)) for c in range(self.n_classes))
+        factors = tuple(self._factors(min(code, k)))
         return [Step(name, shown, factors, "known", self.rule)]
 
-    def _factor(self, c: int, code: int) -> Factor:
-        count = float(self.counts[c, code]) if code < self.counts.shape[1] else 0.0
-        total = float(self.counts[c].sum())
-        log = float(self._lookup[code if code < len(self.of.values) else code + 1, c])
+    def _factors(self, code: int) -> list[Factor]:
+        """The factor of a value in each class, as a fraction where it is one."""
         added = self.smoothing.exact(self.counts, min(code, self.counts.shape[1] - 1), self.of.values, self._extra)
         mass = self.smoothing.mass(self.counts, self._extra)
-        fraction = _ratio(exact(count), exact(total), added, mass)
-        if fraction is None:
-            text = latex = f"{np.exp(log):.6g}"
-        else:
-            text, latex = written(exact(count), exact(total), added, mass)
-        return Factor(log, text, latex, fraction, count, total)
+        logs = self._lookup[code if code < len(self.of.values) else code + 1].tolist()
+        counts = self.counts[:, code].tolist() if code < self.counts.shape[1] else [0.0] * self.n_classes
+        found = []
+        for log, count, total in zip(logs, counts, self.counts.sum(axis=1).tolist(), strict=True):
+            whole, of = exact(count), exact(total)
+            if whole is None or of is None or added is None or mass is None or of + mass == 0:
+                shown = f"{np.exp(log):.6g}"
+                found.append(Factor(log, shown, shown, None, float(count), float(total)))
+            else:
+                fraction = (whole + added) / (of + mass)
+                found.append(Factor(log, *written(whole, of, added, mass), fraction, float(count), float(total)))
+        return found
 
     def grid(self) -> NDArray[Any]:
         """Every value of the domain."""
@@ -216,9 +217,10 @@ class CategoricalDensity(Density):
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """A row a value, a column a class."""
         columns: dict[str, list[Any]] = {self.of.name: [str(v) for v in self.of.values]}
+        factors = [self._factors(v) for v in range(len(self.of.values))]
         for c, label in enumerate(classes):
-            factors = [self._factor(c, v) for v in range(len(self.of.values))]
-            columns[str(label)] = [Worked(np.exp(f.log), f.text if f.fraction is not None else "") for f in factors]
+            of = [row[c] for row in factors]
+            columns[str(label)] = [Worked(np.exp(f.log), f.text if f.fraction is not None else "") for f in of]
         return columns
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
@@ -274,14 +276,6 @@ class CategoricalDensity(Density):
         with np.errstate(divide="ignore", invalid="ignore"):
             share = estimate.m * everyone / everything
         return np.where(everything > 1e-9, share, estimate.m / len(self.of.values)), float(estimate.m)
-
-
-def _ratio(
-    count: Fraction | None, total: Fraction | None, added: Fraction | None, mass: Fraction | None
-) -> Fraction | None:
-    if count is None or total is None or added is None or mass is None or total + mass == 0:
-        return None
-    return (count + added) / (total + mass)
 
 
 def written(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -81,9 +82,8 @@ class Gaussian(Distribution):
     @classmethod
     def estimate_many(cls, rules: Sequence[Gaussian], tallies: Sequence[Moments]) -> list[GaussianDensity]:
         """The densities of many columns over the same classes, in one go: a call for each would take longer."""
-        first, given = rules[0], tallies[0].given
-        alike = all(rule is first or rule == first for rule in rules)
-        if not alike or not all(t.given is given or t.given == given for t in tallies):
+        first = rules[0]
+        if len(set(rules)) > 1 or len(set(map(attrgetter("given"), tallies))) > 1:
             return [rule.estimate(tally) for rule, tally in zip(rules, tallies, strict=True)]
         for tally in tallies:
             if tally.worn:
@@ -91,7 +91,7 @@ class Gaussian(Distribution):
                     f"Most of the data of {tally.of.name!r} was forgotten: its variance has lost precision. "
                     "Hint: fit again on the rows that remain."
                 )
-        n, mean, m2 = (np.array(part) for part in zip(*(t.triple for t in tallies), strict=True))
+        n, mean, m2 = map(np.array, zip(*map(attrgetter("triple"), tallies), strict=True))
         center, overall = first._overall(n, mean, m2)
         below = n - 1 if first.divisor == "n-1" else n
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -171,7 +171,7 @@ class GaussianDensity(NumericDensity):
 
     def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
         """Add log f(x | class)."""
-        self.add_many([self], [column], out)
+        _kernels.add_gaussian([column], self.mean[None], self.inverse_sd[None], self.log_norm[None], out)
 
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:

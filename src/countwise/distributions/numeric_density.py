@@ -37,10 +37,9 @@ class NumericDensity(Density):
             return no_say(name, shown, "constant" if met else "never seen", self.rule)
         out = np.zeros((1, self.n_classes))
         self.add_log_prob(column, out)
-        factors = tuple(
-            Factor(float(out[0, c]), *self.written(x, c), total=self.behind(c)) for c in range(self.n_classes)
-        )
-        return [Step(name, shown, factors, "known", self.rule)]
+        logs = out[0].tolist()
+        factors = [Factor(log, *self.written(x, c), total=self.behind(c)) for c, log in enumerate(logs)]
+        return [Step(name, shown, tuple(factors), "known", self.rule)]
 
     def label(self, column: NDArray[Any], row: int) -> str:
         """The number."""

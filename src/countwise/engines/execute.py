@@ -12,7 +12,7 @@ from countwise.data.frames import Frame, frame_of, is_missing
 from countwise.engines.interrupt import asked
 from countwise.errors import CountwiseError, ReadError
 
-__all__ = ["answered", "collected", "floats", "micros", "number_of", "rows_of_answer", "whole"]
+__all__ = ["answered", "collected", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "whole"]
 
 _DAYS_TO_1970 = 719_163.0  # from the first day of the year 1
 
@@ -38,9 +38,16 @@ def rows_of_answer(plan: Any) -> list[dict[str, Any]]:
     return answered(lambda: list(plan.collect().iter_rows(named=True)), plan)
 
 
-def number_of(value: Any) -> float:
-    """A scalar of any engine as a number: None, NaN, NA, Decimal and NumPy's come by one gate."""
+def sum_of(value: Any) -> float:
+    """A sum of any engine as a number, which is 0 if there was nothing to add; Decimals and NumPy's too."""
     return 0.0 if is_missing(value) else float(value)
+
+
+def number_of(value: Any) -> float:
+    """A scalar of any engine as a number; one that is missing is an error, and never taken for 0."""
+    if is_missing(value):
+        raise ReadError("The engine gave no value where a number was expected.")
+    return float(value)
 
 
 def floats(column: Any) -> Floats:

@@ -134,7 +134,7 @@ class EnginePart:
         refuse_identifiers(look, schema, classes.rows)
         frames = {name: relation.groups([*relation.given, name]) for name in nominal}
         schema = Schema(
-            a.learn(frames[a.name][0].columns[a.name]) if isinstance(a, Nominal) else a for a in schema.attributes
+            [a.learn(frames[a.name][0].columns[a.name]) if isinstance(a, Nominal) else a for a in schema.attributes]
         )
         query = _Query(relation, look, schema, target, classes, frames, what)
         return Counted(schema, target, query.filled(build(schema, target)), classes.rows, label_type)
@@ -206,7 +206,7 @@ class _Query:
                 f"{self.what} needs the rows of {key!r}; the relation has {self.classes.rows:,}.",
                 hint="fetch them into memory, or give the column another distribution.",
             )
-        own = Schema(self.schema[column] for column in derived.columns)
+        own = Schema(map(self.schema.__getitem__, derived.columns))
         return blank.fill(self._encoded(frame, weights, own, {key: request}))
 
     def _codes(self, frame: Any) -> NDArray[Any]:
@@ -259,7 +259,7 @@ class _Query:
 def moments_of(blank: Moments, codes: NDArray[Any], found: Sums, j: int) -> Moments:
     """The tally of one number, from the answer for each group and the class that it is."""
     k = len(blank.given.values)
-    n, mean, m2 = (np.zeros(k) for _ in range(3))
+    n, mean, m2 = np.zeros((3, k))
     mine = np.flatnonzero((codes < k) & (found.n[:, j] > 0))
     n[codes[mine]], mean[codes[mine]], m2[codes[mine]] = found.n[mine, j], found.mean[mine, j], found.m2[mine, j]
     return replace(blank, n=n, mean=mean, m2=m2)

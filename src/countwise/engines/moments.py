@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.data.frames import Frame
-from countwise.engines.execute import collected, floats, number_of, rows_of_answer, whole
+from countwise.engines.execute import collected, floats, rows_of_answer, sum_of, whole
 from countwise.engines.relation import MOST_GROUPS, ColumnSummary, Relation, cells_at, too_many
 from countwise.errors import TableError
 
@@ -143,7 +143,7 @@ def gaps(relation: Relation, names: Sequence[str]) -> dict[str, int]:
         return {}
     missing = {f"cw_g{j}": nw.when(relation.there(name)).then(0.0).otherwise(1.0) for j, name in enumerate(names)}
     (row,) = rows_of_answer(relation.known().with_columns(**missing).select(*(nw.col(c).sum() for c in missing)))
-    return {name: int(number_of(row[f"cw_g{j}"])) for j, name in enumerate(names)}
+    return {name: int(sum_of(row[f"cw_g{j}"])) for j, name in enumerate(names)}
 
 
 def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tuple[Frame, Floats]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.data.frames import Frame
-from countwise.engines.execute import collected, number_of, rows_of_answer
+from countwise.engines.execute import collected, number_of, rows_of_answer, sum_of
 from countwise.engines.relation import MOST_GROUPS, Relation, infinite_in
 from countwise.errors import RowsRefused, TableError
 
@@ -124,10 +124,10 @@ class Ready:
             fresh["cw_c"] = nw.when(counts).then(1.0).otherwise(0.0)
             fresh["cw_t"] = nw.when(counts).then(nw.col("cw_w")).otherwise(0.0)
         (row,) = rows_of_answer(plan.with_columns(**fresh).select(*(nw.col(name).sum() for name in fresh)))
-        n = {name: int(number_of(value)) for name, value in row.items()}
+        n = {name: int(sum_of(value)) for name, value in row.items()}
         self._refuse(n)
         known_rows = n.get("cw_k", n["cw_n"])
-        weight = number_of(row["cw_t"]) if relation.weights is not None else float(known_rows)
+        weight = sum_of(row["cw_t"]) if relation.weights is not None else float(known_rows)
         return Sizes(n["cw_n"], known_rows, n.get("cw_c", known_rows), weight)
 
     def _refuse(self, n: dict[str, int]) -> None:
@@ -170,11 +170,11 @@ class Ready:
         (row,) = rows_of_answer(plan.with_columns(**fresh).select(*asked))
         found = {}
         for j, name in enumerate(names):
-            if number_of(row[f"cw_i{j}"]):
-                raise infinite_in(name, number_of(row[f"cw_i{j}"]))
-            n = number_of(row[f"cw_k{j}"])
-            ends = [float(number_of(row[f"cw_{end}{j}"])) if n else np.nan for end in "lh"]
-            found[name] = Extent(ends[0], ends[1], n < number_of(row["cw_n"]))
+            if sum_of(row[f"cw_i{j}"]):
+                raise infinite_in(name, sum_of(row[f"cw_i{j}"]))
+            n = sum_of(row[f"cw_k{j}"])
+            ends = [number_of(row[f"cw_{end}{j}"]) if n else np.nan for end in "lh"]
+            found[name] = Extent(ends[0], ends[1], n < sum_of(row["cw_n"]))
         return found
 
     def weighed(self, plan: Any, keys: Sequence[str], *more: Any) -> Frame:

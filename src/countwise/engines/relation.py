@@ -17,27 +17,14 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.data.frames import Coded, Column, Frame, is_missing
-from countwise.engines.execute import answered, collected, floats, micros, number_of, rows_of_answer, whole
+from countwise.engines.execute import answered, collected, floats, micros, rows_of_answer, sum_of, whole
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 
-__all__ = ["MOST_GROUPS", "Classes", "ColumnSummary", "Relation", "is_relation", "refused"]
+__all__ = ["MOST_GROUPS", "Classes", "ColumnSummary", "Relation", "refused"]
 
 
-_HOMES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals", "sqlframe")
 MOST_GROUPS = 1 << 20  # that are fetched from an engine
 _FIRST = 10_000  # rows that are looked at first
-
-
-def is_relation(X: Any) -> bool:
-    """Whether a table is one that an engine holds, and not memory."""
-    home = type(X).__module__.partition(".")[0]
-    if home not in _HOMES or isinstance(X, type):
-        return False
-    if home == "polars":
-        return type(X).__name__ == "LazyFrame"
-    import narwhals.stable.v2 as nw
-
-    return isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +161,7 @@ class Relation:
         import narwhals.stable.v2 as nw
 
         (row,) = rows_of_answer(self.frame.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum()))
-        return int(number_of(row["cw_n"]))
+        return int(sum_of(row["cw_n"]))
 
     def classes(self) -> Classes:
         """The values of the target, what they weigh, and how many rows have one; weights are checked."""
@@ -191,7 +178,8 @@ class Relation:
             cw_b=nw.when(fine).then(0.0).otherwise(1.0) if self.weights else nw.lit(0.0),
             cw_a=one,
         )
-        sums = [nw.col(name).sum() for name in ("cw_n", "cw_w", "cw_b", "cw_a")]
+        names = ("cw_n", "cw_w", "cw_b", "cw_a")
+        sums = list(map(nw.sum, names))
         keys = self.given
         if keys and self.dtypes[keys[0]].is_float():  # NaN is missing; an infinity is told where classes are read
             x = nw.col(keys[0])
@@ -199,7 +187,7 @@ class Relation:
         found = collected(plan.group_by(*keys).agg(*sums).head(MOST_GROUPS + 1) if keys else plan.select(*sums))
         if found.n_rows > MOST_GROUPS:
             raise too_many(keys)
-        n, weights, bad, rows = (floats(found.columns[name]) for name in ("cw_n", "cw_w", "cw_b", "cw_a"))
+        n, weights, bad, rows = map(floats, map(found.columns.__getitem__, names))
         if bad.sum() > 0:
             raise TableError(
                 f"The weights {self.weights!r} are missing, negative or infinite in {bad.sum():.0f} "
@@ -240,8 +228,8 @@ class Relation:
             first = self.known().select(*many).head(2 * MOST_GROUPS)
             count = [nw.col(name).n_unique().alias(f"cw_u{j}") for j, name in enumerate(many)]
             (row,) = rows_of_answer(first.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum(), *count))
-            distinct |= {name: int(number_of(row[f"cw_u{j}"])) for j, name in enumerate(many)}
-            seen = int(number_of(row["cw_n"]))
+            distinct |= {name: int(sum_of(row[f"cw_u{j}"])) for j, name in enumerate(many)}
+            seen = int(sum_of(row["cw_n"]))
             ids = {name: seen for name in many if distinct[name] > 0.5 * seen}
         return ColumnSummary(means, middles, spreads, distinct, ids, frozenset(varied))
 
@@ -256,10 +244,10 @@ class Relation:
             f"cw_i{j}": nw.when(nw.col(name).cast(nw.Float64).abs() == float("inf")).then(1.0).otherwise(0.0)
             for j, name in enumerate(names)
         }
-        (row,) = rows_of_answer(self.known().with_columns(**infinite).select(*(nw.col(i).sum() for i in infinite)))
+        (row,) = rows_of_answer(self.known().with_columns(**infinite).select(*map(nw.sum, infinite)))
         for j, name in enumerate(names):
-            if number_of(row[f"cw_i{j}"]) > 0:
-                raise infinite_in(name, number_of(row[f"cw_i{j}"]))
+            if sum_of(row[f"cw_i{j}"]) > 0:
+                raise infinite_in(name, sum_of(row[f"cw_i{j}"]))
 
     def groups(self, keys: Sequence[str]) -> tuple[Frame, NDArray[Any]]:
         """Every combination of values of some columns that is there, and how many rows (or what weight) it has.

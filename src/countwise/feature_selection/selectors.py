@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.base.protocol import Transformer, refuse_unfitted
-from countwise.data.frames import Frame, frame_of, is_sparse
+from countwise.data.frames import Frame, frame_of, is_relation, is_sparse
 from countwise.data.output import chosen, container_of, library_of, names_in, rebuilt
-from countwise.engines.relation import Relation, is_relation
+from countwise.engines.relation import Relation
 from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
 from countwise.feature_selection.contingency import Contingency, Filtering
 from countwise.feature_selection.filters import ADJUSTED, SCORES, scored

@@ -104,7 +104,7 @@ class NaiveBayesClassifier(NaiveBayesInspection):
         declared = set(self.types) if isinstance(self.types, Mapping) else set()
         if isinstance(self.types, str | Schema):
             declared = set(frame.columns)
-        return Schema(a if a.name in declared else self._implied(a) for a in schema.attributes)
+        return Schema([a if a.name in declared else self._implied(a) for a in schema.attributes])
 
     def _implied(self, attribute: Attribute) -> Attribute:
         """A law that the user named for a column also says what the column is."""

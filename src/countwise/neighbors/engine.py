@@ -13,7 +13,7 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
-from countwise.engines.execute import number_of, rows_of_answer
+from countwise.engines.execute import rows_of_answer, sum_of
 from countwise.engines.prepared import Extent, Ready, Sizes, numbers_in
 from countwise.engines.relation import Relation
 from countwise.errors import RowsRefused, TableError
@@ -133,7 +133,7 @@ class _MetricEngine:
         (row,) = rows_of_answer(plan.select(*(nw.col(name).sum() for name in sums)))
         found = {}
         for j, name in enumerate(means):
-            n, s, q = (number_of(row[f"cw_{part}{j}"]) for part in "nsq")
+            n, s, q = (sum_of(row[f"cw_{part}{j}"]) for part in "nsq")
             found[name] = (n, means[name] + s / n * units[name], max(q - s * s / n, 0.0)) if n else (0.0, 0.0, 0.0)
         return found
 

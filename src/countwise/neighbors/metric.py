@@ -12,11 +12,11 @@ from countwise.base.model import Model, note_left_out
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import one_row
 from countwise.data.columns import refuse_infinity
-from countwise.data.frames import Frame
+from countwise.data.frames import Frame, is_relation
 from countwise.data.output import dense
 from countwise.data.schema import Schema
 from countwise.data.table import Table, threads_for
-from countwise.engines.relation import Relation, is_relation
+from countwise.engines.relation import Relation
 from countwise.errors import CountwiseError, OptionError, check_settings, did_you_mean, listed
 from countwise.neighbors.engine import learned_in_engine
 from countwise.neighbors.fit_distances import RULES, MetricRows, MetricTarget, learned_locals

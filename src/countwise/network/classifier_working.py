@@ -147,13 +147,13 @@ class ClassWorking(AdditiveClassifier):
         classes = range(len(self.classes_))
         if name == self.target_.name:
             combo = self._combos(name, table)[0]
-            factors = tuple(density._factor(combo, c) for c in classes)
+            factors = tuple(density._factors(c)[combo] for c in classes)
             return [Step(name, "", factors, "known", density.rule, given=given)]
         combos = self._combos(name, table)
         if isinstance(density, CategoricalDensity):
             code = int(table[name][0])
             shown = str(density.of.values[code])
-            factors = tuple(density._factor(combos[c], code) for c in classes)
+            factors = tuple(density._factors(code)[combos[c]] for c in classes)
             return [Step(name, shown, factors, "known", density.rule, given=given)]
         shown = shown_cell(one.columns[name])
         if isinstance(density, LinearDensity):

@@ -17,13 +17,12 @@ from countwise.cuts import CutReport, CutRule, Cuts, labels
 from countwise.data.attributes import Attribute, Numeric, Ordinal
 from countwise.data.columns import narrowest, refuse_infinity
 from countwise.data.derived import AsGiven
-from countwise.data.frames import Coded, Column, Frame, is_missing, refuse_duplicates
+from countwise.data.frames import Coded, Column, Frame, is_missing, is_relation, refuse_duplicates
 from countwise.data.output import container_of, library_of, rebuilt
 from countwise.data.schema import Schema
 from countwise.data.table import threads_for
 from countwise.data.text import Block
 from countwise.distributions import Binned
-from countwise.engines.relation import is_relation
 from countwise.errors import OptionError, RowsRefused, TableError, did_you_mean, listed, warn
 from countwise.measures import chance_information, information_of_values, mutual_information
 from countwise.scoring.plan import RangeTerm

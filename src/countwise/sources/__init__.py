@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from countwise.data.frames import is_relation
 from countwise.engines.gather import EnginePart
-from countwise.engines.relation import Relation, is_relation, refused
+from countwise.engines.relation import Relation, refused
 from countwise.sources.memory import Memory
 from countwise.sources.pieces import in_pieces, is_chunked, joined_pieces, weighted
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, r
 __all__ = ["Counts"]
 
 _MOST_CELLS = 1 << 28  # 2 GB of counts: more is an identifier, not an attribute
+_CELLS = attrgetter("unseen")  # values, and one cell for missing ones
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,12 +58,12 @@ class Counts:
     @property
     def table(self) -> NDArray[Any]:
         """The cells of values that are not missing on any axis."""
-        return self.filled[tuple(slice(0, -1) for _ in self.axes)]
+        return self.filled[(slice(0, -1),) * len(self.axes)]
 
     @property
     def absent(self) -> NDArray[Any]:
         """Cells in which the last axis is missing and the others are not."""
-        there: tuple[Any, ...] = tuple(slice(0, -1) for _ in self.axes[:-1])
+        there: tuple[Any, ...] = (slice(0, -1),) * (len(self.axes) - 1)
         return self.filled[(*there, -1)]
 
     @property
@@ -76,24 +78,25 @@ class Counts:
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
         """Count for many requests: a column at a time, or as families where some have more than two axes."""
+        together = False
         for blank in blanks:
-            blank._refuse_large()
-        if any(len(blank.axes) > 2 for blank in blanks):
+            if math.prod(map(_CELLS, blank.axes)) > _MOST_CELLS:
+                blank._refuse_large()
+            together |= len(blank.axes) > 2
+        if together:
             return _counted_together(blanks, table)
         return _kernels.over_items(list(blanks), lambda blank: blank._count(table), table.threads)
 
     def _refuse_large(self) -> None:
-        cells = math.prod(len(a.values) + 1 for a in self.axes)
-        if cells > _MOST_CELLS:
-            names = " by ".join(f"{a.name!r} ({len(a.values)} values)" for a in self.axes)
-            raise TableError(
-                f"A table of counts of {names} would have {cells} cells.",
-                hint="one of them looks like an identifier: leave it out, or join its rare values.",
-            )
+        names = " by ".join(f"{a.name!r} ({len(a.values)} values)" for a in self.axes)
+        raise TableError(
+            f"A table of counts of {names} would have {math.prod(map(_CELLS, self.axes))} cells.",
+            hint="one of them looks like an identifier: leave it out, or join its rare values.",
+        )
 
     def _count(self, table: Table) -> Self:
-        sizes = [len(a.values) + 1 for a in self.axes]
-        columns = [table[a.name] for a in self.axes]
+        sizes = list(map(_CELLS, self.axes))
+        columns = [table.columns[a.name] for a in self.axes]
         given = columns[0] if len(columns) == 2 else np.zeros(len(columns[0]), dtype=np.uint8)
         cells = _kernels.count_codes(columns[-1], given, table.weights, sizes[-1], math.prod(sizes[:-1]))
         return replace(self, cells=cells.reshape(sizes))

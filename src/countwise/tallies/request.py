@@ -71,10 +71,8 @@ def derived_table(table: Table, requests: Mapping[str, Request]) -> Table:
     """
     columns = {key: request.derived for key, request in requests.items() if request.derived is not None}
     names = {name for key, derived in columns.items() if not requests[key].shows_infinity for name in derived.columns}
-    refuse_infinity({n: table[n] for n in table.columns if n in names and _is_number(table[n])})
+    arrays = {n: c for n, c in table.columns.items() if n in names and isinstance(c, np.ndarray)}
+    if arrays:
+        refuse_infinity(arrays)
     fresh = {key: derived.derive(table) for key, derived in columns.items() if type(derived) is not AsGiven}
     return Table({**table.columns, **fresh}, table.n_rows, table.weights) if fresh else table
-
-
-def _is_number(column: Any) -> bool:
-    return isinstance(column, np.ndarray) and column.dtype.kind == "f"

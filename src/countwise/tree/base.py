@@ -13,11 +13,10 @@ from countwise._typing import Floats, Indices
 from countwise.base.model import Model
 from countwise.data.attributes import Numeric
 from countwise.data.columns import refuse_infinity
-from countwise.data.frames import Frame
+from countwise.data.frames import Frame, is_relation
 from countwise.data.output import dense
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.engines.relation import is_relation
 from countwise.errors import CountwiseError, OptionError, check_number, check_settings
 from countwise.io.paths import is_paths
 from countwise.sources import Memory, open_whole
