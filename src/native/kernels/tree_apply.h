@@ -1,0 +1,70 @@
+// One step down a tree, for any column; shared by the kernels that ask tests.
+#pragma once
+#include "support/tiles.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+COUNTWISE_INLINE const char* place_of(const Column& column, size_t row) {
+    return column.data + static_cast<ptrdiff_t>(row) * column.stride;
+}
+
+COUNTWISE_INLINE double number_at(const Column& column, size_t row) {
+    const char* at = place_of(column, row);
+    switch (column.type) {
+        case Type::f64: return cell<double>(at);
+        case Type::f32: return cell<float>(at);
+        case Type::i64: return static_cast<double>(cell<int64_t>(at));
+        case Type::i32: return cell<std::int32_t>(at);
+        case Type::i16: return cell<std::int16_t>(at);
+        case Type::i8: return cell<std::int8_t>(at);
+        case Type::u64: return static_cast<double>(cell<uint64_t>(at));
+        case Type::u32: return cell<uint32_t>(at);
+        case Type::u16: return cell<std::uint16_t>(at);
+        default: return cell<std::uint8_t>(at);
+    }
+}
+
+// How many of n >= 1 ascending limits are below x.
+COUNTWISE_INLINE size_t limits_below(const double* limits, size_t n, double x) {
+    const double* at = limits;
+    if (n <= 8) {
+        size_t below = 0;
+        for (size_t i = 0; i < n; ++i) below += limits[i] < x;
+        return below;
+    }
+    while (n > 1) {
+        const size_t half = n / 2;
+        at += half & (size_t{0} - (at[half - 1] < x));  // no branch, which would be guessed wrong half of the time
+        n -= half;
+    }
+    return static_cast<size_t>(at - limits) + (*at < x);
+}
+
+COUNTWISE_INLINE void fetch(const char* at) {
+#ifdef COUNTWISE_VECTORS
+    __builtin_prefetch(at);
+#else
+    static_cast<void>(at);
+#endif
+}
+
+// Rows on their way, and the nodes where they start; the pointers may be null.
+struct Rows {
+    const uint32_t* rows;
+    const std::int32_t* start;
+    size_t n;
+
+    COUNTWISE_INLINE size_t row(size_t i) const { return rows ? rows[i] : i; }
+    COUNTWISE_INLINE std::int32_t start_of(size_t i) const { return start ? start[i] : 0; }
+};
+
+// The columns that are asked, or none if they are too many (over group_columns) to be fetched before it is known which
+// of them will be. Returns how many.
+size_t used_columns(const Column* columns, size_t n_columns, const Tests& tests, Column* used);
+// One of the columns, if all inner nodes have one limit and ask columns of one type of floats and one stride.
+const Column* one_kind_of_float(const Column* columns, const Tests& tests);
+// apply_tests for such a tree, given that column.
+void walk_floats(const Column* columns, size_t n_columns, const Column& first, const Rows& rows, const Tests& tests,
+                 const std::int32_t* children, std::int32_t* out);
+
+}  // namespace countwise::COUNTWISE_LEVEL
