@@ -859,7 +859,7 @@ def test_the_level_is_never_above_the_processor_s(wanted: str) -> None:
 
 def test_the_reference_can_be_asked_for_without_a_warning() -> None:
     code = "import countwise._kernels as k; print(k.LEVEL, k.normalize.__module__)"
-    assert run_python(code, COUNTWISE_KERNELS="reference") == "reference countwise._kernels.reference"
+    assert run_python(code, COUNTWISE_KERNELS="reference") == "reference countwise._kernels.reference.naive_bayes"
 
 
 def test_absent_kernels_are_told_of_once(monkeypatch: pytest.MonkeyPatch) -> None:

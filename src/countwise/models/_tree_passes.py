@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
-from countwise._kernels.reference_bins import edges_of
+from countwise._kernels.bin_edges import edges_of
 from countwise.attributes import Nominal, Numeric
 from countwise.bags import Text
 from countwise.columns import refuse_infinity

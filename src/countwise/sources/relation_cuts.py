@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._kernels.reference_bins import edges_between
+from countwise._kernels.bin_edges import edges_between
 from countwise.frames import Frame
 from countwise.sources.relation import MOST_GROUPS
 from countwise.sources.relation_levels import Extent, Ready, code_of, numbers_in

@@ -1,6 +1,6 @@
 """The kernels that grow trees from bins, in NumPy; a part of :mod:`countwise._kernels.reference`.
 
-Words are those of :mod:`countwise._kernels.reference_trees`.
+Words are those of :mod:`countwise._kernels.reference.trees`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from countwise._kernels.bin_edges import edges_of
 from countwise._kernels.checks import check_codes, check_columns, check_rows, check_weights
-from countwise._kernels.reference_trees import OF_CLASSES, OF_NUMBERS, best_of, impurity
+from countwise._kernels.reference.trees import OF_CLASSES, OF_NUMBERS, best_of, impurity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,25 +66,6 @@ def bin_columns(
 def _bin_edges(x: Floats, w: Floats, n_bins: int) -> Floats:
     values, place = np.unique(x, return_inverse=True)
     return edges_of(values, np.cumsum(np.bincount(place, weights=w)), n_bins)
-
-
-def edges_of(values: Floats, below: Floats, n_bins: int) -> Floats:
-    """The edges among different values in ascending order, given the weight at or below each."""
-    if len(values) < 2:
-        return np.empty(0)
-    if len(values) <= n_bins:
-        return edges_between(values[:-1], values[1:])
-    targets = below[-1] * np.arange(1, n_bins) / n_bins * (1 - 1e-12)
-    last = np.unique(np.searchsorted(below, targets))
-    last = last[last < len(values) - 1]
-    return edges_between(values[last], values[last + 1])
-
-
-def edges_between(low: Floats, high: Floats) -> Floats:
-    """Midway between each two values, and never on the upper one."""
-    with np.errstate(over="ignore"):
-        middle = low + (high - low) / 2
-    return np.where(middle < high, middle, low)
 
 
 def count_entries(

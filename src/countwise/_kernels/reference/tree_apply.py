@@ -1,6 +1,6 @@
 """The kernels that ask trees, in NumPy; a part of :mod:`countwise._kernels.reference`.
 
-Words used below, besides those of the reference and of :mod:`countwise._kernels.reference_trees`
+Words used below, besides those of the reference and of :mod:`countwise._kernels.reference.trees`
 -------------------------------------------------------------------------------------------------
 tests
     What nodes ask, as six arrays. `attribute` (int32): which column; -1 for a leaf. `limits` (float64) and

@@ -1,15 +1,6 @@
-"""The kernels in NumPy: their specification, and what runs where no compiler was found.
+"""The kernels of naive Bayes, in NumPy; a part of :mod:`countwise._kernels.reference`.
 
-Words used below
-----------------
-column
-    A 1-D array of any stride: float64, float32, bool, or an integer of any width. NaN is a missing cell.
-codes
-    A 1-D array of any stride: uint8, uint16 or uint32.
-out
-    A C-contiguous float64 array (rows, classes) that is added to in place.
-
-Shapes that disagree raise ValueError, types that are not listed TypeError.
+Sparse rows are the arrays of scipy.sparse's CSR; `indptr` may be a slice of a larger matrix's.
 """
 
 from __future__ import annotations
@@ -26,141 +17,6 @@ from countwise._kernels.checks import (
     check_table,
     check_weights,
 )
-from countwise._kernels.reference_bins import (
-    best_bins as best_bins,
-)
-from countwise._kernels.reference_bins import (
-    bin_columns as bin_columns,
-)
-from countwise._kernels.reference_bins import (
-    branch_gains as branch_gains,
-)
-from countwise._kernels.reference_bins import (
-    count_entries as count_entries,
-)
-from countwise._kernels.reference_bins import (
-    count_matrix as count_matrix,
-)
-from countwise._kernels.reference_bins import (
-    sum_entries as sum_entries,
-)
-from countwise._kernels.reference_columns import (
-    encode_columns as encode_columns,
-)
-from countwise._kernels.reference_columns import (
-    factorize_objects as factorize_objects,
-)
-from countwise._kernels.reference_columns import (
-    factorize_strings as factorize_strings,
-)
-from countwise._kernels.reference_columns import (
-    find_infinity as find_infinity,
-)
-from countwise._kernels.reference_columns import (
-    float_is_integral as float_is_integral,
-)
-from countwise._kernels.reference_columns import (
-    integer_domain as integer_domain,
-)
-from countwise._kernels.reference_columns import (
-    mark_columns as mark_columns,
-)
-from countwise._kernels.reference_cuts import (
-    best_cut as best_cut,
-)
-from countwise._kernels.reference_cuts import (
-    cut_codes as cut_codes,
-)
-from countwise._kernels.reference_cuts import (
-    kmeans_1d as kmeans_1d,
-)
-from countwise._kernels.reference_cuts import (
-    mdl_cuts as mdl_cuts,
-)
-from countwise._kernels.reference_cuts import (
-    merge_sets as merge_sets,
-)
-from countwise._kernels.reference_families import (
-    count_families as count_families,
-)
-from countwise._kernels.reference_gauss import (
-    gauss_expand as gauss_expand,
-)
-from countwise._kernels.reference_gauss import (
-    gauss_log_sums as gauss_log_sums,
-)
-from countwise._kernels.reference_gauss import (
-    gauss_log_sums_exact as gauss_log_sums_exact,
-)
-from countwise._kernels.reference_gauss import (
-    gauss_loo_log_sums as gauss_loo_log_sums,
-)
-from countwise._kernels.reference_neighbors import (
-    edit_distances as edit_distances,
-)
-from countwise._kernels.reference_neighbors import (
-    nearest as nearest,
-)
-from countwise._kernels.reference_neighbors import (
-    pair_sums as pair_sums,
-)
-from countwise._kernels.reference_neighbors import (
-    plant as plant,
-)
-from countwise._kernels.reference_pairs import (
-    count_right as count_right,
-)
-from countwise._kernels.reference_pairs import (
-    pair_counts as pair_counts,
-)
-from countwise._kernels.reference_paths import (
-    apply_tests as apply_tests,
-)
-from countwise._kernels.reference_paths import (
-    route_entries as route_entries,
-)
-from countwise._kernels.reference_products import (
-    product_boxes as product_boxes,
-)
-from countwise._kernels.reference_products import (
-    product_log_sums as product_log_sums,
-)
-from countwise._kernels.reference_products import (
-    product_order as product_order,
-)
-from countwise._kernels.reference_scatter import (
-    add_linear as add_linear,
-)
-from countwise._kernels.reference_scatter import (
-    add_quadratic as add_quadratic,
-)
-from countwise._kernels.reference_scatter import (
-    class_scatter as class_scatter,
-)
-from countwise._kernels.reference_scores import (
-    gaussian_left_out as gaussian_left_out,
-)
-from countwise._kernels.reference_scores import (
-    sum_log_share as sum_log_share,
-)
-from countwise._kernels.reference_sparse import (
-    csr_add as csr_add,
-)
-from countwise._kernels.reference_sparse import (
-    csr_class_sums as csr_class_sums,
-)
-from countwise._kernels.reference_trees import (
-    best_thresholds as best_thresholds,
-)
-from countwise._kernels.reference_trees import (
-    best_thresholds_of_numbers as best_thresholds_of_numbers,
-)
-from countwise._kernels.reference_trees import (
-    part_entries as part_entries,
-)
-from countwise._kernels.reference_trees import (
-    presort as presort,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,8 +27,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
-
-# Columns
+_BLOCK = 1 << 21  # cells of a temporary in the blocked sums: 16 MB
 
 
 def class_moments(
@@ -376,4 +231,157 @@ def argmax_rows(out: Floats) -> NDArray[np.intp]:
     return best
 
 
-# Sparse rows: the arrays of scipy.sparse's CSR. `indptr` may be a slice of a larger matrix's.
+def csr_class_sums(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    codes: Array,
+    weights: Floats | None,
+    n_classes: int,
+    n_columns: int,
+    present: bool,
+) -> Floats:
+    """The weighted sum of each column of a sparse table within each class.
+
+    Parameters
+    ----------
+    indptr, indices : int32 or int64 array
+    data : column
+        Stored NaN are left out.
+    codes : codes
+        The class of each row; rows whose code is `n_classes` or more are left out.
+    weights : float64 array or None
+    n_classes, n_columns : int
+    present : bool
+        Count the entries that are above 0 instead of adding them.
+
+    Returns
+    -------
+    float64 array (n_classes, n_columns)
+    """
+    rows = check_codes(codes, "codes")
+    row, column, x = _entries(indptr, indices, data, rows, n_columns, present)
+    w = np.ones(rows) if weights is None else check_weights(weights, rows)
+    kept = (codes < n_classes)[row]
+    row, column, x = row[kept], column[kept], x[kept]
+    key = codes[row].astype(np.intp) * n_columns + column
+    sums: Array = np.bincount(key, w[row] * x, n_classes * n_columns)
+    return sums.reshape(n_classes, n_columns)
+
+
+def csr_add(indptr: Array, indices: Array, data: Array, table: Floats, present: bool, out: Floats) -> None:
+    """Add to each row the table's rows times its entries: ``out[i] += sum of x * table[column]``.
+
+    Parameters
+    ----------
+    indptr, indices : int32 or int64 array
+    data : column
+        Stored zeros and NaN add exactly 0, also where the table is infinite.
+    table : float64 array (n_columns, classes)
+    present : bool
+        Take 1 for the entries above 0, and 0 for others.
+    out : float64 array (rows, classes)
+    """
+    rows, classes = check_out(out)
+    if table.ndim != 2 or table.shape[1] != classes:
+        raise ValueError(f"table has shape {table.shape}; it needs {classes} classes")
+    row, column, x = _entries(indptr, indices, data, rows, len(table), present)
+    step = max(1, _BLOCK // max(classes, 1))
+    for start in range(0, len(row), step):
+        block = slice(start, start + step)
+        with np.errstate(invalid="ignore"):  # infinities of either sign meet
+            np.add.at(out, row[block], x[block, None] * table[column[block]])
+
+
+def _entries(
+    indptr: Array, indices: Array, data: Array, rows: int, n_columns: int, present: bool
+) -> tuple[Array, Array, Floats]:
+    """Row number, column number and value of the stored entries that count."""
+    if len(indptr) != rows + 1:
+        raise ValueError(f"indptr has {len(indptr)} entries; {rows} rows need {rows + 1}")
+    if np.any(np.diff(indptr) < 0) or indptr[0] < 0 or indptr[-1] > min(len(indices), len(data)):
+        raise ValueError("indptr must not descend, nor point outside indices and data")
+    stored = slice(int(indptr[0]), int(indptr[-1]))
+    row = np.repeat(np.arange(rows), np.diff(indptr))
+    column, x = indices[stored].astype(np.intp), data[stored].astype(np.float64)
+    if len(column) and (column.min() < 0 or column.max() >= n_columns):
+        raise ValueError(f"indices hold a column outside 0 to {n_columns - 1}")
+    kept = x > 0 if present else (x != 0) & ~np.isnan(x)
+    return row[kept], column[kept], np.ones(kept.sum()) if present else x[kept]
+
+
+def gaussian_left_out(
+    values: Floats, n: float, mean: float, m2: float, spread: float, middle: float, out: Floats
+) -> None:
+    """At each value of a class, the log density of the Gaussian made from the other values of the class.
+
+    Its variance is over their number less 1, and at least 1e-9 of `spread`. With less than two others it is
+    `spread`; without any the mean is `middle`. If `spread` is 0, the column says nothing: all densities are 1.
+
+    Parameters
+    ----------
+    values : float64 array
+    n, mean, m2 : float
+        How many values the class has, at least 1; their mean, and the sum of their squared deviations from it.
+    spread, middle : float
+        The variance and the mean of all classes together.
+    out : float64 array (values,)
+        Of any stride; it is written to.
+    """
+    for name, x in (("values", values), ("out", out)):
+        if x.dtype != np.float64:
+            raise TypeError(f"{name} is {x.dtype}; it must be float64")
+        if x.ndim != 1:
+            raise ValueError(f"{name} has shape {x.shape}; it needs 1 dimension")
+    check_rows("out", len(out), len(values))
+    if not n >= 1:
+        raise ValueError(f"n is {n}; the class has at least 1 value")
+    if spread <= 0:
+        out[:] = 0.0
+        return
+    rest = n - 1
+    with np.errstate(over="ignore", invalid="ignore"):
+        # To leave x out moves the mean away from x: by 1 / rest of their distance.
+        away = (values - mean) * (n / rest) if rest > 0 else values - middle
+        left = m2 - (values - mean) * away
+        variance = np.maximum(left / (rest - 1) if rest > 1 else spread, 1e-9 * spread)
+        out[:] = -0.5 * away**2 / variance - 0.5 * np.log(2 * np.pi * variance)
+
+
+def sum_log_share(joint: Floats, c: int, weights: Array | None, least: float) -> float:
+    """The sum over rows of weight times log P(class c), which is at least `least`.
+
+    Parameters
+    ----------
+    joint : float64 array (rows, classes)
+        Log joint probabilities. A row that is minus infinity everywhere, or has a plus infinity or a NaN, counts
+        as `least`.
+    c : int
+        The class.
+    weights : column or None
+        Of the rows; None is 1 for all.
+    least : float
+        Finite.
+
+    Returns
+    -------
+    float
+    """
+    if joint.dtype != np.float64:
+        raise TypeError(f"joint is {joint.dtype}; it must be float64")
+    if joint.ndim != 2:
+        raise ValueError(f"joint has shape {joint.shape}; it needs 2 dimensions")
+    rows, classes = joint.shape
+    if not 0 <= c < classes:
+        raise ValueError(f"c is {c}; there are {classes} classes")
+    if weights is not None:
+        check_columns([weights], len(weights))
+        check_rows("weights", len(weights), rows)
+    places = np.arange(rows), joint.argmax(axis=1)
+    top = joint[places]
+    with np.errstate(invalid="ignore"):
+        part = np.exp(joint - top[:, None])
+        part[places] = 0.0  # the greatest is 1, which log1p adds without loss
+        share = (joint[:, c] - top) - np.log1p(part.sum(axis=1))
+    share = np.where(np.isfinite(top), np.maximum(share, least), least)
+    return float(share.sum() if weights is None else (share * weights).sum())
