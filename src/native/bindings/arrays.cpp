@@ -30,6 +30,12 @@ bool type_from(const char* format, Py_ssize_t size, Type* type) {
     return true;
 }
 
+const char* name_of(Type type) {
+    constexpr const char* names[] = {"float64", "float32", "int64",  "int32",  "int16", "int8",
+                                     "uint64",  "uint32",  "uint16", "uint8", "bool"};
+    return names[static_cast<size_t>(type)];
+}
+
 }  // namespace
 
 Array::Array(nb::handle object, const std::string& name, bool writable) {
@@ -54,7 +60,7 @@ Array::Array(nb::handle object, const std::string& name, bool writable) {
 }
 
 bool Array::contiguous() const {
-    const bool aligned = reinterpret_cast<std::uintptr_t>(view_->buf) % static_cast<std::size_t>(view_->itemsize) == 0;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(view_->buf) % static_cast<size_t>(view_->itemsize) == 0;
     return aligned && PyBuffer_IsContiguous(view_.get(), 'C');
 }
 
@@ -64,9 +70,48 @@ std::string Array::shape() const {
     return text + ")";
 }
 
-void check_rows(const std::string& name, std::size_t found, std::size_t rows) {
+void check_rows(const std::string& name, size_t found, size_t rows) {
     if (found != rows)
         refuse_value(name + " has " + std::to_string(found) + " rows; " + std::to_string(rows) + " are needed");
+}
+
+void check_count(const std::string& name, size_t found, size_t most) {
+    if (found > most)
+        refuse_value(name + " is " + std::to_string(found) + "; it must be at most " + std::to_string(most));
+}
+
+void check_ascending(const Array& starts, const std::string& name, size_t most) {
+    const int64_t* at = starts.data<const int64_t>();
+    const size_t n = starts.size();
+    bool good = n > 0 && at[0] >= 0 && static_cast<size_t>(at[n - 1]) <= most;
+    for (size_t i = 1; i < n; ++i) good &= at[i - 1] <= at[i];
+    if (!good) refuse_value(name + " must ascend from 0 or more to at most " + std::to_string(most));
+}
+
+Array require(nb::handle object, const std::string& name, Type type, const std::vector<size_t>& shape,
+              Access access) {
+    Array array(object, name, access == Access::write);
+    if (array.is_objects() || array.type() != type)
+        refuse_type(name + " is " + dtype_of(object) + "; it must be " + name_of(type));
+    if (array.dimensions() != static_cast<int>(shape.size()))
+        refuse_value(name + " has shape " + array.shape() + "; it needs " + std::to_string(shape.size()) +
+                     (shape.size() == 1 ? " dimension" : " dimensions"));
+    std::string wanted;
+    bool good = true;
+    for (size_t i = 0; i < shape.size(); ++i) {
+        good &= shape[i] == any || array.size(static_cast<int>(i)) == shape[i];
+        wanted += (i ? ", " : "") + (shape[i] == any ? "any" : std::to_string(shape[i]));
+    }
+    if (!good && shape.size() == 1) check_rows(name, array.size(), shape[0]);
+    if (!good) refuse_value(name + " has shape " + array.shape() + "; it needs (" + wanted + ")");
+    if (array.contiguous()) return array;
+    if (access != Access::copy) refuse_value(name + " must be C-contiguous, which its " + array.shape() + " are not");
+    return Array(nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C"), name);
+}
+
+MaybeArray require_or_none(nb::handle object, const std::string& name, Type type, const std::vector<size_t>& shape) {
+    if (object.is_none()) return std::nullopt;
+    return require(object, name, type, shape);
 }
 
 Array column_array(nb::handle object, const std::string& name) {
@@ -77,44 +122,30 @@ Array column_array(nb::handle object, const std::string& name) {
     return array;
 }
 
-Array codes_array(nb::handle object, const std::string& name) {
+MaybeArray weight_column(nb::handle object, size_t rows) {
+    if (object.is_none()) return std::nullopt;
+    Array array = column_array(object, "weights");
+    check_rows("weights", array.size(), rows);
+    return array;
+}
+
+Array codes_array(nb::handle object, const std::string& name, size_t rows) {
     Array array(object, name);
     const Type type = array.type();
     if (array.is_objects() || array.dimensions() != 1 ||
         (type != Type::u8 && type != Type::u16 && type != Type::u32))
         refuse_type(name + ": codes are 1-D uint8, uint16 or uint32, not " + dtype_of(object) + " " +
                     array.shape());
-    return array;
-}
-
-Array codes_array(nb::handle object, const std::string& name, std::size_t rows) {
-    Array array = codes_array(object, name);
-    check_rows(name, array.size(), rows);
+    if (rows != any) check_rows(name, array.size(), rows);
     return array;
 }
 
 Array out_array(nb::handle object, bool writable) {
-    Array array(object, "out", writable);
-    if (array.is_objects() || array.type() != Type::f64)
-        refuse_type("out is " + dtype_of(object) + "; it must be float64");
-    if (array.dimensions() != 2 || !array.contiguous())
-        refuse_value("out must be C-contiguous (rows, classes), not of shape " + array.shape());
-    return array;
-}
-
-Array float_array(nb::handle object, const std::string& name, int dimensions) {
-    Array array(object, name);
-    if (array.is_objects() || array.type() != Type::f64)
-        refuse_type(name + " is " + dtype_of(object) + "; it must be float64");
-    if (array.dimensions() != dimensions)
-        refuse_value(name + " has shape " + array.shape() + "; it needs " + std::to_string(dimensions) +
-                     (dimensions == 1 ? " dimension" : " dimensions"));
-    if (array.contiguous()) return array;
-    return Array(nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C"), name);
+    return require(object, "out", Type::f64, {any, any}, writable ? Access::write : Access::in_place);
 }
 
 Columns::Columns(nb::handle objects, bool codes) {
-    std::size_t j = 0;
+    size_t j = 0;
     for (nb::handle object : objects) {
         const std::string name = "column " + std::to_string(j++);
         arrays_.push_back(codes ? codes_array(object, name) : column_array(object, name));
@@ -122,18 +153,14 @@ Columns::Columns(nb::handle objects, bool codes) {
     }
 }
 
-void Columns::check(std::size_t rows) const {
-    for (std::size_t j = 0; j < arrays_.size(); ++j) check_rows("column " + std::to_string(j), arrays_[j].size(), rows);
+void Columns::check(size_t rows) const {
+    for (size_t j = 0; j < arrays_.size(); ++j) check_rows("column " + std::to_string(j), arrays_[j].size(), rows);
 }
 
-RowWeights::RowWeights(nb::handle object, std::size_t rows) {
-    if (object.is_none()) return;
-    array_.push_back(float_array(object, "weights", 1));
-    check_rows("weights", array_[0].size(), rows);
-}
-
-nb::object new_array(const char* maker, nb::object shape, const char* dtype) {
-    return nb::module_::import_("numpy").attr(maker)(shape, dtype);
+nb::object new_array(bool zeros, const std::vector<size_t>& shape, const char* dtype) {
+    nb::list lengths;
+    for (const size_t n : shape) lengths.append(n);
+    return nb::module_::import_("numpy").attr(zeros ? "zeros" : "empty")(lengths, dtype);
 }
 
 }  // namespace countwise

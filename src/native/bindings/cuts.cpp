@@ -11,20 +11,18 @@ namespace {
 
 using Counts = std::vector<double>;
 
-bool is_float(Type type) { return type == Type::f64 || type == Type::f32; }
-
 double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0.0; }
 
-constexpr std::size_t most_table = 1 << 22;
-constexpr std::size_t mark_step = 64;
+constexpr size_t most_table = 1 << 22;
+constexpr size_t mark_step = 64;
 
 // x log x of 0, 1, 2 ... as far as `most` or further, kept for later calls in any thread.
-std::shared_ptr<const Counts> x_log_x_table(std::size_t most) {
+std::shared_ptr<const Counts> x_log_x_table(size_t most) {
     static std::mutex lock;
     static std::shared_ptr<const Counts> kept = std::make_shared<Counts>();
     const std::lock_guard<std::mutex> held(lock);
     if (kept->size() <= most) {
-        const std::size_t size = std::max(most, std::min(2 * kept->size(), most_table)) + 1;
+        const size_t size = std::max(most, std::min(2 * kept->size(), most_table)) + 1;
         auto grown = std::make_shared<Counts>(*kept);
         grown->reserve(size);
         while (grown->size() < size) grown->push_back(x_log_x(static_cast<double>(grown->size())));
@@ -47,29 +45,27 @@ double sum_of(const Counts& counts) {
 }
 
 struct Cut {
-    std::int64_t place = -1;
+    int64_t place = -1;
     Counts left, right;
 };
 
 // Values in ascending order with their classes and weights.
 class Sequence {
 public:
-    Sequence(nb::handle values, nb::handle codes, nb::handle weights, std::size_t n_classes)
-        : values_(float_array(values, "values", 1)),
+    Sequence(nb::handle values, nb::handle codes, nb::handle weights, size_t n_classes)
+        : values_(require(values, "values", Type::f64, {any})),
           codes_(codes_array(codes, "codes", values_.size())),
-          n_classes_(n_classes) {
-        entries_ = {values_.data<const double>(), codes_.column(), {nullptr, 0, Type::f64}};
-        if (weights.is_none()) return;
-        weights_.push_back(column_array(weights, "weights"));
-        check_rows("weights", weights_[0].size(), size());
-        entries_.weights = weights_[0].column();
-        whole_ = !is_float(weights_[0].type());
+          weights_(weight_column(weights, values_.size())),
+          n_classes_(n_classes),
+          whole_(!weights_ || !is_float(weights_->type())) {
+        check_count("n_classes", n_classes);
+        entries_ = {values_.data<const double>(), codes_.column(), column_of(weights_)};
     }
-    std::size_t size() const { return values_.size(); }
-    std::size_t classes() const { return n_classes_; }
+    size_t size() const { return values_.size(); }
+    size_t classes() const { return n_classes_; }
 
     // What a kernel finds wrong is told by `refuse`, with the interpreter's lock held.
-    int totals(std::size_t start, std::size_t stop, Counts* counts) const {
+    int totals(size_t start, size_t stop, Counts* counts) const {
         counts->assign(n_classes_, 0.0);
         return kernels().class_totals(entries_, start, stop, n_classes_, counts->data());
     }
@@ -79,17 +75,17 @@ public:
     }
     // Marks for the entries from `start` to before `stop`, whose totals are given. Their table costs its length: it is
     // for sequences that are not much shorter than their weight.
-    void mark(std::size_t start, std::size_t stop, const Counts& counts) {
+    void mark(size_t start, size_t stop, const Counts& counts) {
         const double n = sum_of(counts);
         const double most = std::min(static_cast<double>(most_table), 16.0 * static_cast<double>(stop - start) + 4096.0);
         if (!whole_ || n > most) return;
-        table_ = x_log_x_table(static_cast<std::size_t>(n));
-        const std::size_t step = std::max<std::size_t>(mark_step, n_classes_);  // as many counts as entries at most
+        table_ = x_log_x_table(static_cast<size_t>(n));
+        const size_t step = std::max<size_t>(mark_step, n_classes_);  // as many counts as entries at most
         marked_.resize(((stop - start) / step + 1) * n_classes_);
         kernels().class_marks(entries_, start, stop, n_classes_, step, marked_.data());
         marks_ = {marked_.data(), table_->data(), start, step};
     }
-    Cut best(std::size_t start, std::size_t stop, const Counts& counts) const {
+    Cut best(size_t start, size_t stop, const Counts& counts) const {
         const double n = sum_of(counts);
         const double size = n > 0 ? n * (1 + std::fabs(std::log(n))) : 0.0;
         const double tolerance = 1e-12 * information(counts) + 4e-15 * size;
@@ -100,65 +96,38 @@ public:
     }
 
 private:
-    void sides(std::size_t start, std::size_t stop, const Counts& counts, Cut* cut) const {
-        const std::size_t place = cut->place < 0 ? start : static_cast<std::size_t>(cut->place);
+    void sides(size_t start, size_t stop, const Counts& counts, Cut* cut) const {
+        const size_t place = cut->place < 0 ? start : static_cast<size_t>(cut->place);
         if (marks_.counts) {
             Counts before(n_classes_);
             cut->left.assign(n_classes_, 0.0);
             kernels().counts_before(entries_, marks_, start, n_classes_, before.data());
             kernels().counts_before(entries_, marks_, place, n_classes_, cut->left.data());
-            for (std::size_t c = 0; c < n_classes_; ++c) cut->left[c] -= before[c];
+            for (size_t c = 0; c < n_classes_; ++c) cut->left[c] -= before[c];
         } else {
             totals(start, place, &cut->left);
         }
         if (whole_) {
             cut->right = counts;
-            for (std::size_t c = 0; c < n_classes_; ++c) cut->right[c] -= cut->left[c];
+            for (size_t c = 0; c < n_classes_; ++c) cut->right[c] -= cut->left[c];
         } else {
             totals(place, stop, &cut->right);  // a difference would not be exactly 0 where a class is absent
         }
     }
 
     Array values_, codes_;
-    std::vector<Array> weights_;
-    std::size_t n_classes_;
+    MaybeArray weights_;
+    size_t n_classes_;
+    bool whole_;
     Entries entries_{};
-    bool whole_ = true;
     std::shared_ptr<const Counts> table_;
-    std::vector<std::uint32_t> marked_;
+    std::vector<uint32_t> marked_;
     Marks marks_{nullptr, nullptr, 0, 1};
 };
 
-nb::object array_of(const Counts& numbers) {
-    const nb::object made = new_array("empty", nb::int_(numbers.size()), "d");
-    const Array to(made, "numbers");
-    std::copy(numbers.begin(), numbers.end(), to.data<double>());
-    return made;
-}
-
-nb::tuple best_cut(nb::handle values, nb::handle codes, nb::handle weights, std::size_t start, std::size_t stop,
-                   std::size_t n_classes) {
-    Sequence sequence(values, codes, weights, n_classes);
-    if (start > stop || stop > sequence.size())
-        refuse_value("start and stop are " + std::to_string(start) + " and " + std::to_string(stop) + "; there are " +
-                     std::to_string(sequence.size()) + " entries");
-    Cut cut;
-    const int wrong = unlocked([&] {
-        Counts counts;
-        const int found = sequence.totals(start, stop, &counts);
-        if (found) return found;
-        sequence.mark(start, stop, counts);
-        cut = sequence.best(start, stop, counts);
-        return 0;
-    });
-    sequence.refuse(wrong);
-    return nb::make_tuple(cut.place, information(cut.left) + information(cut.right), array_of(cut.left),
-                          array_of(cut.right));
-}
-
 // A cut and how it stands the test of Fayyad and Irani.
 struct Tested {
-    std::int64_t place;
+    int64_t place;
     double gain, threshold;
     bool accepted() const { return gain > threshold; }
 };
@@ -191,7 +160,7 @@ struct Cuts {
 
 int find_cuts(Sequence& sequence, Cuts* found) {
     struct Range {
-        std::size_t start, stop;
+        size_t start, stop;
         Counts counts;
     };
     std::vector<Range> waiting{{0, sequence.size(), {}}};
@@ -207,7 +176,7 @@ int find_cuts(Sequence& sequence, Cuts* found) {
         if (found->first.empty()) found->first.push_back(tested);
         if (!tested.accepted()) continue;
         found->accepted.push_back(tested);
-        const std::size_t place = static_cast<std::size_t>(cut.place);
+        const size_t place = static_cast<size_t>(cut.place);
         waiting.push_back({range.start, place, std::move(cut.left)});
         waiting.push_back({place, range.stop, std::move(cut.right)});
     }
@@ -216,38 +185,38 @@ int find_cuts(Sequence& sequence, Cuts* found) {
     return 0;
 }
 
-nb::tuple mdl_cuts(nb::handle values, nb::handle codes, nb::handle weights, std::size_t n_classes) {
+nb::tuple mdl_cuts(nb::handle values, nb::handle codes, nb::handle weights, size_t n_classes) {
     Sequence sequence(values, codes, weights, n_classes);
     Cuts found;
     sequence.refuse(unlocked([&] { return find_cuts(sequence, &found); }));
-    const nb::object places = new_array("empty", nb::int_(found.accepted.size()), "int64");
-    const Array to(places, "places");
+    std::vector<int64_t> places;
     Counts gains, thresholds;
     for (const Tested& cut : found.accepted) {
-        to.data<std::int64_t>()[gains.size()] = cut.place;
+        places.push_back(cut.place);
         gains.push_back(cut.gain);
         thresholds.push_back(cut.threshold);
     }
     nb::object first = nb::none();
     if (!found.first.empty())
         first = nb::make_tuple(found.first[0].place, found.first[0].gain, found.first[0].threshold);
-    return nb::make_tuple(places, array_of(gains), array_of(thresholds), first);
+    return nb::make_tuple(NewArray<int64_t>::of(places).object, NewArray<double>::of(gains).object,
+                          NewArray<double>::of(thresholds).object, first);
 }
 
 nb::tuple merge_sets(nb::list values, nb::list weights) {
-    const std::size_t n_classes = values.size();
+    const size_t n_classes = values.size();
     if (weights.size() != n_classes)
         refuse_value("there are " + std::to_string(n_classes) + " classes but " + std::to_string(weights.size()) +
                      " weights");
-    static const std::int64_t one = 1;
+    static const int64_t one = 1;
     std::vector<Array> kept;
     std::vector<const double*> value;
-    std::vector<std::size_t> sizes;
+    std::vector<size_t> sizes;
     std::vector<Column> weight;
-    bool any = false, whole = true;
-    std::size_t total = 0;
-    for (std::size_t c = 0; c < n_classes; ++c) {
-        kept.push_back(float_array(values[c], "values " + std::to_string(c), 1));
+    bool weighted = false, whole = true;
+    size_t total = 0;
+    for (size_t c = 0; c < n_classes; ++c) {
+        kept.push_back(require(values[c], "values " + std::to_string(c), Type::f64, {any}));
         value.push_back(kept.back().data<const double>());
         sizes.push_back(kept.back().size());
         total += sizes.back();
@@ -257,43 +226,40 @@ nb::tuple merge_sets(nb::list values, nb::list weights) {
         kept.push_back(column_array(weights[c], name));
         check_rows(name, kept.back().size(), sizes.back());
         weight.back() = kept.back().column();
-        any = true;
+        weighted = true;
         whole &= !is_float(weight.back().type);
     }
     const Type type = n_classes <= 256 ? Type::u8 : n_classes <= 65536 ? Type::u16 : Type::u32;
-    const nb::object merged = new_array("empty", nb::int_(total), "d");
-    const nb::object codes =
-        new_array("empty", nb::int_(total), type == Type::u8 ? "uint8" : type == Type::u16 ? "uint16" : "uint32");
-    const nb::object merged_weights =
-        any ? new_array("empty", nb::int_(total), whole ? "int64" : "d") : nb::none();
-    const Array to(merged, "merged"), to_codes(codes, "codes"), to_weights(any ? merged_weights : merged, "weights");
+    const NewArray<double> merged({total});
+    const NewArray<void> codes({total}, false, type == Type::u8 ? "uint8" : type == Type::u16 ? "uint16" : "uint32"),
+        merged_weights({weighted ? total : 0}, false, whole ? "int64" : "float64");
     unlocked([&] {
-        kernels().merge_sets(value.data(), sizes.data(), n_classes, type, to.data<double>(), to_codes.data<void>());
-        if (any)
-            kernels().merge_weights(to_codes.column(), total, weight.data(), sizes.data(), n_classes, whole,
-                                    to_weights.data<void>());
+        kernels().merge_sets(value.data(), sizes.data(), n_classes, type, merged.data(), codes.data());
+        if (weighted)
+            kernels().merge_weights(codes.column(), total, weight.data(), sizes.data(), n_classes, whole,
+                                    merged_weights.data());
     });
-    return nb::make_tuple(merged, codes, merged_weights);
+    return nb::make_tuple(merged.object, codes.object, weighted ? merged_weights.object : nb::none());
 }
 
 void cut_codes(nb::handle column, nb::handle edges, nb::handle out) {
-    const Array from = column_array(column, "column"), edge = float_array(edges, "edges", 1);
+    const Array from = column_array(column, "column"), edge = require(edges, "edges", Type::f64, {any});
     codes_array(out, "out", from.size());
     const Array to(out, "out", true);
     if (!to.contiguous()) refuse_value("out must be contiguous");
     const double* at = edge.data<const double>();
-    const std::size_t n = edge.size();
+    const size_t n = edge.size();
     bool good = n == 0 || at[0] == at[0];
-    for (std::size_t i = 1; i < n; ++i) good &= at[i - 1] <= at[i];
+    for (size_t i = 1; i < n; ++i) good &= at[i - 1] <= at[i];
     if (!good) refuse_value("edges must be ascending");
-    const std::size_t most = to.type() == Type::u8 ? UINT8_MAX : to.type() == Type::u16 ? UINT16_MAX : UINT32_MAX;
+    const size_t most = to.type() == Type::u8 ? UINT8_MAX : to.type() == Type::u16 ? UINT16_MAX : UINT32_MAX;
     if (n + 1 > most) refuse_value("out is too narrow for the codes of " + std::to_string(n) + " edges");
     unlocked([&] { kernels().cut_codes(from.column(), from.size(), at, n, to.type(), to.data<void>()); });
 }
 
-nb::object kmeans_1d(nb::handle values, nb::handle weights, std::size_t k) {
-    const Array value = float_array(values, "values", 1);
-    const std::size_t n = value.size();
+nb::object kmeans_1d(nb::handle values, nb::handle weights, size_t k) {
+    const Array value = require(values, "values", Type::f64, {any});
+    const size_t n = value.size();
     const double* x = value.data<const double>();
     std::vector<double> w;
     if (!weights.is_none()) {
@@ -307,25 +273,23 @@ nb::object kmeans_1d(nb::handle values, nb::handle weights, std::size_t k) {
         refuse_value("k is " + std::to_string(k) + "; it must be 1 or more and at most the " + std::to_string(n) +
                      " values there are");
     bool good = std::isfinite(x[0]) && std::isfinite(x[n - 1]);
-    for (std::size_t i = 1; i < n; ++i) good &= x[i - 1] < x[i];
+    for (size_t i = 1; i < n; ++i) good &= x[i - 1] < x[i];
     if (!good) refuse_value("values must be finite, ascending and distinct");
     for (const double weight : w) good &= weight > 0 && weight < HUGE_VAL;
     if (!good) refuse_value("weights must be finite and above 0");
-    const nb::object starts = new_array("empty", nb::int_(k), "int64");
-    const Array to(starts, "starts");
-    unlocked([&] { kernels().kmeans_1d(x, w.empty() ? nullptr : w.data(), n, k, to.data<std::int64_t>()); });
-    return starts;
+    const NewArray<int64_t> starts({k});
+    unlocked([&] { kernels().kmeans_1d(x, w.empty() ? nullptr : w.data(), n, k, starts.data()); });
+    return starts.object;
 }
 
 }  // namespace
 
-void define_cuts(nb::module_& m) {
+const Bindings bindings([](nb::module_& m) {
     using namespace nb::literals;
     m.def("merge_sets", &merge_sets, "values"_a, "weights"_a);
-    m.def("best_cut", &best_cut, "values"_a, "codes"_a, "weights"_a.none(), "start"_a, "stop"_a, "n_classes"_a);
     m.def("mdl_cuts", &mdl_cuts, "values"_a, "codes"_a, "weights"_a.none(), "n_classes"_a);
     m.def("kmeans_1d", &kmeans_1d, "values"_a, "weights"_a.none(), "k"_a);
     m.def("cut_codes", &cut_codes, "column"_a, "edges"_a, "out"_a);
-}
+});
 
 }  // namespace countwise

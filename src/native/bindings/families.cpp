@@ -7,9 +7,9 @@ namespace countwise {
 
 namespace {
 
-using Numbers = std::vector<std::size_t>;
+using Numbers = std::vector<size_t>;
 
-constexpr std::size_t most_cells = std::size_t{1} << 31;
+constexpr size_t most_cells = size_t{1} << 31;
 
 Numbers sorted(Numbers numbers) {
     std::sort(numbers.begin(), numbers.end());
@@ -17,12 +17,12 @@ Numbers sorted(Numbers numbers) {
 }
 
 // The one column of a family that others lack; as many as there are columns if they lack none or more than one.
-std::size_t odd_one(const Numbers& family, const Numbers& others) {
+size_t odd_one(const Numbers& family, const Numbers& others) {
     const Numbers mine = sorted(family), theirs = sorted(others);
     Numbers odd;
     std::set_difference(mine.begin(), mine.end(), theirs.begin(), theirs.end(), std::back_inserter(odd));
     if (odd.size() != 1) return family.size();
-    return static_cast<std::size_t>(std::find(family.begin(), family.end(), odd[0]) - family.begin());
+    return static_cast<size_t>(std::find(family.begin(), family.end(), odd[0]) - family.begin());
 }
 
 struct Plan {
@@ -34,9 +34,9 @@ struct Plan {
     // All columns but one in the order of their numbers, so that families with the same can share them; the last is
     // the one that a neighbor lacks, else one of most values.
     void arrange() {
-        for (std::size_t f = 0; f < families.size(); ++f) {
+        for (size_t f = 0; f < families.size(); ++f) {
             const Numbers& family = families[f];
-            std::size_t last = family.size();
+            size_t last = family.size();
             if (f > 0 && columns[f - 1].size() == family.size())
                 last = odd_one(family, {columns[f - 1].begin(), columns[f - 1].end() - 1});
             if (last == family.size() && f + 1 < families.size()) last = odd_one(family, families[f + 1]);
@@ -46,24 +46,24 @@ struct Plan {
     }
 
 private:
-    std::size_t widest(const Numbers& family) const {
-        std::size_t best = 0;
-        for (std::size_t k = 1; k < family.size(); ++k)
+    size_t widest(const Numbers& family) const {
+        size_t best = 0;
+        for (size_t k = 1; k < family.size(); ++k)
             if (sizes[family[k]] > sizes[family[best]]) best = k;
         return best;
     }
 
-    void add(const Numbers& family, std::size_t last) {
+    void add(const Numbers& family, size_t last) {
         Numbers order;
-        for (std::size_t k = 0; k < family.size(); ++k)
+        for (size_t k = 0; k < family.size(); ++k)
             if (k != last) order.push_back(k);
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return family[a] < family[b]; });
+        std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return family[a] < family[b]; });
         order.push_back(last);
         Numbers column;
-        for (std::size_t k : order) column.push_back(family[k]);
-        std::size_t same = 0;
+        for (size_t k : order) column.push_back(family[k]);
+        size_t same = 0;
         if (!columns.empty()) {
-            const std::size_t most = std::min(columns.back().size(), column.size()) - 1;
+            const size_t most = std::min(columns.back().size(), column.size()) - 1;
             while (same < most && columns.back()[same] == column[same]) ++same;
         }
         axes.push_back(order);
@@ -72,12 +72,12 @@ private:
     }
 };
 
-std::size_t cells_of(const Numbers& family, const Numbers& sizes) {
-    std::size_t cells = 1;
+size_t cells_of(const Numbers& family, const Numbers& sizes) {
+    size_t cells = 1;
     bool empty = false;
-    for (std::size_t j : family) empty = empty || sizes[j] == 0;
+    for (size_t j : family) empty = empty || sizes[j] == 0;
     if (empty) return 0;
-    for (std::size_t j : family) {
+    for (size_t j : family) {
         if (sizes[j] >= most_cells || cells * sizes[j] >= most_cells)
             refuse_value("a family has too many cells; it must have fewer than " + std::to_string(most_cells));
         cells *= sizes[j];
@@ -85,20 +85,20 @@ std::size_t cells_of(const Numbers& family, const Numbers& sizes) {
     return cells;
 }
 
-Plan plan_of(nb::handle families, nb::list sizes, std::size_t n_columns) {
+Plan plan_of(nb::handle families, nb::list sizes, size_t n_columns) {
     Plan plan;
     if (sizes.size() != n_columns)
         refuse_value("there are " + std::to_string(n_columns) + " columns but " + std::to_string(sizes.size()) +
                      " sizes");
-    for (nb::handle n : sizes) plan.sizes.push_back(nb::cast<std::size_t>(n));
+    for (nb::handle n : sizes) plan.sizes.push_back(nb::cast<size_t>(n));
     plan.places.push_back(0);
     for (nb::handle object : families) {
         Numbers family;
         for (nb::handle number : object) {
-            const std::int64_t j = nb::cast<std::int64_t>(number);
-            if (j < 0 || static_cast<std::uint64_t>(j) >= n_columns)
+            const int64_t j = nb::cast<int64_t>(number);
+            if (j < 0 || static_cast<uint64_t>(j) >= n_columns)
                 refuse_value("families hold column " + std::to_string(j) + "; there are " + std::to_string(n_columns));
-            family.push_back(static_cast<std::size_t>(j));
+            family.push_back(static_cast<size_t>(j));
         }
         if (family.empty()) refuse_value("a family has no columns");
         plan.places.push_back(plan.places.back() + cells_of(family, plan.sizes));
@@ -109,12 +109,12 @@ Plan plan_of(nb::handle families, nb::list sizes, std::size_t n_columns) {
 }
 
 // The part of all cells that is a family's, with its axes in the order that was asked for.
-nb::object table_of(const nb::object& cells, const Plan& plan, std::size_t f) {
+nb::object table_of(const nb::object& cells, const Plan& plan, size_t f) {
     const Numbers &order = plan.axes[f], &column = plan.columns[f];
     nb::list shape, back;
-    for (std::size_t j : column) shape.append(plan.sizes[j]);
-    for (std::size_t k = 0; k < order.size(); ++k)
-        back.append(static_cast<std::size_t>(std::find(order.begin(), order.end(), k) - order.begin()));
+    for (size_t j : column) shape.append(plan.sizes[j]);
+    for (size_t k = 0; k < order.size(); ++k)
+        back.append(static_cast<size_t>(std::find(order.begin(), order.end(), k) - order.begin()));
     return cells[nb::slice(nb::int_(plan.places[f]), nb::int_(plan.places[f + 1]), nb::none())]
         .attr("reshape")(shape)
         .attr("transpose")(back);
@@ -122,40 +122,34 @@ nb::object table_of(const nb::object& cells, const Plan& plan, std::size_t f) {
 
 nb::list count_families(nb::handle columns, nb::list sizes, nb::handle families, nb::handle weights) {
     const Columns column(columns, true);
-    const std::size_t rows = column.count() ? column.rows() : 0;
+    const size_t rows = column.rows();
     const Plan plan = plan_of(families, sizes, column.count());
-    std::vector<Array> weight;
-    if (!weights.is_none()) {
-        weight.push_back(column_array(weights, "weights"));
-        check_rows("weights", weight[0].size(), rows);
-    }
-    const bool floats = !weight.empty() && (weight[0].type() == Type::f64 || weight[0].type() == Type::f32);
-    const nb::object cells = new_array("zeros", nb::int_(plan.places.back()), floats ? "d" : "int64");
-    const Array to(cells, "cells");
+    const MaybeArray weight = weight_column(weights, rows);
+    const bool floats = weight && is_float(weight->type());
+    const NewArray<char> cells({plan.places.back()}, zeros, floats ? "float64" : "int64");
     std::vector<Family> asked;
     bool after = false;  // whether the family before has cells; one without any is not counted
-    for (std::size_t f = 0; f < plan.families.size(); ++f) {
-        const bool any = plan.places[f] < plan.places[f + 1];
-        if (any)
+    for (size_t f = 0; f < plan.families.size(); ++f) {
+        const bool some = plan.places[f] < plan.places[f + 1];
+        if (some)
             asked.push_back({plan.columns[f].data(), plan.columns[f].size(), after ? plan.shared[f] : 0,
-                             to.data<char>() + 8 * plan.places[f]});
-        after = any;
+                             cells.data() + 8 * plan.places[f]});
+        after = some;
     }
-    const Column weighed = weight.empty() ? Column{nullptr, 0, Type::f64} : weight[0].column();
     unlocked([&] {
         kernels().count_families(column.data(), column.count(), rows, plan.sizes.data(), asked.data(), asked.size(),
-                                 weighed);
+                                 column_of(weight));
     });
     nb::list made;
-    for (std::size_t f = 0; f < plan.families.size(); ++f) made.append(table_of(cells, plan, f));
+    for (size_t f = 0; f < plan.families.size(); ++f) made.append(table_of(cells.object, plan, f));
     return made;
 }
 
 }  // namespace
 
-void define_families(nb::module_& m) {
+const Bindings bindings([](nb::module_& m) {
     using namespace nb::literals;
     m.def("count_families", &count_families, "columns"_a, "sizes"_a, "families"_a, "weights"_a.none());
-}
+});
 
 }  // namespace countwise

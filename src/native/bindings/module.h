@@ -14,21 +14,9 @@ auto unlocked(Work work) {
     return work();
 }
 
-void define_sparse(nb::module_& m);
-void define_integers(nb::module_& m);
-void define_columns(nb::module_& m);
-void define_objects(nb::module_& m);
-void define_gauss(nb::module_& m);
-void define_cuts(nb::module_& m);
-void define_pairs(nb::module_& m);
-void define_families(nb::module_& m);
-void define_products(nb::module_& m);
-void define_scores(nb::module_& m);
-void define_scatter(nb::module_& m);
-void define_paths(nb::module_& m);
-void define_thresholds(nb::module_& m);
-void define_bins(nb::module_& m);
-void define_binning(nb::module_& m);
-void define_neighbors(nb::module_& m);
+// The functions of one file, which are defined when the module is imported.
+struct Bindings {
+    explicit Bindings(void (*define)(nb::module_& m));
+};
 
 }  // namespace countwise

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "module.h"
+#include "support/cells.h"
 
 namespace countwise {
 
@@ -15,18 +16,18 @@ public:
     ~Recent() {
         for (Place& place : places_) Py_XDECREF(place.object);
     }
-    bool find(PyObject* object, std::uint32_t* code) {
+    bool find(PyObject* object, uint32_t* code) {
         if (asked_ >= trial && found_ < asked_ / 8) return false;  // all objects differ: do not ask again
         ++asked_;
         const Place* place = set_of(object);
-        for (std::size_t i = 0; i < ways; ++i)
+        for (size_t i = 0; i < ways; ++i)
             if (place[i].object == object) return *code = place[i].code, ++found_, true;
         return false;
     }
-    void keep(PyObject* object, std::uint32_t code) {
+    void keep(PyObject* object, uint32_t code) {
         if (asked_ >= trial && found_ < asked_ / 8) return;
         Place* place = set_of(object);
-        std::size_t i = 0;
+        size_t i = 0;
         while (i < ways && place[i].object) ++i;
         if (i == ways) i = turn_++ % ways;
         Py_INCREF(object);
@@ -37,23 +38,23 @@ public:
 private:
     struct Place {
         PyObject* object = nullptr;
-        std::uint32_t code = 0;
+        uint32_t code = 0;
     };
-    static constexpr std::size_t sets = 1024, ways = 4, trial = 4096;
+    static constexpr size_t sets = 1024, ways = 4, trial = 4096;
 
     Place* set_of(PyObject* object) {
-        const std::uint64_t address = reinterpret_cast<std::uintptr_t>(object) >> 4;
+        const uint64_t address = reinterpret_cast<std::uintptr_t>(object) >> 4;
         return &places_[((address * 0x9e3779b97f4a7c15u) >> 54) * ways];
     }
 
     std::vector<Place> places_;
-    std::size_t asked_ = 0, found_ = 0, turn_ = 0;
+    size_t asked_ = 0, found_ = 0, turn_ = 0;
 };
 
 class Distinct {
 public:
     // The code of an object; Python's error is set if there is none.
-    bool code_of(PyObject* object, std::uint32_t* code) {
+    bool code_of(PyObject* object, uint32_t* code) {
         PyTypeObject* type = Py_TYPE(object);
         Values& values = PyUnicode_Check(object) ? strings_ : values_of(type);
         if (values.floating) {
@@ -62,9 +63,9 @@ public:
             if (number != number) return nan_code(object, code);
         }
         PyObject* known = PyDict_GetItemWithError(values.codes.ptr(), object);
-        if (known) return *code = static_cast<std::uint32_t>(PyLong_AsUnsignedLong(known)), true;
+        if (known) return *code = static_cast<uint32_t>(PyLong_AsUnsignedLong(known)), true;
         if (PyErr_Occurred()) return false;
-        *code = static_cast<std::uint32_t>(nb::len(list_));
+        *code = static_cast<uint32_t>(nb::len(list_));
         const nb::object number = nb::int_(*code);
         if (PyDict_SetItem(values.codes.ptr(), object, number.ptr()) != 0) return false;
         list_.append(nb::handle(object));
@@ -92,12 +93,12 @@ private:
         return by_type_.back();
     }
 
-    bool nan_code(PyObject* object, std::uint32_t* code) {
+    bool nan_code(PyObject* object, uint32_t* code) {
         if (nan_ < 0) {
-            nan_ = static_cast<std::int64_t>(nb::len(list_));
+            nan_ = static_cast<int64_t>(nb::len(list_));
             list_.append(nb::handle(object));
         }
-        *code = static_cast<std::uint32_t>(nan_);
+        *code = static_cast<uint32_t>(nan_);
         return true;
     }
 
@@ -105,10 +106,10 @@ private:
     Values strings_{nb::none(), false, nb::dict()};
     std::vector<Values> by_type_;
     nb::object numpy_floating_;
-    std::int64_t nan_ = -1;
+    int64_t nan_ = -1;
 };
 
-[[noreturn]] void refuse_object(std::size_t row, PyObject* object) {
+[[noreturn]] void refuse_object(size_t row, PyObject* object) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
     PyErr_Clear();
     refuse_type("row " + std::to_string(row) + " holds a " +
@@ -121,15 +122,13 @@ nb::tuple factorize_objects(nb::handle column) {
     if (!array.is_objects() || array.dimensions() != 1)
         refuse_type("a 1-D object array is needed, not one of numbers or of " +
                     std::to_string(array.dimensions()) + " dimensions");
-    const nb::object result = new_array("empty", nb::int_(array.size()), "uint32");
-    const Array to(result, "codes");
-    std::uint32_t* codes = to.data<std::uint32_t>();
+    const NewArray<uint32_t> result({array.size()});
+    uint32_t* codes = result.data();
     const Column from = array.column();
     Recent recent;
     Distinct distinct;
-    for (std::size_t i = 0; i < array.size(); ++i) {
-        const char* at = from.data + static_cast<std::ptrdiff_t>(i) * from.stride;
-        PyObject* object = *reinterpret_cast<PyObject* const*>(at);
+    for (size_t i = 0; i < array.size(); ++i) {
+        PyObject* object = cell_at<PyObject*>(from, i);
         if (!object) object = Py_None;  // NumPy's empty cell
         if (recent.find(object, &codes[i])) continue;
         // Held, because a comparison may run Python code that changes the array.
@@ -137,14 +136,14 @@ nb::tuple factorize_objects(nb::handle column) {
         if (!distinct.code_of(object, &codes[i])) refuse_object(i, object);
         recent.keep(object, codes[i]);
     }
-    return nb::make_tuple(result, distinct.list());
+    return nb::make_tuple(result.object, distinct.list());
 }
 
 }  // namespace
 
-void define_objects(nb::module_& m) {
+const Bindings bindings([](nb::module_& m) {
     using namespace nb::literals;
     m.def("factorize_objects", &factorize_objects, "column"_a);
-}
+});
 
 }  // namespace countwise

@@ -7,7 +7,7 @@ namespace {
 
 void gaussian_left_out(nb::handle values, double n, double mean, double m2, double spread, double middle,
                        nb::handle out) {
-    const Array from = float_array(values, "values", 1);
+    const Array from = require(values, "values", Type::f64, {any});
     const Array to(out, "out", true);
     if (to.is_objects() || to.type() != Type::f64) refuse_type("out must be float64");
     if (to.dimensions() != 1) refuse_value("out has shape " + to.shape() + "; it needs 1 dimension");
@@ -19,30 +19,25 @@ void gaussian_left_out(nb::handle values, double n, double mean, double m2, doub
     });
 }
 
-double sum_log_share(nb::handle joint, std::int64_t c, nb::handle weights, double least) {
-    const Array from = float_array(joint, "joint", 2);
-    const std::size_t rows = from.size(0), classes = from.size(1);
-    if (c < 0 || static_cast<std::uint64_t>(c) >= classes)
+double sum_log_share(nb::handle joint, int64_t c, nb::handle weights, double least) {
+    const Array from = require(joint, "joint", Type::f64, {any, any});
+    const size_t rows = from.size(0), classes = from.size(1);
+    if (c < 0 || static_cast<uint64_t>(c) >= classes)
         refuse_value("c is " + std::to_string(c) + "; there are " + std::to_string(classes) + " classes");
-    std::vector<Array> weight;
-    if (!weights.is_none()) {
-        weight.push_back(column_array(weights, "weights"));
-        check_rows("weights", weight[0].size(), rows);
-    }
-    const Column column = weight.empty() ? Column{nullptr, 0, Type::f64} : weight[0].column();
+    const MaybeArray weight = weight_column(weights, rows);
     return unlocked([&] {
-        return kernels().sum_log_share(from.data<const double>(), rows, classes, static_cast<std::size_t>(c), column,
-                                       least);
+        return kernels().sum_log_share(from.data<const double>(), rows, classes, static_cast<size_t>(c),
+                                       column_of(weight), least);
     });
 }
 
 }  // namespace
 
-void define_scores(nb::module_& m) {
+const Bindings bindings([](nb::module_& m) {
     using namespace nb::literals;
     m.def("gaussian_left_out", &gaussian_left_out, "values"_a, "n"_a, "mean"_a, "m2"_a, "spread"_a, "middle"_a,
           "out"_a);
     m.def("sum_log_share", &sum_log_share, "joint"_a, "c"_a, "weights"_a.none(), "least"_a);
-}
+});
 
 }  // namespace countwise

@@ -51,8 +51,8 @@ private:
 class NarrowCounter {
 public:
     NarrowCounter(Column column, size_t rows, const NodeEntries& nodes, Column codes, size_t n_cells, size_t n_classes)
-        : cells_(reinterpret_cast<const std::uint8_t*>(column.data)),
-          codes_(reinterpret_cast<const std::uint8_t*>(codes.data)),
+        : cells_(reinterpret_cast<const uint8_t*>(column.data)),
+          codes_(reinterpret_cast<const uint8_t*>(codes.data)),
           n_cells_(n_cells),
           n_classes_(n_classes),
           part_(nodes, rows) {}
@@ -89,7 +89,7 @@ private:
     template <size_t Classes>
     COUNTWISE_INLINE bool add(size_t n, const uint32_t* ids, const uint32_t* rows) {
         const size_t classes = Classes ? Classes : n_classes_;
-        const std::uint8_t *cells = cells_, *codes = codes_;
+        const uint8_t *cells = cells_, *codes = codes_;
         uint32_t *even = tables_[0], *odd = tables_[1], most = 0;
         size_t i = 0;
         for (; i + 2 <= n; i += 2) {
@@ -106,7 +106,7 @@ private:
         return most < classes;
     }
 
-    const std::uint8_t *cells_, *codes_;
+    const uint8_t *cells_, *codes_;
     const size_t n_cells_, n_classes_;
     Part part_;
     uint32_t tables_[2][256 * most_classes + 256];

@@ -19,7 +19,7 @@ struct Own {
 };
 template <>
 struct Own<uint32_t> {
-    using Cell = std::uint16_t;
+    using Cell = uint16_t;
 };
 
 template <class Out>
@@ -30,24 +30,20 @@ template <class Out>
 struct Block {
     size_t n, node;
     bool last, own;  // the last entries of the node; whether tables of our own pay for it
-    const std::uint8_t* row[block_size];
+    const uint8_t* row[block_size];
     uint32_t code[block_size];
     Out weight[weighed<Out> ? block_size : 1];
 };
 
-COUNTWISE_INLINE void fetch(const std::uint8_t* at) {
-#ifdef COUNTWISE_VECTORS
+COUNTWISE_INLINE void fetch(const uint8_t* at) {
     __builtin_prefetch(at);
-#else
-    static_cast<void>(at);
-#endif
 }
 
 // Walks over the entries of all nodes that have some.
 template <class Out>
 class Reader {
 public:
-    Reader(const std::uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
+    Reader(const uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
            Column weights, size_t n_classes, size_t least_own)
         : matrix_(matrix), columns_(columns), nodes_(nodes), codes_(codes), weights_(weights), n_classes_(n_classes),
           least_own_(least_own), part_(nodes, rows) {}
@@ -80,7 +76,7 @@ private:
         return true;
     }
 
-    const std::uint8_t* matrix_;
+    const uint8_t* matrix_;
     const size_t columns_;
     const NodeEntries& nodes_;
     const Column codes_, weights_;
@@ -124,7 +120,7 @@ public:
     }
 
 private:
-    COUNTWISE_INLINE void fetch_row(const std::uint8_t* row) const {
+    COUNTWISE_INLINE void fetch_row(const uint8_t* row) const {
         row += first_;
         for (size_t j = 0; j < columns_; j += 64) fetch(row + j);
         fetch(row + columns_ - 1);
@@ -134,14 +130,14 @@ private:
     // at the end of a row are looked at twice.
     bool below(const Block<Out>& block) const {
         constexpr size_t width = 16;
-        std::uint8_t most[width] = {};
-        const auto look = [&most](const std::uint8_t* from) {
-            std::uint8_t code[width];
+        uint8_t most[width] = {};
+        const auto look = [&most](const uint8_t* from) {
+            uint8_t code[width];
             std::memcpy(code, from, width);
             for (size_t i = 0; i < width; ++i) most[i] = larger(most[i], code[i]);
         };
         for (size_t i = 0; i < block.n; ++i) {
-            const std::uint8_t* row = block.row[i] + first_;
+            const uint8_t* row = block.row[i] + first_;
             size_t j = 0;
             for (; j + width <= columns_; j += width) look(row + j);
             if (j == columns_) continue;
@@ -149,7 +145,7 @@ private:
             else
                 for (; j < columns_; ++j) most[j] = larger(most[j], row[j]);
         }
-        std::uint8_t all = 0;
+        uint8_t all = 0;
         for (size_t i = 0; i < width; ++i) all = larger(all, most[i]);
         return all < n_cells_;
     }
@@ -159,7 +155,7 @@ private:
         const size_t step = Step ? Step : any_step, classes = Classes ? Classes : n_classes_, columns = columns_;
         for (size_t i = 0; i < now.n; ++i) {
             fetch_row(next.row[i]);
-            const std::uint8_t* row = now.row[i] + first_;
+            const uint8_t* row = now.row[i] + first_;
             const To more = weighed<Out> ? static_cast<To>(now.weight[weighed<Out> ? i : 0]) : To{1};
             To* to = table + now.code[i];
             size_t j = 0;
@@ -196,7 +192,7 @@ private:
 };
 
 template <class Out, size_t Classes>
-int count_columns(Reader<Out> reader, Adder<Out, Classes> adder, const std::uint8_t* matrix) {
+int count_columns(Reader<Out> reader, Adder<Out, Classes> adder, const uint8_t* matrix) {
     Block<Out> blocks[2];
     for (Block<Out>& block : blocks)
         for (size_t i = 0; i < block_size; ++i) block.row[i] = matrix;  // fetched in vain beyond the end of a block
@@ -212,7 +208,7 @@ int count_columns(Reader<Out> reader, Adder<Out, Classes> adder, const std::uint
 }
 
 template <class Out, size_t Classes>
-int count_all(const std::uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
+int count_all(const uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
               Column weights, size_t n_cells, size_t n_classes, Out* table) {
     using Cell = typename Own<Out>::Cell;
     const size_t used = smaller(n_cells, all_cells) * n_classes,
@@ -232,7 +228,7 @@ int count_all(const std::uint8_t* matrix, size_t rows, size_t columns, const Nod
 }
 
 template <class Out>
-int count_any(const std::uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
+int count_any(const uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
               Column weights, size_t n_cells, size_t n_classes, void* table) {
     const auto count = n_classes == 2 ? count_all<Out, 2> : count_all<Out, 0>;
     return count(matrix, rows, columns, nodes, codes, weights, n_cells, n_classes, static_cast<Out*>(table));
@@ -240,7 +236,7 @@ int count_any(const std::uint8_t* matrix, size_t rows, size_t columns, const Nod
 
 }  // namespace
 
-int count_matrix(const std::uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
+int count_matrix(const uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
                  Column weights, size_t n_cells, size_t n_classes, void* table) {
     const auto count = !weights.data                ? count_any<uint32_t>
                        : weights.type == Type::f64 ? count_any<double>

@@ -55,7 +55,7 @@ void few_values(const Column* columns, size_t n_columns, size_t rows, size_t lim
 
 void bin_counts(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
                 uint32_t* counts, double* sums) {
-    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const std::uint16_t* bucket, size_t start, size_t n) {
+    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const uint16_t* bucket, size_t start, size_t n) {
         uint32_t* to = counts + j * (bin_buckets + 1);
         for (size_t r = 0; r < n; ++r) ++to[bucket[r]];
         if (!weights) return;
@@ -68,10 +68,10 @@ namespace {
 
 // Copies cells that were met. Plain: no slot has a common number, and there are no weights.
 template <bool Plain>
-COUNTWISE_APART void copy_cells(const BinSlots& slots, Met& met, const std::uint16_t* bucket, const double* weights,
+COUNTWISE_APART void copy_cells(const BinSlots& slots, Met& met, const uint16_t* bucket, const double* weights,
                                 size_t start) {
-    const std::uint16_t* slot = slots.slot;
-    const std::uint8_t* wanted = slots.wanted;
+    const uint16_t* slot = slots.slot;
+    const uint8_t* wanted = slots.wanted;
     double* least = slots.least;
     size_t k = 0;
     for (size_t i = 0; i < met.count; ++i) {
@@ -80,7 +80,7 @@ COUNTWISE_APART void copy_cells(const BinSlots& slots, Met& met, const std::uint
         least[s] = v < least[s] ? v : least[s];
         // What is not to be kept is written over by the next.
         met.x[k] = v;
-        met.rows[k] = static_cast<std::uint16_t>(r);
+        met.rows[k] = static_cast<uint16_t>(r);
         const bool common = !Plain && v == slots.common[s];
         if (common) slots.same[s] += weights ? weights[start + r] : 1.0;
         k += wanted[s] & !common;
@@ -103,13 +103,13 @@ COUNTWISE_INLINE size_t count_on(size_t k, double x, const double* edges, size_t
 }
 
 template <class Row>
-void amend(const double* x, const Row* rows, size_t n, const double* edges, size_t steps, std::uint8_t* codes) {
+void amend(const double* x, const Row* rows, size_t n, const double* edges, size_t steps, uint8_t* codes) {
     if (steps == 1)
         for (size_t i = 0; i < n; ++i)
-            codes[rows[i]] = static_cast<std::uint8_t>(count_on(codes[rows[i]], x[i], edges, 1));
+            codes[rows[i]] = static_cast<uint8_t>(count_on(codes[rows[i]], x[i], edges, 1));
     else
         for (size_t i = 0; i < n; ++i)
-            codes[rows[i]] = static_cast<std::uint8_t>(count_on(codes[rows[i]], x[i], edges, steps));
+            codes[rows[i]] = static_cast<uint8_t>(count_on(codes[rows[i]], x[i], edges, steps));
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ void amend(const double* x, const Row* rows, size_t n, const double* edges, size
 void bin_collect(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
                  const BinSlots* slots) {
     Met met;
-    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const std::uint16_t* bucket, size_t start, size_t n) {
+    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const uint16_t* bucket, size_t start, size_t n) {
         const BinSlots& mine = slots[j];
         met.find(mine.words, bucket, n, mine.codes + start);
         met.read(columns[j], start);
@@ -127,9 +127,9 @@ void bin_collect(const Column* columns, size_t n_columns, size_t rows, const Bin
 }
 
 void bin_codes(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const BinEdges* edges,
-               std::uint8_t* const* codes) {
+               uint8_t* const* codes) {
     Met met;
-    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const std::uint16_t* bucket, size_t start, size_t n) {
+    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const uint16_t* bucket, size_t start, size_t n) {
         met.find(edges[j].words, bucket, n, codes[j] + start);
         met.read(columns[j], start);
         amend(met.x, met.rows, met.count, edges[j].edges, edges[j].steps, codes[j] + start);
@@ -137,7 +137,7 @@ void bin_codes(const Column* columns, size_t n_columns, size_t rows, const BinMa
 }
 
 void bin_amend(const double* values, const uint32_t* rows, size_t n, const double* edges, size_t steps,
-               std::uint8_t* codes) {
+               uint8_t* codes) {
     amend(values, rows, n, edges, steps, codes);
 }
 

@@ -5,7 +5,7 @@
 namespace countwise::COUNTWISE_LEVEL {
 
 // Where each cell of a full tile lies in its map's range.
-COUNTWISE_INLINE void places_of(const double* x, const BinMap& map, std::int32_t* to) {
+COUNTWISE_INLINE void places_of(const double* x, const BinMap& map, int32_t* to) {
     constexpr double past = static_cast<double>(bin_cells << 16);
     const vd low = splat(map.low), scale = splat(map.scale), zero = splat(0.0), top = splat(past - 1.0);
     for (size_t r = 0; r < tile_rows; r += lanes) {
@@ -14,22 +14,18 @@ COUNTWISE_INLINE void places_of(const double* x, const BinMap& map, std::int32_t
         t = select(t > zero, t, zero);
         t = select(t < top, t, top);
         t = select(not_nan(v), t, splat(past));
-#ifdef COUNTWISE_VECTORS
-        typedef std::int32_t narrow __attribute__((vector_size(lanes * 4)));
+        typedef int32_t narrow __attribute__((vector_size(lanes * 4)));
         store(to + r, __builtin_convertvector(t, narrow));
-#else
-        for (size_t i = 0; i < lanes; ++i) to[r + i] = static_cast<std::int32_t>(t[i]);
-#endif
     }
 }
 
 // The bucket of each cell of a full tile; that of a NaN is `bin_buckets`.
-COUNTWISE_INLINE void buckets_of(const double* x, const BinMap& map, std::uint16_t* to) {
-    std::int32_t place[tile_rows];
+COUNTWISE_INLINE void buckets_of(const double* x, const BinMap& map, uint16_t* to) {
+    int32_t place[tile_rows];
     places_of(x, map, place);
     for (size_t r = 0; r < tile_rows; ++r) {
         const uint32_t p = static_cast<uint32_t>(place[r]), cell = map.cells[p >> 16];
-        to[r] = static_cast<std::uint16_t>((cell & 0xffff) + (((p & 0xffff) * (cell >> 16)) >> 16));
+        to[r] = static_cast<uint16_t>((cell & 0xffff) + (((p & 0xffff) * (cell >> 16)) >> 16));
     }
 }
 
@@ -40,7 +36,7 @@ constexpr size_t chunk_rows = 32 * tile_rows;
 // that a column's tables stay in the first-level cache meanwhile.
 template <class Work>
 void each_chunk(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, Work work) {
-    Scratch<std::uint16_t> buckets(group_columns * chunk_rows);
+    Scratch<uint16_t> buckets(group_columns * chunk_rows);
     alignas(64) double tile[group_columns * tile_rows];
     const double* x[group_columns];
     for (size_t from = 0; from < n_columns; from += group_columns) {
@@ -65,32 +61,32 @@ void each_chunk(const Column* columns, size_t n_columns, size_t rows, const BinM
 
 // The rows of a chunk that a closer look is needed at, and their cells.
 struct Met {
-    std::uint16_t rows[chunk_rows];
+    uint16_t rows[chunk_rows];
     double x[chunk_rows];
     size_t count;
 
     // Writes the codes of all rows. A bucket's word is its code, and 256 more if it is to be looked into.
-    COUNTWISE_APART void find(const std::uint16_t* words, const std::uint16_t* buckets, size_t n,
-                              std::uint8_t* codes) {
+    COUNTWISE_APART void find(const uint16_t* words, const uint16_t* buckets, size_t n,
+                              uint8_t* codes) {
         // Several rows are read before any is written: a load that follows a store to the same place in another page
         // would wait for it.
         constexpr size_t step = 8;
         size_t k = 0, r = 0;
         for (; r + step <= n; r += step) {
-            std::uint16_t word[step];
-            std::uint8_t code[step];
+            uint16_t word[step];
+            uint8_t code[step];
             for (size_t i = 0; i < step; ++i) word[i] = words[buckets[r + i]];
-            for (size_t i = 0; i < step; ++i) code[i] = static_cast<std::uint8_t>(word[i]);
+            for (size_t i = 0; i < step; ++i) code[i] = static_cast<uint8_t>(word[i]);
             std::memcpy(codes + r, code, step);
             for (size_t i = 0; i < step; ++i) {
-                rows[k] = static_cast<std::uint16_t>(r + i);
+                rows[k] = static_cast<uint16_t>(r + i);
                 k += word[i] >> 8;
             }
         }
         for (; r < n; ++r) {
             const uint32_t word = words[buckets[r]];
-            codes[r] = static_cast<std::uint8_t>(word);
-            rows[k] = static_cast<std::uint16_t>(r);
+            codes[r] = static_cast<uint8_t>(word);
+            rows[k] = static_cast<uint16_t>(r);
             k += word >> 8;
         }
         count = k;
@@ -107,14 +103,14 @@ struct Met {
             case Type::f64: return gather<double>(column, start);
             case Type::f32: return gather<float>(column, start);
             case Type::i64: return gather<int64_t>(column, start);
-            case Type::i32: return gather<std::int32_t>(column, start);
-            case Type::i16: return gather<std::int16_t>(column, start);
-            case Type::i8: return gather<std::int8_t>(column, start);
+            case Type::i32: return gather<int32_t>(column, start);
+            case Type::i16: return gather<int16_t>(column, start);
+            case Type::i8: return gather<int8_t>(column, start);
             case Type::u64: return gather<uint64_t>(column, start);
             case Type::u32: return gather<uint32_t>(column, start);
-            case Type::u16: return gather<std::uint16_t>(column, start);
+            case Type::u16: return gather<uint16_t>(column, start);
             case Type::u8:
-            case Type::boolean: return gather<std::uint8_t>(column, start);
+            case Type::boolean: return gather<uint8_t>(column, start);
         }
     }
 };

@@ -21,7 +21,7 @@ COUNTWISE_INLINE int64_t branch_or_bad(const Tests& tests, size_t k, Type type) 
         return good ? larger<int64_t>(end - limit, tests.missing[k]) : -2;
     }
     if (type != Type::u8 && type != Type::u16 && type != Type::u32) return -2;
-    std::int32_t highest = -1;
+    int32_t highest = -1;
     for (int64_t i = tests.group_starts[k]; i < tests.group_starts[k + 1]; ++i)
         highest = larger(highest, tests.groups[i]);
     return highest;
@@ -30,7 +30,7 @@ COUNTWISE_INLINE int64_t branch_or_bad(const Tests& tests, size_t k, Type type) 
 }  // namespace
 
 bool good_tests(const Column* columns, size_t n_columns, const Tests& tests, size_t n_limits, size_t n_groups,
-                const std::int32_t* children, int64_t most_branches) {
+                const int32_t* children, int64_t most_branches) {
     if (!ascend_within(tests.limit_starts, tests.nodes, n_limits)) return false;
     if (!ascend_within(tests.group_starts, tests.nodes, n_groups)) return false;
     const int64_t nodes = static_cast<int64_t>(tests.nodes);

@@ -35,14 +35,14 @@ COUNTWISE_INLINE void places(Column column, size_t start, size_t n, int64_t low,
         case Type::f64: return each_place<double>(column, start, n, low, missing, put);
         case Type::f32: return each_place<float>(column, start, n, low, missing, put);
         case Type::i64: return each_place<int64_t>(column, start, n, low, missing, put);
-        case Type::i32: return each_place<std::int32_t>(column, start, n, low, missing, put);
-        case Type::i16: return each_place<std::int16_t>(column, start, n, low, missing, put);
-        case Type::i8: return each_place<std::int8_t>(column, start, n, low, missing, put);
+        case Type::i32: return each_place<int32_t>(column, start, n, low, missing, put);
+        case Type::i16: return each_place<int16_t>(column, start, n, low, missing, put);
+        case Type::i8: return each_place<int8_t>(column, start, n, low, missing, put);
         case Type::u64: return each_place<uint64_t>(column, start, n, low, missing, put);
         case Type::u32: return each_place<uint32_t>(column, start, n, low, missing, put);
-        case Type::u16: return each_place<std::uint16_t>(column, start, n, low, missing, put);
+        case Type::u16: return each_place<uint16_t>(column, start, n, low, missing, put);
         case Type::u8:
-        case Type::boolean: return each_place<std::uint8_t>(column, start, n, low, missing, put);
+        case Type::boolean: return each_place<uint8_t>(column, start, n, low, missing, put);
     }
 }
 
@@ -91,16 +91,12 @@ bool tile_infinite(const Column* columns, size_t run, size_t start, size_t n) {
 // Asks for the memory of the next tile while this one is read: a stride over many columns is more than the
 // processor's own prefetching follows.
 COUNTWISE_INLINE void fetch_next(const Column* columns, size_t n_columns, size_t start, size_t rows) {
-#ifdef COUNTWISE_VECTORS
     const size_t run = neighbors(columns, n_columns);
     if (run < 2 || columns[0].stride <= 0 || start >= rows) return;
     const char* at = columns[0].data + static_cast<ptrdiff_t>(start) * columns[0].stride;
     const ptrdiff_t bytes = static_cast<ptrdiff_t>(smaller(tile_rows, rows - start)) * columns[0].stride;
     if (bytes > 1 << 16) return;  // more than the first caches hold
     for (ptrdiff_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b);
-#else
-    (void)columns, (void)n_columns, (void)start, (void)rows;
-#endif
 }
 
 }  // namespace
@@ -128,13 +124,13 @@ bool find_infinity(const Column* columns, size_t n_columns, size_t rows, size_t*
 }
 
 void mark_columns(const Column* columns, size_t n_columns, size_t rows, int64_t low, size_t span,
-                  std::uint8_t* marks, std::uint8_t* outside) {
+                  uint8_t* marks, uint8_t* outside) {
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
         fetch_next(columns, n_columns, start + n, rows);
         for (size_t j = 0; j < n_columns; ++j) {
-            std::uint8_t* mark = marks + j * (span + 1);  // the last one is that of missing cells
-            std::uint8_t far = 0;
+            uint8_t* mark = marks + j * (span + 1);  // the last one is that of missing cells
+            uint8_t far = 0;
             places(columns[j], start, n, low, span, [&](size_t, uint64_t place) {
                 if (place <= span) mark[place] = 1;
                 else far = 1;
@@ -149,8 +145,8 @@ void encode_columns(const Column* columns, size_t n_columns, size_t rows, const 
         const size_t n = smaller(tile_rows, rows - start);
         fetch_next(columns, n_columns, start + n, rows);
         for (size_t j = 0; j < n_columns; ++j) {
-            if (tables[j].type == Type::u8) encode_cells<std::uint8_t>(columns[j], start, n, tables[j], codes[j]);
-            else if (tables[j].type == Type::u16) encode_cells<std::uint16_t>(columns[j], start, n, tables[j], codes[j]);
+            if (tables[j].type == Type::u8) encode_cells<uint8_t>(columns[j], start, n, tables[j], codes[j]);
+            else if (tables[j].type == Type::u16) encode_cells<uint16_t>(columns[j], start, n, tables[j], codes[j]);
             else encode_cells<uint32_t>(columns[j], start, n, tables[j], codes[j]);
         }
     }

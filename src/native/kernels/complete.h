@@ -59,7 +59,7 @@ size_t mark_columns_from(const Column* columns, size_t count, size_t start, size
 
 // Rows start .. start + n, at most mark_rows: 1 in `incomplete` (its first is row `start`) where a cell is NaN, else 0.
 // Whether there are any such rows.
-inline bool mark_incomplete(const Column* columns, size_t count, size_t start, size_t n, std::uint8_t* incomplete) {
+inline bool mark_incomplete(const Column* columns, size_t count, size_t start, size_t n, uint8_t* incomplete) {
     int64_t gap[mark_rows], some = 0;
     std::memset(gap, 0, n * sizeof *gap);
     for (size_t j = 0; j < count;) {

@@ -34,7 +34,6 @@ struct Part {
 template <class Group>
 double count_part(const Part& part, const double* term);
 
-#ifdef COUNTWISE_VECTORS
 
 // Four rows at a time, or two where registers have room for no more.
 constexpr size_t width = lanes < 4 ? lanes : 4;
@@ -149,7 +148,6 @@ double count_part(const Part& part, const double* term) {
     return sum;
 }
 
-#endif
 
 // Rows of any number of classes, one by one.
 struct Single {
@@ -202,8 +200,7 @@ void count_all(const Right& rows, const double* const* terms, size_t n_terms, do
 
 }  // namespace
 
-void count_right(const Right& rows, const double* const* terms, size_t n_terms, double* sums) {
-#ifdef COUNTWISE_VECTORS
+void count_correct(const Right& rows, const double* const* terms, size_t n_terms, double* sums) {
     switch (rows.classes) {
         case 1: break;
         case 2: return count_all<Group<2>>(rows, terms, n_terms, sums);
@@ -215,7 +212,6 @@ void count_right(const Right& rows, const double* const* terms, size_t n_terms, 
         case 8: return count_all<Group<8>>(rows, terms, n_terms, sums);
         default: return count_all<Group<0>>(rows, terms, n_terms, sums);
     }
-#endif
     count_all<Single>(rows, terms, n_terms, sums);
 }
 

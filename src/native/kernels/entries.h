@@ -21,8 +21,8 @@ inline void gather_cells(Column column, const uint32_t* places, size_t n, uint32
 // Codes at places that exist; false if one of them is not below the limit.
 inline bool gather(Column column, const uint32_t* places, size_t n, size_t limit, uint32_t* to) {
     switch (column.type) {
-        case Type::u8: gather_cells<std::uint8_t>(column, places, n, to); break;
-        case Type::u16: gather_cells<std::uint16_t>(column, places, n, to); break;
+        case Type::u8: gather_cells<uint8_t>(column, places, n, to); break;
+        case Type::u16: gather_cells<uint16_t>(column, places, n, to); break;
         default: gather_cells<uint32_t>(column, places, n, to);
     }
     uint32_t most = 0;

@@ -115,7 +115,7 @@ private:
     const Column* columns_;
     const size_t* sizes_;
     size_t n_columns_, start_ = 0, n_ = 0, depth_ = 0;
-    Scratch<std::uint8_t> cells_;
+    Scratch<uint8_t> cells_;
     Scratch<Planes> planes_;
     Scratch<bool> made_;
     Scratch<uint64_t> words_;

@@ -92,9 +92,4 @@ double Sources::log_sum(double q, size_t self, double rest) const {
     return std::log(sum) - z0 * z0;
 }
 
-void gauss_log_sums_exact(const Points& points, const double* queries, size_t n, double* sums) {
-    const Sources sources(points);
-    for (size_t i = 0; i < n; ++i) sums[i] = sources.log_sum(queries[i]);
-}
-
 }  // namespace countwise::COUNTWISE_LEVEL

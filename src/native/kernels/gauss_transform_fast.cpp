@@ -187,7 +187,7 @@ struct Expander {
     const Runs& runs;
     Derivatives derivatives;
     Scratch<double> moments;          // (runs, order)
-    Scratch<std::uint8_t> has_moments;
+    Scratch<uint8_t> has_moments;
     double outside;
 
     Expander(const Sources& s, const Grid& g, const Runs& r)
@@ -319,10 +319,13 @@ size_t gauss_expand(const Points& points, double tolerance, int64_t* boxes, doub
 }
 
 void gauss_log_sums(const Points& points, const Boxes& boxes, const double* queries, size_t n, double* sums) {
-    if (boxes.count == 0) return gauss_log_sums_exact(points, queries, n, sums);
+    const Sources sources(points);
+    if (boxes.count == 0) {
+        for (size_t i = 0; i < n; ++i) sums[i] = sources.log_sum(queries[i]);
+        return;
+    }
     const Grid grid(points);
     const Index index(boxes);
-    const Sources sources(points);
     for (size_t start = 0; start < n; start += part_size) {
         const size_t count = smaller(part_size, n - start);
         size_t exact[part_size], n_exact = 0;

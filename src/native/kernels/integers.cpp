@@ -72,7 +72,7 @@ bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high) {
     return found;
 }
 
-void integer_marks(Column column, size_t rows, int64_t low, size_t span, std::uint8_t* marks) {
+void integer_marks(Column column, size_t rows, int64_t low, size_t span, uint8_t* marks) {
     Part part;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);

@@ -102,7 +102,7 @@ struct Layer {
     const Prefix& prefix;
     const double* before;  // of each length with one cluster less
     double* least;
-    std::int32_t* start;
+    int32_t* start;
     double* room;
 
     size_t solve(size_t length, size_t first, size_t last) const {
@@ -120,7 +120,7 @@ struct Layer {
         while (shortest <= longest) {
             const size_t middle = shortest + (longest - shortest) / 2;
             const size_t best = solve(middle, first, smaller(last + 1, middle));
-            start[middle] = static_cast<std::int32_t>(best);
+            start[middle] = static_cast<int32_t>(best);
             if (middle > shortest) solve_all(shortest, middle - 1, first, best);
             shortest = middle + 1;
             first = best;
@@ -133,7 +133,7 @@ struct Layer {
 void kmeans_1d(const double* values, const double* weights, size_t n, size_t k, int64_t* starts) {
     const Prefix prefix(values, weights, n);
     Scratch<double> zero(n + 1), one(n + 1), two(n + 1), room(n + 1);
-    Scratch<std::int32_t> start(k > 2 ? (k - 2) * (n + 1) : 0);
+    Scratch<int32_t> start(k > 2 ? (k - 2) * (n + 1) : 0);
     for (size_t i = 0; i <= n; ++i) zero[i] = 0.0;
     double *before = one.get(), *least = two.get();
     for (size_t length = 1; length <= n; ++length) prefix.deviations(0, 1, length, zero.get(), before + length);

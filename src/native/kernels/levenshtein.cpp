@@ -54,23 +54,22 @@ struct Numbered {
 
 COUNTWISE_INLINE uint32_t ones(uint64_t x) { return static_cast<uint32_t>(__builtin_popcountll(x)); }
 
-#ifdef COUNTWISE_VECTORS
 template <class T>
 struct Lane;
 template <>
-struct Lane<std::uint8_t> {
-    typedef std::uint8_t vector __attribute__((vector_size(32)));
-    typedef std::int8_t difference;
+struct Lane<uint8_t> {
+    typedef uint8_t vector __attribute__((vector_size(32)));
+    typedef int8_t difference;
 };
 template <>
-struct Lane<std::uint16_t> {
-    typedef std::uint16_t vector __attribute__((vector_size(32)));
-    typedef std::int16_t difference;
+struct Lane<uint16_t> {
+    typedef uint16_t vector __attribute__((vector_size(32)));
+    typedef int16_t difference;
 };
 template <>
 struct Lane<uint32_t> {
     typedef uint32_t vector __attribute__((vector_size(32)));
-    typedef std::int32_t difference;
+    typedef int32_t difference;
 };
 template <>
 struct Lane<uint64_t> {
@@ -147,7 +146,6 @@ void in_lanes(const Numbered& a, const size_t* which, size_t n, const Numbered& 
         }
     }
 }
-#endif
 
 // A string of any length, in words of 64 letters.
 void in_words(const Numbered& a, size_t which, const Numbered& b, uint32_t* out, size_t letters) {
@@ -227,14 +225,10 @@ void edit_distances(const uint32_t* letters, const int64_t* starts, size_t n, co
         for (size_t i = 0; i < n; ++i)
             if (a.size(i) > limits[c] && a.size(i) <= limits[c + 1]) which[count++] = i;
         if (count == 0) continue;
-#ifdef COUNTWISE_VECTORS
-        if (c == 0) in_lanes<std::uint8_t>(a, which.get(), count, b, out, alphabet.count());
-        else if (c == 1) in_lanes<std::uint16_t>(a, which.get(), count, b, out, alphabet.count());
+        if (c == 0) in_lanes<uint8_t>(a, which.get(), count, b, out, alphabet.count());
+        else if (c == 1) in_lanes<uint16_t>(a, which.get(), count, b, out, alphabet.count());
         else if (c == 2) in_lanes<uint32_t>(a, which.get(), count, b, out, alphabet.count());
         else in_lanes<uint64_t>(a, which.get(), count, b, out, alphabet.count());
-#else
-        for (size_t k = 0; k < count; ++k) in_words(a, which[k], b, out, alphabet.count());
-#endif
     }
     for (size_t i = 0; i < n; ++i) {
         if (a.size(i) == 0)

@@ -49,7 +49,7 @@ struct Sums {
     size_t offset[most_vectors];   // the column at which each vector begins
     Scratch<double> shift;         // (classes + 1, width); NaN until a value is seen
     Scratch<double> total;         // (classes + 1, replicas, 3, width): of d, of d * d, of the weights
-    Scratch<std::uint8_t> unset;   // (classes + 1): some shift is still NaN
+    Scratch<uint8_t> unset;   // (classes + 1): some shift is still NaN
 
     Sums(size_t count, size_t classes, bool padded)
         : columns(count),
@@ -123,7 +123,7 @@ void add_rows(Sums& s, const char* first, ptrdiff_t stride, size_t n, const uint
     std::memcpy(offset, s.offset, sizeof offset);
     const double* const shifts = s.shift.get();
     double* const totals = s.total.get();
-    std::uint8_t* const unset = s.unset.get();
+    uint8_t* const unset = s.unset.get();
     for (size_t r = 0; r < n; ++r) {
         const T* row = reinterpret_cast<const T*>(first + static_cast<ptrdiff_t>(r) * stride);
         const size_t c = codes[r];

@@ -30,7 +30,7 @@ public:
         }
         two_sum(total_, rest_, x);
     }
-    void there(std::size_t j) { two_sum(present_, more_, law_.shares[j]); }
+    void there(size_t j) { two_sum(present_, more_, law_.shares[j]); }
     double value(double whole) const {
         const double sum = std::isfinite(total_) ? total_ + rest_ : total_;
         if (law_.shares == nullptr) return sum;

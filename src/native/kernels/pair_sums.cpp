@@ -82,8 +82,8 @@ private:
 
 uint32_t code_at(Column column, size_t i) {
     const char* at = column.data + static_cast<ptrdiff_t>(i) * column.stride;
-    if (column.type == Type::u8) return *reinterpret_cast<const std::uint8_t*>(at);
-    if (column.type == Type::u16) return load_as<std::uint16_t>(at);
+    if (column.type == Type::u8) return *reinterpret_cast<const uint8_t*>(at);
+    if (column.type == Type::u16) return load_as<uint16_t>(at);
     return load_as<uint32_t>(at);
 }
 
@@ -100,8 +100,8 @@ void pair_sums(const PairRows& queries, const PairRows& rows, const PairLaw& law
                 const uint32_t a = code_at(queries.codes[j], q);
                 const Column b = rows.codes[j];
                 const char* from = b.data + static_cast<ptrdiff_t>(start) * b.stride;
-                if (b.type == Type::u8) of.add_codes<std::uint8_t>(a, from, b.stride, j);
-                else if (b.type == Type::u16) of.add_codes<std::uint16_t>(a, from, b.stride, j);
+                if (b.type == Type::u8) of.add_codes<uint8_t>(a, from, b.stride, j);
+                else if (b.type == Type::u16) of.add_codes<uint16_t>(a, from, b.stride, j);
                 else of.add_codes<uint32_t>(a, from, b.stride, j);
             }
             of.write(sums + q * rows.rows + start);

@@ -41,7 +41,7 @@ void pair_counts(const Column* columns, size_t n_columns, size_t rows, const siz
     size_t total = 0;
     for (size_t j = 0; j < n_columns; ++j) total += wanted[j] ? sizes[j] : 0;
     Scratch<uint64_t> words(total * plane_words);
-    Scratch<std::uint8_t> cells(plane_rows);
+    Scratch<uint8_t> cells(plane_rows);
     Scratch<Planes> planes(n_columns);
     uint64_t* next = words.get();
     for (size_t j = 0; j < n_columns; ++j)

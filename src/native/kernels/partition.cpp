@@ -70,7 +70,7 @@ public:
     // The number of entries, or why there are none.
     int64_t part() {
         measure();
-        Large<uint32_t> side(room_);
+        HugeScratch<uint32_t> side(room_);
         Scratch<size_t> count(widest_);
         Scratch<uint64_t> run(widest_);
         side_ = side.get(), count_ = count.get(), run_ = run.get();
@@ -89,7 +89,7 @@ private:
     COUNTWISE_INLINE size_t branches_of(size_t k) const {
         return static_cast<size_t>(parting_.first[k + 1] - parting_.first[k]);
     }
-    COUNTWISE_INLINE std::int32_t slot(size_t k, size_t b) const {
+    COUNTWISE_INLINE int32_t slot(size_t k, size_t b) const {
         return parting_.slots[parting_.first[k] + static_cast<int64_t>(b)];
     }
     COUNTWISE_INLINE size_t start_of(size_t k) const { return static_cast<size_t>(from_.starts[k]); }
@@ -190,7 +190,7 @@ private:
         for (size_t b = 0; b < branches; ++b) {
             const size_t count = count_[b] + gaps;
             count_[b] = dropped;
-            const std::int32_t to = slot(k, b);
+            const int32_t to = slot(k, b);
             if (to < 0) continue;
             open(static_cast<size_t>(to));
             count_[b] = size_;
@@ -251,18 +251,18 @@ int64_t room_for(const Segments& from, const Parting& parting) {
 
 }  // namespace
 
-int64_t part_room(const Segments& from, const Parting& parting) {
+int64_t partition_room(const Segments& from, const Parting& parting) {
     switch (parting.branch.type) {
-        case Type::u8: return room_for<std::uint8_t>(from, parting);
-        case Type::u16: return room_for<std::uint16_t>(from, parting);
+        case Type::u8: return room_for<uint8_t>(from, parting);
+        case Type::u16: return room_for<uint16_t>(from, parting);
         default: return room_for<uint32_t>(from, parting);
     }
 }
 
-int64_t part_segments(const Segments& from, const Parting& parting, uint32_t* entries, int64_t* starts) {
+int64_t partition_segments(const Segments& from, const Parting& parting, uint32_t* entries, int64_t* starts) {
     switch (parting.branch.type) {
-        case Type::u8: return Parter<std::uint8_t>(from, parting, entries, starts).part();
-        case Type::u16: return Parter<std::uint16_t>(from, parting, entries, starts).part();
+        case Type::u8: return Parter<uint8_t>(from, parting, entries, starts).part();
+        case Type::u16: return Parter<uint16_t>(from, parting, entries, starts).part();
         default: return Parter<uint32_t>(from, parting, entries, starts).part();
     }
 }

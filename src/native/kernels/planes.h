@@ -12,11 +12,9 @@ namespace countwise::COUNTWISE_LEVEL {
 constexpr size_t plane_words = 128;
 constexpr size_t plane_rows = 64 * plane_words;  // planes of a hundred columns stay in the second-level cache
 constexpr size_t most_values = 64;
-constexpr std::uint8_t outside = UINT8_MAX;
+constexpr uint8_t outside = UINT8_MAX;
 
-#if defined(COUNTWISE_VECTORS) && defined(__AVX2__)
-
-typedef uint64_t vu __attribute__((vector_size(lanes * 8)));
+#if defined(__AVX2__)
 
 // a + b + c of each bit, as two bits.
 COUNTWISE_INLINE void add_bits(vu a, vu b, vu c, vu& high, vu& low) {
@@ -68,30 +66,20 @@ inline uint32_t common(const uint64_t* a, const uint64_t* b) {
 
 #else
 
-COUNTWISE_INLINE uint32_t bits_in(uint64_t x) {
-#if defined(__GNUC__) || defined(__clang__)
-    return static_cast<uint32_t>(__builtin_popcountll(x));
-#else
-    x = x - ((x >> 1) & 0x5555555555555555u);
-    x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
-    return static_cast<uint32_t>((((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u) >> 56);
-#endif
-}
-
 inline uint32_t common(const uint64_t* a, const uint64_t* b) {
     uint32_t sum[4] = {};
     for (size_t i = 0; i < plane_words; i += 4)
-        for (size_t k = 0; k < 4; ++k) sum[k] += bits_in(a[i + k] & b[i + k]);
+        for (size_t k = 0; k < 4; ++k) sum[k] += static_cast<uint32_t>(__builtin_popcountll(a[i + k] & b[i + k]));
     return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
 #endif
 
 // A bit for each of 64 codes: whether it is this one.
-COUNTWISE_INLINE uint64_t equal_bits(const std::uint8_t* codes, std::uint8_t code) {
+COUNTWISE_INLINE uint64_t equal_bits(const uint8_t* codes, uint8_t code) {
 #if defined(__AVX2__)
     const __m256i wanted = _mm256_set1_epi8(static_cast<char>(code));
-    const auto half = [&](const std::uint8_t* at) {
+    const auto half = [&](const uint8_t* at) {
         const __m256i cells = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
         return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(cells, wanted)));
     };
@@ -115,26 +103,26 @@ COUNTWISE_INLINE uint64_t equal_bits(const std::uint8_t* codes, std::uint8_t cod
 struct Planes {
     uint64_t* words;
     size_t n, counted;  // the last one need not be counted if no row is outside the values
-    std::uint8_t value[most_values];
+    uint8_t value[most_values];
     uint32_t rows[most_values];
 
     const uint64_t* plane(size_t i) const { return words + i * plane_words; }
 };
 
 template <class Code>
-void narrow(Column column, size_t start, size_t n, std::uint8_t* to) {
+void narrow(Column column, size_t start, size_t n, uint8_t* to) {
     const char* at = column.data + static_cast<ptrdiff_t>(start) * column.stride;
     for (size_t i = 0; i < n; ++i, at += column.stride)
-        to[i] = static_cast<std::uint8_t>(smaller<Code>(cell<Code>(at), outside));
+        to[i] = static_cast<uint8_t>(smaller<Code>(cell<Code>(at), outside));
 }
 
-inline void make_planes(Column column, size_t start, size_t n, size_t n_values, std::uint8_t* cells, Planes& planes) {
-    const std::uint8_t* codes = cells;
+inline void make_planes(Column column, size_t start, size_t n, size_t n_values, uint8_t* cells, Planes& planes) {
+    const uint8_t* codes = cells;
     if (column.type == Type::u8 && column.stride == 1 && n == plane_rows) {
-        codes = reinterpret_cast<const std::uint8_t*>(column.data) + start;
+        codes = reinterpret_cast<const uint8_t*>(column.data) + start;
     } else {
-        if (column.type == Type::u8) narrow<std::uint8_t>(column, start, n, cells);
-        else if (column.type == Type::u16) narrow<std::uint16_t>(column, start, n, cells);
+        if (column.type == Type::u8) narrow<uint8_t>(column, start, n, cells);
+        else if (column.type == Type::u16) narrow<uint16_t>(column, start, n, cells);
         else narrow<uint32_t>(column, start, n, cells);
         std::memset(cells + n, outside, plane_rows - n);
     }
@@ -142,9 +130,9 @@ inline void make_planes(Column column, size_t start, size_t n, size_t n_values, 
     planes.n = 0;
     for (size_t v = 0; v < n_values; ++v) {
         uint64_t* to = planes.words + planes.n * plane_words;
-        for (size_t i = 0; i < plane_words; ++i) to[i] = equal_bits(codes + 64 * i, static_cast<std::uint8_t>(v));
+        for (size_t i = 0; i < plane_words; ++i) to[i] = equal_bits(codes + 64 * i, static_cast<uint8_t>(v));
         const uint32_t rows = common(to, to);
-        planes.value[planes.n] = static_cast<std::uint8_t>(v);
+        planes.value[planes.n] = static_cast<uint8_t>(v);
         planes.rows[planes.n] = rows;
         planes.n += rows > 0;
         inside += rows;

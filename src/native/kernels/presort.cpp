@@ -159,7 +159,7 @@ private:
 // Cells of type T, compared as `As`.
 template <class T, class As>
 size_t sort_cells(Column column, size_t rows, uint32_t* entries) {
-    Large<uint64_t> keys(rows), words(rows), other(rows);
+    HugeScratch<uint64_t> keys(rows), words(rows), other(rows);
     const char* from = column.data;
     uint64_t low = UINT64_MAX, high = 0;
     size_t n = 0;
@@ -183,13 +183,13 @@ size_t presort(Column column, size_t rows, uint32_t* entries) {
         case Type::i64: return sort_cells<int64_t, double>(column, rows, entries);
         case Type::u64: return sort_cells<uint64_t, double>(column, rows, entries);
         case Type::f32: return sort_cells<float, float>(column, rows, entries);
-        case Type::i32: return sort_cells<std::int32_t, int64_t>(column, rows, entries);
-        case Type::i16: return sort_cells<std::int16_t, int64_t>(column, rows, entries);
-        case Type::i8: return sort_cells<std::int8_t, int64_t>(column, rows, entries);
+        case Type::i32: return sort_cells<int32_t, int64_t>(column, rows, entries);
+        case Type::i16: return sort_cells<int16_t, int64_t>(column, rows, entries);
+        case Type::i8: return sort_cells<int8_t, int64_t>(column, rows, entries);
         case Type::u32: return sort_cells<uint32_t, int64_t>(column, rows, entries);
-        case Type::u16: return sort_cells<std::uint16_t, int64_t>(column, rows, entries);
+        case Type::u16: return sort_cells<uint16_t, int64_t>(column, rows, entries);
         case Type::u8:
-        case Type::boolean: return sort_cells<std::uint8_t, int64_t>(column, rows, entries);
+        case Type::boolean: return sort_cells<uint8_t, int64_t>(column, rows, entries);
     }
     return 0;
 }

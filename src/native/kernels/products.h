@@ -5,7 +5,7 @@
 namespace countwise::COUNTWISE_LEVEL {
 
 // In the order in which they are worked off: first those that add to the logarithm.
-enum Factor : std::uint8_t { gaussian, ordinal, nominal, epanechnikov, uniform, factor_count };
+enum Factor : uint8_t { gaussian, ordinal, nominal, epanechnikov, uniform, factor_count };
 
 // A column's factor. A Gaussian has a = sqrt(1/2) / h and is exp(-z * z) with z = a * distance.
 struct Part {

@@ -16,7 +16,7 @@ bool has_nan(const double* sums) { return any_nan(&sums, 1); }
 // first class, whatever column it is in, the cells are looked at only where it does.
 template <bool Shows, class Add>
 void add_tiles(const Column* columns, size_t count, size_t rows, size_t classes, double* out,
-               std::uint8_t* incomplete, const Add& add) {
+               uint8_t* incomplete, const Add& add) {
     Scratch<double> cells(count * tile_rows), sums(classes * tile_rows);
     Scratch<const double*> x(count);
     for (size_t start = 0; start < rows; start += tile_rows) {
@@ -28,7 +28,7 @@ void add_tiles(const Column* columns, size_t count, size_t rows, size_t classes,
         ahead.add(out + start * classes, n * classes);
         if (start + n < rows) ahead.add(columns, count, start + n, smaller(tile_rows, rows - start - n));
         add(x.get(), sums.get(), ahead);
-        std::uint8_t* const marks = incomplete + start;
+        uint8_t* const marks = incomplete + start;
         bool gaps = false;
         if (Shows && classes > 0 && !has_nan(sums.get())) std::memset(marks, 0, n);
         else gaps = mark_incomplete(columns, count, start, n, marks);
@@ -179,7 +179,7 @@ public:
         }
     }
 
-    void add(size_t rows, double* out, std::uint8_t* incomplete) const {
+    void add(size_t rows, double* out, uint8_t* incomplete) const {
         size_t r = 0;
         for (; r + 2 <= rows; r += 2) add_rows<2>(r, out, incomplete);
         if (r < rows) add_rows<1>(r, out, incomplete);
@@ -192,7 +192,7 @@ private:
     }
 
     template <size_t Rows>
-    COUNTWISE_INLINE void add_rows(size_t r, double* out, std::uint8_t* incomplete) const {
+    COUNTWISE_INLINE void add_rows(size_t r, double* out, uint8_t* incomplete) const {
         for (size_t c = 0; c < classes_; c += 4) switch (smaller<size_t>(classes_ - c, 4)) {
             case 1: add_classes<Rows, 1>(r, c, out, incomplete); break;
             case 2: add_classes<Rows, 2>(r, c, out, incomplete); break;
@@ -202,7 +202,7 @@ private:
     }
 
     template <size_t Rows, size_t N>
-    void add_classes(size_t r, size_t c, double* out, std::uint8_t* incomplete) const {
+    void add_classes(size_t r, size_t c, double* out, uint8_t* incomplete) const {
         const T* from[Rows];
         for (size_t k = 0; k < Rows; ++k) from[k] = row(r + k);
         vd sum[Rows][N];
@@ -233,7 +233,7 @@ private:
 }  // namespace
 
 void add_quadratic(const Column* columns, size_t n_columns, const double* centers, const double* factors,
-                   size_t height, size_t rows, size_t classes, double* out, std::uint8_t* incomplete) {
+                   size_t height, size_t rows, size_t classes, double* out, uint8_t* incomplete) {
     const Factors packed(factors, classes, height, n_columns);
     Scratch<double> centered(n_columns * tile_rows);
     double* z = centered.get();
@@ -256,7 +256,7 @@ void add_quadratic(const Column* columns, size_t n_columns, const double* center
 }
 
 void add_linear(const Column* columns, size_t n_columns, const double* center, const double* slopes, size_t rows,
-                size_t classes, double* out, std::uint8_t* incomplete) {
+                size_t classes, double* out, uint8_t* incomplete) {
     if (classes > 0 && n_columns >= lanes && is_float(columns->type) && neighbors(columns, n_columns) == n_columns) {
         if (columns->type == Type::f64)
             return RowProducts<double>(columns, n_columns, center, slopes, classes).add(rows, out, incomplete);

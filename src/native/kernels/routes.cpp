@@ -9,9 +9,6 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-using std::int32_t;
-using std::uint16_t;
-using std::uint8_t;
 
 constexpr size_t part = 8, ahead = 40;  // entries that are routed at once, and that are fetched before
 

@@ -102,14 +102,14 @@ void gather_column(const Column& column, const size_t* rows, size_t n, double* t
         case Type::f64: return gather_cells<double>(column, rows, n, to);
         case Type::f32: return gather_cells<float>(column, rows, n, to);
         case Type::i64: return gather_cells<int64_t>(column, rows, n, to);
-        case Type::i32: return gather_cells<std::int32_t>(column, rows, n, to);
-        case Type::i16: return gather_cells<std::int16_t>(column, rows, n, to);
-        case Type::i8: return gather_cells<std::int8_t>(column, rows, n, to);
+        case Type::i32: return gather_cells<int32_t>(column, rows, n, to);
+        case Type::i16: return gather_cells<int16_t>(column, rows, n, to);
+        case Type::i8: return gather_cells<int8_t>(column, rows, n, to);
         case Type::u64: return gather_cells<uint64_t>(column, rows, n, to);
         case Type::u32: return gather_cells<uint32_t>(column, rows, n, to);
-        case Type::u16: return gather_cells<std::uint16_t>(column, rows, n, to);
+        case Type::u16: return gather_cells<uint16_t>(column, rows, n, to);
         case Type::u8:
-        case Type::boolean: return gather_cells<std::uint8_t>(column, rows, n, to);
+        case Type::boolean: return gather_cells<uint8_t>(column, rows, n, to);
     }
 }
 
@@ -273,7 +273,7 @@ private:
 }  // namespace
 
 void class_scatter(const Column* columns, size_t n_columns, Column codes, const double* weights, size_t rows,
-                   size_t n_classes, std::uint8_t* incomplete, double* n, double* mean, double* scatter) {
+                   size_t n_classes, uint8_t* incomplete, double* n, double* mean, double* scatter) {
     Scratch<double> mean_rest(n_classes * n_columns);
     std::memset(mean_rest.get(), 0, n_classes * n_columns * sizeof(double));
     const Totals totals{n, mean, scatter, mean_rest.get(), n_columns};

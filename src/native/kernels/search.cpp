@@ -15,44 +15,22 @@ constexpr double most_sum = 1e37, least_sum = 1e-37;  // between these single pr
 constexpr double rounding = 1e-12;  // what a bound may be too large by, as a share of it
 
 // 32 bytes, and which of them are not 0.
-#ifdef COUNTWISE_VECTORS
-typedef std::uint8_t Bytes __attribute__((vector_size(pair_group)));
-COUNTWISE_INLINE Bytes bytes_of(std::uint8_t x) { return x - Bytes{}; }
-#else
-struct Bytes {
-    std::uint8_t lane[pair_group];
-};
-COUNTWISE_INLINE Bytes bytes_of(std::uint8_t x) {
-    Bytes v;
-    for (size_t i = 0; i < pair_group; ++i) v.lane[i] = x;
-    return v;
-}
-#define COUNTWISE_BYTES(op, result)                                                          \
-    COUNTWISE_INLINE Bytes operator op(Bytes a, Bytes b) {                                   \
-        for (size_t i = 0; i < pair_group; ++i) a.lane[i] = static_cast<std::uint8_t>(result); \
-        return a;                                                                            \
-    }
-COUNTWISE_BYTES(!=, a.lane[i] != b.lane[i] ? 255 : 0)
-COUNTWISE_BYTES(<=, a.lane[i] <= b.lane[i] ? 255 : 0)
-COUNTWISE_BYTES(&, a.lane[i] & b.lane[i])
-COUNTWISE_BYTES(+, a.lane[i] + b.lane[i])
-#undef COUNTWISE_BYTES
-COUNTWISE_INLINE Bytes& operator+=(Bytes& a, Bytes b) { return a = a + b; }
-#endif
+typedef uint8_t Bytes __attribute__((vector_size(pair_group)));
+COUNTWISE_INLINE Bytes bytes_of(uint8_t x) { return x - Bytes{}; }
 
 template <class V>
 COUNTWISE_INLINE uint32_t mask_of(V marks) {
-#if defined(__AVX2__) && defined(COUNTWISE_VECTORS)
+#if defined(__AVX2__)
     typedef char vc __attribute__((vector_size(32)));
     return static_cast<uint32_t>(__builtin_ia32_pmovmskb256(load_as<vc>(&marks)));
-#elif defined(__SSE2__) && defined(COUNTWISE_VECTORS)
+#elif defined(__SSE2__)
     typedef char vc __attribute__((vector_size(16)));
     const char* from = reinterpret_cast<const char*>(&marks);
     return static_cast<uint32_t>(__builtin_ia32_pmovmskb128(load_as<vc>(from))) |
            static_cast<uint32_t>(__builtin_ia32_pmovmskb128(load_as<vc>(from + 16))) << 16;
 #else
     uint32_t mask = 0;
-    const std::uint8_t* from = reinterpret_cast<const std::uint8_t*>(&marks);
+    const uint8_t* from = reinterpret_cast<const uint8_t*>(&marks);
     for (size_t i = 0; i < pair_group; ++i) mask |= static_cast<uint32_t>(from[i] != 0) << i;
     return mask;
 #endif
@@ -61,8 +39,8 @@ COUNTWISE_INLINE uint32_t mask_of(V marks) {
 // A column of codes that bounds from below.
 struct ByteColumn {
     size_t place;
-    std::uint8_t byte, steps;         // of a cost: what equals it adds nothing, all else so many units
-    const std::uint8_t* steps_of;     // of a table: the units of each code
+    uint8_t byte, steps;         // of a cost: what equals it adds nothing, all else so many units
+    const uint8_t* steps_of;     // of a table: the units of each code
 };
 
 struct LaneColumn {
@@ -70,11 +48,11 @@ struct LaneColumn {
     float query, most;
 };
 
-class Search {
+class NearestSearch {
 public:
-    Search(const Planted& planted, const PairLaw& law, const PairQuery& query)
-        : planted_(planted), law_(law), query_(query), bound_(query.bound), whole_(sum_of_shares(law)),
-          bytes_(law.codes + 1), lanes_(law.numbers + 1), steps_(law.codes * 256 + 1), line_(2 * planted.width + 1) {
+    NearestSearch(const RowTreeView& tree, const PairLaw& law, const PairQuery& query)
+        : tree_(tree), law_(law), query_(query), bound_(query.bound), whole_(sum_of_shares(law)),
+          bytes_(law.codes + 1), lanes_(law.numbers + 1), steps_(law.codes * 256 + 1), line_(2 * tree.width + 1) {
         const bool plain = law.p == 1.0 || law.p == 2.0;
         screened_ = plain;
         if (screened_) open_bytes();
@@ -87,17 +65,17 @@ public:
     void run() {
         size_t depth = 0;
         double bounds[deepest];
-        std::int32_t waiting[deepest];
+        int32_t waiting[deepest];
         waiting[depth] = 0, bounds[depth++] = bound_of(0);
         while (depth > 0) {
             --depth;
             if (bounds[depth] > bound_) continue;
-            std::int32_t node = waiting[depth];
-            while (planted_.children[2 * node] >= 0) {
-                std::int32_t near = planted_.children[2 * node], far = planted_.children[2 * node + 1];
+            int32_t node = waiting[depth];
+            while (tree_.children[2 * node] >= 0) {
+                int32_t near = tree_.children[2 * node], far = tree_.children[2 * node + 1];
                 double to_near = bound_of(near), to_far = bound_of(far);
                 if (to_far < to_near) {
-                    const std::int32_t other = near;
+                    const int32_t other = near;
                     const double to_other = to_near;
                     near = far, to_near = to_far, far = other, to_far = to_other;
                 }
@@ -108,18 +86,18 @@ public:
                     break;
                 }
             }
-            if (node >= 0) look_at(planted_.groups[2 * node], planted_.groups[2 * node + 1]);
+            if (node >= 0) look_at(tree_.groups[2 * node], tree_.groups[2 * node + 1]);
         }
     }
 
 private:
     // -- bounds of branches ------------------------------------------------------
 
-    double bound_of(std::int32_t node) const {
+    double bound_of(int32_t node) const {
         const size_t m = law_.numbers, c = law_.codes;
-        const double* box = planted_.boxes + static_cast<size_t>(node) * m * 2;
-        const std::uint8_t* lacking = planted_.lacking + static_cast<size_t>(node) * (m + c);
-        const std::uint64_t* sets = planted_.sets + static_cast<size_t>(node) * c * 4;
+        const double* box = tree_.boxes + static_cast<size_t>(node) * m * 2;
+        const uint8_t* lacking = tree_.lacking + static_cast<size_t>(node) * (m + c);
+        const uint64_t* sets = tree_.sets + static_cast<size_t>(node) * c * 4;
         const bool largest = std::isinf(law_.p), ignored = law_.shares != nullptr;
         double total = 0.0;
         const auto add = [&](double x) { total = largest ? (total < x ? x : total) : total + x; };
@@ -139,7 +117,7 @@ private:
             if (law_.tables[j].cells != nullptr) continue;
             const uint32_t code = query_.codes[j];
             if (ignored && (static_cast<int64_t>(code) >= law_.known[2 * j] || lacking[m + j])) continue;
-            const std::uint64_t word = sets[4 * j + (code & 255) / 64];
+            const uint64_t word = sets[4 * j + (code & 255) / 64];
             if (!(word >> (code & 63) & 1)) add(law_.tables[j].cost);
         }
         return total * (1.0 - rounding);
@@ -157,7 +135,7 @@ private:
             most[j] = 0.0;
             const PairTable& table = law_.tables[j];
             const bool missing = static_cast<int64_t>(query_.codes[j]) >= law_.known[2 * j];
-            if (law_.shares != nullptr && (missing || planted_.gaps[law_.numbers + j])) continue;
+            if (law_.shares != nullptr && (missing || tree_.gaps[law_.numbers + j])) continue;
             if (table.cells != nullptr && table.width > 256) continue;
             most[j] = table.cost;
             if (table.cells != nullptr) {
@@ -176,17 +154,19 @@ private:
         unit_ = equal ? only : total / 250.0;
         for (size_t j = 0; j < c; ++j) {
             if (!(most[j] > 0.0) || law_.tables[j].cells != nullptr) continue;
-            const std::uint8_t steps = equal ? 1 : static_cast<std::uint8_t>(most[j] / unit_ * (1.0 - rounding));
-            if (steps > 0) bytes_[n_bytes_++] = {j, static_cast<std::uint8_t>(query_.codes[j] & 255), steps, nullptr};
+            const uint8_t steps = equal ? 1 : static_cast<uint8_t>(most[j] / unit_ * (1.0 - rounding));
+            if (steps > 0) bytes_[n_bytes_++] = {j, static_cast<uint8_t>(query_.codes[j] & 255), steps, nullptr};
         }
         n_costs_ = n_bytes_;
         for (size_t j = 0; j < c; ++j) {
             const PairTable& table = law_.tables[j];
             if (!(most[j] > 0.0) || table.cells == nullptr) continue;
             const double* line = table.cells + query_.codes[j] * table.width;
-            std::uint8_t* steps = steps_.get() + 256 * j;
+            uint8_t* steps = steps_.get() + 256 * j;
             for (size_t v = 0; v < 256; ++v)
-                steps[v] = v < table.width ? static_cast<std::uint8_t>(line[v] / unit_ * (1.0 - rounding)) : 0;
+                steps[v] = v < table.width && line[v] > 0.0  // also if it is not a number
+                               ? static_cast<uint8_t>(line[v] / unit_ * (1.0 - rounding))
+                               : 0;
             bytes_[n_bytes_++] = {j, 0, 0, steps};
         }
         unit_ *= 1.0 - rounding;
@@ -194,7 +174,7 @@ private:
 
     void open_lanes() {
         double off = 0.0;
-        for (size_t j = 0; j < 2 * planted_.width; ++j) line_[j] = 0.0f;
+        for (size_t j = 0; j < 2 * tree_.width; ++j) line_[j] = 0.0f;
         for (size_t j = 0; j < law_.numbers; ++j) {
             const double x = query_.numbers[j];
             const bool ignored = law_.shares != nullptr;
@@ -202,20 +182,20 @@ private:
                 if (!ignored) base_ += law_.absent[j];
                 continue;
             }
-            if (ignored && planted_.gaps[j]) continue;
-            const double scaled = (x - planted_.centers[j]) * law_.factors[j];
-            const double extent = larger(std::fabs(scaled), planted_.extents[j]);
+            if (ignored && tree_.gaps[j]) continue;
+            const double scaled = (x - tree_.centers[j]) * law_.factors[j];
+            const double extent = larger(std::fabs(scaled), tree_.extents[j]);
             if (!(extent < static_cast<double>(most_single))) {
                 screened_ = false;
                 return;
             }
-            const double e = 1.2e-7 * (std::fabs(scaled) + planted_.extents[j]);  // 2^-23: both are rounded
+            const double e = 1.2e-7 * (std::fabs(scaled) + tree_.extents[j]);  // 2^-23: both are rounded
             off += law_.p == 2.0 ? e * e : e;
             float most = static_cast<float>(law_.absent[j] * (1.0 - 1e-6));
-            if (planted_.gaps[j]) most_ += law_.absent[j];
+            if (tree_.gaps[j]) most_ += law_.absent[j];
             else most = 3e38f;
             lanes_[n_lanes_++] = {j, static_cast<float>(scaled), most};
-            line_[j] = static_cast<float>(scaled), line_[planted_.width + j] = most;
+            line_[j] = static_cast<float>(scaled), line_[tree_.width + j] = most;
         }
         off_ = law_.p == 2.0 ? std::sqrt(off) : off;
     }
@@ -228,7 +208,7 @@ private:
         }
         const double left = bound_ * (1.0 + rounding) - base_ * (1.0 - rounding);
         const double units = unit_ > 0.0 ? left / unit_ : 255.0;
-        budget_ = left < 0.0 ? -1 : units >= 255.0 ? 255 : static_cast<int>(units);
+        budget_ = left < 0.0 ? -1 : units < 255.0 ? static_cast<int>(units) : 255;
         // Numbers differ from what they stand for by no more than `off` in all.
         const double root = law_.p == 2.0 ? std::sqrt(larger(bound_, 0.0)) + off_ : bound_ + off_;
         const double reach = least_sum +
@@ -239,11 +219,11 @@ private:
     void look_at(int64_t first, int64_t last) {
         for (int64_t g = first; g < last; ++g) {
             const size_t group = static_cast<size_t>(g);
-            const uint32_t* rows = planted_.rows + group * pair_group;
+            const uint32_t* rows = tree_.rows + group * pair_group;
             uint32_t mask = ~uint32_t{0};
             if (screened_) {
                 if (budget_ < 0) return;
-                std::uint8_t steps[pair_group];
+                uint8_t steps[pair_group];
                 mask = n_bytes_ > 0 ? of_bytes(group, steps) : mask;
                 if (mask == 0) continue;
                 if (n_lanes_ > 0 || n_bytes_ > 0)
@@ -265,8 +245,8 @@ private:
         }
     }
 
-    uint32_t of_bytes(size_t group, std::uint8_t* steps) const {
-        const std::uint8_t* codes = planted_.bytes + group * law_.codes * pair_group;
+    uint32_t of_bytes(size_t group, uint8_t* steps) const {
+        const uint8_t* codes = tree_.bytes + group * law_.codes * pair_group;
         Bytes total = bytes_of(0);
         for (size_t k = 0; k < n_costs_; ++k) {
             const ByteColumn& column = bytes_[k];
@@ -274,16 +254,16 @@ private:
         }
         store(steps, total);
         for (size_t k = n_costs_; k < n_bytes_; ++k) {
-            const std::uint8_t* from = codes + bytes_[k].place * pair_group;
-            const std::uint8_t* steps_of = bytes_[k].steps_of;
-            for (size_t i = 0; i < pair_group; ++i) steps[i] = static_cast<std::uint8_t>(steps[i] + steps_of[from[i]]);
+            const uint8_t* from = codes + bytes_[k].place * pair_group;
+            const uint8_t* steps_of = bytes_[k].steps_of;
+            for (size_t i = 0; i < pair_group; ++i) steps[i] = static_cast<uint8_t>(steps[i] + steps_of[from[i]]);
         }
-        return mask_of(load_as<Bytes>(steps) <= bytes_of(static_cast<std::uint8_t>(budget_)));
+        return mask_of(load_as<Bytes>(steps) <= bytes_of(static_cast<uint8_t>(budget_)));
     }
 
     template <bool squares>
-    uint32_t of_lanes(size_t group, const std::uint8_t* steps) const {
-        const float* numbers = planted_.lanes + group * law_.numbers * pair_group;
+    uint32_t of_lanes(size_t group, const uint8_t* steps) const {
+        const float* numbers = tree_.lanes + group * law_.numbers * pair_group;
         const float base = static_cast<float>(base_);
         float begin[pair_group];
         if (n_bytes_ > 0) {
@@ -309,19 +289,19 @@ private:
     // Whether rows had better be looked at one by one.
     bool few(uint32_t mask) const {
         const size_t rows = static_cast<size_t>(__builtin_popcount(mask));
-        return rows * (12 + planted_.width / 2) < 10 * n_lanes_;
+        return rows * (12 + tree_.width / 2) < 10 * n_lanes_;
     }
 
     template <bool squares>
-    uint32_t of_lines(size_t group, const std::uint8_t* steps, uint32_t mask) const {
+    uint32_t of_lines(size_t group, const uint8_t* steps, uint32_t mask) const {
         uint32_t found = 0;
         const float base = static_cast<float>(base_), unit = n_bytes_ > 0 ? static_cast<float>(unit_) : 0.0f;
-        const size_t width = planted_.width;
+        const size_t width = tree_.width;
         const float *query = line_.get(), *most = query + width;
         while (mask != 0) {
             const size_t i = static_cast<size_t>(__builtin_ctz(mask));
             mask &= mask - 1;
-            const float* from = planted_.lines + (group * pair_group + i) * width;
+            const float* from = tree_.lines + (group * pair_group + i) * width;
             Eight part = eight(0.0f);
             for (size_t j = 0; j < width; j += 8)
                 part = part + added_by<squares>(load_as<Eight>(from + j), load_as<Eight>(query + j),
@@ -335,15 +315,15 @@ private:
 
     // The rows of a group whose bounds are not too large.
     template <bool squares>
-    uint32_t near(size_t group, const std::uint8_t* steps, uint32_t mask) const {
+    uint32_t near(size_t group, const uint8_t* steps, uint32_t mask) const {
         return few(mask) ? of_lines<squares>(group, steps, mask) : mask & of_lanes<squares>(group, steps);
     }
 
     double exact(size_t slot) const {
         const size_t m = law_.numbers, c = law_.codes;
         const bool ignored = law_.shares != nullptr;
-        const double* numbers = planted_.numbers + slot * m;
-        const uint32_t* codes = planted_.codes + slot * c;
+        const double* numbers = tree_.numbers + slot * m;
+        const uint32_t* codes = tree_.codes + slot * c;
         PairSum sum(law_);
         for (size_t j = 0; j < m; ++j) {
             const double gap = std::fabs(query_.numbers[j] - numbers[j]) * law_.factors[j];
@@ -362,14 +342,14 @@ private:
         return sum.value(whole_);
     }
 
-    const Planted& planted_;
+    const RowTreeView& tree_;
     const PairLaw& law_;
     const PairQuery& query_;
     double bound_;
     const double whole_;
     Scratch<ByteColumn> bytes_;
     Scratch<LaneColumn> lanes_;
-    Scratch<std::uint8_t> steps_;
+    Scratch<uint8_t> steps_;
     Scratch<float> line_;  // the query, and the most that a number adds
     size_t n_costs_ = 0, n_bytes_ = 0, n_lanes_ = 0;
     double base_ = 0.0, most_ = 0.0, unit_ = 0.0, off_ = 0.0;
@@ -380,6 +360,8 @@ private:
 
 }  // namespace
 
-void search(const Planted& planted, const PairLaw& law, const PairQuery& query) { Search(planted, law, query).run(); }
+void search_rows(const RowTreeView& tree, const PairLaw& law, const PairQuery& query) {
+    NearestSearch(tree, law, query).run();
+}
 
 }  // namespace countwise::COUNTWISE_LEVEL

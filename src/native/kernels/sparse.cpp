@@ -10,7 +10,7 @@ constexpr size_t part_entries = 512;
 
 COUNTWISE_INLINE int64_t index_at(Column column, size_t i) {
     const char* at = column.data + static_cast<ptrdiff_t>(i) * column.stride;
-    return column.type == Type::i64 ? cell<int64_t>(at) : cell<std::int32_t>(at);
+    return column.type == Type::i64 ? cell<int64_t>(at) : cell<int32_t>(at);
 }
 
 // Calls visit(row, column, x) for the entries that count, row by row. Returns 1 for a column out of range.

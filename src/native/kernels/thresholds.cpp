@@ -91,8 +91,8 @@ template <bool Entropy, class Code>
 int search_all(const Segments& segments, const Labels& labels, double least, int64_t* places, double* gains) {
     const Code* codes = reinterpret_cast<const Code*>(labels.codes.data);
     const size_t room = largest_batch(segments);
-    Large<Code> code(room);
-    Large<double> weight(labels.weights ? room : 0);
+    HugeScratch<Code> code(room);
+    HugeScratch<double> weight(labels.weights ? room : 0);
     Thresholds<Entropy, Code> thresholds(labels.n_classes, labels.weights, least);
     for (size_t first = 0, last; first < segments.count; first = last) {
         last = end_of_batch(segments, first);
@@ -130,8 +130,8 @@ int search_all(const Segments& segments, const Labels& labels, bool entropy, dou
 int best_thresholds(const Segments& segments, const Labels& labels, bool entropy, double least, int64_t* places,
                     double* gains) {
     switch (labels.codes.type) {
-        case Type::u8: return search_all<std::uint8_t>(segments, labels, entropy, least, places, gains);
-        case Type::u16: return search_all<std::uint16_t>(segments, labels, entropy, least, places, gains);
+        case Type::u8: return search_all<uint8_t>(segments, labels, entropy, least, places, gains);
+        case Type::u16: return search_all<uint16_t>(segments, labels, entropy, least, places, gains);
         default: return search_all<uint32_t>(segments, labels, entropy, least, places, gains);
     }
 }

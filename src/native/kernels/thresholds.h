@@ -34,7 +34,7 @@ public:
         const size_t size = larger(most, smaller<size_t>(2 * size_, size_t{1} << 16)) / lanes * lanes + lanes;
         delete cells_;
         cells_ = nullptr;
-        cells_ = new Large<double>(size);
+        cells_ = new HugeScratch<double>(size);
         size_ = size;
         for (size_t i = 0; i < size; i += lanes) {
             double x[lanes];
@@ -46,7 +46,7 @@ public:
     }
 
 private:
-    Large<double>* cells_ = nullptr;
+    HugeScratch<double>* cells_ = nullptr;
     size_t size_ = 0;
 };
 
@@ -55,7 +55,7 @@ template <bool Entropy, class Code>
 class TwoClasses {
 public:
     TwoClasses(const Classed<Code>& from, const double* table)
-        : codes_(from.codes), f_(table), n_(static_cast<std::int32_t>(from.n)) {
+        : codes_(from.codes), f_(table), n_(static_cast<int32_t>(from.n)) {
         for (size_t i = 0; i < from.n; ++i) second_ += codes_[i];
     }
     double weight() const { return static_cast<double>(n_); }
@@ -66,14 +66,14 @@ public:
     }
 
     COUNTWISE_INLINE void count(Sides& s, size_t first, size_t m) {
-        std::int32_t second[chunk];
+        int32_t second[chunk];
         for (size_t i = 0; i < m; ++i) second[i] = left_ += codes_[first + i];
-        const std::int32_t before = static_cast<std::int32_t>(first + 1);
-        for (size_t i = 0; i < m; ++i) s.n_left[i] = before + static_cast<std::int32_t>(i);
+        const int32_t before = static_cast<int32_t>(first + 1);
+        for (size_t i = 0; i < m; ++i) s.n_left[i] = before + static_cast<int32_t>(i);
         if (Entropy) {
             for (size_t i = 0; i < m; ++i) {
-                const std::int32_t a = before + static_cast<std::int32_t>(i), b = n_ - a;
-                const std::int32_t x = second[i], y = second_ - x;
+                const int32_t a = before + static_cast<int32_t>(i), b = n_ - a;
+                const int32_t x = second[i], y = second_ - x;
                 s.left[i] = ((f_[x] + f_[y]) + (f_[a - x] + f_[b - y])) - (f_[a] + f_[b]);
             }
             return;
@@ -89,8 +89,8 @@ public:
 private:
     const Code* const codes_;
     const double* const f_;
-    const std::int32_t n_;
-    std::int32_t second_ = 0, left_ = 0;
+    const int32_t n_;
+    int32_t second_ = 0, left_ = 0;
 };
 
 // Does something once with each class that has entries. `mark` tells whether that was done, and is false before and

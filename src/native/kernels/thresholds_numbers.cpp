@@ -152,7 +152,7 @@ private:
         return best;
     }
 
-    Large<double> right_;
+    HugeScratch<double> right_;
     Sides sides_;
     const bool deviations_;
     const double least_;
@@ -163,7 +163,7 @@ private:
 int best_thresholds_of_numbers(const Segments& segments, const Answers& answers, bool deviations, double least,
                                int64_t* places, double* gains) {
     const size_t room = largest_batch(segments);
-    Large<double> value(room), weight(answers.weights ? room : 0);
+    HugeScratch<double> value(room), weight(answers.weights ? room : 0);
     Numbers numbers(room, deviations, least);
     for (size_t first = 0, last; first < segments.count; first = last) {
         last = end_of_batch(segments, first);

@@ -12,9 +12,6 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-using std::int32_t;
-using std::uint16_t;
-using std::uint8_t;
 
 constexpr size_t block_rows = 128;
 

@@ -14,13 +14,13 @@ COUNTWISE_INLINE double number_at(const Column& column, size_t row) {
         case Type::f64: return cell<double>(at);
         case Type::f32: return cell<float>(at);
         case Type::i64: return static_cast<double>(cell<int64_t>(at));
-        case Type::i32: return cell<std::int32_t>(at);
-        case Type::i16: return cell<std::int16_t>(at);
-        case Type::i8: return cell<std::int8_t>(at);
+        case Type::i32: return cell<int32_t>(at);
+        case Type::i16: return cell<int16_t>(at);
+        case Type::i8: return cell<int8_t>(at);
         case Type::u64: return static_cast<double>(cell<uint64_t>(at));
         case Type::u32: return cell<uint32_t>(at);
-        case Type::u16: return cell<std::uint16_t>(at);
-        default: return cell<std::uint8_t>(at);
+        case Type::u16: return cell<uint16_t>(at);
+        default: return cell<uint8_t>(at);
     }
 }
 
@@ -41,21 +41,17 @@ COUNTWISE_INLINE size_t limits_below(const double* limits, size_t n, double x) {
 }
 
 COUNTWISE_INLINE void fetch(const char* at) {
-#ifdef COUNTWISE_VECTORS
     __builtin_prefetch(at);
-#else
-    static_cast<void>(at);
-#endif
 }
 
 // Rows on their way, and the nodes where they start; the pointers may be null.
 struct Rows {
     const uint32_t* rows;
-    const std::int32_t* start;
+    const int32_t* start;
     size_t n;
 
     COUNTWISE_INLINE size_t row(size_t i) const { return rows ? rows[i] : i; }
-    COUNTWISE_INLINE std::int32_t start_of(size_t i) const { return start ? start[i] : 0; }
+    COUNTWISE_INLINE int32_t start_of(size_t i) const { return start ? start[i] : 0; }
 };
 
 // The columns that are asked, or none if they are too many (over group_columns) to be fetched before it is known which
@@ -65,6 +61,6 @@ size_t used_columns(const Column* columns, size_t n_columns, const Tests& tests,
 const Column* one_kind_of_float(const Column* columns, const Tests& tests);
 // apply_tests for such a tree, given that column.
 void walk_floats(const Column* columns, size_t n_columns, const Column& first, const Rows& rows, const Tests& tests,
-                 const std::int32_t* children, std::int32_t* out);
+                 const int32_t* children, int32_t* out);
 
 }  // namespace countwise::COUNTWISE_LEVEL

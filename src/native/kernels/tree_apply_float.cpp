@@ -21,16 +21,12 @@ struct FloatNode {
 
 struct FloatTree {
     const FloatNode* nodes;     // node 0; those before it are the gaps -1 - k
-    const std::uint8_t* moves;  // 0 at leaves and gaps
+    const uint8_t* moves;  // 0 at leaves and gaps
 };
 
 // Asked in this way, GCC takes the answer to choose by and not to jump: NaNs are hard to guess.
 COUNTWISE_INLINE bool is_nan(double x) {
-#ifdef COUNTWISE_VECTORS
     return __builtin_isunordered(x, x);
-#else
-    return x != x;
-#endif
 }
 
 template <class T>
@@ -43,7 +39,7 @@ COUNTWISE_INLINE const FloatNode* step(const FloatNode* node, ptrdiff_t row) {
 
 // Takes n listed rows some steps further. rows[r] is how many bytes row r is from row 0.
 template <class T>
-void advance(const FloatTree& tree, const ptrdiff_t* rows, std::int32_t* at, const std::uint16_t* list, size_t n,
+void advance(const FloatTree& tree, const ptrdiff_t* rows, int32_t* at, const uint16_t* list, size_t n,
              Ahead& ahead) {
     size_t i = 0;
     for (; i + together <= n; i += together) {
@@ -57,22 +53,22 @@ void advance(const FloatTree& tree, const ptrdiff_t* rows, std::int32_t* at, con
         }
         for (size_t s = 0; s < steps_at_once; ++s)
             for (size_t j = 0; j < together; ++j) node[j] = step<T>(node[j], row[j]);
-        for (size_t j = 0; j < together; ++j) at[list[i + j]] = static_cast<std::int32_t>(node[j] - tree.nodes);
+        for (size_t j = 0; j < together; ++j) at[list[i + j]] = static_cast<int32_t>(node[j] - tree.nodes);
     }
     for (; i < n; ++i) {
         const size_t r = list[i];
         const FloatNode* node = tree.nodes + at[r];
         for (size_t s = 0; s < steps_at_once; ++s) node = step<T>(node, rows[r]);
-        at[r] = static_cast<std::int32_t>(node - tree.nodes);
+        at[r] = static_cast<int32_t>(node - tree.nodes);
     }
 }
 
 // Keeps the rows that go on; returns how many. Apart from the steps, because where the list is written depends on all
 // rows before, which no step should wait for.
-size_t keep_moving(const FloatTree& tree, const std::int32_t* at, std::uint16_t* list, size_t n) {
+size_t keep_moving(const FloatTree& tree, const int32_t* at, uint16_t* list, size_t n) {
     size_t left = 0;
     for (size_t i = 0; i < n; ++i) {
-        const std::uint16_t r = list[i];
+        const uint16_t r = list[i];
         list[left] = r;
         left += tree.moves[at[r]];
     }
@@ -81,14 +77,14 @@ size_t keep_moving(const FloatTree& tree, const std::int32_t* at, std::uint16_t*
 
 template <class T>
 void walk(const FloatTree& tree, const Column& first, const Rows& rows, const Column* used, size_t n_used,
-          std::int32_t* out) {
+          int32_t* out) {
     ptrdiff_t row[block_rows];
-    std::uint16_t list[block_rows];
+    uint16_t list[block_rows];
     for (size_t from = 0; from < rows.n; from += block_rows) {
         const size_t n = smaller(block_rows, rows.n - from), next = from + n;
         for (size_t r = 0; r < n; ++r) {
             row[r] = static_cast<ptrdiff_t>(rows.row(from + r)) * first.stride;
-            list[r] = static_cast<std::uint16_t>(r);
+            list[r] = static_cast<uint16_t>(r);
             out[from + r] = rows.start_of(from + r);
         }
         Ahead ahead;
@@ -105,8 +101,8 @@ void walk(const FloatTree& tree, const Column& first, const Rows& rows, const Co
 // A leaf or a gap, whatever is in the column.
 FloatNode end_at(const FloatNode* self, const Column& column) { return {INFINITY, column.data, self, self}; }
 
-void fill(const Column* columns, const Tests& tests, const std::int32_t* children, FloatNode* nodes,
-          std::uint8_t* moves) {
+void fill(const Column* columns, const Tests& tests, const int32_t* children, FloatNode* nodes,
+          uint8_t* moves) {
     const Column* some = nullptr;
     for (size_t k = 0; k < tests.nodes; ++k) {
         FloatNode* const node = nodes + k;
@@ -128,7 +124,7 @@ void fill(const Column* columns, const Tests& tests, const std::int32_t* childre
 }  // namespace
 
 size_t used_columns(const Column* columns, size_t n_columns, const Tests& tests, Column* used) {
-    Scratch<std::uint8_t> asked(n_columns);
+    Scratch<uint8_t> asked(n_columns);
     for (size_t j = 0; j < n_columns; ++j) asked[j] = 0;
     for (size_t k = 0; k < tests.nodes; ++k)
         if (tests.attribute[k] >= 0) asked[static_cast<size_t>(tests.attribute[k])] = 1;
@@ -155,9 +151,9 @@ const Column* one_kind_of_float(const Column* columns, const Tests& tests) {
 }
 
 void walk_floats(const Column* columns, size_t n_columns, const Column& first, const Rows& rows, const Tests& tests,
-                 const std::int32_t* children, std::int32_t* out) {
+                 const int32_t* children, int32_t* out) {
     Scratch<FloatNode> nodes(2 * tests.nodes);
-    Scratch<std::uint8_t> moves(2 * tests.nodes);
+    Scratch<uint8_t> moves(2 * tests.nodes);
     fill(columns, tests, children, nodes.get() + tests.nodes, moves.get() + tests.nodes);
     const FloatTree tree{nodes.get() + tests.nodes, moves.get() + tests.nodes};
     Column used[group_columns];

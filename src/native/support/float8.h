@@ -4,43 +4,14 @@
 
 namespace countwise::COUNTWISE_LEVEL {
 
-#ifdef COUNTWISE_VECTORS
 typedef float Eight __attribute__((vector_size(32)));
-typedef std::int32_t EightMarks __attribute__((vector_size(32)));
+typedef int32_t EightMarks __attribute__((vector_size(32)));
 COUNTWISE_INLINE Eight eight(float x) { return x - Eight{}; }
 COUNTWISE_INLINE Eight smaller_of(Eight a, Eight b) { return a < b ? a : b; }  // b, if a is not a number
 COUNTWISE_INLINE Eight size_of(Eight x) {
     const EightMarks bits = load_as<EightMarks>(&x) & INT32_MAX;
     return load_as<Eight>(&bits);
 }
-#else
-struct Eight {
-    float lane[8];
-    float operator[](size_t i) const { return lane[i]; }
-};
-#define COUNTWISE_EIGHT(op)                                                    \
-    COUNTWISE_INLINE Eight operator op(Eight a, Eight b) {                     \
-        for (size_t i = 0; i < 8; ++i) a.lane[i] = a.lane[i] op b.lane[i];     \
-        return a;                                                              \
-    }
-COUNTWISE_EIGHT(+)
-COUNTWISE_EIGHT(-)
-COUNTWISE_EIGHT(*)
-#undef COUNTWISE_EIGHT
-COUNTWISE_INLINE Eight eight(float x) {
-    Eight v;
-    for (size_t i = 0; i < 8; ++i) v.lane[i] = x;
-    return v;
-}
-COUNTWISE_INLINE Eight smaller_of(Eight a, Eight b) {
-    for (size_t i = 0; i < 8; ++i) a.lane[i] = a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i];
-    return a;
-}
-COUNTWISE_INLINE Eight size_of(Eight x) {
-    for (size_t i = 0; i < 8; ++i) x.lane[i] = std::fabs(x.lane[i]);
-    return x;
-}
-#endif
 
 // What numbers add to a bound: no more than `most`, also if they are missing.
 template <bool squares>
@@ -51,7 +22,7 @@ COUNTWISE_INLINE Eight added_by(Eight x, Eight query, Eight most) {
 
 // Which of them are at most a limit, as bits.
 COUNTWISE_INLINE uint32_t at_most(Eight x, float limit) {
-#if defined(__AVX__) && defined(COUNTWISE_VECTORS)
+#if defined(__AVX__)
     const EightMarks good = x <= eight(limit);
     return static_cast<uint32_t>(__builtin_ia32_movmskps256(load_as<Eight>(&good)));
 #else

@@ -12,56 +12,56 @@ namespace countwise {
 struct PairRows {
     const double* numbers;
     const Column* codes;
-    std::size_t rows;
+    size_t rows;
 };
 
 // What two codes add: a cost if they are not equal, or what a table says.
 struct PairTable {
     const double* cells;  // or a null pointer
-    std::size_t width;
+    size_t width;
     double cost;
 };
 
 struct PairLaw {
-    std::size_t numbers, codes;
+    size_t numbers, codes;
     const double* factors;
     const double* absent;
     const PairTable* tables;
-    const std::int64_t* known;  // (codes, 2)
+    const int64_t* known;  // (codes, 2)
     const double* shares;       // or a null pointer
     double nothing, p;
 };
 
 // Rows in the leaves of a tree. Slots are rows in the order of the leaves, each leaf filled up to whole groups; a group
 // has its numbers side by side, centered and scaled, and so the low bytes of its codes.
-constexpr std::size_t pair_group = 32;
-struct Planted {
-    const std::uint32_t* rows;   // the row of each slot; 2^32 - 1 for none
+constexpr size_t pair_group = 32;
+struct RowTreeView {
+    const uint32_t* rows;   // the row of each slot; 2^32 - 1 for none
     const double* numbers;       // (slots, numbers)
-    const std::uint32_t* codes;  // (slots, codes)
+    const uint32_t* codes;  // (slots, codes)
     const float* lanes;          // (groups, numbers, 32)
     const float* lines;          // (slots, width): the same row by row, filled up with zeros
-    std::size_t width;           // a multiple of 8
-    const std::uint8_t* bytes;   // (groups, codes, 32)
+    size_t width;           // a multiple of 8
+    const uint8_t* bytes;   // (groups, codes, 32)
     const double* centers;       // (numbers,)
     const double* extents;       // (numbers,): the largest of `lanes`, without its sign
-    const std::uint8_t* gaps;    // (numbers + codes,): whether any row lacks it
-    std::size_t numbers_count, codes_count;
+    const uint8_t* gaps;    // (numbers + codes,): whether any row lacks it
+    size_t numbers_count, codes_count;
     // nodes: the children (-1 for a leaf), the groups of a leaf, and what is in them
-    const std::int32_t* children;       // (nodes, 2)
-    const std::int64_t* groups;         // (nodes, 2)
+    const int32_t* children;       // (nodes, 2)
+    const int64_t* groups;         // (nodes, 2)
     const double* boxes;                // (nodes, numbers, 2)
-    const std::uint8_t* lacking;        // (nodes, numbers + codes)
-    const std::uint64_t* sets;          // (nodes, codes, 4): which low bytes there are
+    const uint8_t* lacking;        // (nodes, numbers + codes)
+    const uint64_t* sets;          // (nodes, codes, 4): which low bytes there are
 };
 
 // A query, and who is told of rows that may be near: it answers with the sum that others must not exceed.
 struct PairQuery {
     const double* numbers;
-    const std::uint32_t* codes;
-    std::int64_t skip;
+    const uint32_t* codes;
+    int64_t skip;
     double bound;
-    double (*offer)(void* to, double sum, std::uint32_t row);
+    double (*offer)(void* to, double sum, uint32_t row);
     void* to;
 };
 

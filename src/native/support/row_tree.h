@@ -1,43 +1,37 @@
 // Rows in the leaves of a tree, with the memory that they need.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "abi.h"
 
 namespace countwise {
 
-class Tree {
+// Made by build_row_tree(); it refers to nothing but its own memory.
+class RowTree {
 public:
-    Tree(const PairRows& rows, const PairLaw& law);
-    Planted planted() const;
-    std::size_t rows() const { return n_; }
-    std::size_t numbers() const { return m_; }
-    std::size_t codes() const { return c_; }
-    std::uint32_t largest(std::size_t j) const { return largest_[j]; }  // of the j-th codes
+    RowTreeView view() const;
+    size_t rows() const { return n_rows_; }
+    size_t numbers() const { return centers_.size(); }
+    size_t codes() const { return largest_.size(); }
+    uint32_t largest(size_t j) const { return largest_[j]; }  // of the j-th codes
+    // Whether this is the tree that the distance would have: it depends on scales and on which codes are missing.
+    bool serves(const PairLaw& law) const;
 
 private:
-    struct Span {
-        std::size_t start, stop;
-        std::int32_t node, depth;
-    };
-    int choose(const Span& span) const;
-    std::size_t part(const Span& span, int column);
-    void describe(const Span& span);
-    void lay_out(std::vector<Span> leaves);
-    std::uint32_t code(std::size_t row, std::size_t j) const;
+    friend class RowTreeBuilder;
+    RowTree() = default;
 
-    std::size_t n_, m_, c_, leaf_;
-    PairRows from_;
-    const PairLaw& law_;
-    std::vector<std::uint32_t> order_;
-    std::vector<std::uint32_t> rows_, codes_, largest_;
-    std::vector<double> numbers_, centers_, extents_, boxes_;
+    size_t n_rows_ = 0, width_ = 0;
+    std::vector<double> factors_, numbers_, centers_, extents_, boxes_;
+    std::vector<uint32_t> rows_, codes_, largest_;
     std::vector<float> lanes_, lines_;
-    std::size_t width_;
-    std::vector<std::uint8_t> bytes_, gaps_, lacking_;
-    std::vector<std::int32_t> children_;
-    std::vector<std::int64_t> groups_;
-    std::vector<std::uint64_t> sets_;
+    std::vector<uint8_t> bytes_, gaps_, lacking_;
+    std::vector<int32_t> children_;
+    std::vector<int64_t> known_, groups_;
+    std::vector<uint64_t> sets_;
 };
+
+std::unique_ptr<RowTree> build_row_tree(const PairRows& rows, const PairLaw& law);
 
 }  // namespace countwise

@@ -11,23 +11,10 @@
 #error "COUNTWISE_LEVEL names the namespace of the level that is being compiled"
 #endif
 
-// Compilers without vector types (or a build that asks for it) get arrays with operators instead.
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(COUNTWISE_NO_VECTORS)
 #define COUNTWISE_INLINE inline __attribute__((always_inline))
 #define COUNTWISE_APART __attribute__((noinline))
-#define COUNTWISE_VECTORS 1
-#else
-#define COUNTWISE_INLINE inline
-#define COUNTWISE_APART
-#endif
 
 namespace countwise::COUNTWISE_LEVEL {
-
-using std::int64_t;
-using std::ptrdiff_t;
-using std::size_t;
-using std::uint32_t;
-using std::uint64_t;
 
 // 64-byte vectors only where registers have 64 bytes: narrower levels would spill them.
 #if defined(__AVX512F__)
@@ -38,64 +25,11 @@ constexpr size_t lanes = 4;
 constexpr size_t lanes = 2;
 #endif
 
-#ifdef COUNTWISE_VECTORS
 typedef double vd __attribute__((vector_size(lanes * 8)));
 typedef int64_t vi __attribute__((vector_size(lanes * 8)));
+typedef uint64_t vu __attribute__((vector_size(lanes * 8)));
 typedef float vf __attribute__((vector_size(lanes * 4)));
 typedef double vd4 __attribute__((vector_size(32)));
-#else
-template <class T, size_t N>
-struct Lanes {
-    T lane[N];
-    T& operator[](size_t i) { return lane[i]; }
-    T operator[](size_t i) const { return lane[i]; }
-};
-#define COUNTWISE_BINARY(op)                                                            \
-    template <class T, size_t N>                                                        \
-    COUNTWISE_INLINE Lanes<T, N> operator op(Lanes<T, N> a, Lanes<T, N> b) {            \
-        for (size_t i = 0; i < N; ++i) a[i] = a[i] op b[i];                             \
-        return a;                                                                       \
-    }                                                                                   \
-    template <class T, size_t N>                                                        \
-    COUNTWISE_INLINE Lanes<T, N>& operator op##=(Lanes<T, N>& a, Lanes<T, N> b) {       \
-        return a = a op b;                                                              \
-    }
-COUNTWISE_BINARY(+)
-COUNTWISE_BINARY(-)
-COUNTWISE_BINARY(*)
-COUNTWISE_BINARY(/)
-COUNTWISE_BINARY(&)
-COUNTWISE_BINARY(|)
-#undef COUNTWISE_BINARY
-#define COUNTWISE_COMPARE(op)                                                           \
-    template <class T, size_t N>                                                        \
-    COUNTWISE_INLINE Lanes<int64_t, N> operator op(Lanes<T, N> a, Lanes<T, N> b) {      \
-        Lanes<int64_t, N> mask;                                                         \
-        for (size_t i = 0; i < N; ++i) mask[i] = a[i] op b[i] ? -1 : 0;                 \
-        return mask;                                                                    \
-    }
-COUNTWISE_COMPARE(<)
-COUNTWISE_COMPARE(>)
-COUNTWISE_COMPARE(<=)
-COUNTWISE_COMPARE(>=)
-COUNTWISE_COMPARE(==)
-COUNTWISE_COMPARE(!=)
-#undef COUNTWISE_COMPARE
-template <size_t N>
-COUNTWISE_INLINE Lanes<int64_t, N> operator~(Lanes<int64_t, N> a) {
-    for (size_t i = 0; i < N; ++i) a[i] = ~a[i];
-    return a;
-}
-template <size_t N>
-COUNTWISE_INLINE Lanes<int64_t, N> operator<<(Lanes<int64_t, N> a, int by) {
-    for (size_t i = 0; i < N; ++i) a[i] = static_cast<int64_t>(static_cast<uint64_t>(a[i]) << by);
-    return a;
-}
-using vd = Lanes<double, lanes>;
-using vi = Lanes<int64_t, lanes>;
-using vf = Lanes<float, lanes>;
-using vd4 = Lanes<double, 4>;
-#endif
 
 template <class V>
 COUNTWISE_INLINE V load_as(const void* from) {
@@ -106,15 +40,7 @@ COUNTWISE_INLINE V load_as(const void* from) {
 
 COUNTWISE_INLINE vd load(const double* from) { return load_as<vd>(from); }
 
-COUNTWISE_INLINE vd load(const float* from) {
-#ifdef COUNTWISE_VECTORS
-    return __builtin_convertvector(load_as<vf>(from), vd);
-#else
-    vd v;
-    for (size_t i = 0; i < lanes; ++i) v[i] = from[i];
-    return v;
-#endif
-}
+COUNTWISE_INLINE vd load(const float* from) { return __builtin_convertvector(load_as<vf>(from), vd); }
 
 template <class V>
 COUNTWISE_INLINE void store(void* to, V v) {
@@ -123,13 +49,7 @@ COUNTWISE_INLINE void store(void* to, V v) {
 
 template <class V, class T>
 COUNTWISE_INLINE V splat_as(T x) {
-#ifdef COUNTWISE_VECTORS
     return x - V{};  // minus, because -0.0 + 0.0 is 0.0
-#else
-    V v;
-    for (size_t i = 0; i < sizeof(V) / sizeof(T); ++i) v[i] = x;
-    return v;
-#endif
 }
 
 COUNTWISE_INLINE vd splat(double x) { return splat_as<vd>(x); }
@@ -139,13 +59,7 @@ COUNTWISE_INLINE vd from_bits(vi v) { return load_as<vd>(&v); }
 COUNTWISE_INLINE vd only(vi mask, vd v) { return from_bits(mask & bits(v)); }
 COUNTWISE_INLINE vi not_nan(vd v) { return v == v; }
 
-COUNTWISE_INLINE vd select(vi mask, vd yes, vd no) {
-#ifdef COUNTWISE_VECTORS
-    return mask ? yes : no;
-#else
-    return from_bits((mask & bits(yes)) | (~mask & bits(no)));
-#endif
-}
+COUNTWISE_INLINE vd select(vi mask, vd yes, vd no) { return mask ? yes : no; }
 
 COUNTWISE_INLINE vd abs_of(vd v) { return from_bits(bits(v) & splat_bits(INT64_MAX)); }
 
@@ -172,42 +86,25 @@ COUNTWISE_INLINE T larger(T a, T b) {
 
 // Four rows of four doubles become four columns.
 COUNTWISE_INLINE void transpose(vd4& a, vd4& b, vd4& c, vd4& d) {
-#ifdef COUNTWISE_VECTORS
     const vd4 ab0 = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab1 = __builtin_shufflevector(a, b, 1, 5, 3, 7);
     const vd4 cd0 = __builtin_shufflevector(c, d, 0, 4, 2, 6), cd1 = __builtin_shufflevector(c, d, 1, 5, 3, 7);
     a = __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5);
     b = __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5);
     c = __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7);
     d = __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7);
-#else
-    const vd4 rows[4] = {a, b, c, d};
-    for (size_t i = 0; i < 4; ++i) {
-        a[i] = rows[i][0], b[i] = rows[i][1], c[i] = rows[i][2], d[i] = rows[i][3];
-    }
-#endif
 }
 
 // Pairs one after the other become their firsts and their seconds.
 COUNTWISE_INLINE void unzip(vd4& a, vd4& b) {
     const vd4 pairs[2] = {a, b};
-#ifdef COUNTWISE_VECTORS
     a = __builtin_shufflevector(pairs[0], pairs[1], 0, 2, 4, 6);
     b = __builtin_shufflevector(pairs[0], pairs[1], 1, 3, 5, 7);
-#else
-    for (size_t i = 0; i < 4; ++i) a[i] = pairs[i / 2][2 * i % 4], b[i] = pairs[i / 2][2 * i % 4 + 1];
-#endif
 }
 
 COUNTWISE_INLINE vd4 load4(const double* from) { return load_as<vd4>(from); }
 COUNTWISE_INLINE vd4 load4(const float* from) {
-#ifdef COUNTWISE_VECTORS
     typedef float vf4 __attribute__((vector_size(16)));
     return __builtin_convertvector(load_as<vf4>(from), vd4);
-#else
-    vd4 v;
-    for (size_t i = 0; i < 4; ++i) v[i] = from[i];
-    return v;
-#endif
 }
 
 // Adding 1.5 * 2**52 leaves the nearest whole number in the low bits.
@@ -276,21 +173,20 @@ COUNTWISE_INLINE vd log_1_plus(vd x) {
 
 // log for positive, finite, normal arguments: x = 2**k m, m near 1.
 COUNTWISE_INLINE vd log_of(vd x) {
-    const vi shifted = bits(x) - splat_bits(0x3fe6a09e00000000);  // the bits of sqrt(1/2): m in [0.71, 1.41)
-    const vi exponent_bits = splat_bits(static_cast<int64_t>(0xfff0000000000000u));
-    const vd m = from_bits(bits(x) - (shifted & exponent_bits));
+    const vu all = load_as<vu>(&x), exponent_bits = splat_as<vu>(uint64_t{0xfff0000000000000u});
+    // Less the bits of sqrt(1/2): m in [0.71, 1.41).
+    const vu exponent = (all - splat_as<vu>(uint64_t{0x3fe6a09e00000000u})) & exponent_bits, near_1 = all - exponent;
     // The exponent as a double: biased to stay positive, moved down, put under the bits of 2**52.
-    const vi biased = (shifted & exponent_bits) + splat_bits(int64_t{1024} << 52);
-#ifdef COUNTWISE_VECTORS
-    typedef uint64_t vu __attribute__((vector_size(lanes * 8)));
-    const vu moved = load_as<vu>(&biased) >> 52;
-    const vi low = load_as<vi>(&moved);
-#else
-    vi low;
-    for (size_t i = 0; i < lanes; ++i) low[i] = static_cast<int64_t>(static_cast<uint64_t>(biased[i]) >> 52);
-#endif
-    const vd k = from_bits(low | splat_bits(0x4330000000000000)) - splat(4503599627370496.0 + 1024.0);
-    return log_of_parts(k, m - splat(1.0));
+    const vu low = (exponent + splat_as<vu>(uint64_t{1024} << 52)) >> 52;
+    const vu high = low | splat_as<vu>(uint64_t{0x4330000000000000u});
+    const vd k = load_as<vd>(&high) - splat(4503599627370496.0 + 1024.0);
+    return log_of_parts(k, load_as<vd>(&near_1) - splat(1.0));
+}
+
+// The bytes of `count` cells and some more; where that overflows, as many as no allocation gives.
+template <class T>
+COUNTWISE_INLINE size_t room_for(size_t count, size_t more) {
+    return count > (SIZE_MAX / 2 - more) / sizeof(T) ? SIZE_MAX / 2 : count * sizeof(T) + more;
 }
 
 // Scratch memory of the kernels: freed with its scope, aligned to a cache line.
@@ -298,7 +194,7 @@ template <class T>
 class Scratch {
 public:
     explicit Scratch(size_t count)
-        : block_(::operator new(count * sizeof(T) + 64)),
+        : block_(::operator new(room_for<T>(count, 64))),
           data_(reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(block_) + 63) & ~std::uintptr_t{63})) {}
     ~Scratch() { ::operator delete(block_); }
     Scratch(const Scratch&) = delete;

@@ -31,22 +31,22 @@ inline void convert(Column column, size_t start, size_t n, To* to) {
         case Type::f64: return convert_cells<double>(column, start, n, to);
         case Type::f32: return convert_cells<float>(column, start, n, to);
         case Type::i64: return convert_cells<int64_t>(column, start, n, to);
-        case Type::i32: return convert_cells<std::int32_t>(column, start, n, to);
-        case Type::i16: return convert_cells<std::int16_t>(column, start, n, to);
-        case Type::i8: return convert_cells<std::int8_t>(column, start, n, to);
+        case Type::i32: return convert_cells<int32_t>(column, start, n, to);
+        case Type::i16: return convert_cells<int16_t>(column, start, n, to);
+        case Type::i8: return convert_cells<int8_t>(column, start, n, to);
         case Type::u64: return convert_cells<uint64_t>(column, start, n, to);
         case Type::u32: return convert_cells<uint32_t>(column, start, n, to);
-        case Type::u16: return convert_cells<std::uint16_t>(column, start, n, to);
+        case Type::u16: return convert_cells<uint16_t>(column, start, n, to);
         case Type::u8:
-        case Type::boolean: return convert_cells<std::uint8_t>(column, start, n, to);
+        case Type::boolean: return convert_cells<uint8_t>(column, start, n, to);
     }
 }
 
 // Codes have three types only, which keeps this small where it is inlined.
 inline void convert_codes(Column column, size_t start, size_t n, uint32_t* to) {
     switch (column.type) {
-        case Type::u8: return convert_cells<std::uint8_t>(column, start, n, to);
-        case Type::u16: return convert_cells<std::uint16_t>(column, start, n, to);
+        case Type::u8: return convert_cells<uint8_t>(column, start, n, to);
+        case Type::u16: return convert_cells<uint16_t>(column, start, n, to);
         default: return convert_cells<uint32_t>(column, start, n, to);
     }
 }
@@ -160,10 +160,8 @@ public:
     COUNTWISE_INLINE void some() {
         for (size_t i = 0; i < share_ && now_ < count_; ++i) {
             Region& region = regions_[now_];
-#ifdef COUNTWISE_VECTORS
             if (region.write) __builtin_prefetch(region.at, 1);
             else __builtin_prefetch(region.at, 0);
-#endif
             region.at += region.step;
             now_ += --region.left == 0;
         }

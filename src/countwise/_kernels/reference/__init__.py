@@ -29,11 +29,10 @@ from countwise._kernels.reference.columns import (
     integer_domain,
     mark_columns,
 )
-from countwise._kernels.reference.cuts import best_cut, cut_codes, kmeans_1d, mdl_cuts, merge_sets
+from countwise._kernels.reference.cuts import cut_codes, kmeans_1d, mdl_cuts, merge_sets
 from countwise._kernels.reference.gauss_transform import (
     gauss_expand,
     gauss_log_sums,
-    gauss_log_sums_exact,
     gauss_loo_log_sums,
 )
 from countwise._kernels.reference.naive_bayes import (
@@ -49,12 +48,12 @@ from countwise._kernels.reference.naive_bayes import (
     normalize,
     sum_log_share,
 )
-from countwise._kernels.reference.neighbors import edit_distances, nearest, pair_sums, plant
+from countwise._kernels.reference.neighbors import edit_distances, nearest, pair_sums, row_tree
 from countwise._kernels.reference.products import product_boxes, product_log_sums, product_order
 from countwise._kernels.reference.scatter import add_linear, add_quadratic, class_scatter
-from countwise._kernels.reference.selection import count_families, count_right, pair_counts
+from countwise._kernels.reference.selection import count_correct, count_families, pair_counts
 from countwise._kernels.reference.tree_apply import apply_tests, route_entries
-from countwise._kernels.reference.trees import best_thresholds, best_thresholds_of_numbers, part_entries, presort
+from countwise._kernels.reference.trees import best_thresholds, best_thresholds_of_numbers, partition_entries, presort
 
 __all__ = [
     "add_gaussian",
@@ -65,7 +64,6 @@ __all__ = [
     "apply_tests",
     "argmax_rows",
     "best_bins",
-    "best_cut",
     "best_thresholds",
     "best_thresholds_of_numbers",
     "bin_columns",
@@ -73,10 +71,10 @@ __all__ = [
     "class_moments",
     "class_scatter",
     "count_codes",
+    "count_correct",
     "count_entries",
     "count_families",
     "count_matrix",
-    "count_right",
     "csr_add",
     "csr_class_sums",
     "cut_codes",
@@ -88,7 +86,6 @@ __all__ = [
     "float_is_integral",
     "gauss_expand",
     "gauss_log_sums",
-    "gauss_log_sums_exact",
     "gauss_loo_log_sums",
     "gaussian_left_out",
     "integer_domain",
@@ -100,13 +97,13 @@ __all__ = [
     "normalize",
     "pair_counts",
     "pair_sums",
-    "part_entries",
-    "plant",
+    "partition_entries",
     "presort",
     "product_boxes",
     "product_log_sums",
     "product_order",
     "route_entries",
+    "row_tree",
     "sum_entries",
     "sum_log_share",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from countwise._kernels.bin_edges import edges_of
-from countwise._kernels.checks import check_codes, check_columns, check_rows, check_weights
+from countwise._kernels.checks import check_array, check_codes, check_columns, check_rows, check_weights
 from countwise._kernels.reference.trees import OF_CLASSES, OF_NUMBERS, best_of, impurity
 
 if TYPE_CHECKING:
@@ -162,8 +162,7 @@ def count_matrix(
     array (columns, nodes, n_cells, n_classes)
         uint32 without weights, int64 with whole ones, float64 otherwise.
     """
-    if matrix.dtype != np.uint8 or matrix.ndim != 2 or not matrix.flags.c_contiguous:
-        raise TypeError(f"matrix must be C-contiguous uint8 (rows, columns), not {matrix.dtype} {matrix.shape}")
+    check_array("matrix", matrix, "uint8", 2, contiguous=True)
     tables = [
         count_entries(column, entries, segments, codes, weights, rows, n_cells, n_classes) for column in matrix.T
     ]

@@ -10,6 +10,7 @@ import numpy as np
 from countwise._kernels.checks import (
     check_codes,
     check_columns,
+    check_count,
 )
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, 
     ----------
     columns : list of columns
     low, span : int
-        The least number, and how many.
+        The least number, and how many: at most 2**31.
 
     Returns
     -------
@@ -103,6 +104,7 @@ def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, 
         1 if the column holds anything else: a number outside, or one that is not whole.
     """
     check_columns(columns, len(columns[0]) if columns else 0)
+    check_count("span", span, 1 << 31)
     marks = np.zeros((len(columns), span + 1), np.uint8)
     outside = np.zeros(len(columns), np.uint8)
     for j, column in enumerate(columns):

@@ -71,43 +71,6 @@ def _merged_weights(weights: Sequence[Array | None], sizes: list[int], order: Ar
     return np.concatenate(parts)[order]
 
 
-def best_cut(
-    values: Floats, codes: Array, weights: Array | None, start: int, stop: int, n_classes: int
-) -> tuple[int, float, Floats, Floats]:
-    """The place where a cut leaves the least information about the class in its two sides.
-
-    Equal values are never parted. A cut inside a run of one class, that is between two entries of that class
-    that each are the only one of their value, is never best and not looked at, unless there is no other: with
-    one class all cuts are equally good.
-
-    Of equally good cuts the lowest is taken: a later one must be better by more than 1e-12 of the information
-    of all entries, and by more than the rounding of sums of this size.
-
-    Parameters
-    ----------
-    values, codes, weights
-        Entries.
-    start, stop : int
-        Those from `start` to before `stop` are cut.
-    n_classes : int
-        A code beyond is a ValueError.
-
-    Returns
-    -------
-    place : int
-        The first entry of the right side, or -1 if there are no two values.
-    information : float
-        The sum over both sides.
-    left, right : float64 array (n_classes,)
-        The weight of each class on either side; without a cut, all is on the right.
-    """
-    codes, w = _check_entries(values, codes, weights, n_classes)
-    if not 0 <= start <= stop <= len(values):
-        raise ValueError(f"start and stop are {start} and {stop}; there are {len(values)} entries")
-    place, left, right = _best_of(values[start:stop], codes[start:stop], w[start:stop], n_classes)
-    return (start + place if place >= 0 else -1), _information(left) + _information(right), left, right
-
-
 def _best_of(v: Floats, codes: Array, w: Floats, n_classes: int) -> tuple[int, Floats, Floats]:
     place = _best_place(v, codes, w, n_classes)
     cut = max(place, 0)
@@ -164,6 +127,13 @@ def mdl_cuts(
     numbers of classes present in the whole and in its sides, and entropies are in bits. With fractional weights
     N - 1 is taken to be at least 1.
 
+    The best cut leaves the least information about the class in its two sides. Equal values are never parted. A cut
+    inside a run of one class, that is between two entries of that class that each are the only one of their value,
+    is never best and not looked at, unless there is no other: with one class all cuts are equally good.
+
+    Of equally good cuts the lowest is taken: a later one must be better by more than 1e-12 of the information of all
+    entries, and by more than the rounding of sums of this size.
+
     Parameters
     ----------
     values, codes, weights
@@ -174,7 +144,7 @@ def mdl_cuts(
     Returns
     -------
     places : int64 array
-        The first entry of every range but the first, ascending. Ties are decided as in :func:`best_cut`.
+        The first entry of every range but the first, ascending.
     gains, thresholds : float64 array
         Of these cuts, in bits.
     first : (place, gain, threshold) or None

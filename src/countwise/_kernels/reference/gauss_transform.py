@@ -18,32 +18,6 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 21  # cells of a temporary in the blocked sums: 16 MB
 
 
-def gauss_log_sums_exact(points: Floats, weights: Floats | None, h: float, queries: Floats) -> Floats:
-    """Log sums of Gaussian kernels: ``log(sum of w_i exp(-(q - x_i)**2 / (2 h**2)))`` for each query.
-
-    Parameters
-    ----------
-    points : float64 array
-        Ascending and finite.
-    weights : float64 array or None
-        None is 1 for all. Not negative.
-    h : float
-        The kernel's width, above 0.
-    queries : float64 array
-        NaN gives NaN.
-
-    Returns
-    -------
-    float64 array (queries,)
-        Accurate however far out; minus infinity if there is no point.
-    """
-    w = check_points(points, weights, h)
-    step = max(1, _BLOCK // max(len(points), 1))
-    blocks = [_log_sums(points, w, h, queries[i : i + step]) for i in range(0, len(queries), step)]
-    sums = np.concatenate([np.empty(0), *blocks])
-    return np.where(np.isnan(queries), np.nan, sums)
-
-
 def _log_sums(points: Floats, w: Floats, h: float, queries: Floats) -> Floats:
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         # Not divided by 2 h**2: that underflows where h is tiny.
@@ -64,7 +38,7 @@ def gauss_expand(
     Parameters
     ----------
     points, weights, h
-        As in :func:`gauss_log_sums_exact`.
+        As in :func:`gauss_log_sums`.
     tolerance : float
         The error allowed, relative to the largest sum.
 
@@ -88,22 +62,34 @@ def gauss_log_sums(
     tolerance: float,
     queries: Floats,
 ) -> Floats:
-    """The log sums of :func:`gauss_log_sums_exact`, by expansions where they are accurate enough.
+    """Log sums of Gaussian kernels: ``log(sum of w_i exp(-(q - x_i)**2 / (2 h**2)))`` for each query.
 
     Parameters
     ----------
-    points, weights, h, queries
-        As in :func:`gauss_log_sums_exact`.
+    points : float64 array
+        Ascending and finite.
+    weights : float64 array or None
+        None is 1 for all. Not negative.
+    h : float
+        The kernel's bandwidth, above 0.
     boxes, taylor
-        What :func:`gauss_expand` returned for the same points, weights, h and tolerance.
+        What :func:`gauss_expand` returned for the same points, weights, h and tolerance, used where it is accurate
+        enough; without boxes every sum is exact.
     tolerance : float
         The error allowed, relative to the largest sum; a log sum is never wrong by more than 1e-9.
+    queries : float64 array
+        NaN gives NaN.
 
     Returns
     -------
     float64 array (queries,)
+        Accurate however far out; minus infinity if there is no point.
     """
-    return gauss_log_sums_exact(points, weights, h, queries)
+    w = check_points(points, weights, h)
+    step = max(1, _BLOCK // max(len(points), 1))
+    blocks = [_log_sums(points, w, h, queries[i : i + step]) for i in range(0, len(queries), step)]
+    sums = np.concatenate([np.empty(0), *blocks])
+    return np.where(np.isnan(queries), np.nan, sums)
 
 
 def gauss_loo_log_sums(
@@ -121,7 +107,7 @@ def gauss_loo_log_sums(
     Parameters
     ----------
     points, weights, h
-        As in :func:`gauss_log_sums_exact`.
+        As in :func:`gauss_log_sums`.
     boxes, taylor, tolerance
         As in :func:`gauss_log_sums`.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countwise._kernels.checks import check_ascending, check_codes, check_rows, check_weights
+from countwise._kernels.checks import check_array, check_ascending, check_codes, check_rows, check_weights
 from countwise._kernels.pair_rows import PairLaw, PairRows
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _two_sum(total: Floats, rest: Floats, added: Floats) -> tuple[Floats, Floats
         return high, rest + ((total - (high - part)) + (added - part))
 
 
-def plant(rows: PairRows, law: PairLaw) -> Any:
+def row_tree(rows: PairRows, law: PairLaw) -> Any:
     """The rows in a form in which they are searched faster, also for laws that differ only in tables.
 
     Parameters
@@ -107,7 +107,7 @@ def nearest(
     limit: float,
     weights: Floats | None,
     skip: Array | None,
-    planted: Any = None,
+    tree: Any = None,
     penalties: Floats | None = None,
     ties: bool = False,
 ) -> tuple[Array, Array, Floats]:
@@ -125,7 +125,7 @@ def nearest(
         Above 0; None is 1 for each.
     skip : int64 array (queries,) or None
         A row that is not taken; -1 for none.
-    planted : what :func:`plant` made of the rows, or None
+    tree : what :func:`row_tree` made of the rows, or None
     penalties : float64 array (rows,) or None
         1 or more: by what the sums of a row are multiplied.
     ties : bool
@@ -151,9 +151,8 @@ def nearest(
             check_weights(array, n)
     if penalties is not None and not (penalties >= 1).all():
         raise ValueError("a penalty is below 1")
-    if skip is not None and (skip.dtype != np.int64 or skip.ndim != 1):
-        raise TypeError("skip must be 1-D int64")
     if skip is not None:
+        check_array("skip", skip, "int64", 1)
         check_rows("skip", len(skip), n_queries)
     step = max(1, _CELLS // max(n, 1))
     found, sums, sizes = [], [], []
@@ -193,14 +192,11 @@ def _check_law(law: PairLaw) -> None:
     if law.shares is not None:
         arrays.append(("shares", law.shares, 1))
     for name, array, dimensions in arrays:
-        if array.dtype != np.float64:
-            raise TypeError(f"{name} is {array.dtype}; it must be float64")
-        if array.ndim != dimensions:
-            raise ValueError(f"{name} has shape {array.shape}; it needs {dimensions} dimension(s)")
-    if law.known.dtype != np.int64 or law.known.shape != (len(law.tables), 2):
-        raise ValueError("known must be int64 (codes, 2)")
-    if len(law.absent) != len(law.factors):
-        raise ValueError("absent and factors are not of one length")
+        check_array(name, array, "float64", dimensions)
+    check_array("known", law.known, "int64", 2)
+    if law.known.shape != (len(law.tables), 2):
+        raise ValueError(f"known has shape {law.known.shape}; it needs {(len(law.tables), 2)}")
+    check_rows("absent", len(law.absent), len(law.factors))
     if law.shares is not None:
         check_rows("shares", len(law.shares), len(law.factors) + len(law.tables))
 
@@ -211,8 +207,7 @@ def _check_pairs(queries: PairRows | None, rows: PairRows, law: PairLaw) -> None
         if side is None:
             continue
         numbers = side.numbers
-        if numbers.dtype != np.float64 or numbers.ndim != 2 or not numbers.flags.c_contiguous:
-            raise TypeError(f"the numbers of {name} must be C-contiguous float64 (rows, numbers)")
+        check_array(f"the numbers of {name}", numbers, "float64", 2, contiguous=True)
         if numbers.shape[1] != len(law.factors):
             raise ValueError(f"{name} have {numbers.shape[1]} numbers; the law has {len(law.factors)}")
         if len(side.codes) != len(law.tables):
@@ -241,11 +236,10 @@ def edit_distances(letters: Array, starts: Array, other_letters: Array, other_st
         The answers are written there.
     """
     for name, points, places in (("letters", letters, starts), ("other letters", other_letters, other_starts)):
-        if points.dtype != np.uint32 or places.dtype != np.int64:
-            raise TypeError(f"{name} must be uint32, and their starts int64")
-        check_ascending(name, places, len(points))
-    if out.dtype != np.uint32 or out.ndim != 2 or not out.flags.c_contiguous:
-        raise TypeError("out must be C-contiguous uint32 (strings, other strings)")
+        check_array(name, points, "uint32", 1)
+        check_array(f"starts of {name}", places, "int64", 1)
+        check_ascending(f"starts of {name}", places, len(points))
+    check_array("out", out, "uint32", 2, contiguous=True)
     if out.shape != (len(starts) - 1, len(other_starts) - 1):
         raise ValueError(f"out has shape {out.shape}; it needs a cell for each two strings")
     for i in range(len(out)):

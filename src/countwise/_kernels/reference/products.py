@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countwise._kernels.checks import check_rows
+from countwise._kernels.checks import check_array, check_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -222,8 +222,7 @@ def _factors(kind: int, a: float, b: float, q: Floats, x: Floats) -> tuple[Array
 
 
 def _check_kernel(kinds: Array, scales: Floats) -> None:
-    if kinds.dtype != np.uint8 or kinds.ndim != 1:
-        raise TypeError(f"kinds are 1-D uint8, not {kinds.dtype} {kinds.shape}")
+    check_array("kinds", kinds, "uint8", 1)
     if np.any(kinds > ORDINAL):
         raise ValueError(f"kinds has a {kinds.max()}; they go from 0 to {ORDINAL}")
     _check_table("scales", scales, 2)
@@ -236,24 +235,20 @@ def _check_kernel(kinds: Array, scales: Floats) -> None:
 
 
 def _check_table(name: str, table: Floats, columns: int | None) -> None:
-    if table.dtype != np.float64:
-        raise TypeError(f"{name} is {table.dtype}; it must be float64")
-    if table.ndim != 2:
-        raise ValueError(f"{name} has shape {table.shape}; it needs 2 dimensions")
+    check_array(name, table, "float64", 2)
     if columns is not None and table.shape[1] != columns:
         raise ValueError(f"{name} has {table.shape[1]} columns; {columns} are needed")
 
 
-def _check_vector(name: str, x: Array, dtype: type, rows: int) -> None:
-    if x.dtype != dtype or x.ndim != 1:
-        raise TypeError(f"{name} is {x.dtype} {x.shape}; it must be 1-D {np.dtype(dtype)}")
+def _check_vector(name: str, x: Array, dtype: str, rows: int) -> None:
+    check_array(name, x, dtype, 1)
     check_rows(name, len(x), rows)
 
 
 def _weights_of(log_weights: Floats | None, n: int) -> Floats:
     if log_weights is None:
         return np.zeros(n)
-    _check_vector("log_weights", log_weights, np.float64, n)
+    _check_vector("log_weights", log_weights, "float64", n)
     return log_weights
 
 
@@ -279,8 +274,8 @@ def _check_own(own: NDArray[np.int64] | None, rest: Floats | None, n: int, queri
         raise ValueError("own and rest are given together or not at all")
     if own is None or rest is None:
         return
-    _check_vector("own", own, np.int64, queries)
-    _check_vector("rest", rest, np.float64, queries)
+    _check_vector("own", own, "int64", queries)
+    _check_vector("rest", rest, "float64", queries)
     if np.any((own < -1) | (own >= n)):
         raise ValueError(f"own must be the number of one of {n} points, or -1")
     if not np.all(rest < np.inf):

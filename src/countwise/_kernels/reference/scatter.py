@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from countwise._kernels.checks import check_codes, check_columns, check_out, check_rows, check_weights
+from countwise._kernels.checks import check_array, check_codes, check_columns, check_out, check_rows, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,10 +143,7 @@ def _rows_of(columns: Sequence[Array], rows: int, incomplete: Marks) -> Floats:
 
 
 def _check_marks(incomplete: Marks, rows: int) -> None:
-    if incomplete.dtype != np.uint8:
-        raise TypeError("incomplete must be uint8")
-    if incomplete.ndim != 1 or not incomplete.flags.c_contiguous:
-        raise ValueError(f"incomplete must be contiguous (rows,), not of shape {incomplete.shape}")
+    check_array("incomplete", incomplete, "uint8", 1, contiguous=True)
     check_rows("incomplete", len(incomplete), rows)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_CELLS = 1 << 31
 
 
-def count_right(
+def count_correct(
     base: Floats, terms: Sequence[Floats], target: Array, weights: Floats | None, fallback: int
 ) -> Floats:
     """The weight of the rows that are answered rightly with each term added to the base.
@@ -90,6 +90,8 @@ def pair_counts(columns: Sequence[Array], sizes: list[int], pairs: Array) -> lis
     for i, j in pairs.tolist():
         if not (0 <= i < len(columns) and 0 <= j < len(columns)):
             raise ValueError(f"pairs hold column {i} or {j}; there are {len(columns)}")
+        if sizes[i] * sizes[j] >= _MOST_CELLS:
+            raise ValueError(f"a pair has too many cells; it must have fewer than {_MOST_CELLS}")
         inside = (columns[i] < sizes[i]) & (columns[j] < sizes[j])
         key = columns[i][inside].astype(np.intp) * sizes[j] + columns[j][inside]
         table = np.bincount(key, minlength=sizes[i] * sizes[j]).astype(np.int64)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from countwise._kernels.checks import (
+    check_array,
     check_codes,
     check_columns,
     check_rows,
@@ -147,8 +148,7 @@ def _check_tests(columns: Sequence[Array], tests: Tests, nodes: int) -> None:
     types = {"attribute": "int32", "limits": "float64", "limit_starts": "int64", "groups": "int32"}
     types |= {"group_starts": "int64", "missing": "int32"}
     for (name, dtype), array in zip(types.items(), tests, strict=True):
-        if array.ndim != 1 or array.dtype != dtype:
-            raise TypeError(f"{name} must be 1-D {dtype}, not {array.dtype}")
+        check_array(name, array, dtype, 1)
     check_rows("attribute", len(attribute), nodes)
     check_rows("missing", len(missing), nodes)
     for name, starts, whole in (("limit_starts", limit_starts, limits), ("group_starts", group_starts, groups)):

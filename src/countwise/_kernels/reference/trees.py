@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from countwise._kernels.checks import (
+    check_array,
     check_ascending,
     check_codes,
     check_columns,
+    check_count,
     check_entries,
     check_instances,
     check_rows,
@@ -66,7 +68,7 @@ def presort(column: Array) -> Array:
     return (2 * rows + fresh).astype(np.uint32)
 
 
-def part_entries(
+def partition_entries(
     entries: Array, starts: Array, branch: Array, slots: Array, first: Array, n_next: int, copies: Array | None
 ) -> tuple[Array, Array]:
     """The entries of the next level: each instance moves to the segment of its branch, and order is kept.
@@ -84,7 +86,7 @@ def part_entries(
     first : int64 array (nodes + 1,)
         Node k has ``first[k + 1] - first[k]`` branches; none if it is a leaf, whose entries are dropped.
     n_next : int
-        How many segments there will be; one without entries is empty.
+        How many segments there will be, at most 2**31; one without entries is empty.
     copies : uint32 array or None
         None if no instance goes down several branches.
 
@@ -96,10 +98,10 @@ def part_entries(
     check_codes(branch, "branch")
     check_entries(entries, starts)
     check_instances(entries, starts, len(branch))
+    check_count("n_next", n_next, 1 << 31)
     _check_slots(slots, first, len(starts) - 1, n_next)
     if copies is not None:
-        if copies.dtype != np.uint32 or copies.ndim != 1:
-            raise TypeError("copies must be 1-D uint32")
+        check_array("copies", copies, "uint32", 1)
         check_rows("copies", len(copies), len(branch))
     out: list[list[int]] = [[] for _ in range(n_next)]
     every = np.iinfo(branch.dtype).max
@@ -159,6 +161,7 @@ def best_thresholds(
         0 where there is no place.
     """
     _known(criterion, OF_CLASSES)
+    check_count("n_classes", n_classes)
     rows = check_codes(codes, "codes")
     check_entries(entries, starts)
     check_instances(entries, starts, rows)
@@ -298,9 +301,8 @@ def impurity(cells: Floats, criterion: str) -> Floats:
 
 
 def _check_slots(slots: Array, first: Array, nodes: int, n_next: int) -> None:
-    for name, array, kind in (("slots", slots, np.int32), ("first", first, np.int64)):
-        if array.dtype != kind or array.ndim != 1:
-            raise TypeError(f"{name} must be 1-D {np.dtype(kind)}")
+    check_array("slots", slots, "int32", 1)
+    check_array("first", first, "int64", 1)
     check_rows("first", len(first), nodes + 1)
     check_ascending("first", first, len(slots))
     taken = slots[slots != -1]
