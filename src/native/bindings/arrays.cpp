@@ -31,7 +31,7 @@ bool type_from(const char* format, Py_ssize_t size, Type* type) {
 }
 
 const char* name_of(Type type) {
-    constexpr const char* names[] = {"float64", "float32", "int64",  "int32",  "int16", "int8",
+    constexpr const char* names[] = {"float64", "float32", "int64",  "int32", "int16", "int8",
                                      "uint64",  "uint32",  "uint16", "uint8", "bool"};
     return names[static_cast<size_t>(type)];
 }
@@ -88,8 +88,7 @@ void check_ascending(const Array& starts, const std::string& name, size_t most) 
     if (!good) refuse_value(name + " must ascend from 0 or more to at most " + std::to_string(most));
 }
 
-Array require(nb::handle object, const std::string& name, Type type, const std::vector<size_t>& shape,
-              Access access) {
+Array require(nb::handle object, const std::string& name, Type type, const std::vector<size_t>& shape, Access access) {
     Array array(object, name, access == Access::write);
     if (array.is_objects() || array.type() != type)
         refuse_type(name + " is " + dtype_of(object) + "; it must be " + name_of(type));
@@ -132,10 +131,8 @@ MaybeArray weight_column(nb::handle object, size_t rows) {
 Array codes_array(nb::handle object, const std::string& name, size_t rows) {
     Array array(object, name);
     const Type type = array.type();
-    if (array.is_objects() || array.dimensions() != 1 ||
-        (type != Type::u8 && type != Type::u16 && type != Type::u32))
-        refuse_type(name + ": codes are 1-D uint8, uint16 or uint32, not " + dtype_of(object) + " " +
-                    array.shape());
+    if (array.is_objects() || array.dimensions() != 1 || (type != Type::u8 && type != Type::u16 && type != Type::u32))
+        refuse_type(name + ": codes are 1-D uint8, uint16 or uint32, not " + dtype_of(object) + " " + array.shape());
     if (rows != any) check_rows(name, array.size(), rows);
     return array;
 }

@@ -54,9 +54,7 @@ template <class T>
 const T* data_of(const MaybeArray& array) {
     return array ? array->data<const T>() : nullptr;
 }
-inline Column column_of(const MaybeArray& array) {
-    return array ? array->column() : Column{nullptr, 0, Type::f64};
-}
+inline Column column_of(const MaybeArray& array) { return array ? array->column() : Column{nullptr, 0, Type::f64}; }
 
 // What happens to an array that is not contiguous, and whether it is written to.
 enum class Access { copy, in_place, write };

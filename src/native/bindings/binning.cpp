@@ -97,8 +97,7 @@ nb::tuple bin_collect(nb::handle columns, nb::handle weights, nb::handle ranges,
     const RowWeights weight(weights, rows);
     const Array usual = require(common, "common", Type::f64, {any, any});
     const size_t n_slots = usual.size(1);
-    const Array word = words_array(words, n),
-                slot = require(slots, "slots", Type::u16, {n, bin_buckets + 1}),
+    const Array word = words_array(words, n), slot = require(slots, "slots", Type::u16, {n, bin_buckets + 1}),
                 want = require(wanted, "wanted", Type::u8, {n, n_slots});
     const uint16_t *at = slot.data<const uint16_t>(), *to = word.data<const uint16_t>();
     if (most_of(at, n * (bin_buckets + 1)) >= n_slots) refuse_value("a slot is out of range");
@@ -135,8 +134,8 @@ nb::tuple bin_collect(nb::handle columns, nb::handle weights, nb::handle ranges,
         const nb::slice cut(static_cast<Py_ssize_t>(found[j].count));
         if (found[j].count > mine[j].room) copies.append(nb::none());
         else
-            copies.append(nb::make_tuple(found[j].values.object[cut], found[j].rows.object[cut],
-                                         found[j].weights.object[cut]));
+            copies.append(
+                nb::make_tuple(found[j].values.object[cut], found[j].rows.object[cut], found[j].weights.object[cut]));
     }
     return nb::make_tuple(copies, least.object, same.object);
 }
@@ -161,8 +160,7 @@ void bin_codes(nb::handle columns, nb::handle ranges, nb::handle cells, nb::hand
     const Columns column(columns, false);
     const size_t n = column.count(), rows = column.rows();
     const Maps maps(ranges, cells, n);
-    const Array word = words_array(words, n),
-                edge = require(edges, "edges", Type::f64, {n, bin_edges});
+    const Array word = words_array(words, n), edge = require(edges, "edges", Type::f64, {n, bin_edges});
     if (steps.size() != n || codes.size() != n) refuse_value("steps and codes must have an entry for each column");
     std::vector<Array> held;
     std::vector<BinEdges> mine;
@@ -172,8 +170,8 @@ void bin_codes(nb::handle columns, nb::handle ranges, nb::handle cells, nb::hand
         if (step > 8) refuse_value("there are at most 8 steps");
         held.push_back(require(codes[j], "codes", Type::u8, {rows}, Access::write));
         to.push_back(held.back().data<uint8_t>());
-        mine.push_back({word.data<const uint16_t>() + j * (bin_buckets + 1),
-                        edge.data<const double>() + j * bin_edges, step});
+        mine.push_back(
+            {word.data<const uint16_t>() + j * (bin_buckets + 1), edge.data<const double>() + j * bin_edges, step});
     }
     unlocked([&] { kernels().bin_codes(column.data(), n, rows, maps.data(), mine.data(), to.data()); });
 }
@@ -183,8 +181,7 @@ void bin_codes(nb::handle columns, nb::handle ranges, nb::handle cells, nb::hand
 const Bindings bindings([](nb::module_& m) {
     using namespace nb::literals;
     m.def("few_values", &few_values, "columns"_a, "limit"_a);
-    m.def("bin_counts", &bin_counts, "columns"_a, "weights"_a.none(), "ranges"_a, "cells"_a, "counts"_a,
-          "sums"_a);
+    m.def("bin_counts", &bin_counts, "columns"_a, "weights"_a.none(), "ranges"_a, "cells"_a, "counts"_a, "sums"_a);
     m.def("bin_collect", &bin_collect, "columns"_a, "weights"_a.none(), "ranges"_a, "cells"_a, "words"_a, "slots"_a,
           "wanted"_a, "common"_a, "rooms"_a, "codes"_a);
     m.def("bin_amend", &bin_amend, "values"_a, "rows"_a, "edges"_a, "steps"_a, "codes"_a);

@@ -15,8 +15,8 @@ public:
         const int64_t* at = segments_.data<const int64_t>();
         bool good = true;
         for (size_t k = 0; k < count(); ++k)
-            good &= 0 <= at[2 * k] && at[2 * k] <= at[2 * k + 1] &&
-                    static_cast<uint64_t>(at[2 * k + 1]) <= entries_.size();
+            good &=
+                0 <= at[2 * k] && at[2 * k] <= at[2 * k + 1] && static_cast<uint64_t>(at[2 * k + 1]) <= entries_.size();
         if (!good) refuse_value("a segment does not lie within the " + std::to_string(entries_.size()) + " entries");
         nodes_ = {entries_.data<const uint32_t>(), at, count(), data_of<uint32_t>(rows_), instances};
     }

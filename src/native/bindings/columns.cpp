@@ -14,8 +14,7 @@ nb::object find_infinity(nb::handle columns) {
     const Columns column(columns, false);
     const size_t rows = column.rows();
     size_t j = 0, row = 0;
-    const bool found =
-        unlocked([&] { return kernels().find_infinity(column.data(), column.count(), rows, &j, &row); });
+    const bool found = unlocked([&] { return kernels().find_infinity(column.data(), column.count(), rows, &j, &row); });
     if (!found) return nb::none();
     return nb::make_tuple(j, row);
 }
@@ -25,9 +24,8 @@ nb::tuple mark_columns(nb::handle columns, int64_t low, size_t span) {
     const size_t rows = column.rows();
     check_count("span", span, most_span);
     const NewArray<uint8_t> marks({column.count(), span + 1}, zeros), outside({column.count()}, zeros);
-    unlocked([&] {
-        kernels().mark_columns(column.data(), column.count(), rows, low, span, marks.data(), outside.data());
-    });
+    unlocked(
+        [&] { kernels().mark_columns(column.data(), column.count(), rows, low, span, marks.data(), outside.data()); });
     return nb::make_tuple(marks.object, outside.object);
 }
 
@@ -50,8 +48,7 @@ void encode_columns(nb::handle columns, nb::list lows, nb::list lookups, nb::lis
             refuse_value("codes must be contiguous, of the lookup's type and the columns' length");
         const int64_t low = nb::cast<int64_t>(lows[j]);
         if (low > most_low || low < -most_low) refuse_value("a low must lie within 2**62 of 0");
-        tables.push_back({lookup.data<const void>(), lookup.size(), low,
-                          nb::cast<uint32_t>(others[j]), lookup.type()});
+        tables.push_back({lookup.data<const void>(), lookup.size(), low, nb::cast<uint32_t>(others[j]), lookup.type()});
         to.push_back(code.data<void>());
     }
     unlocked([&] { kernels().encode_columns(column.data(), n, rows, tables.data(), to.data()); });
@@ -72,8 +69,7 @@ nb::object factorize_strings(nb::handle offsets, nb::handle letters, size_t limi
     if ((!wide && place.type() != Type::i32) || !place.contiguous())
         refuse_type("offsets must be contiguous int32 or int64");
     const size_t n = place.size(), most = letter.size();
-    if (n == 0 || !(wide ? within(place.data<const int64_t>(), n, most)
-                         : within(place.data<const int32_t>(), n, most)))
+    if (n == 0 || !(wide ? within(place.data<const int64_t>(), n, most) : within(place.data<const int32_t>(), n, most)))
         refuse_value("offsets must ascend within the letters, one more of them than strings");
     const NewArray<int32_t> codes({n - 1});
     std::vector<int64_t> first;

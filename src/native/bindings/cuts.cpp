@@ -53,10 +53,8 @@ struct Cut {
 class Sequence {
 public:
     Sequence(nb::handle values, nb::handle codes, nb::handle weights, size_t n_classes)
-        : values_(require(values, "values", Type::f64, {any})),
-          codes_(codes_array(codes, "codes", values_.size())),
-          weights_(weight_column(weights, values_.size())),
-          n_classes_(n_classes),
+        : values_(require(values, "values", Type::f64, {any})), codes_(codes_array(codes, "codes", values_.size())),
+          weights_(weight_column(weights, values_.size())), n_classes_(n_classes),
           whole_(!weights_ || !is_float(weights_->type())) {
         check_count("n_classes", n_classes);
         entries_ = {values_.data<const double>(), codes_.column(), column_of(weights_)};
@@ -77,7 +75,8 @@ public:
     // for sequences that are not much shorter than their weight.
     void mark(size_t start, size_t stop, const Counts& counts) {
         const double n = sum_of(counts);
-        const double most = std::min(static_cast<double>(most_table), 16.0 * static_cast<double>(stop - start) + 4096.0);
+        const double most =
+            std::min(static_cast<double>(most_table), 16.0 * static_cast<double>(stop - start) + 4096.0);
         if (!whole_ || n > most) return;
         table_ = x_log_x_table(static_cast<size_t>(n));
         const size_t step = std::max<size_t>(mark_step, n_classes_);  // as many counts as entries at most
@@ -148,8 +147,8 @@ Tested test_cut(const Cut& cut, const Counts& counts) {
     const Side all(counts), left(cut.left), right(cut.right);
     if (!(all.n > 0)) return {cut.place, 0.0, HUGE_VAL};
     const double gain = all.entropy - (left.n * left.entropy + right.n * right.entropy) / all.n;
-    const double delta = log2_of_choices(all.present) - (all.present * all.entropy - left.present * left.entropy -
-                                                         right.present * right.entropy);
+    const double delta = log2_of_choices(all.present) -
+                         (all.present * all.entropy - left.present * left.entropy - right.present * right.entropy);
     return {cut.place, gain, (std::log2(std::max(all.n - 1, 1.0)) + delta) / all.n};
 }
 
@@ -231,7 +230,10 @@ nb::tuple merge_sets(nb::list values, nb::list weights) {
     }
     const Type type = n_classes <= 256 ? Type::u8 : n_classes <= 65536 ? Type::u16 : Type::u32;
     const NewArray<double> merged({total});
-    const NewArray<void> codes({total}, false, type == Type::u8 ? "uint8" : type == Type::u16 ? "uint16" : "uint32"),
+    const NewArray<void> codes({total}, false,
+                               type == Type::u8    ? "uint8"
+                               : type == Type::u16 ? "uint16"
+                                                   : "uint32"),
         merged_weights({weighted ? total : 0}, false, whole ? "int64" : "float64");
     unlocked([&] {
         kernels().merge_sets(value.data(), sizes.data(), n_classes, type, merged.data(), codes.data());

@@ -11,8 +11,7 @@ class SortedPoints {
 public:
     SortedPoints(nb::handle points, nb::handle weights, double h)
         : x_(require(points, "points", Type::f64, {any})), w_(weights, x_.size()) {
-        if (!(h > 0 && std::isfinite(h)))
-            refuse_value("h is " + std::to_string(h) + "; a width is finite and above 0");
+        if (!(h > 0 && std::isfinite(h))) refuse_value("h is " + std::to_string(h) + "; a width is finite and above 0");
         points_ = {x_.data<const double>(), w_.data(), x_.size(), h};
         check_points();
         check_weights();
@@ -53,8 +52,7 @@ private:
 
 nb::tuple gauss_expand(nb::handle points, nb::handle weights, double h, double tolerance) {
     const SortedPoints sorted(points, weights, h);
-    const size_t count =
-        unlocked([&] { return kernels().gauss_expand(sorted.points(), tolerance, nullptr, nullptr); });
+    const size_t count = unlocked([&] { return kernels().gauss_expand(sorted.points(), tolerance, nullptr, nullptr); });
     const NewArray<int64_t> boxes({count});
     const NewArray<double> taylor({count, gauss_row});
     if (count)
@@ -62,8 +60,8 @@ nb::tuple gauss_expand(nb::handle points, nb::handle weights, double h, double t
     return nb::make_tuple(boxes.object, taylor.object);
 }
 
-nb::object gauss_log_sums(nb::handle points, nb::handle weights, double h, nb::handle boxes, nb::handle taylor,
-                          double, nb::handle queries) {
+nb::object gauss_log_sums(nb::handle points, nb::handle weights, double h, nb::handle boxes, nb::handle taylor, double,
+                          nb::handle queries) {
     const SortedPoints sorted(points, weights, h);
     const Expansion expansion(boxes, taylor);
     const Array query = require(queries, "queries", Type::f64, {any});

@@ -10,11 +10,19 @@
 namespace countwise {
 
 #ifdef COUNTWISE_X86_LEVELS
-namespace v2 { extern const Kernels kernels; }
-namespace v3 { extern const Kernels kernels; }
-namespace v4 { extern const Kernels kernels; }
+namespace v2 {
+extern const Kernels kernels;
+}
+namespace v3 {
+extern const Kernels kernels;
+}
+namespace v4 {
+extern const Kernels kernels;
+}
 #else
-namespace baseline { extern const Kernels kernels; }
+namespace baseline {
+extern const Kernels kernels;
+}
 #endif
 
 namespace {

@@ -21,8 +21,7 @@ nb::tuple class_moments(nb::handle columns, nb::handle codes, nb::handle weights
     return nb::make_tuple(n.object, mean.object, m2.object);
 }
 
-nb::object count_codes(nb::handle column, nb::handle given, nb::handle weights, size_t n_values,
-                       size_t n_given) {
+nb::object count_codes(nb::handle column, nb::handle given, nb::handle weights, size_t n_values, size_t n_given) {
     const Array value = codes_array(column, "column");
     const size_t rows = value.size();
     const Array row = codes_array(given, "given", rows);
@@ -61,8 +60,8 @@ void add_lookup(nb::handle columns, nb::handle tables, nb::handle out) {
         n_values.push_back(table.back().size(0));
     }
     if (table.size() != column.count())
-        refuse_value("there are " + std::to_string(column.count()) + " columns but " +
-                     std::to_string(table.size()) + " tables");
+        refuse_value("there are " + std::to_string(column.count()) + " columns but " + std::to_string(table.size()) +
+                     " tables");
     const int bad = unlocked([&] {
         return kernels().add_lookup(column.data(), column.count(), cells.data(), n_values.data(), to.size(0),
                                     to.size(1), to.data<double>());
@@ -72,8 +71,7 @@ void add_lookup(nb::handle columns, nb::handle tables, nb::handle out) {
                      std::to_string(n_values[static_cast<size_t>(bad - 1)]) + " values of its table");
 }
 
-void add_gaussian(nb::handle columns, nb::handle mean, nb::handle inverse_sd, nb::handle log_norm,
-                  nb::handle out) {
+void add_gaussian(nb::handle columns, nb::handle mean, nb::handle inverse_sd, nb::handle log_norm, nb::handle out) {
     const Array to = out_array(out);
     const Columns column(columns, false);
     const size_t rows = to.size(0), classes = to.size(1), count = column.count();

@@ -59,9 +59,14 @@ public:
             tables_.push_back({cells.data<const double>(), cells.size(1), 0.0});
             sizes_.push_back({cells.size(0), cells.size(1)});
         }
-        law_ = {factors_.size(), tables_.size(), factors_.data<const double>(), absent_.data<const double>(),
-                tables_.data(), known_.data<const int64_t>(),
-                data_of<double>(shares_), nb::cast<double>(law[nb::int_(5)]),
+        law_ = {factors_.size(),
+                tables_.size(),
+                factors_.data<const double>(),
+                absent_.data<const double>(),
+                tables_.data(),
+                known_.data<const int64_t>(),
+                data_of<double>(shares_),
+                nb::cast<double>(law[nb::int_(5)]),
                 nb::cast<double>(law[nb::int_(6)])};
     }
     const PairLaw& data() const { return law_; }
@@ -78,7 +83,8 @@ public:
         for (size_t j = 0; same && j < law_.codes; ++j)
             same = tables_[j].cells == nullptr || tree.rows() == 0 || tree.largest(j) < sizes_[j][1];
         if (!same) refuse_value("the tree is of other rows");
-        if (!tree.serves(law_)) refuse_value("the tree was made for another distance: its factors or known codes differ");
+        if (!tree.serves(law_))
+            refuse_value("the tree was made for another distance: its factors or known codes differ");
     }
 
 private:
@@ -232,9 +238,12 @@ nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle law, double k,
         for (size_t i = 0; i < left.rows(); ++i) {
             for (size_t j = 0; j < given.data().codes; ++j) codes[j] = left.code(j, i);
             near.clear();
-            const PairQuery query = {from.numbers + i * given.data().numbers, codes.data(),
-                                     skips ? skips->data<const int64_t>()[i] : -1, near.bound(),
-                                     Nearest::offer, &near};
+            const PairQuery query = {from.numbers + i * given.data().numbers,
+                                     codes.data(),
+                                     skips ? skips->data<const int64_t>()[i] : -1,
+                                     near.bound(),
+                                     Nearest::offer,
+                                     &near};
             kernels().search_rows(in, given.data(), query);
             const std::vector<Near>& sorted = near.sorted();
             found.insert(found.end(), sorted.begin(), sorted.end());
@@ -282,8 +291,7 @@ const Bindings bindings([](nb::module_& m) {
     m.def("row_tree", &row_tree, "rows"_a, "law"_a, nb::rv_policy::take_ownership);
     m.def("nearest", &nearest, "queries"_a, "rows"_a, "law"_a, "k"_a, "limit"_a, "weights"_a.none(), "skip"_a.none(),
           "tree"_a.none() = nb::none(), "penalties"_a.none() = nb::none(), "ties"_a = false);
-    m.def("edit_distances", &edit_distances, "letters"_a, "starts"_a, "other_letters"_a, "other_starts"_a,
-          "out"_a);
+    m.def("edit_distances", &edit_distances, "letters"_a, "starts"_a, "other_letters"_a, "other_starts"_a, "out"_a);
 });
 
 }  // namespace countwise

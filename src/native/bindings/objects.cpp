@@ -120,8 +120,8 @@ private:
 nb::tuple factorize_objects(nb::handle column) {
     const Array array(column, "column");
     if (!array.is_objects() || array.dimensions() != 1)
-        refuse_type("a 1-D object array is needed, not one of numbers or of " +
-                    std::to_string(array.dimensions()) + " dimensions");
+        refuse_type("a 1-D object array is needed, not one of numbers or of " + std::to_string(array.dimensions()) +
+                    " dimensions");
     const NewArray<uint32_t> result({array.size()});
     uint32_t* codes = result.data();
     const Column from = array.column();

@@ -7,8 +7,7 @@ namespace {
 
 constexpr size_t most_cells = size_t{1} << 31;  // of one table
 
-nb::object count_correct(nb::handle base, nb::list terms, nb::handle target, nb::handle weights,
-                       int64_t fallback) {
+nb::object count_correct(nb::handle base, nb::list terms, nb::handle target, nb::handle weights, int64_t fallback) {
     const Array scores = require(base, "base", Type::f64, {any, any}), right = column_array(target, "target");
     const size_t rows = scores.size(0), classes = scores.size(1), n = terms.size();
     if (classes == 0) refuse_value("base has no classes to choose from");
@@ -22,7 +21,7 @@ nb::object count_correct(nb::handle base, nb::list terms, nb::handle target, nb:
         term.push_back(kept.back().data<const double>());
     }
     const NewArray<double> sums({n});
-    const Right judged{scores.data<const double>(), right.column(), weight.data(), rows, classes, fallback};
+    const JudgedRows judged{scores.data<const double>(), right.column(), weight.data(), rows, classes, fallback};
     unlocked([&] { kernels().count_correct(judged, term.data(), n, sums.data()); });
     return sums.object;
 }
@@ -50,8 +49,8 @@ nb::list pair_counts(nb::handle columns, nb::list sizes, nb::handle pairs) {
     const Columns column(columns, true);
     const size_t rows = column.rows();
     if (sizes.size() != column.count())
-        refuse_value("there are " + std::to_string(column.count()) + " columns but " +
-                     std::to_string(sizes.size()) + " sizes");
+        refuse_value("there are " + std::to_string(column.count()) + " columns but " + std::to_string(sizes.size()) +
+                     " sizes");
     std::vector<size_t> size;
     for (nb::handle n : sizes) size.push_back(nb::cast<size_t>(n));
     const std::vector<size_t> pair = column_pairs(pairs, column.count());

@@ -45,8 +45,14 @@ public:
         : cells_(require(points, "points", Type::f64, {any, any})),
           weights_(require_or_none(log_weights, "log_weights", Type::f64, {cells_.size()})) {
         const size_t n = cells_.size();
-        points_ = {cells_.data<const double>(), data_of<double>(weights_), nullptr, nullptr, nullptr,
-                   n, cells_.size(1), (n + product_leaf - 1) / product_leaf};
+        points_ = {cells_.data<const double>(),
+                   data_of<double>(weights_),
+                   nullptr,
+                   nullptr,
+                   nullptr,
+                   n,
+                   cells_.size(1),
+                   (n + product_leaf - 1) / product_leaf};
     }
     Products& points() { return points_; }
     void use(const Kernel& kernel) {

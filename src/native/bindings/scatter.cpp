@@ -28,8 +28,7 @@ nb::tuple class_scatter(nb::handle columns, nb::handle codes, nb::handle weights
     return nb::make_tuple(n.object, mean.object, scatter.object);
 }
 
-void add_quadratic(nb::handle columns, nb::handle centers, nb::handle factors, nb::handle out,
-                   nb::handle incomplete) {
+void add_quadratic(nb::handle columns, nb::handle centers, nb::handle factors, nb::handle out, nb::handle incomplete) {
     const Array to = out_array(out);
     const Columns column(columns, false);
     const size_t rows = to.size(0), classes = to.size(1), count = column.count();

@@ -11,10 +11,8 @@ namespace {
 // The three arrays of a sparse matrix, checked so far that the kernels cannot read outside them.
 class SparseRows {
 public:
-    SparseRows(nb::handle indptr, nb::handle indices, nb::handle data, size_t rows, size_t columns,
-               bool present)
-        : indptr_(index_array(indptr, "indptr")),
-          indices_(index_array(indices, "indices")),
+    SparseRows(nb::handle indptr, nb::handle indices, nb::handle data, size_t rows, size_t columns, bool present)
+        : indptr_(index_array(indptr, "indptr")), indices_(index_array(indices, "indices")),
           data_(column_array(data, "data")),
           matrix_{indptr_.column(), indices_.column(), data_.column(), rows, columns, present} {
         check_rows("indptr", indptr_.size(), rows + 1);
@@ -48,8 +46,8 @@ private:
     Csr matrix_;
 };
 
-nb::object csr_class_sums(nb::handle indptr, nb::handle indices, nb::handle data, nb::handle codes,
-                          nb::handle weights, size_t n_classes, size_t n_columns, bool present) {
+nb::object csr_class_sums(nb::handle indptr, nb::handle indices, nb::handle data, nb::handle codes, nb::handle weights,
+                          size_t n_classes, size_t n_columns, bool present) {
     const Array code = codes_array(codes, "codes");
     const SparseRows sparse(indptr, indices, data, code.size(), n_columns, present);
     const RowWeights weight(weights, code.size());
@@ -62,13 +60,11 @@ nb::object csr_class_sums(nb::handle indptr, nb::handle indices, nb::handle data
     return sums.object;
 }
 
-void csr_add(nb::handle indptr, nb::handle indices, nb::handle data, nb::handle table, bool present,
-             nb::handle out) {
+void csr_add(nb::handle indptr, nb::handle indices, nb::handle data, nb::handle table, bool present, nb::handle out) {
     const Array to = out_array(out), cells = require(table, "table", Type::f64, {any, to.size(1)});
     const SparseRows sparse(indptr, indices, data, to.size(0), cells.size(0), present);
-    const int bad = unlocked([&] {
-        return kernels().csr_add(sparse.matrix(), cells.data<const double>(), to.size(1), to.data<double>());
-    });
+    const int bad = unlocked(
+        [&] { return kernels().csr_add(sparse.matrix(), cells.data<const double>(), to.size(1), to.data<double>()); });
     if (bad) sparse.refuse_column();
 }
 
@@ -98,9 +94,7 @@ nb::object integer_domain(nb::handle column, nb::int_ limit) {
     const Array array = column_array(column, "column");
     int overflow = 0;  // a limit beyond 64 bits is no limit
     const long long bound = PyLong_AsLongLongAndOverflow(limit.ptr(), &overflow);
-    const uint64_t most = overflow > 0               ? UINT64_MAX
-                               : overflow < 0 || bound < 0 ? 0
-                                                           : static_cast<uint64_t>(bound);
+    const uint64_t most = overflow > 0 ? UINT64_MAX : overflow < 0 || bound < 0 ? 0 : static_cast<uint64_t>(bound);
     int64_t low = 0, high = 0;
     bool integral = true, found = false, close = true;
     std::vector<int64_t> values;

@@ -35,8 +35,7 @@ nb::object first_of(const nb::object& array, size_t n) {
 nb::object presort(nb::handle column) {
     const Array from = column_array(column, "column 0");
     const size_t rows = from.size();
-    if (rows >= size_t{1} << 31)
-        refuse_value(std::to_string(rows) + " rows are more than entries can number");
+    if (rows >= size_t{1} << 31) refuse_value(std::to_string(rows) + " rows are more than entries can number");
     const NewArray<uint32_t> entries({rows});
     const size_t n = unlocked([&] { return kernels().presort(from.column(), rows, entries.data()); });
     return n == rows ? entries.object : first_of(entries.object, n);
@@ -62,8 +61,8 @@ void check_slots(const Array& slots, size_t n_next) {
     }
 }
 
-nb::tuple partition_entries(nb::handle entries, nb::handle starts, nb::handle branch, nb::handle slots, nb::handle first,
-                       size_t n_next, nb::handle copies) {
+nb::tuple partition_entries(nb::handle entries, nb::handle starts, nb::handle branch, nb::handle slots,
+                            nb::handle first, size_t n_next, nb::handle copies) {
     const Array branches = solid_codes(branch, "branch");
     const Level level(entries, starts);
     const Segments segments = level.segments();
@@ -73,8 +72,9 @@ nb::tuple partition_entries(nb::handle entries, nb::handle starts, nb::handle br
     check_ascending(firsts, "first", slot.size());
     check_count("n_next", n_next, size_t{1} << 31);  // slots are int32
     check_slots(slot, n_next);
-    const Parting parting{branches.column(), branches.size(), slot.data<const int32_t>(),
-                          firsts.data<const int64_t>(), n_next, data_of<uint32_t>(copy)};
+    const Parting parting{
+        branches.column(),      branches.size(), slot.data<const int32_t>(), firsts.data<const int64_t>(), n_next,
+        data_of<uint32_t>(copy)};
     const int64_t room = unlocked([&] { return kernels().partition_room(segments, parting); });
     if (room < 0) refuse_parting(room);
     const NewArray<uint32_t> moved({static_cast<size_t>(room)});
@@ -97,8 +97,8 @@ bool is_second(const std::string& criterion, const char* first, const char* seco
     refuse_value("codes hold a class that is not there");
 }
 
-nb::tuple best_thresholds(nb::handle entries, nb::handle starts, nb::handle codes, nb::handle weights,
-                          size_t n_classes, const std::string& criterion, double least) {
+nb::tuple best_thresholds(nb::handle entries, nb::handle starts, nb::handle codes, nb::handle weights, size_t n_classes,
+                          const std::string& criterion, double least) {
     const bool entropy = is_second(criterion, "gini", "entropy");
     check_count("n_classes", n_classes);
     const Array code = solid_codes(codes, "codes");
@@ -123,9 +123,9 @@ nb::tuple best_thresholds_of_numbers(nb::handle entries, nb::handle starts, nb::
     const NewArray<int64_t> places({level.segments().count});
     const NewArray<double> gains({level.segments().count});
     const int bad = unlocked([&] {
-        return kernels().best_thresholds_of_numbers(
-            level.segments(), {value.data<const double>(), weight.data(), value.size()}, deviations, least,
-            places.data(), gains.data());
+        return kernels().best_thresholds_of_numbers(level.segments(),
+                                                    {value.data<const double>(), weight.data(), value.size()},
+                                                    deviations, least, places.data(), gains.data());
     });
     if (bad) refuse_labels(bad);
     return nb::make_tuple(places.object, gains.object);
@@ -136,8 +136,8 @@ nb::tuple best_thresholds_of_numbers(nb::handle entries, nb::handle starts, nb::
 const Bindings bindings([](nb::module_& m) {
     using namespace nb::literals;
     m.def("presort", &presort, "column"_a);
-    m.def("partition_entries", &partition_entries, "entries"_a, "starts"_a, "branch"_a, "slots"_a, "first"_a, "n_next"_a,
-          "copies"_a.none());
+    m.def("partition_entries", &partition_entries, "entries"_a, "starts"_a, "branch"_a, "slots"_a, "first"_a,
+          "n_next"_a, "copies"_a.none());
     m.def("best_thresholds", &best_thresholds, "entries"_a, "starts"_a, "codes"_a, "weights"_a.none(), "n_classes"_a,
           "criterion"_a, "least"_a);
     m.def("best_thresholds_of_numbers", &best_thresholds_of_numbers, "entries"_a, "starts"_a, "values"_a,

@@ -13,8 +13,7 @@ std::string node_name(size_t k) { return "node " + std::to_string(k); }
 // `most_branches`.
 class TestArrays {
 public:
-    TestArrays(nb::handle object, const Columns& columns, size_t nodes, const int32_t* children,
-               int64_t most_branches)
+    TestArrays(nb::handle object, const Columns& columns, size_t nodes, const int32_t* children, int64_t most_branches)
         : columns_(columns), arrays_(arrays_of(object)), tests_(tests_of(nodes)) {
         const size_t lengths[6] = {nodes, 0, nodes + 1, 0, nodes + 1, nodes};
         for (size_t i = 0; i < 6; ++i)
@@ -48,9 +47,13 @@ private:
     }
 
     Tests tests_of(size_t nodes) const {
-        return {arrays_[0].data<const int32_t>(), arrays_[1].data<const double>(),
-                arrays_[2].data<const int64_t>(), arrays_[3].data<const int32_t>(),
-                arrays_[4].data<const int64_t>(), arrays_[5].data<const int32_t>(), nodes};
+        return {arrays_[0].data<const int32_t>(),
+                arrays_[1].data<const double>(),
+                arrays_[2].data<const int64_t>(),
+                arrays_[3].data<const int32_t>(),
+                arrays_[4].data<const int64_t>(),
+                arrays_[5].data<const int32_t>(),
+                nodes};
     }
 
     int64_t limits(size_t k) const { return tests_.limit_starts[k + 1] - tests_.limit_starts[k]; }
@@ -77,8 +80,7 @@ private:
                              " is too high for the type of branch");
             // Children come after their parents, so that every path has an end.
             if (children && highest >= 0 &&
-                (children[k] <= static_cast<int64_t>(k) ||
-                 children[k] + highest >= static_cast<int64_t>(tests_.nodes)))
+                (children[k] <= static_cast<int64_t>(k) || children[k] + highest >= static_cast<int64_t>(tests_.nodes)))
                 refuse_value("the children of " + node_name(k) + " are not among the nodes after it");
         }
         refuse_value("the tests changed while they were looked at");
@@ -114,12 +116,10 @@ Array branch_array(nb::handle object) {
     return Array(object, "branch", true);
 }
 
-int64_t highest_number(Type type) {
-    return type == Type::u8 ? UINT8_MAX : type == Type::u16 ? UINT16_MAX : UINT32_MAX;
-}
+int64_t highest_number(Type type) { return type == Type::u8 ? UINT8_MAX : type == Type::u16 ? UINT16_MAX : UINT32_MAX; }
 
-int64_t route_entries(nb::handle columns, nb::handle entries, nb::handle starts, nb::handle tests,
-                           nb::handle rows, nb::handle branch) {
+int64_t route_entries(nb::handle columns, nb::handle entries, nb::handle starts, nb::handle tests, nb::handle rows,
+                      nb::handle branch) {
     const Columns column(columns, false);
     const Array entry = require(entries, "entries", Type::u32, {any}),
                 start = require(starts, "starts", Type::i64, {any}), to = branch_array(branch);
@@ -129,12 +129,15 @@ int64_t route_entries(nb::handle columns, nb::handle entries, nb::handle starts,
     const TestArrays test(tests, column, nodes, nullptr, highest_number(to.type()));
     const MaybeArray row = require_or_none(rows, "rows", Type::u32, {any});
     const Column written = to.column();
-    const Instances instances{entry.data<const uint32_t>(), data_of<uint32_t>(row),
-                              row ? std::min(to.size(), row->size()) : to.size(), n_rows, to.data<char>(),
-                              written.stride, written.type};
-    const Routed routed = unlocked([&] {
-        return kernels().route_entries(column.data(), instances, start.data<const int64_t>(), test.tests());
-    });
+    const Instances instances{entry.data<const uint32_t>(),
+                              data_of<uint32_t>(row),
+                              row ? std::min(to.size(), row->size()) : to.size(),
+                              n_rows,
+                              to.data<char>(),
+                              written.stride,
+                              written.type};
+    const Routed routed = unlocked(
+        [&] { return kernels().route_entries(column.data(), instances, start.data<const int64_t>(), test.tests()); });
     if (routed.problem == 1) test.refuse_code(routed.node);
     if (routed.problem == 2) refuse_value("entries of " + node_name(routed.node) + " are beyond the rows or branches");
     return routed.gaps;
@@ -173,8 +176,7 @@ const Bindings bindings([](nb::module_& m) {
     using namespace nb::literals;
     m.def("route_entries", &route_entries, "columns"_a, "entries"_a, "starts"_a, "tests"_a, "rows"_a.none(),
           "branch"_a);
-    m.def("apply_tests", &apply_tests, "columns"_a, "rows"_a.none(), "nodes"_a.none(), "n"_a, "tests"_a,
-          "children"_a);
+    m.def("apply_tests", &apply_tests, "columns"_a, "rows"_a.none(), "nodes"_a.none(), "n"_a, "tests"_a, "children"_a);
 });
 
 }  // namespace countwise

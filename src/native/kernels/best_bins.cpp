@@ -14,8 +14,8 @@ class Places {
 public:
     Places(size_t n_bins, size_t width, Criterion criterion, double least, size_t tabled)
         : bins_(n_bins), width_(width), stride_((n_bins + lanes - 1) / lanes * lanes), criterion_(criterion),
-          least_(least * (1 - 1e-9)), left_(stride_ * (width + 1)), gain_(stride_), total_(width),
-          place_(stride_), counts_(2 * stride_), logs_(tabled) {
+          least_(least * (1 - 1e-9)), left_(stride_ * (width + 1)), gain_(stride_), total_(width), place_(stride_),
+          counts_(2 * stride_), logs_(tabled) {
         for (size_t i = 0; i < stride_ * (width + 1); ++i) left_[i] = 0.0;
     }
 

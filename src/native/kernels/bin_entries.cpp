@@ -43,7 +43,7 @@ public:
 private:
     const Column column_, codes_, weights_;
     const size_t n_cells_, n_classes_;
-    Part part_;
+    EntryRows part_;
 };
 
 // Long segments of narrow codes without weights. Tables have room for every code that the types can hold, so that
@@ -51,11 +51,8 @@ private:
 class NarrowCounter {
 public:
     NarrowCounter(Column column, size_t rows, const NodeEntries& nodes, Column codes, size_t n_cells, size_t n_classes)
-        : cells_(reinterpret_cast<const uint8_t*>(column.data)),
-          codes_(reinterpret_cast<const uint8_t*>(codes.data)),
-          n_cells_(n_cells),
-          n_classes_(n_classes),
-          part_(nodes, rows) {}
+        : cells_(reinterpret_cast<const uint8_t*>(column.data)), codes_(reinterpret_cast<const uint8_t*>(codes.data)),
+          n_cells_(n_cells), n_classes_(n_classes), part_(nodes, rows) {}
 
     static bool fits(Column column, Column codes, Column weights, size_t n_classes) {
         return column.type == Type::u8 && column.stride == 1 && codes.type == Type::u8 && codes.stride == 1 &&
@@ -108,7 +105,7 @@ private:
 
     const uint8_t *cells_, *codes_;
     const size_t n_cells_, n_classes_;
-    Part part_;
+    EntryRows part_;
     uint32_t tables_[2][256 * most_classes + 256];
 };
 
@@ -146,7 +143,7 @@ int count_entries(Column column, size_t rows, const NodeEntries& nodes, Column c
 
 int sum_entries(Column column, size_t rows, const NodeEntries& nodes, const double* values, const double* weights,
                 size_t n_cells, const double* centers, double* table) {
-    Part part(nodes, rows);
+    EntryRows part(nodes, rows);
     uint32_t at[part_size];
     for (size_t k = 0; k < nodes.nodes; ++k, table += 3 * n_cells) {
         const size_t stop = static_cast<size_t>(nodes.segments[2 * k + 1]);

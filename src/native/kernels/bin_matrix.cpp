@@ -35,16 +35,14 @@ struct Block {
     Out weight[weighed<Out> ? block_size : 1];
 };
 
-COUNTWISE_INLINE void fetch(const uint8_t* at) {
-    __builtin_prefetch(at);
-}
+COUNTWISE_INLINE void fetch(const uint8_t* at) { __builtin_prefetch(at); }
 
 // Walks over the entries of all nodes that have some.
 template <class Out>
 class Reader {
 public:
-    Reader(const uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
-           Column weights, size_t n_classes, size_t least_own)
+    Reader(const uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes, Column weights,
+           size_t n_classes, size_t least_own)
         : matrix_(matrix), columns_(columns), nodes_(nodes), codes_(codes), weights_(weights), n_classes_(n_classes),
           least_own_(least_own), part_(nodes, rows) {}
 
@@ -81,7 +79,7 @@ private:
     const NodeEntries& nodes_;
     const Column codes_, weights_;
     const size_t n_classes_, least_own_;
-    Part part_;
+    EntryRows part_;
     size_t next_ = 0, at_ = 0, stop_ = 0;
     bool own_ = false;
 };
@@ -238,7 +236,7 @@ int count_any(const uint8_t* matrix, size_t rows, size_t columns, const NodeEntr
 
 int count_matrix(const uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
                  Column weights, size_t n_cells, size_t n_classes, void* table) {
-    const auto count = !weights.data                ? count_any<uint32_t>
+    const auto count = !weights.data               ? count_any<uint32_t>
                        : weights.type == Type::f64 ? count_any<double>
                                                    : count_any<int64_t>;
     return count(matrix, rows, columns, nodes, codes, weights, n_cells, n_classes, table);

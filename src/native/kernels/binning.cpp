@@ -105,8 +105,7 @@ COUNTWISE_INLINE size_t count_on(size_t k, double x, const double* edges, size_t
 template <class Row>
 void amend(const double* x, const Row* rows, size_t n, const double* edges, size_t steps, uint8_t* codes) {
     if (steps == 1)
-        for (size_t i = 0; i < n; ++i)
-            codes[rows[i]] = static_cast<uint8_t>(count_on(codes[rows[i]], x[i], edges, 1));
+        for (size_t i = 0; i < n; ++i) codes[rows[i]] = static_cast<uint8_t>(count_on(codes[rows[i]], x[i], edges, 1));
     else
         for (size_t i = 0; i < n; ++i)
             codes[rows[i]] = static_cast<uint8_t>(count_on(codes[rows[i]], x[i], edges, steps));

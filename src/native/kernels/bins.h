@@ -66,8 +66,7 @@ struct Met {
     size_t count;
 
     // Writes the codes of all rows. A bucket's word is its code, and 256 more if it is to be looked into.
-    COUNTWISE_APART void find(const uint16_t* words, const uint16_t* buckets, size_t n,
-                              uint8_t* codes) {
+    COUNTWISE_APART void find(const uint16_t* words, const uint16_t* buckets, size_t n, uint8_t* codes) {
         // Several rows are read before any is written: a load that follows a store to the same place in another page
         // would wait for it.
         constexpr size_t step = 8;

@@ -123,8 +123,8 @@ bool find_infinity(const Column* columns, size_t n_columns, size_t rows, size_t*
     return false;
 }
 
-void mark_columns(const Column* columns, size_t n_columns, size_t rows, int64_t low, size_t span,
-                  uint8_t* marks, uint8_t* outside) {
+void mark_columns(const Column* columns, size_t n_columns, size_t rows, int64_t low, size_t span, uint8_t* marks,
+                  uint8_t* outside) {
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
         fetch_next(columns, n_columns, start + n, rows);

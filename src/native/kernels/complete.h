@@ -28,7 +28,9 @@ COUNTWISE_INLINE vi nan_among(const T* x, size_t n) {
 template <class T>
 void mark_run(const Column& first, size_t count, size_t start, size_t n, int64_t* gap) {
     const char* at = first.data + static_cast<ptrdiff_t>(start) * first.stride;
-    const auto row = [&](size_t r) { return reinterpret_cast<const T*>(at + static_cast<ptrdiff_t>(r) * first.stride); };
+    const auto row = [&](size_t r) {
+        return reinterpret_cast<const T*>(at + static_cast<ptrdiff_t>(r) * first.stride);
+    };
     vi found = splat_bits(0);
     for (size_t r = 0; r < n; ++r) found = found | nan_among(row(r), count);
     if (!any(found)) return;

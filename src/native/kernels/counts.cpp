@@ -8,7 +8,7 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t replicas = 4;          // equal codes in a row would wait for each other's counter
+constexpr size_t replicas = 4;  // equal codes in a row would wait for each other's counter
 constexpr size_t replicated_cells = 4096;
 constexpr size_t key_rows = 512;
 
@@ -103,14 +103,14 @@ void count_codes(Column column, Column given, size_t rows, size_t n_values, size
     count_any<uint32_t>(column, given, one, rows, n_values, n_given, counts);
 }
 
-void count_codes_integer(Column column, Column given, Column weights, size_t rows, size_t n_values,
-                         size_t n_given, int64_t* counts) {
+void count_codes_integer(Column column, Column given, Column weights, size_t rows, size_t n_values, size_t n_given,
+                         int64_t* counts) {
     Weights<int64_t> w{weights, {}};
     count_any<int64_t>(column, given, w, rows, n_values, n_given, counts);
 }
 
-void count_codes_float(Column column, Column given, Column weights, size_t rows, size_t n_values,
-                       size_t n_given, double* counts) {
+void count_codes_float(Column column, Column given, Column weights, size_t rows, size_t n_values, size_t n_given,
+                       double* counts) {
     Weights<double> w{weights, {}};
     count_any<double>(column, given, w, rows, n_values, n_given, counts);
 }
@@ -142,10 +142,7 @@ struct Padded {
     Scratch<const double*> table;
 
     Padded(const double* const* tables, const size_t* n_values, size_t n_columns, size_t n_classes, size_t total)
-        : classes(n_classes),
-          vectors((n_classes + lanes - 1) / lanes),
-          width(vectors * lanes),
-          cells(total * width),
+        : classes(n_classes), vectors((n_classes + lanes - 1) / lanes), width(vectors * lanes), cells(total * width),
           table(n_columns) {
         double* to = cells.get();
         for (size_t j = 0; j < n_columns; ++j) {
@@ -176,8 +173,7 @@ COUNTWISE_INLINE void add_rows(const double* const* table, const uint32_t* place
 template <size_t Vectors, size_t Rows>
 void add_all_rows(const double* const* table, const uint32_t* places, size_t count, size_t width, size_t n,
                   double* sums) {
-    for (size_t r = 0; r < n; r += Rows)
-        add_rows<Vectors, Rows>(table, places + r, count, width, sums + r * width);
+    for (size_t r = 0; r < n; r += Rows) add_rows<Vectors, Rows>(table, places + r, count, width, sums + r * width);
 }
 
 // Up to four vectors of classes at a time.
@@ -195,8 +191,8 @@ void add_tile(const Padded& padded, size_t first, const uint32_t* places, size_t
 }
 
 // Tables so large that a copy would cost more than the rows to be looked up.
-int add_lookup_unpadded(const Column* columns, size_t n_columns, const double* const* tables,
-                        const size_t* n_values, size_t rows, size_t classes, double* out) {
+int add_lookup_unpadded(const Column* columns, size_t n_columns, const double* const* tables, const size_t* n_values,
+                        size_t rows, size_t classes, double* out) {
     uint32_t codes[tile_rows];
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);

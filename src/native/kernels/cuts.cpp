@@ -9,11 +9,11 @@ namespace {
 constexpr size_t part_entries = 1024;
 
 // Some entries' classes and weights, in one type whatever type they have.
-struct Part {
+struct EntryChunk {
     uint32_t code[part_entries];
     double weight[part_entries];
 
-    explicit Part(const Entries& entries) : entries_(entries) {
+    explicit EntryChunk(const Entries& entries) : entries_(entries) {
         for (size_t i = 0; i < part_entries; ++i) weight[i] = 1;
     }
     void read(size_t start, size_t n) {
@@ -121,7 +121,7 @@ int64_t scan(const Entries& entries, size_t start, size_t stop, size_t n_classes
         sum.change(c, of_class);
     }
     const double total = all.value();
-    Part part(entries);
+    EntryChunk part(entries);
     int64_t best = -1;
     double limit = INFINITY, information = INFINITY;
     uint32_t before = 0;
@@ -182,12 +182,12 @@ void add_before(const Entries& entries, const Marks& marks, size_t place, size_t
 // one end of each. A stretch whose bound is not below the best so far is passed over, and so is one that is clearly
 // above the best of the cuts at the ends of stretches.
 template <size_t Classes, class Sum>
-class Search {
+class BoundedSearch {
 public:
-    Search(const Entries& entries, const Marks& marks, size_t start, size_t stop, size_t n_classes,
-           const double* totals, double tolerance, const double* x_log_x)
-        : entries_(entries), marks_(marks), start_(start), stop_(stop), n_classes_(n_classes),
-          tolerance_(tolerance), f_(x_log_x), mark_((start - marks.first) / marks.step),
+    BoundedSearch(const Entries& entries, const Marks& marks, size_t start, size_t stop, size_t n_classes,
+                  const double* totals, double tolerance, const double* x_log_x)
+        : entries_(entries), marks_(marks), start_(start), stop_(stop), n_classes_(n_classes), tolerance_(tolerance),
+          f_(x_log_x), mark_((start - marks.first) / marks.step),
           stretches_((stop - marks.first - 1) / marks.step - mark_ + 1), base_(n_classes), total_(n_classes),
           lower_(stretches_) {
         for (size_t c = 0; c < classes(); ++c) {
@@ -293,7 +293,8 @@ private:
     const size_t start_, stop_, n_classes_;
     const double tolerance_;
     const double* const f_;  // x log x
-    const size_t mark_, stretches_;  // the last mark that is not above the start; parts between it, other marks, the end
+    const size_t mark_,
+        stretches_;  // the last mark that is not above the start; parts between it, other marks, the end
     Scratch<uint32_t> base_;
     Scratch<int64_t> total_;
     Scratch<double> lower_;
@@ -305,7 +306,8 @@ template <size_t Classes, class Sum>
 int64_t best_of(const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
                 double tolerance, const Marks& marks) {
     if (marks.counts)
-        return Search<Classes, Sum>(entries, marks, start, stop, n_classes, totals, tolerance, marks.x_log_x).best();
+        return BoundedSearch<Classes, Sum>(entries, marks, start, stop, n_classes, totals, tolerance, marks.x_log_x)
+            .best();
     return scan<Sum>(entries, start, stop, n_classes, totals, tolerance);
 }
 
@@ -314,7 +316,7 @@ int64_t best_of(const Entries& entries, size_t start, size_t stop, size_t n_clas
 int class_totals(const Entries& entries, size_t start, size_t stop, size_t n_classes, double* totals) {
     constexpr size_t replicas = 4;  // equal codes in a row would wait for each other's sum
     const size_t cells = replicas * n_classes;
-    Part part(entries);
+    EntryChunk part(entries);
     Scratch<Fractions> sums(cells);
     for (size_t i = 0; i < cells; ++i) sums[i] = {};
     for (size_t from = start; from < stop; from += part_entries) {

@@ -29,7 +29,7 @@ struct Poisson {
     }
 };
 
-struct Tile {
+struct ColumnTile {
     const double* x[group_columns];
     const double* aux[group_columns];
     size_t first, count;  // columns of the table
@@ -37,7 +37,7 @@ struct Tile {
 
 // Adds the terms of `Classes` classes, from class c on, for `Vectors` vectors of rows.
 template <size_t Classes, size_t Vectors, bool Gaps, bool Aux, class Law>
-COUNTWISE_INLINE void add_terms(const Law& law, const Tile& tile, size_t classes, size_t c, size_t r,
+COUNTWISE_INLINE void add_terms(const Law& law, const ColumnTile& tile, size_t classes, size_t c, size_t r,
                                 double* sums) {
     vd sum[Classes][Vectors];
     for (size_t k = 0; k < Classes; ++k)
@@ -63,7 +63,7 @@ COUNTWISE_INLINE void add_terms(const Law& law, const Tile& tile, size_t classes
 // Squares and norms are added up apart, so that a row without gaps needs no addition for its norms: their total
 // is known, and it is the same number, because the norms of a row with gaps are added in the same order.
 template <size_t Classes, size_t Vectors, bool Gaps, bool Aux>
-COUNTWISE_INLINE void add_terms(const Gaussian& law, const Tile& tile, size_t classes, size_t c, size_t r,
+COUNTWISE_INLINE void add_terms(const Gaussian& law, const ColumnTile& tile, size_t classes, size_t c, size_t r,
                                 double* sums) {
     if constexpr (Gaps && Classes == 4) {  // twice as many sums: two classes at a time stay in registers
         add_terms<2, Vectors, Gaps, Aux>(law, tile, classes, c, r, sums);
@@ -99,7 +99,7 @@ COUNTWISE_INLINE void add_terms(const Gaussian& law, const Tile& tile, size_t cl
 }
 
 template <bool Gaps, bool Aux, class Law>
-void add_tile(const Law& law, const Tile& tile, size_t classes, double* sums, Ahead& ahead) {
+void add_tile(const Law& law, const ColumnTile& tile, size_t classes, double* sums, Ahead& ahead) {
     size_t c = 0;
     for (; c + 4 <= classes; c += 4)
         for (size_t r = 0; r < tile_rows; r += 2 * lanes) {
@@ -180,7 +180,7 @@ void any_factorials(const double* x, double* clean, double* aux) {
     }
 }
 
-void add_factorials(Tile& tile, double* clean, double* aux) {
+void add_factorials(ColumnTile& tile, double* clean, double* aux) {
     for (size_t j = 0; j < tile.count; ++j, clean += tile_rows, aux += tile_rows) {
         tile.aux[j] = aux;
         if (small_factorials(tile.x[j], aux)) continue;
@@ -190,11 +190,10 @@ void add_factorials(Tile& tile, double* clean, double* aux) {
 }
 
 template <bool Aux, class Law>
-void add_columns(const Law& law, const Column* columns, size_t n_columns, size_t rows, size_t classes,
-                 double* out) {
+void add_columns(const Law& law, const Column* columns, size_t n_columns, size_t rows, size_t classes, double* out) {
     Scratch<double> cells(group_columns * tile_rows), aux(Aux ? group_columns * tile_rows : 0),
         clean(Aux ? group_columns * tile_rows : 0), sums(classes * tile_rows);
-    Tile tile;
+    ColumnTile tile;
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
         std::memset(sums.get(), 0, classes * tile_rows * sizeof(double));
@@ -241,10 +240,8 @@ void add_poisson(const Column* columns, size_t n_columns, const double* rate, si
         log_rate[i] = std::log(rate[i]);
         zero_rates |= !(log_rate[i] - log_rate[i] == 0.0);
     }
-    if (zero_rates)
-        add_columns<true>(Poisson<true>{log_rate.get(), rate}, columns, n_columns, rows, classes, out);
-    else
-        add_columns<true>(Poisson<false>{log_rate.get(), rate}, columns, n_columns, rows, classes, out);
+    if (zero_rates) add_columns<true>(Poisson<true>{log_rate.get(), rate}, columns, n_columns, rows, classes, out);
+    else add_columns<true>(Poisson<false>{log_rate.get(), rate}, columns, n_columns, rows, classes, out);
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -13,8 +13,7 @@ inline void gather_cells(Column column, const uint32_t* places, size_t n, uint32
     if (column.stride == sizeof(T)) {
         for (size_t i = 0; i < n; ++i) to[i] = cell<T>(column.data + size_t{places[i]} * sizeof(T));
     } else {
-        for (size_t i = 0; i < n; ++i)
-            to[i] = cell<T>(column.data + static_cast<ptrdiff_t>(places[i]) * column.stride);
+        for (size_t i = 0; i < n; ++i) to[i] = cell<T>(column.data + static_cast<ptrdiff_t>(places[i]) * column.stride);
     }
 }
 
@@ -31,9 +30,9 @@ inline bool gather(Column column, const uint32_t* places, size_t n, size_t limit
 }
 
 // Some entries of a node as instances and rows.
-class Part {
+class EntryRows {
 public:
-    Part(const NodeEntries& nodes, size_t rows) : nodes_(nodes), rows_(rows) {}
+    EntryRows(const NodeEntries& nodes, size_t rows) : nodes_(nodes), rows_(rows) {}
 
     // At most part_size of them; false if an instance or a row does not exist.
     bool read(size_t start, size_t n) {

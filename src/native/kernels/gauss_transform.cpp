@@ -18,11 +18,7 @@ size_t count_kept(const Points& points) {
 }  // namespace
 
 Sources::Sources(const Points& points)
-    : x(points.x),
-      w(points.w),
-      n(count_kept(points)),
-      scale(sqrt_half / points.h),
-      weight(static_cast<double>(n)),
+    : x(points.x), w(points.w), n(count_kept(points)), scale(sqrt_half / points.h), weight(static_cast<double>(n)),
       kept_(n < points.n ? 2 * n : 0) {
     if (n < points.n) {
         size_t to = 0;

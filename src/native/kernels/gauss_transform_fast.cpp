@@ -32,7 +32,7 @@ constexpr size_t order = gauss_order;
 constexpr double doubt = 1e-13;
 constexpr double log_error = 1e-9;
 constexpr double least_tolerance = 1e-12;
-constexpr int64_t reach = 19;             // boxes on each side: R is about 6.7, exp(-R R) about 5e-20
+constexpr int64_t reach = 19;                 // boxes on each side: R is about 6.7, exp(-R R) about 5e-20
 constexpr double farthest = 8796093022208.0;  // 2**43 boxes: so far their centers are exact doubles
 
 // Boxes whose width has 8 bits: the centers (k + 1/2) * width are then exact, distances from them are nearly
@@ -176,8 +176,7 @@ void add_moments(const Sources& sources, const Grid& grid, double box, size_t fr
 // Adds sum over a of moments[a] * g[a + b] to coefficient b.
 COUNTWISE_INLINE void add_box(const double* moments, const double* g, vd* coefficients) {
     for (size_t a = 0; a < order; ++a)
-        for (size_t b = 0; b < order / lanes; ++b)
-            coefficients[b] += splat(moments[a]) * load(g + a + b * lanes);
+        for (size_t b = 0; b < order / lanes; ++b) coefficients[b] += splat(moments[a]) * load(g + a + b * lanes);
 }
 
 // The expansions of one set of points.
@@ -186,7 +185,7 @@ struct Expander {
     const Grid& grid;
     const Runs& runs;
     Derivatives derivatives;
-    Scratch<double> moments;          // (runs, order)
+    Scratch<double> moments;  // (runs, order)
     Scratch<uint8_t> has_moments;
     double outside;
 
@@ -230,10 +229,8 @@ struct Expander {
 class Index {
 public:
     explicit Index(const Boxes& boxes)
-        : boxes_(boxes),
-          first_(boxes.count ? static_cast<uint64_t>(boxes.number[0]) : 0),
-          mask_(size_for(boxes.count) - 1),
-          slot_(mask_ + 1) {
+        : boxes_(boxes), first_(boxes.count ? static_cast<uint64_t>(boxes.number[0]) : 0),
+          mask_(size_for(boxes.count) - 1), slot_(mask_ + 1) {
         for (size_t i = 0; i <= mask_; ++i) slot_[i] = nobody;
         for (size_t row = 0; row < boxes.count; ++row) {
             size_t at = hash(boxes.number[row]);

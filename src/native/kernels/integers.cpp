@@ -7,17 +7,17 @@ namespace countwise::COUNTWISE_LEVEL {
 namespace {
 
 constexpr size_t part_rows = 512;
-constexpr double exact_limit = 9007199254740992.0;     // 2**53
+constexpr double exact_limit = 9007199254740992.0;  // 2**53
 
 // The whole numbers of a part of a column, and which of its cells are missing.
 // A u64 above int64 wraps around; floats must be whole.
-struct Part {
+struct WholeNumbers {
     int64_t value[part_rows];
     bool missing[part_rows];
     bool gaps;
 };
 
-void read_part(Column column, size_t start, size_t n, Part& part) {
+void read_part(Column column, size_t start, size_t n, WholeNumbers& part) {
     part.gaps = is_float(column.type);
     if (!part.gaps) return convert(column, start, n, part.value);
     double x[part_rows];
@@ -49,7 +49,7 @@ bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high) {
     const uint64_t turn = column.type == Type::u64 ? uint64_t{1} << 63 : 0;
     int64_t least = INT64_MAX, most = INT64_MIN;
     bool found = false;
-    Part part;
+    WholeNumbers part;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);
         read_part(column, start, n, part);
@@ -73,7 +73,7 @@ bool integer_range(Column column, size_t rows, int64_t* low, int64_t* high) {
 }
 
 void integer_marks(Column column, size_t rows, int64_t low, size_t span, uint8_t* marks) {
-    Part part;
+    WholeNumbers part;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);
         read_part(column, start, n, part);
@@ -85,7 +85,7 @@ void integer_marks(Column column, size_t rows, int64_t low, size_t span, uint8_t
 }
 
 size_t integer_values(Column column, size_t rows, int64_t* values) {
-    Part part;
+    WholeNumbers part;
     size_t count = 0;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);

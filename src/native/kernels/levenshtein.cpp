@@ -7,7 +7,7 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t tile = 16;  // strings whose answers are kept together
+constexpr size_t tile = 16;                     // strings whose answers are kept together
 constexpr size_t most_table = size_t{1} << 26;  // bytes of where the letters of a long string stand
 
 // A number for each letter of some strings; 0 is that of all others.
@@ -115,7 +115,8 @@ void in_lanes(const Numbered& a, const size_t* which, size_t n, const Numbered& 
         }
         V all[2] = {V{}, V{}};  // the bits of each string
         for (size_t k = 0; k < count; ++k)
-            all[k / width][k % width] = static_cast<T>(static_cast<T>(~T{0}) >> (8 * sizeof(T) - a.size(which[first + k])));
+            all[k / width][k % width] =
+                static_cast<T>(static_cast<T>(~T{0}) >> (8 * sizeof(T) - a.size(which[first + k])));
         for (size_t j = 0; j < b.n; j += tile) {
             // Answers of some strings are kept until they fill lines of memory.
             const size_t texts = smaller(tile, b.n - j);
@@ -142,7 +143,8 @@ void in_lanes(const Numbered& a, const size_t* which, size_t n, const Numbered& 
         }
         for (size_t k = 0; k < count; ++k) {
             const uint32_t* string = a.of(which[first + k]);
-            for (size_t i = 0; i < a.size(which[first + k]); ++i) places[2 * string[i]] = places[2 * string[i] + 1] = V{};
+            for (size_t i = 0; i < a.size(which[first + k]); ++i)
+                places[2 * string[i]] = places[2 * string[i] + 1] = V{};
         }
     }
 }
@@ -217,7 +219,8 @@ void edit_distances(const uint32_t* letters, const int64_t* starts, size_t n, co
     Scratch<uint32_t> mine(size + 1), theirs(other_size + 1);
     numbered(alphabet, letters, starts, n, mine.get());
     numbered(alphabet, other_letters, other_starts, n_others, theirs.get());
-    const Numbered a = {mine.get() - starts[0], starts, n}, b = {theirs.get() - other_starts[0], other_starts, n_others};
+    const Numbered a = {mine.get() - starts[0], starts, n},
+                   b = {theirs.get() - other_starts[0], other_starts, n_others};
     Scratch<size_t> which(n + 1);
     const size_t limits[5] = {0, 8, 16, 32, 64};
     for (size_t c = 0; c < 4; ++c) {
@@ -235,8 +238,7 @@ void edit_distances(const uint32_t* letters, const int64_t* starts, size_t n, co
             for (size_t j = 0; j < n_others; ++j) out[i * n_others + j] = static_cast<uint32_t>(b.size(j));
         else if (a.size(i) > 64 && alphabet.count() * ((a.size(i) + 63) / 64) * 8 <= most_table)
             in_words(a, i, b, out, alphabet.count());
-        else if (a.size(i) > 64)
-            line_by_line(a, i, b, out);
+        else if (a.size(i) > 64) line_by_line(a, i, b, out);
     }
 }
 

@@ -44,32 +44,28 @@ struct Moments {
 // Row-major
 
 // The sums of one block for a group of columns. Class `n_classes` takes the rows that do not count.
-struct Sums {
+struct BlockSums {
     size_t columns, vectors, width, n_classes, replicas;
-    size_t offset[most_vectors];   // the column at which each vector begins
-    Scratch<double> shift;         // (classes + 1, width); NaN until a value is seen
-    Scratch<double> total;         // (classes + 1, replicas, 3, width): of d, of d * d, of the weights
-    Scratch<uint8_t> unset;   // (classes + 1): some shift is still NaN
+    size_t offset[most_vectors];  // the column at which each vector begins
+    Scratch<double> shift;        // (classes + 1, width); NaN until a value is seen
+    Scratch<double> total;        // (classes + 1, replicas, 3, width): of d, of d * d, of the weights
+    Scratch<uint8_t> unset;       // (classes + 1): some shift is still NaN
 
-    Sums(size_t count, size_t classes, bool padded)
-        : columns(count),
-          vectors((count + lanes - 1) / lanes),
-          width(vectors * lanes),
-          n_classes(classes),
+    BlockSums(size_t count, size_t classes, bool padded)
+        : columns(count), vectors((count + lanes - 1) / lanes), width(vectors * lanes), n_classes(classes),
           // Rows of one class in a row would wait for each other's sums; narrow tables take turns.
-          replicas(vectors == 1 ? 4 : vectors == 2 ? 2 : 1),
-          shift((classes + 1) * width),
-          total((classes + 1) * replicas * 3 * width),
-          unset(classes + 1) {
+          replicas(vectors == 1   ? 4
+                   : vectors == 2 ? 2
+                                  : 1),
+          shift((classes + 1) * width), total((classes + 1) * replicas * 3 * width), unset(classes + 1) {
         // In a row-major matrix the last vector overlaps the one before it: its doubles are never read.
-        for (size_t v = 0; v < vectors; ++v)
-            offset[v] = padded ? v * lanes : smaller(v * lanes, count - lanes);
+        for (size_t v = 0; v < vectors; ++v) offset[v] = padded ? v * lanes : smaller(v * lanes, count - lanes);
     }
     size_t place(size_t column) const { return column / lanes * lanes + (column - offset[column / lanes]); }
 };
 
 // Before a block: shifts from the means so far, sums zero.
-void begin_block(Sums& s, const Moments& moments) {
+void begin_block(BlockSums& s, const Moments& moments) {
     for (size_t c = 0; c <= s.n_classes; ++c) {
         double* shift = &s.shift[c * s.width];
         for (size_t i = 0; i < s.width; ++i) shift[i] = 0.0;
@@ -84,7 +80,7 @@ void begin_block(Sums& s, const Moments& moments) {
 }
 
 // After a block: its sums are merged.
-void end_block(const Sums& s, bool weighted, const Moments& moments) {
+void end_block(const BlockSums& s, bool weighted, const Moments& moments) {
     for (size_t c = 0; c < s.n_classes; ++c)
         for (size_t j = 0; j < s.columns; ++j) {
             const size_t at = s.place(j);
@@ -94,15 +90,15 @@ void end_block(const Sums& s, bool weighted, const Moments& moments) {
                 sum += total[at];
                 squares += total[s.width + at];
                 const double* counter = total + 2 * s.width + at;
-                count += weighted ? *counter
-                                  : static_cast<double>(cell<int64_t>(reinterpret_cast<const char*>(counter)));
+                count +=
+                    weighted ? *counter : static_cast<double>(cell<int64_t>(reinterpret_cast<const char*>(counter)));
             }
             moments.merge(j * s.n_classes + c, s.shift[c * s.width + at], sum, squares, count);
         }
 }
 
 template <class T>
-COUNTWISE_INLINE void set_shift(Sums& s, const T* row, size_t c) {
+COUNTWISE_INLINE void set_shift(BlockSums& s, const T* row, size_t c) {
     double* shift = &s.shift[c * s.width];
     vi unset = splat_bits(0);
     for (size_t v = 0; v < s.vectors; ++v) {
@@ -116,7 +112,7 @@ COUNTWISE_INLINE void set_shift(Sums& s, const T* row, size_t c) {
 
 // Adds n rows (at most a tile) that lie `stride` bytes apart.
 template <bool Weighted, class T>
-void add_rows(Sums& s, const char* first, ptrdiff_t stride, size_t n, const uint32_t* codes, const double* w) {
+void add_rows(BlockSums& s, const char* first, ptrdiff_t stride, size_t n, const uint32_t* codes, const double* w) {
     // Copies, because a store of a vector might change the originals for all the compiler knows.
     const size_t width = s.width, vectors = s.vectors, turns = s.replicas;
     size_t offset[most_vectors];
@@ -146,7 +142,7 @@ void add_rows(Sums& s, const char* first, ptrdiff_t stride, size_t n, const uint
 }
 
 template <class T>
-void add_rows(Sums& s, const char* first, ptrdiff_t stride, size_t n, const uint32_t* codes, const double* w) {
+void add_rows(BlockSums& s, const char* first, ptrdiff_t stride, size_t n, const uint32_t* codes, const double* w) {
     if (w) add_rows<true, T>(s, first, stride, n, codes, w);
     else add_rows<false, T>(s, first, stride, n, codes, w);
 }
@@ -156,16 +152,13 @@ bool is_row_major(const Column* columns, size_t count) {
 }
 
 // One group of columns, and where its rows come from.
-class Group {
+class ColumnGroup {
 public:
-    Group(const Column* columns, size_t count, size_t n_classes)
-        : columns_(columns),
-          direct_(is_row_major(columns, count)),
-          sums_(count, n_classes, !direct_),
-          by_columns_(direct_ ? 0 : group_columns * tile_rows),
-          by_rows_(direct_ ? 0 : sums_.width * tile_rows) {}
+    ColumnGroup(const Column* columns, size_t count, size_t n_classes)
+        : columns_(columns), direct_(is_row_major(columns, count)), sums_(count, n_classes, !direct_),
+          by_columns_(direct_ ? 0 : group_columns * tile_rows), by_rows_(direct_ ? 0 : sums_.width * tile_rows) {}
 
-    Sums& sums() { return sums_; }
+    BlockSums& sums() { return sums_; }
 
     void add_tile(size_t start, size_t n, const uint32_t* codes, const double* w) {
         if (direct_) {
@@ -200,7 +193,7 @@ private:
 
     const Column* columns_;
     bool direct_;
-    Sums sums_;
+    BlockSums sums_;
     Scratch<double> by_columns_, by_rows_;
 };
 
@@ -218,7 +211,7 @@ public:
     RowMajor(const Column* columns, size_t count, size_t n_classes) : group_(columns, count, n_classes) {}
 
     void add_block(Column codes, const double* w, size_t start, size_t stop, const Moments& moments) {
-        Sums& sums = group_.sums();
+        BlockSums& sums = group_.sums();
         begin_block(sums, moments);
         uint32_t tile[tile_rows];
         for (size_t r = start; r < stop; r += tile_rows) {
@@ -230,7 +223,7 @@ public:
     }
 
 private:
-    Group group_;
+    ColumnGroup group_;
 };
 
 // By columns
@@ -238,12 +231,8 @@ private:
 class ByColumns {
 public:
     ByColumns(const Column* columns, size_t count, size_t n_classes)
-        : columns_(columns),
-          count_(count),
-          n_classes_(n_classes),
-          cells_(group_columns * tile_rows),
-          masks_(n_classes * tile_rows),
-          totals_(count * n_classes) {}
+        : columns_(columns), count_(count), n_classes_(n_classes), cells_(group_columns * tile_rows),
+          masks_(n_classes * tile_rows), totals_(count * n_classes) {}
 
     void add_block(Column codes, const double* w, size_t start, size_t stop, const Moments& moments) {
         for (size_t i = 0; i < count_ * n_classes_; ++i)
@@ -358,8 +347,7 @@ void class_moments(const Column* columns, size_t n_columns, Column codes, const 
         const size_t few = count <= 4 ? 16 : 5;
         if (n_classes <= few && !is_row_major(group, count))
             add_group<ByColumns>({group, count, n_classes}, codes, weights, rows, n_classes, moments);
-        else
-            add_group<RowMajor>({group, count, n_classes}, codes, weights, rows, n_classes, moments);
+        else add_group<RowMajor>({group, count, n_classes}, codes, weights, rows, n_classes, moments);
     }
 }
 

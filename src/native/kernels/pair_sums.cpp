@@ -9,9 +9,9 @@ namespace {
 constexpr size_t block = 256;  // rows whose sums stay in cache
 
 // Sums of one query and some rows, column by column.
-class Sums {
+class RowSums {
 public:
-    Sums(const PairLaw& law, size_t n) : law_(law), n_(n), largest_(std::isinf(law.p)), whole_(sum_of_shares(law)) {
+    RowSums(const PairLaw& law, size_t n) : law_(law), n_(n), largest_(std::isinf(law.p)), whole_(sum_of_shares(law)) {
         for (size_t i = 0; i < n; ++i) total_[i] = rest_[i] = present_[i] = more_[i] = 0.0;
     }
 
@@ -21,8 +21,10 @@ public:
             const double gap = std::fabs(a - b[i * stride]) * factor;
             added_[i] = gap;
         }
-        if (law_.p == 2.0) for (size_t i = 0; i < n_; ++i) added_[i] *= added_[i];
-        else if (law_.p != 1.0 && !largest_) for (size_t i = 0; i < n_; ++i) added_[i] = power_of(added_[i], law_.p);
+        if (law_.p == 2.0)
+            for (size_t i = 0; i < n_; ++i) added_[i] *= added_[i];
+        else if (law_.p != 1.0 && !largest_)
+            for (size_t i = 0; i < n_; ++i) added_[i] = power_of(added_[i], law_.p);
         if (law_.shares != nullptr) count(j, [&](size_t i) { return added_[i] == added_[i]; });
         for (size_t i = 0; i < n_; ++i) added_[i] = added_[i] == added_[i] ? added_[i] : absent;
         add();
@@ -94,8 +96,9 @@ void pair_sums(const PairRows& queries, const PairRows& rows, const PairLaw& law
     for (size_t start = 0; start < rows.rows; start += block) {
         const size_t n = smaller(block, rows.rows - start);
         for (size_t q = 0; q < queries.rows; ++q) {
-            Sums of(law, n);
-            for (size_t j = 0; j < m; ++j) of.add_numbers(queries.numbers[q * m + j], rows.numbers + start * m + j, m, j);
+            RowSums of(law, n);
+            for (size_t j = 0; j < m; ++j)
+                of.add_numbers(queries.numbers[q * m + j], rows.numbers + start * m + j, m, j);
             for (size_t j = 0; j < law.codes; ++j) {
                 const uint32_t a = code_at(queries.codes[j], q);
                 const Column b = rows.codes[j];

@@ -45,12 +45,12 @@ int bits_of(uint64_t x) {
 }
 
 // Rows to be sorted: words, room for as many, and where their entries go.
-struct Rows {
+struct SortRange {
     uint64_t *words, *other;
     uint32_t* entries;
     size_t n;
 
-    COUNTWISE_INLINE Rows part(size_t start, size_t count) const {
+    COUNTWISE_INLINE SortRange part(size_t start, size_t count) const {
         return {words + start, other + start, entries + start, count};
     }
     void swap() {
@@ -66,7 +66,7 @@ public:
         : keys_(keys), row_bits_(bits_of(n)), row_mask_((uint64_t{1} << row_bits_) - 1) {}
 
     // Sorts rows by their keys, equal ones as they are, and writes them down. The words may hold no keys as yet.
-    void sort(Rows rows, uint64_t low, uint64_t high) const {
+    void sort(SortRange rows, uint64_t low, uint64_t high) const {
         const int key_bits = bits_of(high - low), lost = larger(key_bits - (64 - row_bits_), 0);
         const int kept = key_bits - lost, sorted = smaller(kept, digits * digit_bits);
         const int from = row_bits_ + kept - sorted;
@@ -102,7 +102,7 @@ private:
     }
 
     // One step of sorting by digits, unless all have the same.
-    static void by_digit(Rows& rows, int from, int d, uint32_t* at) {
+    static void by_digit(SortRange& rows, int from, int d, uint32_t* at) {
         if (at[digit(rows.words[0], from, d)] == rows.n) return;
         uint32_t sum = 0;
         for (size_t v = 0; v < digit_values; ++v) {
@@ -118,7 +118,7 @@ private:
     }
 
     // Puts runs of equal upper bits in order, and writes all down.
-    void finish(const Rows& rows, int from, bool lost) const {
+    void finish(const SortRange& rows, int from, bool lost) const {
         for (size_t i = 0; i < rows.n;) {
             size_t stop = i + 1;
             while (stop < rows.n && rows.words[stop] >> from == rows.words[i] >> from) ++stop;
@@ -129,7 +129,7 @@ private:
         }
     }
 
-    void finish_few(const Rows& rows, bool lost) const {
+    void finish_few(const SortRange& rows, bool lost) const {
         uint64_t* const words = rows.words;
         for (size_t i = 1; i < rows.n; ++i) {
             const uint64_t word = words[i];
@@ -141,7 +141,7 @@ private:
         for (size_t i = 1; i < rows.n; ++i) rows.entries[i] = entry(words[i], differ(words[i - 1], words[i], lost));
     }
 
-    void finish_many(const Rows& rows, bool any_differ) const {
+    void finish_many(const SortRange& rows, bool any_differ) const {
         uint64_t low = UINT64_MAX, high = 0;
         for (size_t i = 0; any_differ && i < rows.n; ++i) {
             const uint64_t key = key_of_word(rows.words[i]);

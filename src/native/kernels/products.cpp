@@ -79,9 +79,9 @@ private:
 };
 
 // The queries of a tile by columns and by query, and what they span.
-class Tile {
+class QueryTile {
 public:
-    explicit Tile(const Law& law)
+    explicit QueryTile(const ProductKernel& law)
         : law_(law), cells_(law.count * tile_size), span_(2 * law.count), terms_(law.count * tile_size) {}
 
     size_t count = 0;
@@ -122,7 +122,7 @@ private:
         size_t to = 0, p = 0;
         for (int f = 0; f < factor_count; ++f) {
             for (; p < d && law_[p].factor == f; ++p) {
-                const Part& part = law_[p];
+                const ColumnFactor& part = law_[p];
                 const double q = row[part.column];
                 if (q != q) continue;
                 terms[to++] = {part.column * product_leaf, q, part.a, part.b, absent ? absent[part.column] : 0.0};
@@ -132,7 +132,7 @@ private:
         query[i].terms = terms;
     }
 
-    const Law& law_;
+    const ProductKernel& law_;
     Scratch<double> cells_, span_;
     Scratch<Term> terms_;
 };
@@ -140,12 +140,12 @@ private:
 // The leaves in the order of what they can add to any query of a tile.
 class Ranking {
 public:
-    Ranking(const Products& points, const Law& law)
+    Ranking(const Products& points, const ProductKernel& law)
         : points_(points), law_(law), keys_(points.leaves + lanes), order_(points.leaves) {}
 
     // Calls visit(leaf) for each leaf; before those of a bucket, go_on(log of the sum of all that remain) is asked.
     template <class GoOn, class Visit>
-    void each(const Tile& tile, const GoOn& go_on, const Visit& visit) {
+    void each(const QueryTile& tile, const GoOn& go_on, const Visit& visit) {
         bound_all(tile);
         sort();
         double remain[buckets], sum = 0.0;  // from each bucket on
@@ -158,7 +158,7 @@ public:
     }
 
 private:
-    void bound_all(const Tile& tile) {
+    void bound_all(const QueryTile& tile) {
         const size_t n = points_.leaves;
         const double* weights = points_.boxes + 2 * law_.count * n;
         for (size_t k = 0; k < n; k += lanes) {
@@ -193,7 +193,7 @@ private:
     }
 
     const Products& points_;
-    const Law& law_;
+    const ProductKernel& law_;
     Scratch<double> keys_;
     Scratch<size_t> order_;
     size_t begin_[buckets + 1];
@@ -201,9 +201,9 @@ private:
 };
 
 // The sums of a tile's queries.
-class Sums {
+class QueryTileSums {
 public:
-    Sums(const Products& points, const Law& law, double tolerance)
+    QueryTileSums(const Products& points, const ProductKernel& law, double tolerance)
         : points_(points), law_(law), leaf_(points), tile_(law), ranking_(points, law), tolerance_(tolerance),
           log_portion_(std::log(portion * tolerance)) {}
 
@@ -277,7 +277,7 @@ private:
         const double* at = points_.boxes + leaf;
         for (size_t o = 0; o < n_open_; ++o) store(bound + open_[o], splat(at[2 * law_.count * n]));
         for (size_t p = 0; p < law_.count; ++p) {
-            const Part& part = law_[p];
+            const ColumnFactor& part = law_[p];
             const vd low = splat(at[2 * part.column * n]), high = splat(at[(2 * part.column + 1) * n]);
             const vi full = low > splat(-HUGE_VAL);
             const double* cells = tile_.column(part.column);
@@ -314,21 +314,21 @@ private:
     }
 
     const Products& points_;
-    const Law& law_;
+    const ProductKernel& law_;
     Leaf leaf_;
-    Tile tile_;
+    QueryTile tile_;
     Ranking ranking_;
     const double tolerance_, log_portion_;
     double shift_[tile_size], sum_[tile_size], lost_[tile_size];
-    size_t done_[tile_size];                  // the leaf that was added first
+    size_t done_[tile_size];  // the leaf that was added first
     size_t open_[tile_size / lanes], n_open_ = 0;
 };
 
 }  // namespace
 
 void product_log_sums(const Products& points, const ProductQueries& queries, double tolerance, double* logs) {
-    const Law law(points);
-    Sums sums(points, law, tolerance);
+    const ProductKernel law(points);
+    QueryTileSums sums(points, law, tolerance);
     for (size_t start = 0; start < queries.n; start += tile_size) sums.run(queries, start, logs);
 }
 

@@ -8,31 +8,31 @@ namespace countwise::COUNTWISE_LEVEL {
 enum Factor : uint8_t { gaussian, ordinal, nominal, epanechnikov, uniform, factor_count };
 
 // A column's factor. A Gaussian has a = sqrt(1/2) / h and is exp(-z * z) with z = a * distance.
-struct Part {
+struct ColumnFactor {
     Factor factor;
     size_t column;
     double a, b;
 };
 
 // The parts of the kernel, ordered by their factors.
-class Law {
+class ProductKernel {
 public:
-    explicit Law(const Products& points) : count(points.columns), parts_(count) {
+    explicit ProductKernel(const Products& points) : count(points.columns), parts_(count) {
         size_t to = 0;
         for (int f = 0; f < factor_count; ++f)
             for (size_t j = 0; j < count; ++j) {
-                const Part part = part_of(points, j);
+                const ColumnFactor part = part_of(points, j);
                 if (part.factor == f) parts_[to++] = part;
                 compact |= part.factor >= epanechnikov;
             }
     }
-    const Part& operator[](size_t i) const { return parts_[i]; }
+    const ColumnFactor& operator[](size_t i) const { return parts_[i]; }
 
     size_t count;
     bool compact = false;  // some factor can be 0 nearby, and multiplies
 
 private:
-    static Part part_of(const Products& points, size_t j) {
+    static ColumnFactor part_of(const Products& points, size_t j) {
         const double a = points.scales[2 * j], b = points.scales[2 * j + 1];
         switch (points.kinds[j]) {
             case 0: return {gaussian, j, 0.70710678118654752440 / a, 0.0};
@@ -46,12 +46,12 @@ private:
         return {ordinal, j, a, 0.0};
     }
 
-    Scratch<Part> parts_;
+    Scratch<ColumnFactor> parts_;
 };
 
 // An upper bound of a factor's log at distances from `gap` on; a gap that is not above 0, or not a number, is none.
 // Cells that are not sure to be there may have a factor of 1.
-COUNTWISE_INLINE vd log_bound(const Part& part, vd gap, vi sure) {
+COUNTWISE_INLINE vd log_bound(const ColumnFactor& part, vd gap, vi sure) {
     const vd zero = splat(0.0), never = splat(-HUGE_VAL);
     const vi apart = gap > zero;
     const vd d = only(apart, gap);
@@ -151,9 +151,8 @@ double leaf_sum(const double* leaf, size_t columns, const Query& query, double s
 template <bool gaps, bool compact>
 double leaf_top(const double* leaf, size_t columns, const Query& query, double) {
     vd top = splat(-HUGE_VAL);
-    each_point<gaps, compact>(leaf, columns, query, [&](vd e, vd f) {
-        top = select((e > top) & (f > splat(0.0)), e, top);
-    });
+    each_point<gaps, compact>(leaf, columns, query,
+                              [&](vd e, vd f) { top = select((e > top) & (f > splat(0.0)), e, top); });
     double best = top[0];
     for (size_t k = 1; k < lanes; ++k) best = larger(best, static_cast<double>(top[k]));
     return best;

@@ -12,11 +12,11 @@ namespace {
 bool has_nan(const double* sums) { return any_nan(&sums, 1); }
 
 // Calls add(x, sums, ahead) for one tile of rows after another: x[j] are the cells of column j, sums
-// (classes x tile_rows) is to be set. They are added to the rows that have every cell. If NaN `Shows` in the sums of the
-// first class, whatever column it is in, the cells are looked at only where it does.
+// (classes x tile_rows) is to be set. They are added to the rows that have every cell. If NaN `Shows` in the sums of
+// the first class, whatever column it is in, the cells are looked at only where it does.
 template <bool Shows, class Add>
-void add_tiles(const Column* columns, size_t count, size_t rows, size_t classes, double* out,
-               uint8_t* incomplete, const Add& add) {
+void add_tiles(const Column* columns, size_t count, size_t rows, size_t classes, double* out, uint8_t* incomplete,
+               const Add& add) {
     Scratch<double> cells(count * tile_rows), sums(classes * tile_rows);
     Scratch<const double*> x(count);
     for (size_t start = 0; start < rows; start += tile_rows) {
@@ -89,9 +89,7 @@ void add_squares(size_t n, const FactorRows& factor, const double* z, double* sq
 class Factors {
 public:
     Factors(const double* factors, size_t classes, size_t height, size_t columns)
-        : height_(height),
-          blocks_((height + block_rows - 1) / block_rows),
-          cells_(classes * height * columns),
+        : height_(height), blocks_((height + block_rows - 1) / block_rows), cells_(classes * height * columns),
           rows_(classes * blocks_) {
         for (size_t c = 0; c < classes; ++c)
             for (size_t b = 0; b < blocks_; ++b) {
@@ -164,12 +162,8 @@ template <class T>
 class RowProducts {
 public:
     RowProducts(const Column* columns, size_t count, const double* center, const double* slopes, size_t classes)
-        : first_(*columns),
-          count_(count),
-          width_((count + lanes - 1) / lanes * lanes),
-          classes_(classes),
-          center_(width_),
-          slopes_(classes * width_) {
+        : first_(*columns), count_(count), width_((count + lanes - 1) / lanes * lanes), classes_(classes),
+          center_(width_), slopes_(classes * width_) {
         for (size_t i = 0; i < width_; ++i) {
             // The last vector overlaps the one before it: what it repeats has a slope of 0.
             const size_t j = offset(i / lanes * lanes) + i % lanes;
@@ -194,11 +188,11 @@ private:
     template <size_t Rows>
     COUNTWISE_INLINE void add_rows(size_t r, double* out, uint8_t* incomplete) const {
         for (size_t c = 0; c < classes_; c += 4) switch (smaller<size_t>(classes_ - c, 4)) {
-            case 1: add_classes<Rows, 1>(r, c, out, incomplete); break;
-            case 2: add_classes<Rows, 2>(r, c, out, incomplete); break;
-            case 3: add_classes<Rows, 3>(r, c, out, incomplete); break;
-            default: add_classes<Rows, 4>(r, c, out, incomplete);
-        }
+                case 1: add_classes<Rows, 1>(r, c, out, incomplete); break;
+                case 2: add_classes<Rows, 2>(r, c, out, incomplete); break;
+                case 3: add_classes<Rows, 3>(r, c, out, incomplete); break;
+                default: add_classes<Rows, 4>(r, c, out, incomplete);
+            }
     }
 
     template <size_t Rows, size_t N>
@@ -232,27 +226,29 @@ private:
 
 }  // namespace
 
-void add_quadratic(const Column* columns, size_t n_columns, const double* centers, const double* factors,
-                   size_t height, size_t rows, size_t classes, double* out, uint8_t* incomplete) {
+void add_quadratic(const Column* columns, size_t n_columns, const double* centers, const double* factors, size_t height,
+                   size_t rows, size_t classes, double* out, uint8_t* incomplete) {
     const Factors packed(factors, classes, height, n_columns);
     Scratch<double> centered(n_columns * tile_rows);
     double* z = centered.get();
     add_tiles<false>(columns, n_columns, rows, classes, out, incomplete,
-              [&](const double* const* x, double* sums, Ahead& ahead) {
-        ahead.spread(classes * packed.blocks());
-        for (size_t c = 0; c < classes; ++c, sums += tile_rows) {
-            for (size_t j = 0; j < n_columns; ++j) {
-                const vd center = splat(centers[c * n_columns + j]);
-                for (size_t r = 0; r < tile_rows; r += lanes) store(z + j * tile_rows + r, load(x[j] + r) - center);
-            }
-            std::memset(sums, 0, tile_rows * sizeof(double));
-            for (size_t b = 0; b < packed.blocks(); ++b) {
-                ahead.some();
-                add_squares(packed.size_of(b), packed.rows(c, b), z, sums);
-            }
-            for (size_t r = 0; r < tile_rows; r += lanes) store(sums + r, load(sums + r) * splat(-0.5));
-        }
-    });
+                     [&](const double* const* x, double* sums, Ahead& ahead) {
+                         ahead.spread(classes * packed.blocks());
+                         for (size_t c = 0; c < classes; ++c, sums += tile_rows) {
+                             for (size_t j = 0; j < n_columns; ++j) {
+                                 const vd center = splat(centers[c * n_columns + j]);
+                                 for (size_t r = 0; r < tile_rows; r += lanes)
+                                     store(z + j * tile_rows + r, load(x[j] + r) - center);
+                             }
+                             std::memset(sums, 0, tile_rows * sizeof(double));
+                             for (size_t b = 0; b < packed.blocks(); ++b) {
+                                 ahead.some();
+                                 add_squares(packed.size_of(b), packed.rows(c, b), z, sums);
+                             }
+                             for (size_t r = 0; r < tile_rows; r += lanes)
+                                 store(sums + r, load(sums + r) * splat(-0.5));
+                         }
+                     });
 }
 
 void add_linear(const Column* columns, size_t n_columns, const double* center, const double* slopes, size_t rows,
@@ -263,12 +259,12 @@ void add_linear(const Column* columns, size_t n_columns, const double* center, c
         return RowProducts<float>(columns, n_columns, center, slopes, classes).add(rows, out, incomplete);
     }
     add_tiles<true>(columns, n_columns, rows, classes, out, incomplete,
-              [&](const double* const* x, double* sums, Ahead& ahead) {
-        ahead.spread((classes + 3) / 4 * (tile_rows / (4 * lanes)));
-        for (size_t c = 0; c < classes; c += 4)
-            add_products(smaller<size_t>(classes - c, 4), x, n_columns, center, slopes + c * n_columns,
-                         sums + c * tile_rows, ahead);
-    });
+                    [&](const double* const* x, double* sums, Ahead& ahead) {
+                        ahead.spread((classes + 3) / 4 * (tile_rows / (4 * lanes)));
+                        for (size_t c = 0; c < classes; c += 4)
+                            add_products(smaller<size_t>(classes - c, 4), x, n_columns, center, slopes + c * n_columns,
+                                         sums + c * tile_rows, ahead);
+                    });
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -50,8 +50,8 @@ template <class Code>
 void cut_column(Column column, size_t rows, const double* edges, size_t n_edges, Code* out) {
     Scratch<double> cells(part_rows);
     Scratch<int64_t> place(part_rows);
-    const bool readable = column.type == Type::f64 && column.stride == 8 &&
-                          reinterpret_cast<std::uintptr_t>(column.data) % 8 == 0;
+    const bool readable =
+        column.type == Type::f64 && column.stride == 8 && reinterpret_cast<std::uintptr_t>(column.data) % 8 == 0;
     for (size_t start = 0; start < rows; start += part_rows) {
         const size_t n = smaller(part_rows, rows - start);
         const double* x = cells.get();

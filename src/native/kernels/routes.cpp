@@ -9,7 +9,6 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-
 constexpr size_t part = 8, ahead = 40;  // entries that are routed at once, and that are fetched before
 
 // The test of one node.

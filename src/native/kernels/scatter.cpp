@@ -53,8 +53,8 @@ void multiply_left(const double* left, const double* right, size_t count, size_t
     if (count - j == 1) multiply<I, 1>(left, right + j * stride, stride, n, to + j, width);
 }
 
-void multiply_left(size_t i, const double* left, const double* right, size_t count, size_t stride, size_t n,
-                   double* to, size_t width) {
+void multiply_left(size_t i, const double* left, const double* right, size_t count, size_t stride, size_t n, double* to,
+                   size_t width) {
     switch (i) {
         case 1: return multiply_left<1>(left, right, count, stride, n, to, width);
         case 2: return multiply_left<2>(left, right, count, stride, n, to, width);
@@ -83,8 +83,7 @@ void gather_run(const Column& first, size_t count, const size_t* rows, size_t n,
     }
     for (; k < n; ++k)
         for (size_t j = 0; j < count; ++j)
-            to[j * stride + k] =
-                cell<T>(first.data + static_cast<ptrdiff_t>(rows[k]) * first.stride + j * sizeof(T));
+            to[j * stride + k] = cell<T>(first.data + static_cast<ptrdiff_t>(rows[k]) * first.stride + j * sizeof(T));
 }
 
 template <class T>
@@ -177,20 +176,10 @@ private:
 class Lists {
 public:
     Lists(const Column* columns, const double* weights, size_t n_classes, const Totals& totals)
-        : columns_(columns),
-          count_(totals.columns),
-          weights_(weights),
-          room_(list_rows(count_, n_classes)),
+        : columns_(columns), count_(totals.columns), weights_(weights), room_(list_rows(count_, n_classes)),
           // An odd number of cache lines, so that the same row of all columns is spread over the cache.
-          stride_(room_ + 8),
-          totals_(totals),
-          rows_(n_classes * room_),
-          lengths_(n_classes),
-          cells_(count_ * stride_),
-          scaled_(left_columns * stride_),
-          weight_(room_),
-          shift_(count_),
-          delta_(count_) {
+          stride_(room_ + 8), totals_(totals), rows_(n_classes * room_), lengths_(n_classes), cells_(count_ * stride_),
+          scaled_(left_columns * stride_), weight_(room_), shift_(count_), delta_(count_) {
         std::memset(lengths_.get(), 0, n_classes * sizeof(size_t));
     }
 
@@ -284,7 +273,8 @@ void class_scatter(const Column* columns, size_t n_columns, Column codes, const 
         uint32_t code[mark_rows];
         convert_codes(codes, start, some, code);
         for (size_t r = 0; r < some; ++r) {
-            const bool counts = code[r] < n_classes && !incomplete[start + r] && !(weights && weights[start + r] == 0.0);
+            const bool counts =
+                code[r] < n_classes && !incomplete[start + r] && !(weights && weights[start + r] == 0.0);
             if (counts) lists.add(start + r, code[r]);
         }
     }

@@ -19,9 +19,9 @@ class LeftOutGaussian {
 public:
     explicit LeftOutGaussian(const LeftOut& law)
         : silent_(law.spread <= 0), few_(!(law.n > 2)), mean_(law.n > 1 ? law.mean : law.middle),
-          scale_(scale_for(law.spread)), factor_(law.n > 1 ? law.n / (law.n - 1) : 1.0),
-          m2_(law.m2 * scale_ * scale_), inverse_(1.0 / (law.n - 2)), spread_(law.spread * scale_ * scale_),
-          least_(1e-9 * spread_), norm_(std::log(scale_) - 0.91893853320467274178) {}
+          scale_(scale_for(law.spread)), factor_(law.n > 1 ? law.n / (law.n - 1) : 1.0), m2_(law.m2 * scale_ * scale_),
+          inverse_(1.0 / (law.n - 2)), spread_(law.spread * scale_ * scale_), least_(1e-9 * spread_),
+          norm_(std::log(scale_) - 0.91893853320467274178) {}
 
     // The log densities at n values, as doubles one after the other.
     void write(const double* values, size_t n, char* out) const {
@@ -105,8 +105,7 @@ double sum_log_share(const double* joint, size_t rows, size_t classes, size_t c,
         if (weights.data && !equal) convert(weights, start, n, weight);
         for (size_t r = n; r < tile_rows; ++r) weight[r] = 0.0;
         vd sum = splat(0.0);
-        for (size_t r = 0; r < n; r += lanes)
-            sum += load(weight + r) * log_share(tile.get(), classes, c, r, least);
+        for (size_t r = 0; r < n; r += lanes) sum += load(weight + r) * log_share(tile.get(), classes, c, r, least);
         total += sum_of(sum);
     }
     return total;

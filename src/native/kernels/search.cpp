@@ -9,10 +9,10 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-constexpr size_t deepest = 128;  // branches put off: one a level, of which a tree has fewer
-constexpr float most_single = 1e15f;  // squares of larger numbers are not trusted to single precision
+constexpr size_t deepest = 128;                       // branches put off: one a level, of which a tree has fewer
+constexpr float most_single = 1e15f;                  // squares of larger numbers are not trusted to single precision
 constexpr double most_sum = 1e37, least_sum = 1e-37;  // between these single precision keeps its digits
-constexpr double rounding = 1e-12;  // what a bound may be too large by, as a share of it
+constexpr double rounding = 1e-12;                    // what a bound may be too large by, as a share of it
 
 // 32 bytes, and which of them are not 0.
 typedef uint8_t Bytes __attribute__((vector_size(pair_group)));
@@ -39,8 +39,8 @@ COUNTWISE_INLINE uint32_t mask_of(V marks) {
 // A column of codes that bounds from below.
 struct ByteColumn {
     size_t place;
-    uint8_t byte, steps;         // of a cost: what equals it adds nothing, all else so many units
-    const uint8_t* steps_of;     // of a table: the units of each code
+    uint8_t byte, steps;      // of a cost: what equals it adds nothing, all else so many units
+    const uint8_t* steps_of;  // of a table: the units of each code
 };
 
 struct LaneColumn {
@@ -51,8 +51,8 @@ struct LaneColumn {
 class NearestSearch {
 public:
     NearestSearch(const RowTreeView& tree, const PairLaw& law, const PairQuery& query)
-        : tree_(tree), law_(law), query_(query), bound_(query.bound), whole_(sum_of_shares(law)),
-          bytes_(law.codes + 1), lanes_(law.numbers + 1), steps_(law.codes * 256 + 1), line_(2 * tree.width + 1) {
+        : tree_(tree), law_(law), query_(query), bound_(query.bound), whole_(sum_of_shares(law)), bytes_(law.codes + 1),
+          lanes_(law.numbers + 1), steps_(law.codes * 256 + 1), line_(2 * tree.width + 1) {
         const bool plain = law.p == 1.0 || law.p == 2.0;
         screened_ = plain;
         if (screened_) open_bytes();
@@ -211,8 +211,8 @@ private:
         budget_ = left < 0.0 ? -1 : units < 255.0 ? static_cast<int>(units) : 255;
         // Numbers differ from what they stand for by no more than `off` in all.
         const double root = law_.p == 2.0 ? std::sqrt(larger(bound_, 0.0)) + off_ : bound_ + off_;
-        const double reach = least_sum +
-            (law_.p == 2.0 ? root * root : root) * (1.0 + 2.4e-7 * (8.0 + static_cast<double>(n_lanes_)));
+        const double reach =
+            least_sum + (law_.p == 2.0 ? root * root : root) * (1.0 + 2.4e-7 * (8.0 + static_cast<double>(n_lanes_)));
         limit_ = reach < 3e38 ? static_cast<float>(reach) * (1.0f + 1e-6f) : 3e38f;
     }
 
@@ -250,7 +250,8 @@ private:
         Bytes total = bytes_of(0);
         for (size_t k = 0; k < n_costs_; ++k) {
             const ByteColumn& column = bytes_[k];
-            total += (load_as<Bytes>(codes + column.place * pair_group) != bytes_of(column.byte)) & bytes_of(column.steps);
+            total +=
+                (load_as<Bytes>(codes + column.place * pair_group) != bytes_of(column.byte)) & bytes_of(column.steps);
         }
         store(steps, total);
         for (size_t k = n_costs_; k < n_bytes_; ++k) {
@@ -304,8 +305,8 @@ private:
             const float* from = tree_.lines + (group * pair_group + i) * width;
             Eight part = eight(0.0f);
             for (size_t j = 0; j < width; j += 8)
-                part = part + added_by<squares>(load_as<Eight>(from + j), load_as<Eight>(query + j),
-                                                load_as<Eight>(most + j));
+                part = part +
+                       added_by<squares>(load_as<Eight>(from + j), load_as<Eight>(query + j), load_as<Eight>(most + j));
             float sum = base + (n_bytes_ > 0 ? unit * static_cast<float>(steps[i]) : 0.0f);
             sum += ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
             found |= static_cast<uint32_t>(sum <= limit_) << i;
@@ -334,7 +335,8 @@ private:
         for (size_t j = 0; j < c; ++j) {
             const PairTable& table = law_.tables[j];
             const uint32_t a = query_.codes[j], b = codes[j];
-            const bool there = static_cast<int64_t>(a) < law_.known[2 * j] && static_cast<int64_t>(b) < law_.known[2 * j + 1];
+            const bool there =
+                static_cast<int64_t>(a) < law_.known[2 * j] && static_cast<int64_t>(b) < law_.known[2 * j + 1];
             if (ignored && there) sum.there(m + j);
             if (ignored && !there) sum.add(0.0);
             else sum.add(table.cells != nullptr ? table.cells[a * table.width + b] : a == b ? 0.0 : table.cost);

@@ -124,18 +124,19 @@ struct Choose<true> {
 };
 
 // The best place of a segment. A later one must gain more by over the tolerance.
-struct Best {
+struct BestPlace {
     double tolerance, least;
     double gain = 0.0, limit = -INFINITY;
     int64_t place = -1;
 
-    Best(double within, double least_weight) : tolerance(within), least(least_weight * (1 - 1e-9)) {}
+    BestPlace(double within, double least_weight) : tolerance(within), least(least_weight * (1 - 1e-9)) {}
 
     // The m places of which the first is `first`; entries[0], the one there, says whether it is a place at all.
     template <class Score>
     COUNTWISE_INLINE void look(const Score& score, Sides& s, const uint32_t* entries, int64_t first, size_t m) {
         if (m < lanes) {  // a vector would wait until what was just written one by one is there
-            for (size_t i = 0; i < m; ++i) consider(score.gain(s, i), s.n_left[i], score.n, entries[i], first + place_of(i));
+            for (size_t i = 0; i < m; ++i)
+                consider(score.gain(s, i), s.n_left[i], score.n, entries[i], first + place_of(i));
             return;
         }
         // Half a tolerance is more than the rounding of the quick answer.

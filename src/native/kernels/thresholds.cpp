@@ -9,12 +9,12 @@ namespace {
 
 // The best place of a segment whose classes have been counted once. `bits` is log2 of the weight.
 template <bool Entropy, class Code, class Counter>
-Best search(const Classed<Code>& from, Counter& counter, double f_of_n, double bits, double least, Sides& sides) {
+BestPlace search(const Classed<Code>& from, Counter& counter, double f_of_n, double bits, double least, Sides& sides) {
     using Score = typename Choose<Entropy>::Score;
     const double n = counter.weight(), sum = counter.sum();
     const Score score{n, Entropy ? sum - f_of_n : sum / n};
     const double whole = larger(Entropy ? -score.base / n : 1.0 - score.base / n, 0.0);
-    Best best(1e-12 * whole + 4e-15 * (Entropy ? 1.0 + larger(bits, 0.0) : 1.0), least);
+    BestPlace best(1e-12 * whole + 4e-15 * (Entropy ? 1.0 + larger(bits, 0.0) : 1.0), least);
     const size_t places = from.n - 1;
     for (size_t first = 0; first < places; first += chunk) {
         const size_t m = smaller(chunk, places - first);
@@ -44,7 +44,7 @@ public:
         if (weighted) std::memset(static_cast<void*>(any_.get()), 0, n_classes * sizeof(AnyClass));
     }
 
-    Best best(const Classed<Code>& from) {
+    BestPlace best(const Classed<Code>& from) {
         if (from.weights) return best_weighted(from);
         const double* f = Entropy ? table_.up_to(from.n) : nullptr;
         if (classes_ <= 2 && from.n <= INT32_MAX) {
@@ -57,12 +57,12 @@ public:
 
 private:
     template <class Counter>
-    Best best_whole(const Classed<Code>& from, Counter& counter, const double* f, size_t weight) {
+    BestPlace best_whole(const Classed<Code>& from, Counter& counter, const double* f, size_t weight) {
         const double of_n = Entropy ? f[weight] : 0.0;
         return search<Entropy>(from, counter, of_n, of_n / static_cast<double>(weight), least_, sides_);
     }
 
-    Best best_weighted(const Classed<Code>& from) {
+    BestPlace best_weighted(const Classed<Code>& from) {
         // A table should not cost more than it spares.
         const double most = Entropy ? larger(8.0 * static_cast<double>(from.n), 65536.0) : 2147483647.0;
         const size_t weight = whole_weight(from.weights, from.n, smaller(most, 2147483647.0));
@@ -110,8 +110,9 @@ int search_all(const Segments& segments, const Labels& labels, double least, int
             const size_t size = static_cast<size_t>(segments.starts[k + 1] - segments.starts[k]);
             places[k] = -1, gains[k] = 0.0;
             if (size < 2) continue;
-            const Best best = thresholds.best({entries + at, code.get() + at,
-                                               labels.weights ? weight.get() + at : nullptr, size, segments.starts[k]});
+            const BestPlace best =
+                thresholds.best({entries + at, code.get() + at, labels.weights ? weight.get() + at : nullptr, size,
+                                 segments.starts[k]});
             places[k] = best.place, gains[k] = best.gain;
         }
     }

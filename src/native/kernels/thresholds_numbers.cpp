@@ -105,19 +105,19 @@ public:
     Numbers(size_t room, bool deviations, double least)
         : right_(deviations ? room : 0), deviations_(deviations), least_(least) {}
 
-    Best best(const Numbered& from) {
+    BestPlace best(const Numbered& from) {
         const Centered c = center(from);
-        Best found = deviations_ ? of_deviations(from, c) : of_variance(from, c);
+        BestPlace found = deviations_ ? of_deviations(from, c) : of_variance(from, c);
         found.gain /= deviations_ ? c.scale : c.scale * c.scale;
         return found;
     }
 
 private:
-    Best of_variance(const Numbered& from, const Centered& c) {
+    BestPlace of_variance(const Numbered& from, const Centered& c) {
         const Ratios score{c.n, c.sum * c.sum / c.n};
         const double whole = larger((c.squares - score.base) / c.n, 0.0);
         double sum = 0.0, weight = 0.0;
-        return over_chunks(from, score, Best(1e-10 * whole, least_ * c.weight_scale), [&](size_t i, size_t to) {
+        return over_chunks(from, score, BestPlace(1e-10 * whole, least_ * c.weight_scale), [&](size_t i, size_t to) {
             const double w = from.weight(i);
             sum += w * from.values[i], weight += w;
             const double rest = c.sum - sum;
@@ -125,14 +125,14 @@ private:
         });
     }
 
-    Best of_deviations(const Numbered& from, const Centered& c) {
+    BestPlace of_deviations(const Numbered& from, const Centered& c) {
         Spread right, left;
         for (size_t i = from.n; i-- > 0;) {
             right.add(from.values[i], from.weight(i));
             right_[i] = right.squares;
         }
         const double whole = std::sqrt(right.squares / c.n);
-        return over_chunks(from, Deviations{c.n, whole}, Best(1e-7 * whole, least_ * c.weight_scale),
+        return over_chunks(from, Deviations{c.n, whole}, BestPlace(1e-7 * whole, least_ * c.weight_scale),
                            [&](size_t i, size_t to) {
                                left.add(from.values[i], from.weight(i));
                                sides_.n_left[to] = left.n;
@@ -142,7 +142,7 @@ private:
 
     // count(i, to) writes the sides of the place after entry i.
     template <class Score, class Count>
-    COUNTWISE_INLINE Best over_chunks(const Numbered& from, const Score& score, Best best, Count count) {
+    COUNTWISE_INLINE BestPlace over_chunks(const Numbered& from, const Score& score, BestPlace best, Count count) {
         const size_t places = from.n - 1;
         for (size_t first = 0; first < places; first += chunk) {
             const size_t m = smaller(chunk, places - first);
@@ -178,8 +178,9 @@ int best_thresholds_of_numbers(const Segments& segments, const Answers& answers,
             const size_t size = static_cast<size_t>(segments.starts[k + 1] - segments.starts[k]);
             places[k] = -1, gains[k] = 0.0;
             if (size < 2) continue;
-            const Best best = numbers.best({entries + at, value.get() + at,
-                                            answers.weights ? weight.get() + at : nullptr, size, segments.starts[k]});
+            const BestPlace best =
+                numbers.best({entries + at, value.get() + at, answers.weights ? weight.get() + at : nullptr, size,
+                              segments.starts[k]});
             places[k] = best.place, gains[k] = best.gain;
         }
     }

@@ -12,7 +12,6 @@ namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
 
-
 constexpr size_t block_rows = 128;
 
 // `ended`: a leaf, or a gap. `number`: several limits, or one with a column that is not of floats.
@@ -27,7 +26,7 @@ struct Node {
     ptrdiff_t stride;
     int32_t child;
     union {
-        int32_t away;  // where a NaN goes: a node, or -1 - k at node k
+        int32_t away;   // where a NaN goes: a node, or -1 - k at node k
         uint32_t size;  // of the groups
     };
 };
@@ -169,7 +168,7 @@ void prepare(const Column* columns, const Tests& tests, const int32_t* children,
 
 int64_t apply_tests(const Column* columns, size_t n_columns, const uint32_t* rows, const int32_t* start, size_t n,
                     const Tests& tests, const int32_t* children, int32_t* out) {
-    const Rows all{rows, start, n};
+    const RowStarts all{rows, start, n};
     if (const Column* first = one_kind_of_float(columns, tests)) {
         walk_floats(columns, n_columns, *first, all, tests, children, out);
         return -1;

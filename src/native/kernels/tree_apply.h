@@ -40,12 +40,10 @@ COUNTWISE_INLINE size_t limits_below(const double* limits, size_t n, double x) {
     return static_cast<size_t>(at - limits) + (*at < x);
 }
 
-COUNTWISE_INLINE void fetch(const char* at) {
-    __builtin_prefetch(at);
-}
+COUNTWISE_INLINE void fetch(const char* at) { __builtin_prefetch(at); }
 
 // Rows on their way, and the nodes where they start; the pointers may be null.
-struct Rows {
+struct RowStarts {
     const uint32_t* rows;
     const int32_t* start;
     size_t n;
@@ -60,7 +58,7 @@ size_t used_columns(const Column* columns, size_t n_columns, const Tests& tests,
 // One of the columns, if all inner nodes have one limit and ask columns of one type of floats and one stride.
 const Column* one_kind_of_float(const Column* columns, const Tests& tests);
 // apply_tests for such a tree, given that column.
-void walk_floats(const Column* columns, size_t n_columns, const Column& first, const Rows& rows, const Tests& tests,
-                 const int32_t* children, int32_t* out);
+void walk_floats(const Column* columns, size_t n_columns, const Column& first, const RowStarts& rows,
+                 const Tests& tests, const int32_t* children, int32_t* out);
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -20,14 +20,12 @@ struct FloatNode {
 };
 
 struct FloatTree {
-    const FloatNode* nodes;     // node 0; those before it are the gaps -1 - k
-    const uint8_t* moves;  // 0 at leaves and gaps
+    const FloatNode* nodes;  // node 0; those before it are the gaps -1 - k
+    const uint8_t* moves;    // 0 at leaves and gaps
 };
 
 // Asked in this way, GCC takes the answer to choose by and not to jump: NaNs are hard to guess.
-COUNTWISE_INLINE bool is_nan(double x) {
-    return __builtin_isunordered(x, x);
-}
+COUNTWISE_INLINE bool is_nan(double x) { return __builtin_isunordered(x, x); }
 
 template <class T>
 COUNTWISE_INLINE const FloatNode* step(const FloatNode* node, ptrdiff_t row) {
@@ -39,8 +37,7 @@ COUNTWISE_INLINE const FloatNode* step(const FloatNode* node, ptrdiff_t row) {
 
 // Takes n listed rows some steps further. rows[r] is how many bytes row r is from row 0.
 template <class T>
-void advance(const FloatTree& tree, const ptrdiff_t* rows, int32_t* at, const uint16_t* list, size_t n,
-             Ahead& ahead) {
+void advance(const FloatTree& tree, const ptrdiff_t* rows, int32_t* at, const uint16_t* list, size_t n, Ahead& ahead) {
     size_t i = 0;
     for (; i + together <= n; i += together) {
         ahead.some();
@@ -76,7 +73,7 @@ size_t keep_moving(const FloatTree& tree, const int32_t* at, uint16_t* list, siz
 }
 
 template <class T>
-void walk(const FloatTree& tree, const Column& first, const Rows& rows, const Column* used, size_t n_used,
+void walk(const FloatTree& tree, const Column& first, const RowStarts& rows, const Column* used, size_t n_used,
           int32_t* out) {
     ptrdiff_t row[block_rows];
     uint16_t list[block_rows];
@@ -101,8 +98,7 @@ void walk(const FloatTree& tree, const Column& first, const Rows& rows, const Co
 // A leaf or a gap, whatever is in the column.
 FloatNode end_at(const FloatNode* self, const Column& column) { return {INFINITY, column.data, self, self}; }
 
-void fill(const Column* columns, const Tests& tests, const int32_t* children, FloatNode* nodes,
-          uint8_t* moves) {
+void fill(const Column* columns, const Tests& tests, const int32_t* children, FloatNode* nodes, uint8_t* moves) {
     const Column* some = nullptr;
     for (size_t k = 0; k < tests.nodes; ++k) {
         FloatNode* const node = nodes + k;
@@ -150,8 +146,8 @@ const Column* one_kind_of_float(const Column* columns, const Tests& tests) {
     return first;
 }
 
-void walk_floats(const Column* columns, size_t n_columns, const Column& first, const Rows& rows, const Tests& tests,
-                 const int32_t* children, int32_t* out) {
+void walk_floats(const Column* columns, size_t n_columns, const Column& first, const RowStarts& rows,
+                 const Tests& tests, const int32_t* children, int32_t* out) {
     Scratch<FloatNode> nodes(2 * tests.nodes);
     Scratch<uint8_t> moves(2 * tests.nodes);
     fill(columns, tests, children, nodes.get() + tests.nodes, moves.get() + tests.nodes);

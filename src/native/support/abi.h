@@ -82,7 +82,7 @@ struct Marks {
 
 // Log joint probabilities (rows x classes), the class that is right and the weight (or a null pointer) of each row;
 // the fallback is the answer for rows of minus infinity.
-struct Right {
+struct JudgedRows {
     const double* base;
     Column target;
     const double* weights;
@@ -185,11 +185,12 @@ struct BinSlots {
     uint8_t* codes;
 };
 
-// The edges of a column's bins, and of each bucket how many lie in those before it, and 256 more if it has edges itself.
+// The edges of a column's bins, and of each bucket how many lie in those before it, and 256 more if it has edges
+// itself.
 constexpr size_t bin_edges = 512;
 struct BinEdges {
     const uint16_t* words;  // bin_buckets + 1
-    const double* edges;         // bin_edges of them: infinite from the last on
+    const double* edges;    // bin_edges of them: infinite from the last on
     size_t steps;           // no bucket has more than 2**steps - 1; at most 8
 };
 

@@ -11,7 +11,7 @@ namespace countwise {
 
 namespace {
 
-constexpr int32_t deepest = 64;  // halves of halves: only rows that can hardly be told apart get there
+constexpr int32_t deepest = 64;    // halves of halves: only rows that can hardly be told apart get there
 constexpr size_t looked_at = 512;  // rows of a node by which a column to split by is chosen
 
 // Few columns tell near from far well, so that small leaves pay; for many a leaf had better be scanned.
@@ -197,8 +197,7 @@ void RowTreeBuilder::lay_out(std::vector<Span> leaves) {
     for (const Span& leaf : leaves) {
         tree.groups_[2 * static_cast<size_t>(leaf.node)] = static_cast<int64_t>(group);
         for (size_t i = leaf.start; i < leaf.stop; ++i) {
-            const size_t slot = group * pair_group + (i - leaf.start), lane = slot % pair_group,
-                              at = slot / pair_group;
+            const size_t slot = group * pair_group + (i - leaf.start), lane = slot % pair_group, at = slot / pair_group;
             const uint32_t row = order_[i];
             tree.rows_[slot] = row;
             for (size_t j = 0; j < m_; ++j) {
@@ -231,9 +230,9 @@ bool RowTree::serves(const PairLaw& law) const {
 }
 
 RowTreeView RowTree::view() const {
-    return {rows_.data(),    numbers_.data(), codes_.data(),  lanes_.data(),    lines_.data(),  width_,
-            bytes_.data(),   centers_.data(), extents_.data(), gaps_.data(),    numbers(),      codes(),
-            children_.data(), groups_.data(), boxes_.data(),  lacking_.data(),  sets_.data()};
+    return {rows_.data(),     numbers_.data(), codes_.data(),   lanes_.data(),   lines_.data(), width_,
+            bytes_.data(),    centers_.data(), extents_.data(), gaps_.data(),    numbers(),     codes(),
+            children_.data(), groups_.data(),  boxes_.data(),   lacking_.data(), sets_.data()};
 }
 
 }  // namespace countwise

@@ -111,8 +111,8 @@ COUNTWISE_INLINE vd4 load4(const float* from) {
 constexpr double round_magic = 6755399441055744.0;
 
 struct Reduced {
-    vd value;   // exp of the remainder
-    vd whole;   // the power of 2, plus round_magic
+    vd value;  // exp of the remainder
+    vd whole;  // the power of 2, plus round_magic
 };
 
 // exp(x) = 2**k exp(r), |r| <= log(2)/2, the latter by its series to r**13: the next term is below 5e-18.
@@ -155,10 +155,11 @@ COUNTWISE_INLINE vd exp_of(vd x) {
 COUNTWISE_INLINE vd log_of_parts(vd k, vd f) {
     const vd s = f / (splat(2.0) + f), z = s * s, z2 = z * z;
     // log(1 + f) = f - (f f / 2 - s (f f / 2 + R(z))): the series of atanh with its last terms economized.
-    const vd odd = splat(6.666666666666735130e-01) + z2 * (splat(2.857142874366239149e-01) +
-                   z2 * (splat(1.818357216161805012e-01) + z2 * splat(1.479819860511658591e-01)));
-    const vd even = splat(3.999999999940941908e-01) + z2 * (splat(2.222219843214978396e-01) +
-                    z2 * splat(1.531383769920937332e-01));
+    const vd odd = splat(6.666666666666735130e-01) +
+                   z2 * (splat(2.857142874366239149e-01) +
+                         z2 * (splat(1.818357216161805012e-01) + z2 * splat(1.479819860511658591e-01)));
+    const vd even =
+        splat(3.999999999940941908e-01) + z2 * (splat(2.222219843214978396e-01) + z2 * splat(1.531383769920937332e-01));
     const vd r = z * odd + z2 * even;
     const vd half = splat(0.5) * f * f;
     return k * splat(6.93147180369123816490e-01) -

@@ -84,8 +84,8 @@ private:
 };
 
 template <class Offset>
-bool factorize(const Offset* offsets, size_t rows, const uint8_t* letters, size_t limit,
-               int32_t* codes, std::vector<int64_t>& first) {
+bool factorize(const Offset* offsets, size_t rows, const uint8_t* letters, size_t limit, int32_t* codes,
+               std::vector<int64_t>& first) {
     Texts texts;
     for (size_t i = 0; i < rows; ++i) {
         const size_t from = static_cast<size_t>(offsets[i]), to = static_cast<size_t>(offsets[i + 1]);
@@ -98,8 +98,8 @@ bool factorize(const Offset* offsets, size_t rows, const uint8_t* letters, size_
 
 }  // namespace
 
-bool codes_of_strings(const void* offsets, bool wide, size_t rows, const uint8_t* letters,
-                       size_t limit, int32_t* codes, std::vector<int64_t>& first) {
+bool codes_of_strings(const void* offsets, bool wide, size_t rows, const uint8_t* letters, size_t limit, int32_t* codes,
+                      std::vector<int64_t>& first) {
     if (wide) return factorize(static_cast<const int64_t*>(offsets), rows, letters, limit, codes, first);
     return factorize(static_cast<const int32_t*>(offsets), rows, letters, limit, codes, first);
 }
