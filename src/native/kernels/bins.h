@@ -98,19 +98,7 @@ struct Met {
             x[i] = static_cast<double>(cell<T>(from + static_cast<ptrdiff_t>(rows[i]) * column.stride));
     }
     void read(Column column, size_t start) {
-        switch (column.type) {
-            case Type::f64: return gather<double>(column, start);
-            case Type::f32: return gather<float>(column, start);
-            case Type::i64: return gather<int64_t>(column, start);
-            case Type::i32: return gather<int32_t>(column, start);
-            case Type::i16: return gather<int16_t>(column, start);
-            case Type::i8: return gather<int8_t>(column, start);
-            case Type::u64: return gather<uint64_t>(column, start);
-            case Type::u32: return gather<uint32_t>(column, start);
-            case Type::u16: return gather<uint16_t>(column, start);
-            case Type::u8:
-            case Type::boolean: return gather<uint8_t>(column, start);
-        }
+        with_type(column.type, [&](auto zero) { gather<decltype(zero)>(column, start); });
     }
 };
 

@@ -31,19 +31,7 @@ COUNTWISE_INLINE void each_place(Column column, size_t start, size_t n, int64_t 
 
 template <class Put>
 COUNTWISE_INLINE void places(Column column, size_t start, size_t n, int64_t low, uint64_t missing, Put put) {
-    switch (column.type) {
-        case Type::f64: return each_place<double>(column, start, n, low, missing, put);
-        case Type::f32: return each_place<float>(column, start, n, low, missing, put);
-        case Type::i64: return each_place<int64_t>(column, start, n, low, missing, put);
-        case Type::i32: return each_place<int32_t>(column, start, n, low, missing, put);
-        case Type::i16: return each_place<int16_t>(column, start, n, low, missing, put);
-        case Type::i8: return each_place<int8_t>(column, start, n, low, missing, put);
-        case Type::u64: return each_place<uint64_t>(column, start, n, low, missing, put);
-        case Type::u32: return each_place<uint32_t>(column, start, n, low, missing, put);
-        case Type::u16: return each_place<uint16_t>(column, start, n, low, missing, put);
-        case Type::u8:
-        case Type::boolean: return each_place<uint8_t>(column, start, n, low, missing, put);
-    }
+    with_type(column.type, [&](auto zero) { each_place<decltype(zero)>(column, start, n, low, missing, put); });
 }
 
 template <class Code>

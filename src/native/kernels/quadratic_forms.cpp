@@ -253,7 +253,9 @@ void add_quadratic(const Column* columns, size_t n_columns, const double* center
 
 void add_linear(const Column* columns, size_t n_columns, const double* center, const double* slopes, size_t rows,
                 size_t classes, double* out, uint8_t* incomplete) {
-    if (classes > 0 && n_columns >= lanes && is_float(columns->type) && neighbors(columns, n_columns) == n_columns) {
+    // By rows, the sums of a vector's lanes are the last step for each class: many columns and few classes pay for it.
+    const bool long_rows = classes > 0 && n_columns >= larger<size_t>(12, 10 * classes);
+    if (long_rows && is_float(columns->type) && neighbors(columns, n_columns) == n_columns) {
         if (columns->type == Type::f64)
             return RowProducts<double>(columns, n_columns, center, slopes, classes).add(rows, out, incomplete);
         return RowProducts<float>(columns, n_columns, center, slopes, classes).add(rows, out, incomplete);

@@ -97,19 +97,7 @@ void gather_cells(const Column& column, const size_t* rows, size_t n, double* to
 }
 
 void gather_column(const Column& column, const size_t* rows, size_t n, double* to) {
-    switch (column.type) {
-        case Type::f64: return gather_cells<double>(column, rows, n, to);
-        case Type::f32: return gather_cells<float>(column, rows, n, to);
-        case Type::i64: return gather_cells<int64_t>(column, rows, n, to);
-        case Type::i32: return gather_cells<int32_t>(column, rows, n, to);
-        case Type::i16: return gather_cells<int16_t>(column, rows, n, to);
-        case Type::i8: return gather_cells<int8_t>(column, rows, n, to);
-        case Type::u64: return gather_cells<uint64_t>(column, rows, n, to);
-        case Type::u32: return gather_cells<uint32_t>(column, rows, n, to);
-        case Type::u16: return gather_cells<uint16_t>(column, rows, n, to);
-        case Type::u8:
-        case Type::boolean: return gather_cells<uint8_t>(column, rows, n, to);
-    }
+    with_type(column.type, [&](auto zero) { gather_cells<decltype(zero)>(column, rows, n, to); });
 }
 
 void gather(const Column* columns, size_t count, const size_t* rows, size_t n, double* to, size_t stride) {

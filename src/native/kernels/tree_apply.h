@@ -10,18 +10,7 @@ COUNTWISE_INLINE const char* place_of(const Column& column, size_t row) {
 
 COUNTWISE_INLINE double number_at(const Column& column, size_t row) {
     const char* at = place_of(column, row);
-    switch (column.type) {
-        case Type::f64: return cell<double>(at);
-        case Type::f32: return cell<float>(at);
-        case Type::i64: return static_cast<double>(cell<int64_t>(at));
-        case Type::i32: return cell<int32_t>(at);
-        case Type::i16: return cell<int16_t>(at);
-        case Type::i8: return cell<int8_t>(at);
-        case Type::u64: return static_cast<double>(cell<uint64_t>(at));
-        case Type::u32: return cell<uint32_t>(at);
-        case Type::u16: return cell<uint16_t>(at);
-        default: return cell<uint8_t>(at);
-    }
+    return with_type(column.type, [&](auto zero) { return static_cast<double>(cell<decltype(zero)>(at)); });
 }
 
 // How many of n >= 1 ascending limits are below x.

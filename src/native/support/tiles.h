@@ -24,22 +24,27 @@ COUNTWISE_INLINE void convert_cells(Column column, size_t start, size_t n, To* t
     }
 }
 
+// Calls use(zero) with a zero of the type that a column's cells have.
+template <class Use>
+COUNTWISE_INLINE auto with_type(Type type, const Use& use) {
+    switch (type) {
+        case Type::f64: return use(double{});
+        case Type::f32: return use(float{});
+        case Type::i64: return use(int64_t{});
+        case Type::i32: return use(int32_t{});
+        case Type::i16: return use(int16_t{});
+        case Type::i8: return use(int8_t{});
+        case Type::u64: return use(uint64_t{});
+        case Type::u32: return use(uint32_t{});
+        case Type::u16: return use(uint16_t{});
+        default: return use(uint8_t{});
+    }
+}
+
 // Cells start .. start + n of a column of any type.
 template <class To>
 inline void convert(Column column, size_t start, size_t n, To* to) {
-    switch (column.type) {
-        case Type::f64: return convert_cells<double>(column, start, n, to);
-        case Type::f32: return convert_cells<float>(column, start, n, to);
-        case Type::i64: return convert_cells<int64_t>(column, start, n, to);
-        case Type::i32: return convert_cells<int32_t>(column, start, n, to);
-        case Type::i16: return convert_cells<int16_t>(column, start, n, to);
-        case Type::i8: return convert_cells<int8_t>(column, start, n, to);
-        case Type::u64: return convert_cells<uint64_t>(column, start, n, to);
-        case Type::u32: return convert_cells<uint32_t>(column, start, n, to);
-        case Type::u16: return convert_cells<uint16_t>(column, start, n, to);
-        case Type::u8:
-        case Type::boolean: return convert_cells<uint8_t>(column, start, n, to);
-    }
+    with_type(column.type, [&](auto zero) { convert_cells<decltype(zero)>(column, start, n, to); });
 }
 
 // Codes have three types only, which keeps this small where it is inlined.
