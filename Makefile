@@ -27,6 +27,7 @@ lint: $(STAMPS)/lint
 	@echo "Looking at style, types and imports ..."
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
+	@find src/native -type f | xargs $(VENV)/bin/clang-format --dry-run -Werror
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
 

@@ -1,8 +1,8 @@
 """Measure how easy the tree is to enter: modules, rooms, layers, ladders of classes, and the way of a row.
 
-    python tools/structure.py            print the figures
-    python tools/structure.py --write    and put them into docs/architecture.md
-    python tools/structure.py --trace    only the calls of fit, predict_proba and explain
+python tools/structure.py            print the figures
+python tools/structure.py --write    and put them into docs/architecture.md
+python tools/structure.py --trace    only the calls of fit, predict_proba and explain
 """
 
 from __future__ import annotations

@@ -701,8 +701,8 @@ def test_kernel_sums_equal_the_reference_everywhere(level: str, name: str, facto
     q = queries_for(x, h)
     for weights in (None, rng.random(len(x)) * 3, rng.integers(0, 3, len(x)).astype(float)):
         expansion = native.gauss_expand(x, weights, h, TOLERANCE)
-        theirs = reference.gauss_log_sums_exact(x, weights, h, q)
-        assert_log_sums(native.gauss_log_sums_exact(x, weights, h, q), theirs)
+        theirs = reference.gauss_log_sums(x, weights, h, *EMPTY, TOLERANCE, q)
+        assert_log_sums(native.gauss_log_sums(x, weights, h, *EMPTY, TOLERANCE, q), theirs)
         assert_log_sums(native.gauss_log_sums(x, weights, h, *expansion, TOLERANCE, q), theirs)
 
 
@@ -736,7 +736,7 @@ def test_many_points_have_expansions_that_equal_the_exact_sums(level: str, name:
     assert np.all(np.diff(boxes) > 0)
     q = queries_for(x, h)
     fast = native.gauss_log_sums(x, None, h, boxes, taylor, TOLERANCE, q)
-    assert_log_sums(fast, native.gauss_log_sums_exact(x, None, h, q))
+    assert_log_sums(fast, native.gauss_log_sums(x, None, h, *EMPTY, TOLERANCE, q))
     some = native.gauss_loo_log_sums(x, None, h, boxes, taylor, TOLERANCE)
     assert_log_sums(some, native.gauss_loo_log_sums(x, None, h, *EMPTY, TOLERANCE))
 
@@ -779,12 +779,12 @@ def test_points_that_are_not_sorted_and_bad_widths_are_refused(kernels: object) 
     q = np.zeros(1)
     for points in (np.array([1.0, 0.0]), np.array([0.0, np.nan]), np.array([np.inf])):
         with pytest.raises(ValueError, match="finite and ascending"):
-            kernels.gauss_log_sums_exact(points, None, 1.0, q)
+            kernels.gauss_log_sums(points, None, 1.0, *EMPTY, TOLERANCE, q)
     for h in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="h is"):
             kernels.gauss_expand(np.zeros(2), None, h, TOLERANCE)
     with pytest.raises(ValueError, match="weights"):
-        kernels.gauss_log_sums_exact(np.zeros(2), np.array([1.0, -1.0]), 1.0, q)
+        kernels.gauss_log_sums(np.zeros(2), np.array([1.0, -1.0]), 1.0, *EMPTY, TOLERANCE, q)
 
 
 # What is refused
@@ -859,7 +859,7 @@ def test_the_level_is_never_above_the_processor_s(wanted: str) -> None:
 
 def test_the_reference_can_be_asked_for_without_a_warning() -> None:
     code = "import countwise._kernels as k; print(k.LEVEL, k.normalize.__module__)"
-    assert run_python(code, COUNTWISE_KERNELS="reference") == "reference countwise._kernels.reference"
+    assert run_python(code, COUNTWISE_KERNELS="reference") == "reference countwise._kernels.reference.naive_bayes"
 
 
 def test_absent_kernels_are_told_of_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -419,8 +419,11 @@ def test_a_matrix_that_leads_out_of_memory_is_refused(
     refuse("weights", TypeError, weights=np.ones(n, np.float32))
     refuse("codes", TypeError, codes=np.zeros(n))
     wide = np.zeros((n, 2 * n_columns), np.uint8)
-    for wrong in (matrix.astype(np.uint16), matrix.astype(np.int8), wide[:, ::2], wide[:, n_columns:], matrix[:, 0]):
-        refuse("matrix must be C-contiguous uint8", TypeError, matrix=wrong)
+    for wrong in (matrix.astype(np.uint16), matrix.astype(np.int8)):
+        refuse("matrix is .*; it must be uint8", TypeError, matrix=wrong)
+    for wrong in (wide[:, ::2], wide[:, n_columns:]):
+        refuse("matrix must be C-contiguous", matrix=wrong)
+    refuse("matrix has shape", matrix=matrix[:, 0])
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])

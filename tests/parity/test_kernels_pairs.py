@@ -56,11 +56,11 @@ def test_right_answers_are_counted_as_in_the_reference(level: str, classes: int,
     for dtype in ("u1", "u2", "u4", "i8", "i4"):
         target = rng.integers(0, classes + 1, 2 * rows).astype(dtype)[::2]
         for fallback in (0, classes - 1):
-            ours = native.count_right(base, terms, target, None, fallback)
-            assert_array_equal(ours, reference.count_right(base, terms, target, None, fallback))
+            ours = native.count_correct(base, terms, target, None, fallback)
+            assert_array_equal(ours, reference.count_correct(base, terms, target, None, fallback))
             weights = rng.random(rows)
-            ours = native.count_right(base, terms, target, weights, fallback)
-            assert_allclose(ours, reference.count_right(base, terms, target, weights, fallback), rtol=1e-13)
+            ours = native.count_correct(base, terms, target, weights, fallback)
+            assert_allclose(ours, reference.count_correct(base, terms, target, weights, fallback), rtol=1e-13)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5, 11])
@@ -70,8 +70,8 @@ def test_right_answers_of_many_rows_are_counted_as_in_the_reference(level: str, 
     base, terms = rng.normal(size=(rows, classes)), [rng.normal(size=(rows, classes)) for _ in range(3)]
     target, weights = rng.integers(0, classes, rows), rng.random(rows)
     for w in (None, weights):
-        ours = native.count_right(base, terms, target, w, 0)
-        assert_allclose(ours, reference.count_right(base, terms, target, w, 0), rtol=1e-12)
+        ours = native.count_correct(base, terms, target, w, 0)
+        assert_allclose(ours, reference.count_correct(base, terms, target, w, 0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kernels", [native, reference])
@@ -87,7 +87,7 @@ def test_the_first_of_equal_classes_is_the_answer_and_the_fallback_that_of_none(
             last[:, c:] = 1.0
             spoilt = last.copy()
             spoilt[:, classes - 1 - c] = np.nan
-            right = kernels.count_right(equal, [equal, last, none, spoilt], target, None, classes - 1)
+            right = kernels.count_correct(equal, [equal, last, none, spoilt], target, None, classes - 1)
             assert_array_equal(right, np.array([c == 0, True, c == classes - 1, False]) * rows)
 
 
@@ -95,27 +95,27 @@ def test_terms_of_any_layout_are_judged_alike(level: str) -> None:
     rng = random()
     base, term = rng.normal(size=(100, 3)), rng.normal(size=(100, 3))
     target = rng.integers(0, 3, 100)
-    expected = reference.count_right(base, [term], target, None, 0)
+    expected = reference.count_correct(base, [term], target, None, 0)
     for other in (np.asfortranarray(term), np.repeat(term, 2, axis=0)[::2]):
-        assert_array_equal(native.count_right(base, [other], target, None, 0), expected)
-    assert len(native.count_right(base, [], target, None, 0)) == 0
+        assert_array_equal(native.count_correct(base, [other], target, None, 0), expected)
+    assert len(native.count_correct(base, [], target, None, 0)) == 0
 
 
 @pytest.mark.parametrize("kernels", [native, reference])
 def test_scores_that_do_not_fit_are_refused(kernels) -> None:
     base, target = np.zeros((4, 3)), np.zeros(4, np.uint8)
     with pytest.raises(ValueError, match="term 1 has shape"):
-        kernels.count_right(base, [base, base[:, :2]], target, None, 0)
+        kernels.count_correct(base, [base, base[:, :2]], target, None, 0)
     with pytest.raises(ValueError, match="target has 3 rows"):
-        kernels.count_right(base, [base], target[:3], None, 0)
+        kernels.count_correct(base, [base], target[:3], None, 0)
     with pytest.raises(ValueError, match="weights has 3 rows"):
-        kernels.count_right(base, [base], target, np.ones(3), 0)
+        kernels.count_correct(base, [base], target, np.ones(3), 0)
     with pytest.raises(ValueError, match="no classes"):
-        kernels.count_right(base[:, :0], [], target, None, 0)
+        kernels.count_correct(base[:, :0], [], target, None, 0)
     with pytest.raises(TypeError, match="target"):
-        kernels.count_right(base, [base], np.zeros(4), None, 0)
+        kernels.count_correct(base, [base], np.zeros(4), None, 0)
     with pytest.raises(TypeError, match="term 0"):
-        kernels.count_right(base, [base.astype(np.float32)], target, None, 0)
+        kernels.count_correct(base, [base.astype(np.float32)], target, None, 0)
 
 
 # Pairs of columns

@@ -333,19 +333,23 @@ def bad_tests() -> dict[str, tuple[tuple, type[Exception], str]]:
         "five arrays": (arrays_of(GOOD)[:5], value, "6 arrays"),
         "a short attribute": (changed(0, attribute[:-1]), value, "attribute has 4 rows; 5 are needed"),
         "no such column": (changed(0, attribute + 2), value, "asks column"),
-        "a wide attribute": (changed(0, attribute.astype(np.int64)), TypeError, "attribute must be 1-D int32"),
-        "narrow limits": (changed(1, limits.astype(np.float32)), TypeError, "limits must be 1-D float64"),
+        "a wide attribute": (
+            changed(0, attribute.astype(np.int64)),
+            TypeError,
+            "attribute is int64; it must be int32",
+        ),
+        "narrow limits": (changed(1, limits.astype(np.float32)), TypeError, "limits is float32; it must be float64"),
         "a missing limit": (changed(1, np.array([np.nan])), value, "limits of node 0 do not ascend"),
         "few limits": (changed(1, limits[:0]), value, "limit_starts must ascend"),
         "short limit_starts": (changed(2, limit_starts[:-1]), value, "limit_starts has 5 rows"),
         "negative limit_starts": (changed(2, limit_starts - 1), value, "limit_starts must ascend"),
         "descending limit_starts": (changed(2, np.array([0, 1, 0, 1, 1, 1])), value, "limit_starts must ascend"),
         "groups of numbers": (changed(2, 0 * limit_starts), TypeError, "column 0: codes are 1-D"),
-        "wide groups": (changed(3, groups.astype(np.int64)), TypeError, "groups must be 1-D int32"),
+        "wide groups": (changed(3, groups.astype(np.int64)), TypeError, "groups is int64; it must be int32"),
         "far group_starts": (changed(4, group_starts + 1), value, "group_starts must ascend"),
         "descending group_starts": (changed(4, np.array([0, 2, 1, 2, 2, 2])), value, "group_starts must ascend"),
         "a short missing": (changed(5, missing[:-1]), value, "missing has 4 rows"),
-        "a missing table": (changed(5, np.zeros((5, 1), np.int32)), TypeError, "missing must be 1-D int32"),
+        "a missing table": (changed(5, np.zeros((5, 1), np.int32)), value, "missing has shape"),
     }
 
 

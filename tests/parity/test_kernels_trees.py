@@ -174,7 +174,7 @@ def some_slots(branches: list[int], dropped: float, rng: np.random.Generator) ->
 
 
 def check_parted(*arguments: object) -> tuple[np.ndarray, np.ndarray]:
-    ours, theirs = native.part_entries(*arguments), reference.part_entries(*arguments)
+    ours, theirs = native.partition_entries(*arguments), reference.partition_entries(*arguments)
     for one, other in zip(ours, theirs, strict=True):
         assert one.dtype == other.dtype
         assert_array_equal(one, other)
@@ -218,7 +218,7 @@ def test_instances_that_go_down_all_branches_are_copied(level: str, kind: type, 
             parted, _ = check_parted(entries, starts, branch, slots, first, n_next, copies)
             assert dropped or len(parted) > len(entries) - 20
             with pytest.raises(ValueError, match="goes down all branches but has no copies"):
-                native.part_entries(entries, starts, branch, slots, first, n_next, None)
+                native.partition_entries(entries, starts, branch, slots, first, n_next, None)
 
 
 def test_a_value_is_new_to_a_segment_that_its_first_entry_did_not_enter(level: str) -> None:
@@ -226,7 +226,9 @@ def test_a_value_is_new_to_a_segment_that_its_first_entry_did_not_enter(level: s
     starts, first = np.array([0, 6]), np.array([0, 2])
     branch = np.array([0, 1, 0, 0, 0, 1], np.uint8)
     for kernels in (native, reference):
-        parted, begins = kernels.part_entries(entries, starts, branch, np.array([0, 1], np.int32), first, 2, None)
+        parted, begins = kernels.partition_entries(
+            entries, starts, branch, np.array([0, 1], np.int32), first, 2, None
+        )
         assert_array_equal(parted, [1, 4, 7, 9, 3, 11])
         assert_array_equal(begins, [0, 4, 6])
 
@@ -242,17 +244,17 @@ def test_entries_that_cannot_be_parted_are_refused(kernels: ModuleType) -> None:
         "n_next": 3,
         "copies": None,
     }
-    kernels.part_entries(**good)
+    kernels.partition_entries(**good)
     three = {"slots": np.array([0, -1, 1, 2, 3], np.int32), "first": np.array([0, 3, 5]), "n_next": 4}
-    kernels.part_entries(**good | three)
+    kernels.partition_entries(**good | three)
     for change, error, message in (
         ({"entries": np.array([1, 3, 6], np.uint32)}, ValueError, "an instance that is not there"),
-        ({"entries": np.array([1, 3, 4])}, TypeError, "entries must be 1-D uint32"),
+        ({"entries": np.array([1, 3, 4])}, TypeError, "entries is int64; it must be uint32"),
         ({"starts": np.array([0, 2, 4])}, ValueError, "starts must ascend from 0 or more to at most 3"),
         ({"starts": np.array([-1, 2, 3])}, ValueError, "starts must ascend"),
         ({"starts": np.array([0, 4, 3])}, ValueError, "starts must ascend"),
         ({"starts": np.array([], np.int64)}, ValueError, "starts must ascend"),
-        ({"starts": np.array([0, 2, 3], np.int32)}, TypeError, "starts must be 1-D int64"),
+        ({"starts": np.array([0, 2, 3], np.int32)}, TypeError, "starts is int32; it must be int64"),
         ({"branch": np.array([0, 2, 0], np.uint8)}, ValueError, "a branch is beyond those of its node"),
         ({"branch": np.array([0, 255, 0], np.uint8)}, ValueError, "has no copies"),
         (three | {"branch": np.array([0, 7, 0], np.uint8)}, ValueError, "a branch is beyond those of its node"),
@@ -262,21 +264,21 @@ def test_entries_that_cannot_be_parted_are_refused(kernels: ModuleType) -> None:
         ({"slots": np.array([0, -1, 1, 3], np.int32)}, ValueError, "slots must be -1 or ascend from 0 to below 3"),
         ({"slots": np.array([0, -2, 1, 2], np.int32)}, ValueError, "slots must be"),
         ({"slots": np.array([1, -1, 1, 2], np.int32)}, ValueError, "slots must be"),
-        ({"slots": np.array([0, 1, 2, 3])}, TypeError, "slots must be 1-D int32"),
+        ({"slots": np.array([0, 1, 2, 3])}, TypeError, "slots is int64; it must be int32"),
         ({"first": np.array([0, 2, 5])}, ValueError, "first must ascend from 0 or more to at most 4"),
         ({"first": np.array([0, 4])}, ValueError, "first has 2 rows; 3 are needed"),
         ({"copies": np.array([1], np.uint32)}, ValueError, "copies has 1 rows; 3 are needed"),
-        ({"copies": np.array([1, 2, 3])}, TypeError, "copies must be 1-D uint32"),
+        ({"copies": np.array([1, 2, 3])}, TypeError, "copies is int64; it must be uint32"),
     ):
         with pytest.raises(error, match=message):
-            kernels.part_entries(**good | change)
+            kernels.partition_entries(**good | change)
     copies = {"copies": np.array([0, 2**31 - 1, 0], np.uint32), "branch": np.array([0, 255, 0], np.uint8)}
     for change in (
         {"slots": np.array([0, 1, 2, 3], np.int32), "n_next": 4},
         three | {"slots": np.arange(5, dtype="i4"), "n_next": 5},
     ):
         with pytest.raises(ValueError, match="copies are more than entries can number"):
-            kernels.part_entries(**good | change | copies)
+            kernels.partition_entries(**good | change | copies)
 
 
 # Thresholds of classes
@@ -457,7 +459,7 @@ def test_classes_that_cannot_be_parted_are_refused(kernels: ModuleType) -> None:
         kernels.best_thresholds(entries, starts, codes, np.ones(3), 2, "gini", 1.0)
     with pytest.raises(TypeError, match="codes: codes are"):
         kernels.best_thresholds(entries, starts, codes.astype(int), None, 2, "gini", 1.0)
-    with pytest.raises(TypeError, match="entries must be 1-D uint32"):
+    with pytest.raises(TypeError, match="entries is int32; it must be uint32"):
         kernels.best_thresholds(entries.astype(np.int32), starts, codes, None, 2, "gini", 1.0)
     with pytest.raises(ValueError, match="starts must ascend"):
         kernels.best_thresholds(entries, starts + 1, codes, None, 2, "gini", 1.0)
@@ -561,7 +563,9 @@ def test_threads_change_nothing() -> None:
     def work(j: int) -> tuple:
         entries = native.presort(columns[j])
         branch = (columns[j] > 0).astype(np.uint8)
-        parted = native.part_entries(entries, starts, branch, np.array([0, 1], np.int32), np.array([0, 2]), 2, None)
+        parted = native.partition_entries(
+            entries, starts, branch, np.array([0, 1], np.int32), np.array([0, 2]), 2, None
+        )
         return *parted, *native.best_thresholds(*parted, codes, None, 3, "entropy", 1.0)
 
     for one, several in zip(

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from countwise._kernels import _native
+from countwise._kernels.bin_edges import edges_between, edges_of
 from countwise._kernels.checks import check_columns, check_weights
-from countwise._kernels.reference_bins import edges_between, edges_of
 from countwise._kernels.threads import over_blocks, over_items
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-CELLS, BUCKETS, MOST_EDGES = 256, 4096, 512  # as in native/abi.h
+CELLS, BUCKETS, MOST_EDGES = 256, 4096, 512  # as in native/support/abi.h
 SAMPLE = 4096
 FEW_ROWS = 8192  # up to here sorting is faster
 BLOCK, MOST_BLOCKS = 1 << 14, 16
@@ -77,7 +77,7 @@ def bin_columns(
     Returns
     -------
     edges, codes
-        As :func:`countwise._kernels.reference_bins.bin_columns` gives them.
+        As :func:`countwise._kernels.reference.bins.bin_columns` gives them.
     """
     if not 2 <= n_bins <= 255:
         raise ValueError(f"n_bins is {n_bins}; it must lie between 2 and 255")

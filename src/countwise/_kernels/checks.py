@@ -38,6 +38,12 @@ def check_rows(name: str, found: int, rows: int) -> None:
         raise ValueError(f"{name} has {found} rows; {rows} are needed")
 
 
+def check_count(name: str, found: int, most: int = 1 << 32) -> None:
+    """Refuses a number that no code reaches."""
+    if found > most:
+        raise ValueError(f"{name} is {found}; it must be at most {most}")
+
+
 def check_weights(weights: Floats, rows: int) -> Floats:
     """The weights, if there is one a row."""
     if weights.dtype != np.float64 or weights.ndim != 1:
@@ -46,11 +52,20 @@ def check_weights(weights: Floats, rows: int) -> Floats:
     return weights
 
 
+def check_array(name: str, array: Array, dtype: str, dimensions: int, *, contiguous: bool = False) -> None:
+    """Refuses an array of another type, shape or layout."""
+    if array.dtype != dtype:
+        raise TypeError(f"{name} is {array.dtype}; it must be {dtype}")
+    if array.ndim != dimensions:
+        raise ValueError(f"{name} has shape {array.shape}; it needs {dimensions} dimension{'s' * (dimensions > 1)}")
+    if contiguous and not array.flags.c_contiguous:
+        raise ValueError(f"{name} must be C-contiguous, which its {array.shape} are not")
+
+
 def check_entries(entries: Array, starts: Array) -> None:
     """Refuses what are not entries in segments."""
-    for name, array, kind in (("entries", entries, np.uint32), ("starts", starts, np.int64)):
-        if array.dtype != kind or array.ndim != 1:
-            raise TypeError(f"{name} must be 1-D {np.dtype(kind)}")
+    check_array("entries", entries, "uint32", 1)
+    check_array("starts", starts, "int64", 1)
     check_ascending("starts", starts, len(entries))
 
 

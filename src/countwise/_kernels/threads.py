@@ -165,14 +165,14 @@ def _shared(items: Sequence[Item], work: Callable[[Item], Result], threads: int)
         finally:
             busy.release()
 
-    # not threading.Thread: its start() waits until the thread runs, which here is most of what it costs
-    helpers = [_thread.allocate_lock() for _ in range(threads - 1)]
-    for busy in helpers:
-        busy.acquire()
-        _thread.start_new_thread(helper, (busy,))
+    helpers: list[Any] = []
     _here.working = True
     try:
+        while len(helpers) < threads - 1 and (busy := _started(helper)):
+            helpers.append(busy)
         pull()
+    except BaseException as error:  # Ctrl-C between two items
+        errors[-1] = error
     finally:
         _here.working = False
         for busy in helpers:
@@ -180,6 +180,18 @@ def _shared(items: Sequence[Item], work: Callable[[Item], Result], threads: int)
     if errors:
         raise errors[min(errors)]
     return results
+
+
+def _started(helper: Callable[[Any], None]) -> Any:
+    """A lock that is held while the helper runs in a thread of its own; None if the system has no thread to give."""
+    busy = _thread.allocate_lock()
+    busy.acquire()
+    try:
+        # not threading.Thread: its start() waits until the thread runs, which here is most of what it costs
+        _thread.start_new_thread(helper, (busy,))
+    except RuntimeError:
+        return None  # those that there are do the work
+    return busy
 
 
 def _enter() -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from countwise._kernels.reference_bins import edges_between
+from countwise._kernels.bin_edges import edges_between
 from countwise._typing import Floats, Indices
 from countwise.data.frames import Frame
 from countwise.engines.prepared import Extent, Ready, code_of, numbers_in

@@ -311,7 +311,7 @@ def _right(fold: _Fold, base: Floats, terms: list[Floats]) -> Floats:
     """The share of right answers after adding each term."""
     weights = None if fold.weights is None else fold.weights.astype(np.float64)
     total = len(base) if weights is None else weights.sum()
-    return np.asarray(_kernels.count_right(base, terms, fold.target, weights, fold.fallback) / total)
+    return np.asarray(_kernels.count_correct(base, terms, fold.target, weights, fold.fallback) / total)
 
 
 def _kept(model: Any, folds: Folds, test: NDArray[Any], names: Sequence[str]) -> _Fold:

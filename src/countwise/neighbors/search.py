@@ -130,7 +130,7 @@ class NeighborSearch:
         for start, stop in self.law.blocks(queries, self.rows):
             left, right, law = self.law.between(queries.slice(start, stop), self.rows)
             if self._planted is None:
-                self._planted = _kernels.plant(right, law)
+                self._planted = _kernels.row_tree(right, law)
 
             def work(a: int, b: int, at: int = start, both: Any = (left, right, law)) -> Any:
                 mine, theirs, between = both

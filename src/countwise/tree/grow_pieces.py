@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
-from countwise._kernels.reference_bins import edges_of
+from countwise._kernels.bin_edges import edges_of
 from countwise._typing import Floats, Indices
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import refuse_infinity

@@ -21,7 +21,7 @@ _NO_GROUPS = np.empty(0, dtype=np.int32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelStep:
-    """How instances move from one level to the next; see the kernel `part_entries`."""
+    """How instances move from one level to the next; see the kernel `partition_entries`."""
 
     branch: NDArray[Any]
     slots: NDArray[np.int32]
@@ -31,7 +31,9 @@ class LevelStep:
 
     def parted(self, entries: NDArray[Any], starts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """The entries of the next level."""
-        return _kernels.part_entries(entries, starts, self.branch, self.slots, self.first, self.n_next, self.copies)
+        return _kernels.partition_entries(
+            entries, starts, self.branch, self.slots, self.first, self.n_next, self.copies
+        )
 
 
 class SortedColumn:

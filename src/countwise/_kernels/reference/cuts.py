@@ -1,0 +1,335 @@
+"""The kernels that cut numeric columns, in NumPy; a part of :mod:`countwise._kernels.reference`.
+
+Words used below, besides those of the reference
+------------------------------------------------
+entries
+    Float64 values in ascending order (none NaN), the class code of each, and the weight of each: whole numbers,
+    floats, or None for 1 everywhere. Entries of equal values stand in the order of their classes, and no class
+    has a value twice: what :func:`merge_sets` gives.
+information
+    Of rows about their class, in nats: ``n log n - sum of n_c log n_c``, with n_c the weight of class c and n
+    that of all; ``0 log 0`` is 0. It is n times the entropy of the class.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from countwise._kernels.checks import check_codes, check_columns, check_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+    Floats = NDArray[np.float64]
+    Cut = tuple[int, float, float]
+
+
+def merge_sets(values: Sequence[Floats], weights: Sequence[Array | None]) -> tuple[Floats, Array, Array | None]:
+    """The values of several classes in one ascending order; equal ones in the order of their classes.
+
+    Parameters
+    ----------
+    values : list of float64 array
+        Of each class, ascending and distinct, without NaN.
+    weights : list of array or None
+        Of each class, the weight of each value, of any stride; None is 1 for all.
+
+    Returns
+    -------
+    merged : float64 array
+    codes : codes
+        The class of each value, in the narrowest type that holds the number of the last class.
+    merged_weights : int64 array, float64 array or None
+        None if all weights are None, int64 if all are None or of an integer (or bool) type.
+    """
+    if len(values) != len(weights):
+        raise ValueError(f"there are {len(values)} classes but {len(weights)} weights")
+    sizes = [_check_floats(x, f"values {c}") for c, x in enumerate(values)]
+    kind = np.uint8 if len(values) <= 256 else np.uint16 if len(values) <= 65536 else np.uint32
+    codes = np.repeat(np.arange(len(values), dtype=kind), sizes)
+    together = np.concatenate([np.empty(0), *values])
+    order = np.argsort(together, kind="stable")
+    return together[order], codes[order], _merged_weights(weights, sizes, order)
+
+
+def _merged_weights(weights: Sequence[Array | None], sizes: list[int], order: Array) -> Array | None:
+    if all(w is None for w in weights):
+        return None
+    whole = all(w is None or w.dtype.kind in "iub" for w in weights)
+    kind = np.int64 if whole else np.float64
+    parts: list[Array] = []
+    for c, (w, size) in enumerate(zip(weights, sizes, strict=True)):
+        if w is not None:
+            check_columns([w], len(w))
+            check_rows(f"weights {c}", len(w), size)
+        parts.append(np.ones(size, kind) if w is None else w.astype(kind))
+    return np.concatenate(parts)[order]
+
+
+def _best_of(v: Floats, codes: Array, w: Floats, n_classes: int) -> tuple[int, Floats, Floats]:
+    place = _best_place(v, codes, w, n_classes)
+    cut = max(place, 0)
+    left, right = (_class_weights(codes[side], w[side], n_classes) for side in (slice(cut), slice(cut, None)))
+    return place, left, right
+
+
+def _best_place(v: Floats, codes: Array, w: Floats, n_classes: int) -> int:
+    apart = np.flatnonzero(v[1:] != v[:-1]) + 1
+    if len(apart) == 0:
+        return -1
+    alone = np.ones(len(v), bool)
+    alone[1:] &= v[1:] != v[:-1]
+    alone[:-1] &= v[:-1] != v[1:]
+    inside = alone[apart - 1] & alone[apart] & (codes[apart - 1] == codes[apart])
+    places = apart[~inside]
+    if len(places) == 0:
+        return int(apart[0])
+    n = w.sum()
+    information = _x_log_x_of_sides(w, places)
+    for c in range(n_classes):
+        information -= _x_log_x_of_sides(np.where(codes == c, w, 0.0), places)
+    all_of_it = _information(_class_weights(codes, w, n_classes))
+    tolerance = 1e-12 * all_of_it + 4e-15 * (n * (1 + abs(np.log(n))) if n > 0 else 0.0)
+    # Only a new minimum can be better than the best by a tolerance.
+    lowest = np.minimum.accumulate(information)
+    best = 0
+    for i in np.flatnonzero(information[1:] < lowest[:-1]) + 1:
+        if information[i] < information[best] - tolerance:
+            best = int(i)
+    return int(places[best])
+
+
+def _x_log_x_of_sides(w: Floats, places: Array) -> Floats:
+    # Sums in more precision: cuts that are equally good must look so.
+    left = np.cumsum(w, dtype=np.longdouble)
+    below, above = left[places - 1].astype(np.float64), (left[-1] - left[places - 1]).astype(np.float64)
+    return np.asarray(_x_log_x(below) + _x_log_x(above))
+
+
+def _class_weights(codes: Array, w: Floats, n_classes: int) -> Floats:
+    sums = np.zeros(n_classes, np.longdouble)
+    np.add.at(sums, codes, w)
+    return sums.astype(np.float64)
+
+
+def mdl_cuts(
+    values: Floats, codes: Array, weights: Array | None, n_classes: int
+) -> tuple[NDArray[np.int64], Floats, Floats, Cut | None]:
+    """Cuts by Fayyad and Irani: the best one, if it pays for its description, and again in both sides.
+
+    The gain of a cut of N rows is ``Ent(S) - sum of |Si| / N * Ent(Si)``. It pays if that is above the threshold
+    ``(log2(N - 1) + log2(3**k - 2) - (k Ent(S) - k1 Ent(S1) - k2 Ent(S2))) / N``, where k, k1 and k2 are the
+    numbers of classes present in the whole and in its sides, and entropies are in bits. With fractional weights
+    N - 1 is taken to be at least 1.
+
+    The best cut leaves the least information about the class in its two sides. Equal values are never parted. A cut
+    inside a run of one class, that is between two entries of that class that each are the only one of their value,
+    is never best and not looked at, unless there is no other: with one class all cuts are equally good.
+
+    Of equally good cuts the lowest is taken: a later one must be better by more than 1e-12 of the information of all
+    entries, and by more than the rounding of sums of this size.
+
+    Parameters
+    ----------
+    values, codes, weights
+        Entries.
+    n_classes : int
+        A code beyond is a ValueError.
+
+    Returns
+    -------
+    places : int64 array
+        The first entry of every range but the first, ascending.
+    gains, thresholds : float64 array
+        Of these cuts, in bits.
+    first : (place, gain, threshold) or None
+        The best cut of all entries, accepted or not; None if there are no two values.
+    """
+    codes, w = _check_entries(values, codes, weights, n_classes)
+    accepted: list[Cut] = []
+    first: Cut | None = None
+    waiting = [(0, len(values))]
+    while waiting:
+        start, stop = waiting.pop()
+        place, left, right = _best_of(values[start:stop], codes[start:stop], w[start:stop], n_classes)
+        if place < 0:
+            continue
+        place += start
+        gain, threshold = _test_cut(left, right)
+        first = first or (place, gain, threshold)
+        if gain > threshold:
+            accepted.append((place, gain, threshold))
+            waiting += [(start, place), (place, stop)]
+    accepted.sort()
+    places, gains, thresholds = zip(*accepted, strict=True) if accepted else ((), (), ())
+    return np.array(places, np.int64), np.array(gains, np.float64), np.array(thresholds, np.float64), first
+
+
+def _test_cut(left: Floats, right: Floats) -> tuple[float, float]:
+    """The gain and the threshold of Fayyad and Irani."""
+    (n, entropy, k), (n1, entropy1, k1), (n2, entropy2, k2) = (_side(x) for x in (left + right, left, right))
+    if n <= 0:
+        return 0.0, float("inf")
+    gain = entropy - (n1 * entropy1 + n2 * entropy2) / n
+    choices = np.log2(3.0**k - 2) if k < 30 else k * np.log2(3.0)
+    delta = choices - (k * entropy - k1 * entropy1 - k2 * entropy2)
+    return float(gain), float((np.log2(max(n - 1, 1.0)) + delta) / n)
+
+
+def _side(counts: Floats) -> tuple[float, float, int]:
+    """The weight, the entropy in bits, and the number of classes present."""
+    n = float(counts.sum())
+    return n, _information(counts) / n / np.log(2) if n > 0 else 0.0, int((counts > 0).sum())
+
+
+def _information(counts: Floats) -> float:
+    return max(0.0, float(_x_log_x(counts.sum()) - _x_log_x(counts).sum()))
+
+
+def _x_log_x(x: Any) -> Any:
+    # What rounding leaves of nothing may be negative, and is nothing.
+    return x * np.log(np.where(x > 1e-300, x, 1.0))
+
+
+def kmeans_1d(values: Floats, weights: Array | None, k: int) -> NDArray[np.int64]:
+    """The k clusters of values on a line whose squared deviations from their means are least in sum.
+
+    They are the best of all, found by dynamic programming over the start of the last cluster. Of starts that are
+    equally good the lowest is taken, of the last cluster first; sums are equal if they are within 1e-13 of the
+    least one.
+
+    Parameters
+    ----------
+    values : float64 array
+        Finite, ascending and distinct.
+    weights : array or None
+        Above 0; None is 1 for all.
+    k : int
+        From 1 to the number of values.
+
+    Returns
+    -------
+    int64 array (k,)
+        The place of each cluster's first value; the first one is 0.
+    """
+    n = _check_floats(values, "values")
+    w = np.ones(n)
+    if weights is not None:
+        check_columns([weights], len(weights))
+        check_rows("weights", len(weights), n)
+        w = weights.astype(np.float64)
+    if not 1 <= k <= n:
+        raise ValueError(f"k is {k}; it must be 1 or more and at most the {n} values there are")
+    if not np.all(np.isfinite(values)) or np.any(values[1:] <= values[:-1]):
+        raise ValueError("values must be finite, ascending and distinct")
+    if not np.all((w > 0) & (w < np.inf)):
+        raise ValueError("weights must be finite and above 0")
+    sums = _prefix_sums(values, w)
+    lengths = np.arange(n + 1)
+    least = np.zeros(n + 1, np.longdouble)
+    least[1:] = _deviations(sums, np.zeros(n, np.intp), lengths[1:])
+    layers = []
+    for q in range(2, k):
+        least, start = _one_more(sums, least, q, q, n - (k - q))
+        layers.append(start)
+    starts = [n]
+    if k > 1:
+        layers.append(_one_more(sums, least, k, n, n)[1])
+    for start in reversed(layers):
+        starts.append(int(start[starts[-1]]))
+    return np.array([0, *starts[:0:-1]], np.int64)
+
+
+def _prefix_sums(values: Floats, w: Floats) -> Array:
+    """Sums of weights, weighted values and weighted squares before each place, around the mean and in scale."""
+    x = np.ldexp(values, -np.frexp(np.abs(values).max())[1]).astype(np.longdouble)
+    x -= (w * x).sum() / w.sum()
+    return np.cumsum([np.r_[0, w], np.r_[0, w * x], np.r_[0, w * x * x]], axis=1, dtype=np.longdouble)
+
+
+def _deviations(sums: Array, start: Array, stop: Array) -> Array:
+    """The squared deviations from their mean of the values from `start` to before `stop`."""
+    w, x, squares = sums[:, stop] - sums[:, start]
+    return np.maximum(squares - x * x / w, 0)
+
+
+def _one_more(sums: Array, before: Array, q: int, shortest: int, longest: int) -> tuple[Array, Array]:
+    """With q clusters instead of q - 1: the least sum of each length, and the start of the last cluster.
+
+    The best start never goes down with the length: that of the middle length bounds those on both sides. All
+    middles of one depth are looked at together.
+    """
+    least, start = np.zeros_like(before), np.zeros(len(before), np.intp)
+    low, high = np.array([shortest]), np.array([longest])
+    first, last = np.array([q - 1]), np.array([longest - 1])
+    while len(low):
+        middle = (low + high) // 2
+        counts = np.minimum(last + 1, middle) - first
+        place = np.cumsum(counts) - counts
+        tried = np.arange(counts.sum()) + np.repeat(first - place, counts)
+        total = before[tried] + _deviations(sums, tried, np.repeat(middle, counts))
+        least[middle] = np.minimum.reduceat(total, place)
+        good = total <= np.repeat(least[middle] * (1 + 1e-13), counts)
+        best = np.minimum.reduceat(np.where(good, tried, longest), place)
+        start[middle] = best
+        low, high = np.concatenate([low, middle + 1]), np.concatenate([middle - 1, high])
+        first, last = np.concatenate([first, best]), np.concatenate([best, last])
+        kept = low <= high
+        low, high, first, last = low[kept], high[kept], first[kept], last[kept]
+    return least, start
+
+
+def cut_codes(column: Array, edges: Floats, out: Array) -> None:
+    """The range of each number among ascending edges, written to `out`.
+
+    The range of code i is ``(edges[i - 1], edges[i]]``: a number that equals an edge is in the range below it.
+
+    Parameters
+    ----------
+    column : column
+        Whole numbers and float32 are compared as float64. A missing cell has the code ``len(edges) + 1``.
+    edges : float64 array
+        Ascending; of equal ones, all ranges between are empty.
+    out : codes
+        Contiguous, of the column's length, and wide enough for the code of a missing cell.
+    """
+    check_columns([column], len(column))
+    check_rows("out", check_codes(out, "out"), len(column))
+    _check_floats(edges, "edges")
+    if not out.flags.c_contiguous:
+        raise ValueError("out must be contiguous")
+    if np.isnan(edges).any() or np.any(edges[1:] < edges[:-1]):
+        raise ValueError("edges must be ascending")
+    if len(edges) + 1 > np.iinfo(out.dtype).max:
+        raise ValueError(f"out is too narrow for the codes of {len(edges)} edges")
+    x = column.astype(np.float64)
+    out[:] = np.where(np.isnan(x), len(edges) + 1, np.searchsorted(edges, x, side="left"))
+
+
+def _check_floats(x: Floats, name: str) -> int:
+    if x.dtype != np.float64:
+        raise TypeError(f"{name} is {x.dtype}; it must be float64")
+    if x.ndim != 1:
+        raise ValueError(f"{name} has shape {x.shape}; it needs 1 dimension")
+    return len(x)
+
+
+def _check_entries(values: Floats, codes: Array, weights: Array | None, n_classes: int) -> tuple[Array, Floats]:
+    """The codes as places, and the weights as floats."""
+    rows = _check_floats(values, "values")
+    check_rows("codes", check_codes(codes, "codes"), rows)
+    if rows and int(codes.max()) >= n_classes:
+        raise ValueError(f"codes hold a class beyond the {n_classes} there are")
+    if weights is None:
+        return codes.astype(np.intp), np.ones(rows)
+    check_columns([weights], len(weights))
+    check_rows("weights", len(weights), rows)
+    w = weights.astype(np.float64)
+    if not np.all((w >= 0) & (w < np.inf)):
+        raise ValueError("weights must be finite and not negative")
+    return codes.astype(np.intp), w

@@ -1,0 +1,155 @@
+// Bindings of the kernel that counts families of columns.
+#include <algorithm>
+
+#include "module.h"
+
+namespace countwise {
+
+namespace {
+
+using Numbers = std::vector<size_t>;
+
+constexpr size_t most_cells = size_t{1} << 31;
+
+Numbers sorted(Numbers numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+}
+
+// The one column of a family that others lack; as many as there are columns if they lack none or more than one.
+size_t odd_one(const Numbers& family, const Numbers& others) {
+    const Numbers mine = sorted(family), theirs = sorted(others);
+    Numbers odd;
+    std::set_difference(mine.begin(), mine.end(), theirs.begin(), theirs.end(), std::back_inserter(odd));
+    if (odd.size() != 1) return family.size();
+    return static_cast<size_t>(std::find(family.begin(), family.end(), odd[0]) - family.begin());
+}
+
+struct Plan {
+    std::vector<Numbers> families;  // as they are given
+    std::vector<Numbers> axes;      // in which order the columns of each are counted
+    std::vector<Numbers> columns;   // the columns in this order
+    Numbers sizes, shared, places;  // where the cells of each begin
+
+    // All columns but one in the order of their numbers, so that families with the same can share them; the last is
+    // the one that a neighbor lacks, else one of most values.
+    void arrange() {
+        for (size_t f = 0; f < families.size(); ++f) {
+            const Numbers& family = families[f];
+            size_t last = family.size();
+            if (f > 0 && columns[f - 1].size() == family.size())
+                last = odd_one(family, {columns[f - 1].begin(), columns[f - 1].end() - 1});
+            if (last == family.size() && f + 1 < families.size()) last = odd_one(family, families[f + 1]);
+            if (last == family.size()) last = widest(family);
+            add(family, last);
+        }
+    }
+
+private:
+    size_t widest(const Numbers& family) const {
+        size_t best = 0;
+        for (size_t k = 1; k < family.size(); ++k)
+            if (sizes[family[k]] > sizes[family[best]]) best = k;
+        return best;
+    }
+
+    void add(const Numbers& family, size_t last) {
+        Numbers order;
+        for (size_t k = 0; k < family.size(); ++k)
+            if (k != last) order.push_back(k);
+        std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return family[a] < family[b]; });
+        order.push_back(last);
+        Numbers column;
+        for (size_t k : order) column.push_back(family[k]);
+        size_t same = 0;
+        if (!columns.empty()) {
+            const size_t most = std::min(columns.back().size(), column.size()) - 1;
+            while (same < most && columns.back()[same] == column[same]) ++same;
+        }
+        axes.push_back(order);
+        columns.push_back(column);
+        shared.push_back(same);
+    }
+};
+
+size_t cells_of(const Numbers& family, const Numbers& sizes) {
+    size_t cells = 1;
+    bool empty = false;
+    for (size_t j : family) empty = empty || sizes[j] == 0;
+    if (empty) return 0;
+    for (size_t j : family) {
+        if (sizes[j] >= most_cells || cells * sizes[j] >= most_cells)
+            refuse_value("a family has too many cells; it must have fewer than " + std::to_string(most_cells));
+        cells *= sizes[j];
+    }
+    return cells;
+}
+
+Plan plan_of(nb::handle families, nb::list sizes, size_t n_columns) {
+    Plan plan;
+    if (sizes.size() != n_columns)
+        refuse_value("there are " + std::to_string(n_columns) + " columns but " + std::to_string(sizes.size()) +
+                     " sizes");
+    for (nb::handle n : sizes) plan.sizes.push_back(nb::cast<size_t>(n));
+    plan.places.push_back(0);
+    for (nb::handle object : families) {
+        Numbers family;
+        for (nb::handle number : object) {
+            const int64_t j = nb::cast<int64_t>(number);
+            if (j < 0 || static_cast<uint64_t>(j) >= n_columns)
+                refuse_value("families hold column " + std::to_string(j) + "; there are " + std::to_string(n_columns));
+            family.push_back(static_cast<size_t>(j));
+        }
+        if (family.empty()) refuse_value("a family has no columns");
+        plan.places.push_back(plan.places.back() + cells_of(family, plan.sizes));
+        plan.families.push_back(family);
+    }
+    plan.arrange();
+    return plan;
+}
+
+// The part of all cells that is a family's, with its axes in the order that was asked for.
+nb::object table_of(const nb::object& cells, const Plan& plan, size_t f) {
+    const Numbers &order = plan.axes[f], &column = plan.columns[f];
+    nb::list shape, back;
+    for (size_t j : column) shape.append(plan.sizes[j]);
+    for (size_t k = 0; k < order.size(); ++k)
+        back.append(static_cast<size_t>(std::find(order.begin(), order.end(), k) - order.begin()));
+    return cells[nb::slice(nb::int_(plan.places[f]), nb::int_(plan.places[f + 1]), nb::none())]
+        .attr("reshape")(shape)
+        .attr("transpose")(back);
+}
+
+nb::list count_families(nb::handle columns, nb::list sizes, nb::handle families, nb::handle weights) {
+    const Columns column(columns, true);
+    const size_t rows = column.rows();
+    const Plan plan = plan_of(families, sizes, column.count());
+    const MaybeArray weight = weight_column(weights, rows);
+    const bool floats = weight && is_float(weight->type());
+    const NewArray<char> cells({plan.places.back()}, zeros, floats ? "float64" : "int64");
+    std::vector<Family> asked;
+    bool after = false;  // whether the family before has cells; one without any is not counted
+    for (size_t f = 0; f < plan.families.size(); ++f) {
+        const bool some = plan.places[f] < plan.places[f + 1];
+        if (some)
+            asked.push_back({plan.columns[f].data(), plan.columns[f].size(), after ? plan.shared[f] : 0,
+                             cells.data() + 8 * plan.places[f]});
+        after = some;
+    }
+    unlocked([&] {
+        kernels().count_families(column.data(), column.count(), rows, plan.sizes.data(), asked.data(), asked.size(),
+                                 column_of(weight));
+    });
+    nb::list made;
+    for (size_t f = 0; f < plan.families.size(); ++f) made.append(table_of(cells.object, plan, f));
+    return made;
+}
+
+}  // namespace
+
+const Bindings bindings([](nb::module_& m) {
+    using namespace nb::literals;
+    m.def("count_families", &count_families, "columns"_a, "sizes"_a, "families"_a, "weights"_a.none());
+});
+
+}  // namespace countwise

@@ -1,0 +1,104 @@
+// The Python module: arguments are checked here, with the interpreter's lock held; the kernels run without it.
+#include <algorithm>
+
+#ifdef COUNTWISE_X86_LEVELS
+#include <cpuid.h>
+#endif
+
+#include "module.h"
+
+namespace countwise {
+
+#ifdef COUNTWISE_X86_LEVELS
+namespace v2 {
+extern const Kernels kernels;
+}
+namespace v3 {
+extern const Kernels kernels;
+}
+namespace v4 {
+extern const Kernels kernels;
+}
+#else
+namespace baseline {
+extern const Kernels kernels;
+}
+#endif
+
+namespace {
+
+const Kernels* active = nullptr;
+
+#ifdef COUNTWISE_X86_LEVELS
+// What belongs to x86-64-v3 and not all compilers can ask for by name.
+bool has_rest_of_v3() {
+    unsigned a = 0, b = 0, basic = 0, extended = 0, d = 0;
+    if (!__get_cpuid(1, &a, &b, &basic, &d) || !__get_cpuid(0x80000001, &a, &b, &extended, &d)) return false;
+    return (basic & bit_MOVBE) && (basic & bit_F16C) && (extended & bit_LZCNT);
+}
+#endif
+
+// The levels that this processor can run, lowest first.
+std::vector<const Kernels*> supported_levels() {
+    std::vector<const Kernels*> levels;
+#ifdef COUNTWISE_X86_LEVELS
+    __builtin_cpu_init();
+    const bool has_v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+    const bool has_v3 = has_v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_rest_of_v3();
+    const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl");
+    if (has_v2) levels.push_back(&v2::kernels);
+    if (has_v3) levels.push_back(&v3::kernels);
+    if (has_v4) levels.push_back(&v4::kernels);
+#else
+    levels.push_back(&baseline::kernels);
+#endif
+    return levels;
+}
+
+std::vector<std::string> level_names() {
+    std::vector<std::string> names;
+    for (const Kernels* level : supported_levels()) names.emplace_back(level->name);
+    return names;
+}
+
+// A level by the end of its name; the highest that there is if the processor lacks it.
+void set_level(const std::string& wanted) {
+    if (wanted != "v2" && wanted != "v3" && wanted != "v4")
+        refuse_value("the level is '" + wanted + "'; it must be 'v2', 'v3' or 'v4'");
+    const auto levels = supported_levels();
+    const size_t place = static_cast<size_t>(wanted[1] - '2');
+    active = levels[std::min(place, levels.size() - 1)];
+}
+
+std::vector<void (*)(nb::module_&)>& definitions() {
+    static std::vector<void (*)(nb::module_&)> all;
+    return all;
+}
+
+}  // namespace
+
+const Kernels& kernels() { return *active; }
+
+Bindings::Bindings(void (*define)(nb::module_& m)) { definitions().push_back(define); }
+
+}  // namespace countwise
+
+NB_MODULE(_native, m) {
+    using namespace countwise;
+    using namespace nb::literals;
+    const auto levels = supported_levels();
+    if (levels.empty()) throw nb::import_error("this processor is older than x86-64-v2");
+    active = levels.back();
+    m.doc() = "The compiled kernels; countwise._kernels.reference documents them.";
+    m.def("get_level", [] { return std::string(kernels().name); });
+    m.def("set_level", &set_level, "wanted"_a);
+    m.def("levels", [] {
+        nb::list names;
+        for (const std::string& name : level_names()) names.append(name);
+        return names;
+    });
+    for (const auto define : definitions()) define(m);
+}

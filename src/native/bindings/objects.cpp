@@ -1,0 +1,149 @@
+// Codes of Python objects: here the interpreter's lock is held throughout.
+#include <cmath>
+
+#include "module.h"
+#include "support/cells.h"
+
+namespace countwise {
+
+namespace {
+
+// Objects that were met lately, by address: most columns repeat few objects. References are held, so that
+// an address cannot come to mean another object.
+class Recent {
+public:
+    Recent() : places_(sets * ways) {}
+    ~Recent() {
+        for (Place& place : places_) Py_XDECREF(place.object);
+    }
+    bool find(PyObject* object, uint32_t* code) {
+        if (asked_ >= trial && found_ < asked_ / 8) return false;  // all objects differ: do not ask again
+        ++asked_;
+        const Place* place = set_of(object);
+        for (size_t i = 0; i < ways; ++i)
+            if (place[i].object == object) return *code = place[i].code, ++found_, true;
+        return false;
+    }
+    void keep(PyObject* object, uint32_t code) {
+        if (asked_ >= trial && found_ < asked_ / 8) return;
+        Place* place = set_of(object);
+        size_t i = 0;
+        while (i < ways && place[i].object) ++i;
+        if (i == ways) i = turn_++ % ways;
+        Py_INCREF(object);
+        Py_XDECREF(place[i].object);
+        place[i] = {object, code};
+    }
+
+private:
+    struct Place {
+        PyObject* object = nullptr;
+        uint32_t code = 0;
+    };
+    static constexpr size_t sets = 1024, ways = 4, trial = 4096;
+
+    Place* set_of(PyObject* object) {
+        const uint64_t address = reinterpret_cast<std::uintptr_t>(object) >> 4;
+        return &places_[((address * 0x9e3779b97f4a7c15u) >> 54) * ways];
+    }
+
+    std::vector<Place> places_;
+    size_t asked_ = 0, found_ = 0, turn_ = 0;
+};
+
+class Distinct {
+public:
+    // The code of an object; Python's error is set if there is none.
+    bool code_of(PyObject* object, uint32_t* code) {
+        PyTypeObject* type = Py_TYPE(object);
+        Values& values = PyUnicode_Check(object) ? strings_ : values_of(type);
+        if (values.floating) {
+            const double number = PyFloat_AsDouble(object);
+            if (number == -1.0 && PyErr_Occurred()) return false;
+            if (number != number) return nan_code(object, code);
+        }
+        PyObject* known = PyDict_GetItemWithError(values.codes.ptr(), object);
+        if (known) return *code = static_cast<uint32_t>(PyLong_AsUnsignedLong(known)), true;
+        if (PyErr_Occurred()) return false;
+        *code = static_cast<uint32_t>(nb::len(list_));
+        const nb::object number = nb::int_(*code);
+        if (PyDict_SetItem(values.codes.ptr(), object, number.ptr()) != 0) return false;
+        list_.append(nb::handle(object));
+        return true;
+    }
+    nb::list list() const { return list_; }
+
+private:
+    // Values of one type: True and 1 are equal, but not one value.
+    struct Values {
+        nb::object type;
+        bool floating;
+        nb::dict codes;
+    };
+
+    Values& values_of(PyTypeObject* type) {
+        for (Values& values : by_type_)
+            if (values.type.ptr() == reinterpret_cast<PyObject*>(type)) return values;
+        const nb::object owned = nb::borrow(reinterpret_cast<PyObject*>(type));
+        if (!numpy_floating_.is_valid()) numpy_floating_ = nb::module_::import_("numpy").attr("floating");
+        const int is_numpy = PyObject_IsSubclass(owned.ptr(), numpy_floating_.ptr());
+        if (is_numpy < 0) PyErr_Clear();
+        const bool is_float = PyObject_IsSubclass(owned.ptr(), reinterpret_cast<PyObject*>(&PyFloat_Type)) > 0;
+        by_type_.push_back({owned, is_float || is_numpy > 0, nb::dict()});
+        return by_type_.back();
+    }
+
+    bool nan_code(PyObject* object, uint32_t* code) {
+        if (nan_ < 0) {
+            nan_ = static_cast<int64_t>(nb::len(list_));
+            list_.append(nb::handle(object));
+        }
+        *code = static_cast<uint32_t>(nan_);
+        return true;
+    }
+
+    nb::list list_;
+    Values strings_{nb::none(), false, nb::dict()};
+    std::vector<Values> by_type_;
+    nb::object numpy_floating_;
+    int64_t nan_ = -1;
+};
+
+[[noreturn]] void refuse_object(size_t row, PyObject* object) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+    PyErr_Clear();
+    refuse_type("row " + std::to_string(row) + " holds a " +
+                nb::cast<std::string>(nb::handle(object).type().attr("__name__")) +
+                ", which cannot be a value: it is not hashable");
+}
+
+nb::tuple factorize_objects(nb::handle column) {
+    const Array array(column, "column");
+    if (!array.is_objects() || array.dimensions() != 1)
+        refuse_type("a 1-D object array is needed, not one of numbers or of " + std::to_string(array.dimensions()) +
+                    " dimensions");
+    const NewArray<uint32_t> result({array.size()});
+    uint32_t* codes = result.data();
+    const Column from = array.column();
+    Recent recent;
+    Distinct distinct;
+    for (size_t i = 0; i < array.size(); ++i) {
+        PyObject* object = cell_at<PyObject*>(from, i);
+        if (!object) object = Py_None;  // NumPy's empty cell
+        if (recent.find(object, &codes[i])) continue;
+        // Held, because a comparison may run Python code that changes the array.
+        const nb::object held = nb::borrow(object);
+        if (!distinct.code_of(object, &codes[i])) refuse_object(i, object);
+        recent.keep(object, codes[i]);
+    }
+    return nb::make_tuple(result.object, distinct.list());
+}
+
+}  // namespace
+
+const Bindings bindings([](nb::module_& m) {
+    using namespace nb::literals;
+    m.def("factorize_objects", &factorize_objects, "column"_a);
+});
+
+}  // namespace countwise

@@ -1,0 +1,143 @@
+// What it takes to part columns into bins: counts of narrow buckets, the cells of some of them, and codes.
+#include "bins.h"
+#include "support/levels.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+namespace {
+
+// A set of few numbers, by open addressing. 0 and -0 are one number.
+class FewValues {
+public:
+    FewValues() {
+        for (size_t i = 0; i < places; ++i) table_[i] = NAN;
+    }
+    // False once there are more than `limit`, which are not kept.
+    COUNTWISE_INLINE bool add(double x, size_t limit, double* values) {
+        x += 0.0;
+        uint64_t key;
+        std::memcpy(&key, &x, sizeof key);
+        size_t i = static_cast<size_t>((key * 0x9e3779b97f4a7c15u) >> (64 - place_bits));
+        while (table_[i] != x) {
+            if (table_[i] != table_[i]) {
+                if (count_ == limit) return false;
+                values[count_++] = table_[i] = x;
+                return true;
+            }
+            i = (i + 1) % places;
+        }
+        return true;
+    }
+    size_t count() const { return count_; }
+
+private:
+    static constexpr size_t place_bits = 10, places = size_t{1} << place_bits;  // four times the most values
+    double table_[places];
+    size_t count_ = 0;
+};
+
+}  // namespace
+
+void few_values(const Column* columns, size_t n_columns, size_t rows, size_t limit, double* values, int64_t* counts) {
+    alignas(64) double cells[tile_rows];
+    for (size_t j = 0; j < n_columns; ++j) {
+        FewValues found;
+        bool few = true;
+        double* to = values + j * limit;
+        for (size_t start = 0; few && start < rows; start += tile_rows) {
+            const size_t n = smaller(tile_rows, rows - start);
+            convert(columns[j], start, n, cells);
+            for (size_t r = 0; few && r < n; ++r) few = cells[r] != cells[r] || found.add(cells[r], limit, to);
+        }
+        counts[j] = few ? static_cast<int64_t>(found.count()) : -1;
+    }
+}
+
+void bin_counts(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
+                uint32_t* counts, double* sums) {
+    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const uint16_t* bucket, size_t start, size_t n) {
+        uint32_t* to = counts + j * (bin_buckets + 1);
+        for (size_t r = 0; r < n; ++r) ++to[bucket[r]];
+        if (!weights) return;
+        double* sum = sums + j * (bin_buckets + 1);
+        for (size_t r = 0; r < n; ++r) sum[bucket[r]] += weights[start + r];
+    });
+}
+
+namespace {
+
+// Copies cells that were met. Plain: no slot has a common number, and there are no weights.
+template <bool Plain>
+COUNTWISE_APART void copy_cells(const BinSlots& slots, Met& met, const uint16_t* bucket, const double* weights,
+                                size_t start) {
+    const uint16_t* slot = slots.slot;
+    const uint8_t* wanted = slots.wanted;
+    double* least = slots.least;
+    size_t k = 0;
+    for (size_t i = 0; i < met.count; ++i) {
+        const size_t r = met.rows[i], s = slot[bucket[r]];
+        const double v = met.x[i];
+        least[s] = v < least[s] ? v : least[s];
+        // What is not to be kept is written over by the next.
+        met.x[k] = v;
+        met.rows[k] = static_cast<uint16_t>(r);
+        const bool common = !Plain && v == slots.common[s];
+        if (common) slots.same[s] += weights ? weights[start + r] : 1.0;
+        k += wanted[s] & !common;
+    }
+    const size_t before = *slots.count;
+    *slots.count = k <= slots.room && before <= slots.room - k ? before + k : slots.room + 1;
+    if (*slots.count > slots.room) return;
+    std::memcpy(slots.values + before, met.x, k * sizeof(double));
+    for (size_t i = 0; i < k; ++i) slots.rows[before + i] = static_cast<uint32_t>(start) + met.rows[i];
+    for (size_t i = 0; weights && i < k; ++i) slots.weights[before + i] = weights[start + met.rows[i]];
+}
+
+// One step for each power of 2 up to the most edges in a bucket. The edges end in infinities.
+COUNTWISE_INLINE size_t count_on(size_t k, double x, const double* edges, size_t steps) {
+    for (size_t left = steps; left > 0; --left) {
+        const size_t half = size_t{1} << (left - 1);
+        k += half & (size_t{0} - size_t{edges[k + half - 1] < x});
+    }
+    return k;
+}
+
+template <class Row>
+void amend(const double* x, const Row* rows, size_t n, const double* edges, size_t steps, uint8_t* codes) {
+    if (steps == 1)
+        for (size_t i = 0; i < n; ++i) codes[rows[i]] = static_cast<uint8_t>(count_on(codes[rows[i]], x[i], edges, 1));
+    else
+        for (size_t i = 0; i < n; ++i)
+            codes[rows[i]] = static_cast<uint8_t>(count_on(codes[rows[i]], x[i], edges, steps));
+}
+
+}  // namespace
+
+void bin_collect(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const double* weights,
+                 const BinSlots* slots) {
+    Met met;
+    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const uint16_t* bucket, size_t start, size_t n) {
+        const BinSlots& mine = slots[j];
+        met.find(mine.words, bucket, n, mine.codes + start);
+        met.read(columns[j], start);
+        if (weights || mine.any_common) copy_cells<false>(mine, met, bucket, weights, start);
+        else copy_cells<true>(mine, met, bucket, weights, start);
+    });
+}
+
+void bin_codes(const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const BinEdges* edges,
+               uint8_t* const* codes) {
+    Met met;
+    each_chunk(columns, n_columns, rows, maps, [&](size_t j, const uint16_t* bucket, size_t start, size_t n) {
+        met.find(edges[j].words, bucket, n, codes[j] + start);
+        met.read(columns[j], start);
+        amend(met.x, met.rows, met.count, edges[j].edges, edges[j].steps, codes[j] + start);
+    });
+}
+
+void bin_amend(const double* values, const uint32_t* rows, size_t n, const double* edges, size_t steps,
+               uint8_t* codes) {
+    amend(values, rows, n, edges, steps, codes);
+}
+
+}  // namespace countwise::COUNTWISE_LEVEL

@@ -1,0 +1,234 @@
+// Counts of families: how often the values of some columns meet, for many sets of columns in one pass.
+//
+// Small tables are counted by bit planes: those of all columns of a family but the last are crossed, and each plane
+// that this makes is compared with those of the last column. Families that follow each other and begin with the same
+// columns share what was crossed. Large tables are counted row by row, by one number for a combination of values.
+#include "planes.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+namespace {
+
+constexpr size_t most_crossed = 128, most_depth = 8;
+// Comparisons of planes beyond which counting row by row is faster: measured for v3, guessed for the others.
+constexpr size_t most_compared = lanes > 4 ? 300 : 200;
+constexpr size_t key_rows = 512;
+constexpr uint32_t nowhere = UINT32_MAX;
+
+// Planes of combinations of values of the first columns of a family: of those that are in the rows at hand.
+struct Crossed {
+    const uint64_t* words;
+    size_t n;
+    uint32_t place[most_crossed], rows[most_crossed];
+
+    const uint64_t* plane(size_t i) const { return words + i * plane_words; }
+};
+
+void start_crossed(const Planes& column, Crossed& to) {
+    to.words = column.words;
+    to.n = column.n;
+    for (size_t i = 0; i < column.n; ++i) to.place[i] = column.value[i], to.rows[i] = column.rows[i];
+}
+
+void cross(const Crossed& from, const Planes& column, size_t size, uint64_t* words, Crossed& to) {
+    to.words = words;
+    to.n = 0;
+    for (size_t i = 0; i < from.n; ++i) {
+        uint32_t left = from.rows[i];
+        for (size_t j = 0; j < column.n && left; ++j) {
+            uint64_t* both = words + to.n * plane_words;
+            const uint64_t *a = from.plane(i), *b = column.plane(j);
+            for (size_t w = 0; w < plane_words; ++w) both[w] = a[w] & b[w];
+            const uint32_t rows = common(both, both);
+            to.place[to.n] = from.place[i] * static_cast<uint32_t>(size) + column.value[j];
+            to.rows[to.n] = rows;
+            to.n += rows > 0;
+            left -= rows;
+        }
+    }
+}
+
+void count_crossed(const Crossed& from, const Planes& last, size_t size, int64_t* table) {
+    for (size_t i = 0; i < from.n; ++i) {
+        int64_t* to = table + from.place[i] * size;
+        uint32_t left = from.rows[i];
+        for (size_t j = 0; j < last.counted && left; ++j) {
+            const uint32_t rows = common(from.plane(i), last.plane(j));
+            to[last.value[j]] += rows;
+            left -= rows;
+        }
+        if (last.counted < last.n) to[last.value[last.counted]] += left;
+    }
+}
+
+bool by_planes(const Family& family, const size_t* sizes) {
+    size_t crossed = 1;
+    if (family.n > most_depth) return false;
+    for (size_t k = 0; k < family.n; ++k) {
+        const size_t size = sizes[family.columns[k]];
+        if (size == 0 || size > most_values || crossed > most_crossed) return false;
+        if (k + 1 < family.n) crossed *= size;
+    }
+    return crossed <= most_crossed && crossed * (sizes[family.columns[family.n - 1]] - 1) <= most_compared;
+}
+
+// What is kept from one family to the next, within one block of rows.
+class PlaneCounter {
+public:
+    PlaneCounter(const Column* columns, size_t n_columns, const size_t* sizes, const Family* families, size_t n)
+        : columns_(columns), sizes_(sizes), n_columns_(n_columns), cells_(plane_rows), planes_(n_columns),
+          made_(n_columns), words_(room(families, n) * plane_words), crossed_(most_depth),
+          crossed_words_(most_depth * most_crossed * plane_words) {
+        uint64_t* next = words_.get();
+        for (size_t j = 0; j < n_columns; ++j) {
+            planes_[j].words = next;
+            next += made_[j] ? sizes[j] * plane_words : 0;
+        }
+    }
+
+    void block(size_t start, size_t n) {
+        start_ = start, n_ = n, depth_ = 0;
+        for (size_t j = 0; j < n_columns_; ++j) made_[j] = false;
+    }
+    // Another kind of family came between.
+    void forget() { depth_ = 0; }
+
+    void count(const Family& family) {
+        const size_t last = family.columns[family.n - 1];
+        int64_t* table = static_cast<int64_t*>(family.cells);
+        if (family.n == 1) {
+            const Planes& planes = planes_of(last);
+            for (size_t i = 0; i < planes.n; ++i) table[planes.value[i]] += planes.rows[i];
+            return forget();
+        }
+        for (size_t k = smaller(family.shared, depth_); k + 1 < family.n; ++k) {
+            const size_t j = family.columns[k];
+            uint64_t* words = crossed_words_.get() + k * most_crossed * plane_words;
+            if (k == 0) start_crossed(planes_of(j), crossed_[0]);
+            else cross(crossed_[k - 1], planes_of(j), sizes_[j], words, crossed_[k]);
+        }
+        depth_ = family.n - 1;
+        count_crossed(crossed_[depth_ - 1], planes_of(last), sizes_[last], table);
+    }
+
+private:
+    const Column* columns_;
+    const size_t* sizes_;
+    size_t n_columns_, start_ = 0, n_ = 0, depth_ = 0;
+    Scratch<uint8_t> cells_;
+    Scratch<Planes> planes_;
+    Scratch<bool> made_;
+    Scratch<uint64_t> words_;
+    Scratch<Crossed> crossed_;
+    Scratch<uint64_t> crossed_words_;
+
+    // The planes of all columns that will be needed.
+    size_t room(const Family* families, size_t n) {
+        for (size_t j = 0; j < n_columns_; ++j) made_[j] = false;
+        size_t total = 0;
+        for (size_t f = 0; f < n; ++f) {
+            if (!by_planes(families[f], sizes_)) continue;
+            for (size_t k = 0; k < families[f].n; ++k) {
+                const size_t j = families[f].columns[k];
+                total += made_[j] ? 0 : sizes_[j];
+                made_[j] = true;
+            }
+        }
+        return total;
+    }
+
+    const Planes& planes_of(size_t j) {
+        if (!made_[j]) make_planes(columns_[j], start_, n_, sizes_[j], cells_.get(), planes_[j]);
+        made_[j] = true;
+        return planes_[j];
+    }
+};
+
+// One number for the values of the first columns of a family in each row of a block.
+class KeyCounter {
+public:
+    KeyCounter(const Column* columns, const size_t* sizes)
+        : columns_(columns), sizes_(sizes), first_(plane_rows), codes_(key_rows) {}
+
+    void block(size_t start, size_t n) { start_ = start, n_ = n, begun_ = false; }
+    void forget() { begun_ = false; }
+
+    template <class Total, class Weight>
+    void count(const Family& family, const Weight& weight) {
+        if (!begun_ || family.shared + 1 < family.n || depth_ + 1 != family.n) begin(family);
+        const size_t last = family.columns[family.n - 1];
+        Total* to = static_cast<Total*>(family.cells);
+        uint32_t keys[key_rows];
+        for (size_t at = 0; at < n_; at += key_rows) {
+            const size_t n = smaller(key_rows, n_ - at);
+            for (size_t i = 0; i < n; ++i) keys[i] = first_[at + i];
+            extend(columns_[last], at, n, static_cast<uint32_t>(sizes_[last]), keys);
+            for (size_t i = 0; i < n; ++i)
+                if (keys[i] != nowhere) to[keys[i]] += weight[at + i];
+        }
+    }
+
+private:
+    const Column* columns_;
+    const size_t* sizes_;
+    size_t start_ = 0, n_ = 0, depth_ = 0;
+    bool begun_ = false;
+    Scratch<uint32_t> first_, codes_;
+
+    void begin(const Family& family) {
+        begun_ = true;
+        depth_ = family.n - 1;
+        for (size_t at = 0; at < n_; at += key_rows) {
+            const size_t n = smaller(key_rows, n_ - at);
+            for (size_t i = 0; i < n; ++i) first_[at + i] = 0;
+            for (size_t k = 0; k < depth_; ++k) {
+                const size_t j = family.columns[k];
+                extend(columns_[j], at, n, static_cast<uint32_t>(sizes_[j]), first_.get() + at);
+            }
+        }
+    }
+
+    void extend(Column column, size_t at, size_t n, uint32_t size, uint32_t* keys) {
+        uint32_t* codes = codes_.get();
+        convert_codes(column, start_ + at, n, codes);
+        for (size_t i = 0; i < n; ++i) {
+            const bool inside = (codes[i] < size) & (keys[i] != nowhere);
+            keys[i] = inside ? keys[i] * size + codes[i] : nowhere;
+        }
+    }
+};
+
+struct One {
+    int64_t operator[](size_t) const { return 1; }
+};
+
+}  // namespace
+
+void count_families(const Column* columns, size_t n_columns, size_t rows, const size_t* sizes, const Family* families,
+                    size_t n, Column weights) {
+    const bool weighted = weights.data != nullptr, floats = weighted && is_float(weights.type);
+    PlaneCounter planes(columns, n_columns, sizes, families, weighted ? 0 : n);
+    KeyCounter keys(columns, sizes);
+    Scratch<double> shares(floats ? plane_rows : 0);
+    Scratch<int64_t> times(weighted && !floats ? plane_rows : 0);
+    for (size_t start = 0; start < rows; start += plane_rows) {
+        const size_t in_block = smaller(plane_rows, rows - start);
+        planes.block(start, in_block);
+        keys.block(start, in_block);
+        if (floats) convert(weights, start, in_block, shares.get());
+        else if (weighted) convert(weights, start, in_block, times.get());
+        for (size_t f = 0; f < n; ++f) {
+            if (!weighted && by_planes(families[f], sizes)) {
+                planes.count(families[f]);
+                keys.forget();
+                continue;
+            }
+            planes.forget();
+            if (floats) keys.count<double>(families[f], shares.get());
+            else if (weighted) keys.count<int64_t>(families[f], times.get());
+            else keys.count<int64_t>(families[f], One{});
+        }
+    }
+}
+
+}  // namespace countwise::COUNTWISE_LEVEL

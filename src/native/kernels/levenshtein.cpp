@@ -1,0 +1,245 @@
+// Edit distances by bits (Myers, in Hyyro's form): a column of the table of distances is where it rises and where it
+// falls, a bit a letter. Short strings stand side by side in the lanes of a vector, long ones take many words.
+#include "support/levels.h"
+#include "support/simd.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+namespace {
+
+constexpr size_t tile = 16;                     // strings whose answers are kept together
+constexpr size_t most_table = size_t{1} << 26;  // bytes of where the letters of a long string stand
+
+// A number for each letter of some strings; 0 is that of all others.
+class Alphabet {
+public:
+    explicit Alphabet(size_t most) : size_(16) {
+        while (size_ < 2 * most + 2) size_ *= 2;
+        slots_ = static_cast<Slot*>(::operator new(size_ * sizeof(Slot)));
+        for (size_t i = 0; i < size_; ++i) slots_[i] = {0, 0};
+    }
+    ~Alphabet() { ::operator delete(slots_); }
+    Alphabet(const Alphabet&) = delete;
+    Alphabet& operator=(const Alphabet&) = delete;
+
+    void add(uint32_t letter) {
+        Slot& slot = find(letter);
+        if (slot.number == 0) slot = {letter, ++count_};
+    }
+    uint32_t of(uint32_t letter) const { return find(letter).number; }
+    size_t count() const { return count_ + size_t{1}; }
+
+private:
+    struct Slot {
+        uint32_t letter, number;
+    };
+    Slot& find(uint32_t letter) const {
+        size_t at = (letter * uint32_t{2654435761}) & (size_ - 1);
+        while (slots_[at].number != 0 && slots_[at].letter != letter) at = (at + 1) & (size_ - 1);
+        return slots_[at];
+    }
+    size_t size_;
+    Slot* slots_;
+    uint32_t count_ = 0;
+};
+
+// Strings as numbers of letters.
+struct Numbered {
+    const uint32_t* letters;
+    const int64_t* starts;
+    size_t n;
+    const uint32_t* of(size_t i) const { return letters + starts[i]; }
+    size_t size(size_t i) const { return static_cast<size_t>(starts[i + 1] - starts[i]); }
+};
+
+COUNTWISE_INLINE uint32_t ones(uint64_t x) { return static_cast<uint32_t>(__builtin_popcountll(x)); }
+
+template <class T>
+struct Lane;
+template <>
+struct Lane<uint8_t> {
+    typedef uint8_t vector __attribute__((vector_size(32)));
+    typedef int8_t difference;
+};
+template <>
+struct Lane<uint16_t> {
+    typedef uint16_t vector __attribute__((vector_size(32)));
+    typedef int16_t difference;
+};
+template <>
+struct Lane<uint32_t> {
+    typedef uint32_t vector __attribute__((vector_size(32)));
+    typedef int32_t difference;
+};
+template <>
+struct Lane<uint64_t> {
+    typedef uint64_t vector __attribute__((vector_size(32)));
+    typedef int64_t difference;
+};
+
+// How many bits of each lane are set.
+template <class V, class T>
+COUNTWISE_INLINE V ones_of(V x) {
+    constexpr T all = static_cast<T>(~T{0});
+    x = x - (x >> 1 & static_cast<T>(all / 3));
+    x = (x & static_cast<T>(all / 5)) + (x >> 2 & static_cast<T>(all / 5));
+    x = (x + (x >> 4)) & static_cast<T>(all / 17);
+    if (sizeof(T) > 1) x = x + (x >> (sizeof(T) > 1 ? 8 : 0));
+    if (sizeof(T) > 2) x = x + (x >> (sizeof(T) > 2 ? 16 : 0));
+    if (sizeof(T) > 4) x = x + (x >> (sizeof(T) > 4 ? 32 : 0));
+    return x & static_cast<T>(127);
+}
+
+template <class V>
+COUNTWISE_INLINE void step(V same, V& rises, V& falls) {
+    const V flat = (((same & rises) + rises) ^ rises) | same | falls;
+    V up = falls | ~(flat | rises), down = flat & rises;
+    up = (up + up) | 1, down = down + down;
+    rises = down | ~(flat | up);
+    falls = up & flat;
+}
+
+// Two vectors of strings that are at most as long as a lane has bits, against all others.
+template <class T>
+void in_lanes(const Numbered& a, const size_t* which, size_t n, const Numbered& b, uint32_t* out, size_t letters) {
+    using V = typename Lane<T>::vector;
+    constexpr size_t width = 32 / sizeof(T);
+    Scratch<V> places(2 * letters);
+    for (size_t c = 0; c < 2 * letters; ++c) places[c] = V{};
+    for (size_t first = 0; first < n; first += 2 * width) {
+        const size_t count = smaller(2 * width, n - first);
+        for (size_t k = 0; k < count; ++k) {
+            const uint32_t* string = a.of(which[first + k]);
+            for (size_t i = 0; i < a.size(which[first + k]); ++i)
+                places[2 * string[i] + k / width][k % width] |= static_cast<T>(T{1} << i);
+        }
+        V all[2] = {V{}, V{}};  // the bits of each string
+        for (size_t k = 0; k < count; ++k)
+            all[k / width][k % width] =
+                static_cast<T>(static_cast<T>(~T{0}) >> (8 * sizeof(T) - a.size(which[first + k])));
+        for (size_t j = 0; j < b.n; j += tile) {
+            // Answers of some strings are kept until they fill lines of memory.
+            const size_t texts = smaller(tile, b.n - j);
+            V found[tile][2];
+            for (size_t t = 0; t < texts; ++t) {
+                V rises = ~V{}, falls = V{}, other_rises = rises, other_falls = falls;
+                const uint32_t* text = b.of(j + t);
+                const size_t size = b.size(j + t);
+                for (size_t i = 0; i < size; ++i) {
+                    step(places[2 * text[i]], rises, falls);
+                    step(places[2 * text[i] + 1], other_rises, other_falls);
+                }
+                found[t][0] = ones_of<V, T>(rises & all[0]) - ones_of<V, T>(falls & all[0]);
+                found[t][1] = ones_of<V, T>(other_rises & all[1]) - ones_of<V, T>(other_falls & all[1]);
+            }
+            for (size_t k = 0; k < count; ++k) {
+                uint32_t* to = out + which[first + k] * b.n + j;
+                const T* from = reinterpret_cast<const T*>(&found[0][0]) + k;
+                for (size_t t = 0; t < texts; ++t) {
+                    const auto more = static_cast<typename Lane<T>::difference>(from[t * 2 * width]);
+                    to[t] = static_cast<uint32_t>(static_cast<int64_t>(b.size(j + t)) + more);
+                }
+            }
+        }
+        for (size_t k = 0; k < count; ++k) {
+            const uint32_t* string = a.of(which[first + k]);
+            for (size_t i = 0; i < a.size(which[first + k]); ++i)
+                places[2 * string[i]] = places[2 * string[i] + 1] = V{};
+        }
+    }
+}
+
+// A string of any length, in words of 64 letters.
+void in_words(const Numbered& a, size_t which, const Numbered& b, uint32_t* out, size_t letters) {
+    const uint32_t* string = a.of(which);
+    const size_t n = a.size(which), words = (n + 63) / 64;
+    Scratch<uint64_t> places(letters * words), rises(words), falls(words);
+    for (size_t i = 0; i < letters * words; ++i) places[i] = 0;
+    for (size_t i = 0; i < n; ++i) places[string[i] * words + i / 64] |= uint64_t{1} << (i % 64);
+    const uint64_t last = n % 64 == 0 ? ~uint64_t{0} : (uint64_t{1} << (n % 64)) - 1;
+    for (size_t j = 0; j < b.n; ++j) {
+        for (size_t w = 0; w < words; ++w) rises[w] = ~uint64_t{0}, falls[w] = 0;
+        const uint32_t* text = b.of(j);
+        const size_t size = b.size(j);
+        for (size_t i = 0; i < size; ++i) {
+            const uint64_t* same_at = places.get() + text[i] * words;
+            uint64_t rise = 1, fall = 0;  // from the word above
+            for (size_t w = 0; w < words; ++w) {
+                const uint64_t same = same_at[w], across = same | falls[w], low = same | fall;
+                const uint64_t flat = (((low & rises[w]) + rises[w]) ^ rises[w]) | low;
+                const uint64_t up = falls[w] | ~(flat | rises[w]), down = flat & rises[w];
+                const uint64_t up_in = up << 1 | rise, down_in = down << 1 | fall;
+                rise = up >> 63, fall = down >> 63;
+                rises[w] = down_in | ~(across | up_in);
+                falls[w] = up_in & across;
+            }
+        }
+        uint32_t distance = static_cast<uint32_t>(size);
+        for (size_t w = 0; w < words; ++w) {
+            const uint64_t all = w + 1 == words ? last : ~uint64_t{0};
+            distance += ones(rises[w] & all);
+            distance -= ones(falls[w] & all);
+        }
+        out[which * b.n + j] = distance;
+    }
+}
+
+// Line by line, for long strings of very many different letters.
+void line_by_line(const Numbered& a, size_t which, const Numbered& b, uint32_t* out) {
+    const uint32_t* string = a.of(which);
+    const size_t n = a.size(which);
+    Scratch<uint32_t> line(n + 1);
+    for (size_t j = 0; j < b.n; ++j) {
+        for (size_t i = 0; i <= n; ++i) line[i] = static_cast<uint32_t>(i);
+        for (size_t k = 0; k < b.size(j); ++k) {
+            uint32_t corner = line[0];
+            line[0] = static_cast<uint32_t>(k + 1);
+            for (size_t i = 0; i < n; ++i) {
+                const uint32_t across = corner + (string[i] != b.of(j)[k]);
+                corner = line[i + 1];
+                line[i + 1] = smaller(across, smaller(line[i + 1], line[i]) + 1);
+            }
+        }
+        out[which * b.n + j] = line[n];
+    }
+}
+
+void numbered(const Alphabet& alphabet, const uint32_t* letters, const int64_t* starts, size_t n, uint32_t* to) {
+    for (int64_t i = starts[0]; i < starts[n]; ++i) to[i - starts[0]] = alphabet.of(letters[i]);
+}
+
+}  // namespace
+
+void edit_distances(const uint32_t* letters, const int64_t* starts, size_t n, const uint32_t* other_letters,
+                    const int64_t* other_starts, size_t n_others, uint32_t* out) {
+    const size_t size = static_cast<size_t>(starts[n] - starts[0]),
+                 other_size = static_cast<size_t>(other_starts[n_others] - other_starts[0]);
+    Alphabet alphabet(size);
+    for (int64_t i = starts[0]; i < starts[n]; ++i) alphabet.add(letters[i]);
+    Scratch<uint32_t> mine(size + 1), theirs(other_size + 1);
+    numbered(alphabet, letters, starts, n, mine.get());
+    numbered(alphabet, other_letters, other_starts, n_others, theirs.get());
+    const Numbered a = {mine.get() - starts[0], starts, n},
+                   b = {theirs.get() - other_starts[0], other_starts, n_others};
+    Scratch<size_t> which(n + 1);
+    const size_t limits[5] = {0, 8, 16, 32, 64};
+    for (size_t c = 0; c < 4; ++c) {
+        size_t count = 0;
+        for (size_t i = 0; i < n; ++i)
+            if (a.size(i) > limits[c] && a.size(i) <= limits[c + 1]) which[count++] = i;
+        if (count == 0) continue;
+        if (c == 0) in_lanes<uint8_t>(a, which.get(), count, b, out, alphabet.count());
+        else if (c == 1) in_lanes<uint16_t>(a, which.get(), count, b, out, alphabet.count());
+        else if (c == 2) in_lanes<uint32_t>(a, which.get(), count, b, out, alphabet.count());
+        else in_lanes<uint64_t>(a, which.get(), count, b, out, alphabet.count());
+    }
+    for (size_t i = 0; i < n; ++i) {
+        if (a.size(i) == 0)
+            for (size_t j = 0; j < n_others; ++j) out[i * n_others + j] = static_cast<uint32_t>(b.size(j));
+        else if (a.size(i) > 64 && alphabet.count() * ((a.size(i) + 63) / 64) * 8 <= most_table)
+            in_words(a, i, b, out, alphabet.count());
+        else if (a.size(i) > 64) line_by_line(a, i, b, out);
+    }
+}
+
+}  // namespace countwise::COUNTWISE_LEVEL

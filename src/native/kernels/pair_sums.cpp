@@ -1,0 +1,115 @@
+// Distances of all queries from all rows, before roots are drawn.
+#include "support/levels.h"
+#include "pair_exact.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+namespace {
+
+constexpr size_t block = 256;  // rows whose sums stay in cache
+
+// Sums of one query and some rows, column by column.
+class RowSums {
+public:
+    RowSums(const PairLaw& law, size_t n) : law_(law), n_(n), largest_(std::isinf(law.p)), whole_(sum_of_shares(law)) {
+        for (size_t i = 0; i < n; ++i) total_[i] = rest_[i] = present_[i] = more_[i] = 0.0;
+    }
+
+    void add_numbers(double a, const double* b, size_t stride, size_t j) {
+        const double factor = law_.factors[j], absent = law_.shares == nullptr ? law_.absent[j] : 0.0;
+        for (size_t i = 0; i < n_; ++i) {
+            const double gap = std::fabs(a - b[i * stride]) * factor;
+            added_[i] = gap;
+        }
+        if (law_.p == 2.0)
+            for (size_t i = 0; i < n_; ++i) added_[i] *= added_[i];
+        else if (law_.p != 1.0 && !largest_)
+            for (size_t i = 0; i < n_; ++i) added_[i] = power_of(added_[i], law_.p);
+        if (law_.shares != nullptr) count(j, [&](size_t i) { return added_[i] == added_[i]; });
+        for (size_t i = 0; i < n_; ++i) added_[i] = added_[i] == added_[i] ? added_[i] : absent;
+        add();
+    }
+
+    template <class T>
+    void add_codes(uint32_t a, const char* b, ptrdiff_t stride, size_t j) {
+        const PairTable& table = law_.tables[j];
+        const auto code = [&](size_t i) {
+            T x;
+            std::memcpy(&x, b + static_cast<ptrdiff_t>(i) * stride, sizeof x);
+            return static_cast<uint32_t>(x);
+        };
+        if (table.cells != nullptr) {
+            const double* line = table.cells + a * table.width;
+            for (size_t i = 0; i < n_; ++i) added_[i] = line[code(i)];
+        } else {
+            for (size_t i = 0; i < n_; ++i) added_[i] = code(i) == a ? 0.0 : table.cost;
+        }
+        if (law_.shares != nullptr) {
+            const bool here = a < law_.known[2 * j];
+            const int64_t known = law_.known[2 * j + 1];
+            count(law_.numbers + j, [&](size_t i) { return here && code(i) < known; });
+            for (size_t i = 0; i < n_; ++i) added_[i] = here && code(i) < known ? added_[i] : 0.0;
+        }
+        add();
+    }
+
+    void write(double* out) const {
+        for (size_t i = 0; i < n_; ++i) {
+            const double sum = std::isfinite(total_[i]) ? total_[i] + rest_[i] : total_[i];
+            if (law_.shares == nullptr) out[i] = sum;
+            else if (!(present_[i] > 0.0)) out[i] = law_.nothing;
+            else out[i] = largest_ ? sum : sum * (whole_ / (present_[i] + more_[i]));
+        }
+    }
+
+private:
+    void add() {
+        if (largest_) {
+            for (size_t i = 0; i < n_; ++i) total_[i] = total_[i] < added_[i] ? added_[i] : total_[i];
+            return;
+        }
+        for (size_t i = 0; i < n_; ++i) two_sum(total_[i], rest_[i], added_[i]);
+    }
+    template <class There>
+    void count(size_t j, There there) {
+        for (size_t i = 0; i < n_; ++i) two_sum(present_[i], more_[i], there(i) ? law_.shares[j] : 0.0);
+    }
+
+    const PairLaw& law_;
+    const size_t n_;
+    const bool largest_;
+    const double whole_;
+    double total_[block], rest_[block], present_[block], more_[block], added_[block];
+};
+
+uint32_t code_at(Column column, size_t i) {
+    const char* at = column.data + static_cast<ptrdiff_t>(i) * column.stride;
+    if (column.type == Type::u8) return *reinterpret_cast<const uint8_t*>(at);
+    if (column.type == Type::u16) return load_as<uint16_t>(at);
+    return load_as<uint32_t>(at);
+}
+
+}  // namespace
+
+void pair_sums(const PairRows& queries, const PairRows& rows, const PairLaw& law, double* sums) {
+    const size_t m = law.numbers;
+    for (size_t start = 0; start < rows.rows; start += block) {
+        const size_t n = smaller(block, rows.rows - start);
+        for (size_t q = 0; q < queries.rows; ++q) {
+            RowSums of(law, n);
+            for (size_t j = 0; j < m; ++j)
+                of.add_numbers(queries.numbers[q * m + j], rows.numbers + start * m + j, m, j);
+            for (size_t j = 0; j < law.codes; ++j) {
+                const uint32_t a = code_at(queries.codes[j], q);
+                const Column b = rows.codes[j];
+                const char* from = b.data + static_cast<ptrdiff_t>(start) * b.stride;
+                if (b.type == Type::u8) of.add_codes<uint8_t>(a, from, b.stride, j);
+                else if (b.type == Type::u16) of.add_codes<uint16_t>(a, from, b.stride, j);
+                else of.add_codes<uint32_t>(a, from, b.stride, j);
+            }
+            of.write(sums + q * rows.rows + start);
+        }
+    }
+}
+
+}  // namespace countwise::COUNTWISE_LEVEL

@@ -1,0 +1,369 @@
+// The nearest rows of a query: branches of the tree of rows that cannot hold any are passed over, groups of rows are
+// looked at by bounds from below (codes by their low bytes, then numbers in single precision), and what is left is
+// summed exactly.
+#include "support/float8.h"
+#include "support/levels.h"
+#include "pair_exact.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+namespace {
+
+constexpr size_t deepest = 128;                       // branches put off: one a level, of which a tree has fewer
+constexpr float most_single = 1e15f;                  // squares of larger numbers are not trusted to single precision
+constexpr double most_sum = 1e37, least_sum = 1e-37;  // between these single precision keeps its digits
+constexpr double rounding = 1e-12;                    // what a bound may be too large by, as a share of it
+
+// 32 bytes, and which of them are not 0.
+typedef uint8_t Bytes __attribute__((vector_size(pair_group)));
+COUNTWISE_INLINE Bytes bytes_of(uint8_t x) { return x - Bytes{}; }
+
+template <class V>
+COUNTWISE_INLINE uint32_t mask_of(V marks) {
+#if defined(__AVX2__)
+    typedef char vc __attribute__((vector_size(32)));
+    return static_cast<uint32_t>(__builtin_ia32_pmovmskb256(load_as<vc>(&marks)));
+#elif defined(__SSE2__)
+    typedef char vc __attribute__((vector_size(16)));
+    const char* from = reinterpret_cast<const char*>(&marks);
+    return static_cast<uint32_t>(__builtin_ia32_pmovmskb128(load_as<vc>(from))) |
+           static_cast<uint32_t>(__builtin_ia32_pmovmskb128(load_as<vc>(from + 16))) << 16;
+#else
+    uint32_t mask = 0;
+    const uint8_t* from = reinterpret_cast<const uint8_t*>(&marks);
+    for (size_t i = 0; i < pair_group; ++i) mask |= static_cast<uint32_t>(from[i] != 0) << i;
+    return mask;
+#endif
+}
+
+// A column of codes that bounds from below.
+struct ByteColumn {
+    size_t place;
+    uint8_t byte, steps;      // of a cost: what equals it adds nothing, all else so many units
+    const uint8_t* steps_of;  // of a table: the units of each code
+};
+
+struct LaneColumn {
+    size_t place;
+    float query, most;
+};
+
+class NearestSearch {
+public:
+    NearestSearch(const RowTreeView& tree, const PairLaw& law, const PairQuery& query)
+        : tree_(tree), law_(law), query_(query), bound_(query.bound), whole_(sum_of_shares(law)), bytes_(law.codes + 1),
+          lanes_(law.numbers + 1), steps_(law.codes * 256 + 1), line_(2 * tree.width + 1) {
+        const bool plain = law.p == 1.0 || law.p == 2.0;
+        screened_ = plain;
+        if (screened_) open_bytes();
+        if (screened_) open_lanes();
+        // What the bounds may reach must be a number in single precision too.
+        if (!(base_ + most_ + 256.0 * unit_ < most_sum)) screened_ = false;
+        set_limits();
+    }
+
+    void run() {
+        size_t depth = 0;
+        double bounds[deepest];
+        int32_t waiting[deepest];
+        waiting[depth] = 0, bounds[depth++] = bound_of(0);
+        while (depth > 0) {
+            --depth;
+            if (bounds[depth] > bound_) continue;
+            int32_t node = waiting[depth];
+            while (tree_.children[2 * node] >= 0) {
+                int32_t near = tree_.children[2 * node], far = tree_.children[2 * node + 1];
+                double to_near = bound_of(near), to_far = bound_of(far);
+                if (to_far < to_near) {
+                    const int32_t other = near;
+                    const double to_other = to_near;
+                    near = far, to_near = to_far, far = other, to_far = to_other;
+                }
+                if (to_far <= bound_) waiting[depth] = far, bounds[depth++] = to_far;
+                node = near;
+                if (to_near > bound_) {
+                    node = -1;
+                    break;
+                }
+            }
+            if (node >= 0) look_at(tree_.groups[2 * node], tree_.groups[2 * node + 1]);
+        }
+    }
+
+private:
+    // -- bounds of branches ------------------------------------------------------
+
+    double bound_of(int32_t node) const {
+        const size_t m = law_.numbers, c = law_.codes;
+        const double* box = tree_.boxes + static_cast<size_t>(node) * m * 2;
+        const uint8_t* lacking = tree_.lacking + static_cast<size_t>(node) * (m + c);
+        const uint64_t* sets = tree_.sets + static_cast<size_t>(node) * c * 4;
+        const bool largest = std::isinf(law_.p), ignored = law_.shares != nullptr;
+        double total = 0.0;
+        const auto add = [&](double x) { total = largest ? (total < x ? x : total) : total + x; };
+        for (size_t j = 0; j < m; ++j) {
+            const double x = query_.numbers[j];
+            if (x != x) {
+                if (!ignored) add(law_.absent[j]);
+                continue;
+            }
+            const double below = box[2 * j] - x, above = x - box[2 * j + 1];
+            const double gap = (below > above ? below : above) * law_.factors[j];
+            double least = gap > 0.0 ? power_of(gap, law_.p) : 0.0;
+            if (lacking[j]) least = smaller_gap(ignored ? 0.0 : law_.absent[j], least);
+            add(least);
+        }
+        for (size_t j = 0; j < c; ++j) {
+            if (law_.tables[j].cells != nullptr) continue;
+            const uint32_t code = query_.codes[j];
+            if (ignored && (static_cast<int64_t>(code) >= law_.known[2 * j] || lacking[m + j])) continue;
+            const uint64_t word = sets[4 * j + (code & 255) / 64];
+            if (!(word >> (code & 63) & 1)) add(law_.tables[j].cost);
+        }
+        return total * (1.0 - rounding);
+    }
+
+    // -- bounds of rows ------------------------------------------------------------
+
+    // Codes in units so that all of them together fit a byte; rounded down.
+    void open_bytes() {
+        double total = 0.0, only = 0.0;
+        bool equal = true;
+        const size_t c = law_.codes;
+        Scratch<double> most(c + 1);
+        for (size_t j = 0; j < c; ++j) {
+            most[j] = 0.0;
+            const PairTable& table = law_.tables[j];
+            const bool missing = static_cast<int64_t>(query_.codes[j]) >= law_.known[2 * j];
+            if (law_.shares != nullptr && (missing || tree_.gaps[law_.numbers + j])) continue;
+            if (table.cells != nullptr && table.width > 256) continue;
+            most[j] = table.cost;
+            if (table.cells != nullptr) {
+                const double* line = table.cells + query_.codes[j] * table.width;
+                for (size_t v = 0; v < table.width; ++v) most[j] = larger(most[j], line[v]);
+                equal = false;
+            } else if (only == 0.0) {
+                only = most[j];
+            } else {
+                equal = equal && most[j] == only;
+            }
+            total += most[j];
+        }
+        if (!(total > 1e-300) || !std::isfinite(total)) return;  // units would be no numbers
+        equal = equal && only * 200.0 >= total;
+        unit_ = equal ? only : total / 250.0;
+        for (size_t j = 0; j < c; ++j) {
+            if (!(most[j] > 0.0) || law_.tables[j].cells != nullptr) continue;
+            const uint8_t steps = equal ? 1 : static_cast<uint8_t>(most[j] / unit_ * (1.0 - rounding));
+            if (steps > 0) bytes_[n_bytes_++] = {j, static_cast<uint8_t>(query_.codes[j] & 255), steps, nullptr};
+        }
+        n_costs_ = n_bytes_;
+        for (size_t j = 0; j < c; ++j) {
+            const PairTable& table = law_.tables[j];
+            if (!(most[j] > 0.0) || table.cells == nullptr) continue;
+            const double* line = table.cells + query_.codes[j] * table.width;
+            uint8_t* steps = steps_.get() + 256 * j;
+            for (size_t v = 0; v < 256; ++v)
+                steps[v] = v < table.width && line[v] > 0.0  // also if it is not a number
+                               ? static_cast<uint8_t>(line[v] / unit_ * (1.0 - rounding))
+                               : 0;
+            bytes_[n_bytes_++] = {j, 0, 0, steps};
+        }
+        unit_ *= 1.0 - rounding;
+    }
+
+    void open_lanes() {
+        double off = 0.0;
+        for (size_t j = 0; j < 2 * tree_.width; ++j) line_[j] = 0.0f;
+        for (size_t j = 0; j < law_.numbers; ++j) {
+            const double x = query_.numbers[j];
+            const bool ignored = law_.shares != nullptr;
+            if (x != x) {
+                if (!ignored) base_ += law_.absent[j];
+                continue;
+            }
+            if (ignored && tree_.gaps[j]) continue;
+            const double scaled = (x - tree_.centers[j]) * law_.factors[j];
+            const double extent = larger(std::fabs(scaled), tree_.extents[j]);
+            if (!(extent < static_cast<double>(most_single))) {
+                screened_ = false;
+                return;
+            }
+            const double e = 1.2e-7 * (std::fabs(scaled) + tree_.extents[j]);  // 2^-23: both are rounded
+            off += law_.p == 2.0 ? e * e : e;
+            float most = static_cast<float>(law_.absent[j] * (1.0 - 1e-6));
+            if (tree_.gaps[j]) most_ += law_.absent[j];
+            else most = 3e38f;
+            lanes_[n_lanes_++] = {j, static_cast<float>(scaled), most};
+            line_[j] = static_cast<float>(scaled), line_[tree_.width + j] = most;
+        }
+        off_ = law_.p == 2.0 ? std::sqrt(off) : off;
+    }
+
+    // What the bounds may reach without being passed over.
+    void set_limits() {
+        if (std::isinf(bound_)) {
+            budget_ = 255, limit_ = 3e38f;
+            return;
+        }
+        const double left = bound_ * (1.0 + rounding) - base_ * (1.0 - rounding);
+        const double units = unit_ > 0.0 ? left / unit_ : 255.0;
+        budget_ = left < 0.0 ? -1 : units < 255.0 ? static_cast<int>(units) : 255;
+        // Numbers differ from what they stand for by no more than `off` in all.
+        const double root = law_.p == 2.0 ? std::sqrt(larger(bound_, 0.0)) + off_ : bound_ + off_;
+        const double reach =
+            least_sum + (law_.p == 2.0 ? root * root : root) * (1.0 + 2.4e-7 * (8.0 + static_cast<double>(n_lanes_)));
+        limit_ = reach < 3e38 ? static_cast<float>(reach) * (1.0f + 1e-6f) : 3e38f;
+    }
+
+    void look_at(int64_t first, int64_t last) {
+        for (int64_t g = first; g < last; ++g) {
+            const size_t group = static_cast<size_t>(g);
+            const uint32_t* rows = tree_.rows + group * pair_group;
+            uint32_t mask = ~uint32_t{0};
+            if (screened_) {
+                if (budget_ < 0) return;
+                uint8_t steps[pair_group];
+                mask = n_bytes_ > 0 ? of_bytes(group, steps) : mask;
+                if (mask == 0) continue;
+                if (n_lanes_ > 0 || n_bytes_ > 0)
+                    mask = law_.p == 2.0 ? near<true>(group, steps, mask) : near<false>(group, steps, mask);
+            }
+            while (mask != 0) {
+                const size_t i = static_cast<size_t>(__builtin_ctz(mask));
+                mask &= mask - 1;
+                if (rows[i] == UINT32_MAX) break;  // those that fill up a leaf stand behind all others
+                if (static_cast<int64_t>(rows[i]) == query_.skip) continue;
+                const double sum = exact(group * pair_group + i);
+                if (sum > bound_) continue;
+                const double bound = query_.offer(query_.to, sum, rows[i]);
+                if (bound != bound_) {
+                    bound_ = bound;
+                    set_limits();
+                }
+            }
+        }
+    }
+
+    uint32_t of_bytes(size_t group, uint8_t* steps) const {
+        const uint8_t* codes = tree_.bytes + group * law_.codes * pair_group;
+        Bytes total = bytes_of(0);
+        for (size_t k = 0; k < n_costs_; ++k) {
+            const ByteColumn& column = bytes_[k];
+            total +=
+                (load_as<Bytes>(codes + column.place * pair_group) != bytes_of(column.byte)) & bytes_of(column.steps);
+        }
+        store(steps, total);
+        for (size_t k = n_costs_; k < n_bytes_; ++k) {
+            const uint8_t* from = codes + bytes_[k].place * pair_group;
+            const uint8_t* steps_of = bytes_[k].steps_of;
+            for (size_t i = 0; i < pair_group; ++i) steps[i] = static_cast<uint8_t>(steps[i] + steps_of[from[i]]);
+        }
+        return mask_of(load_as<Bytes>(steps) <= bytes_of(static_cast<uint8_t>(budget_)));
+    }
+
+    template <bool squares>
+    uint32_t of_lanes(size_t group, const uint8_t* steps) const {
+        const float* numbers = tree_.lanes + group * law_.numbers * pair_group;
+        const float base = static_cast<float>(base_);
+        float begin[pair_group];
+        if (n_bytes_ > 0) {
+            const float unit = static_cast<float>(unit_);
+            for (size_t i = 0; i < pair_group; ++i) begin[i] = base + unit * static_cast<float>(steps[i]);
+        } else {
+            for (size_t i = 0; i < pair_group; ++i) begin[i] = base;
+        }
+        Eight a = load_as<Eight>(begin), b = load_as<Eight>(begin + 8), c = load_as<Eight>(begin + 16),
+              d = load_as<Eight>(begin + 24);
+        for (size_t k = 0; k < n_lanes_; ++k) {
+            const LaneColumn& column = lanes_[k];
+            const float* from = numbers + column.place * pair_group;
+            const Eight query = eight(column.query), most = eight(column.most);
+            a = a + added_by<squares>(load_as<Eight>(from), query, most);
+            b = b + added_by<squares>(load_as<Eight>(from + 8), query, most);
+            c = c + added_by<squares>(load_as<Eight>(from + 16), query, most);
+            d = d + added_by<squares>(load_as<Eight>(from + 24), query, most);
+        }
+        return at_most(a, limit_) | at_most(b, limit_) << 8 | at_most(c, limit_) << 16 | at_most(d, limit_) << 24;
+    }
+
+    // Whether rows had better be looked at one by one.
+    bool few(uint32_t mask) const {
+        const size_t rows = static_cast<size_t>(__builtin_popcount(mask));
+        return rows * (12 + tree_.width / 2) < 10 * n_lanes_;
+    }
+
+    template <bool squares>
+    uint32_t of_lines(size_t group, const uint8_t* steps, uint32_t mask) const {
+        uint32_t found = 0;
+        const float base = static_cast<float>(base_), unit = n_bytes_ > 0 ? static_cast<float>(unit_) : 0.0f;
+        const size_t width = tree_.width;
+        const float *query = line_.get(), *most = query + width;
+        while (mask != 0) {
+            const size_t i = static_cast<size_t>(__builtin_ctz(mask));
+            mask &= mask - 1;
+            const float* from = tree_.lines + (group * pair_group + i) * width;
+            Eight part = eight(0.0f);
+            for (size_t j = 0; j < width; j += 8)
+                part = part +
+                       added_by<squares>(load_as<Eight>(from + j), load_as<Eight>(query + j), load_as<Eight>(most + j));
+            float sum = base + (n_bytes_ > 0 ? unit * static_cast<float>(steps[i]) : 0.0f);
+            sum += ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
+            found |= static_cast<uint32_t>(sum <= limit_) << i;
+        }
+        return found;
+    }
+
+    // The rows of a group whose bounds are not too large.
+    template <bool squares>
+    uint32_t near(size_t group, const uint8_t* steps, uint32_t mask) const {
+        return few(mask) ? of_lines<squares>(group, steps, mask) : mask & of_lanes<squares>(group, steps);
+    }
+
+    double exact(size_t slot) const {
+        const size_t m = law_.numbers, c = law_.codes;
+        const bool ignored = law_.shares != nullptr;
+        const double* numbers = tree_.numbers + slot * m;
+        const uint32_t* codes = tree_.codes + slot * c;
+        PairSum sum(law_);
+        for (size_t j = 0; j < m; ++j) {
+            const double gap = std::fabs(query_.numbers[j] - numbers[j]) * law_.factors[j];
+            const bool there = gap == gap;
+            if (ignored && there) sum.there(j);
+            sum.add(there ? power_of(gap, law_.p) : ignored ? 0.0 : law_.absent[j]);
+        }
+        for (size_t j = 0; j < c; ++j) {
+            const PairTable& table = law_.tables[j];
+            const uint32_t a = query_.codes[j], b = codes[j];
+            const bool there =
+                static_cast<int64_t>(a) < law_.known[2 * j] && static_cast<int64_t>(b) < law_.known[2 * j + 1];
+            if (ignored && there) sum.there(m + j);
+            if (ignored && !there) sum.add(0.0);
+            else sum.add(table.cells != nullptr ? table.cells[a * table.width + b] : a == b ? 0.0 : table.cost);
+        }
+        return sum.value(whole_);
+    }
+
+    const RowTreeView& tree_;
+    const PairLaw& law_;
+    const PairQuery& query_;
+    double bound_;
+    const double whole_;
+    Scratch<ByteColumn> bytes_;
+    Scratch<LaneColumn> lanes_;
+    Scratch<uint8_t> steps_;
+    Scratch<float> line_;  // the query, and the most that a number adds
+    size_t n_costs_ = 0, n_bytes_ = 0, n_lanes_ = 0;
+    double base_ = 0.0, most_ = 0.0, unit_ = 0.0, off_ = 0.0;
+    bool screened_ = false;
+    int budget_ = 255;
+    float limit_ = 3e38f;
+};
+
+}  // namespace
+
+void search_rows(const RowTreeView& tree, const PairLaw& law, const PairQuery& query) {
+    NearestSearch(tree, law, query).run();
+}
+
+}  // namespace countwise::COUNTWISE_LEVEL

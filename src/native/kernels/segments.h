@@ -1,0 +1,159 @@
+// What the searches for thresholds share: instances' data in the order of entries, and the best place so far.
+#pragma once
+#include "support/tiles.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+// A sum that keeps its rounding errors: places that are equally good must look so.
+struct Precise {
+    double sum = 0, error = 0;
+    COUNTWISE_INLINE void add(double w) {
+        const double next = sum + w, added = next - sum;
+        error += (sum - (next - added)) + (w - added);
+        sum = next;
+    }
+    COUNTWISE_INLINE double value() const { return sum + error; }
+};
+
+// Reading
+
+// Segments from one on that are read together, as many as hold a few thousand entries.
+inline size_t end_of_batch(const Segments& segments, size_t first) {
+    constexpr int64_t enough = 4096;
+    size_t last = first + 1;
+    while (last < segments.count && segments.starts[last + 1] - segments.starts[first] <= enough) ++last;
+    return last;
+}
+
+inline size_t largest_batch(const Segments& segments) {
+    size_t most = 0;
+    for (size_t first = 0, last; first < segments.count; first = last) {
+        last = end_of_batch(segments, first);
+        most = larger(most, static_cast<size_t>(segments.starts[last] - segments.starts[first]));
+    }
+    return most;
+}
+
+inline bool are_known(const uint32_t* entries, size_t n, size_t instances) {
+    uint32_t most = 0;
+    for (size_t i = 0; i < n; ++i) most = larger(most, entries[i]);
+    return n == 0 || most >> 1 < instances;
+}
+
+template <class T>
+COUNTWISE_INLINE void gather(const T* from, const uint32_t* entries, size_t n, T* to) {
+    for (size_t i = 0; i < n; ++i) to[i] = from[entries[i] >> 1];
+}
+
+inline double total_of(const double* x, size_t n) {
+    vd sums = splat(0.0);
+    double sum = 0.0;
+    size_t i = 0;
+    for (; i + lanes <= n; i += lanes) sums += load(x + i);
+    for (; i < n; ++i) sum += x[i];
+    return sum + sum_of(sums);
+}
+
+// A power of 2 that brings x near 1.
+inline double scale_for(double x) {
+    int exponent = 0;
+    std::frexp(x, &exponent);
+    return std::ldexp(1.0, -smaller(larger(exponent, -1000), 1000));
+}
+
+// Looking
+
+constexpr size_t chunk = 32;  // entries whose gains are computed at once
+
+// Of the places after each of some entries: the weight before it, two numbers that the score explains, and the gain.
+struct Sides {
+    double n_left[chunk] = {}, left[chunk] = {}, right[chunk] = {}, gains[chunk] = {};
+};
+
+// The gain is (left / n_left + right / n_right - base) / n.
+struct Ratios {
+    double n, base;
+
+    // Whether any of m gains is above a limit, but for rounding; without divisions.
+    COUNTWISE_INLINE bool any_above(const Sides& s, size_t m, double limit) const {
+        const vd least = splat(limit * n + base), all = splat(n);
+        vi found = splat_bits(0);
+        for (size_t i = 0; i < m; i += lanes) {
+            const vd a = load(s.n_left + i), b = all - a;
+            found = found | (load(s.left + i) * b + load(s.right + i) * a > least * (a * b));
+        }
+        return any(found);
+    }
+    COUNTWISE_INLINE void gains(Sides& s, size_t m) const {
+        const vd all = splat(n), whole = splat(base);
+        for (size_t i = 0; i < m; i += lanes) {
+            const vd a = load(s.n_left + i);
+            store(s.gains + i, ((load(s.left + i) / a + load(s.right + i) / (all - a)) - whole) / all);
+        }
+    }
+    COUNTWISE_INLINE double gain(const Sides& s, size_t i) const {
+        const double a = s.n_left[i];
+        return ((s.left[i] / a + s.right[i] / (n - a)) - base) / n;
+    }
+};
+
+// The gain is (left - base) / n.
+struct Differences {
+    double n, base;
+
+    COUNTWISE_INLINE bool any_above(const Sides& s, size_t m, double limit) const {
+        const vd least = splat(limit * n + base);
+        vi found = splat_bits(0);
+        for (size_t i = 0; i < m; i += lanes) found = found | (load(s.left + i) > least);
+        return any(found);
+    }
+    COUNTWISE_INLINE void gains(Sides& s, size_t m) const {
+        const vd all = splat(n), whole = splat(base);
+        for (size_t i = 0; i < m; i += lanes) store(s.gains + i, (load(s.left + i) - whole) / all);
+    }
+    COUNTWISE_INLINE double gain(const Sides& s, size_t i) const { return (s.left[i] - base) / n; }
+};
+
+template <bool Entropy>
+struct Choose {
+    using Score = Ratios;
+};
+template <>
+struct Choose<true> {
+    using Score = Differences;
+};
+
+// The best place of a segment. A later one must gain more by over the tolerance.
+struct BestPlace {
+    double tolerance, least;
+    double gain = 0.0, limit = -INFINITY;
+    int64_t place = -1;
+
+    BestPlace(double within, double least_weight) : tolerance(within), least(least_weight * (1 - 1e-9)) {}
+
+    // The m places of which the first is `first`; entries[0], the one there, says whether it is a place at all.
+    template <class Score>
+    COUNTWISE_INLINE void look(const Score& score, Sides& s, const uint32_t* entries, int64_t first, size_t m) {
+        if (m < lanes) {  // a vector would wait until what was just written one by one is there
+            for (size_t i = 0; i < m; ++i)
+                consider(score.gain(s, i), s.n_left[i], score.n, entries[i], first + place_of(i));
+            return;
+        }
+        // Half a tolerance is more than the rounding of the quick answer.
+        if (m == chunk && !score.any_above(s, m, limit - 0.5 * tolerance)) return;
+        score.gains(s, m);
+        for (size_t i = 0; i < m; ++i) consider(s.gains[i], s.n_left[i], score.n, entries[i], first + place_of(i));
+    }
+
+private:
+    static COUNTWISE_INLINE int64_t place_of(size_t i) { return static_cast<int64_t>(i); }
+
+    COUNTWISE_INLINE void consider(double found, double n_left, double n, uint32_t entry, int64_t at) {
+        const double n_right = n - n_left;
+        if (!(found > limit) || !(entry & 1)) return;
+        if (!(n_left >= least && n_right >= least && n_left > 0.0 && n_right > 0.0)) return;
+        gain = larger(found, 0.0), limit = gain + tolerance, place = at;
+    }
+};
+
+}  // namespace countwise::COUNTWISE_LEVEL

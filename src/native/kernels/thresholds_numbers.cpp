@@ -1,0 +1,190 @@
+// The place in each segment that brings like numbers together best.
+//
+// Numbers are taken from the first of their segment and then from the mean, so that equal ones are exactly 0, and
+// scaled so that no square overflows. Variances need the sums of both sides alone. Standard deviations would keep half
+// of the digits of a difference of squares: each side's squared deviations are added up from their own mean.
+#include "support/huge_pages.h"
+#include "support/levels.h"
+#include "segments.h"
+
+namespace countwise::COUNTWISE_LEVEL {
+
+namespace {
+
+// The gain is base - (sqrt(n_left left) + sqrt(n_right right)) / n.
+struct Deviations {
+    double n, base;
+
+    COUNTWISE_INLINE double gain(const Sides& s, size_t i) const {
+        const double a = s.n_left[i];
+        return base - (std::sqrt(a * s.left[i]) + std::sqrt((n - a) * s.right[i])) / n;
+    }
+    COUNTWISE_INLINE vd gains_from(const Sides& s, size_t i) const {
+        const vd a = load(s.n_left + i), b = splat(n) - a;
+        return splat(base) - (root(a * load(s.left + i)) + root(b * load(s.right + i))) / splat(n);
+    }
+    COUNTWISE_INLINE bool any_above(const Sides& s, size_t m, double limit) const {
+        vi found = splat_bits(0);
+        for (size_t i = 0; i < m; i += lanes) found = found | (gains_from(s, i) > splat(limit));
+        return any(found);
+    }
+    COUNTWISE_INLINE void gains(Sides& s, size_t m) const {
+        for (size_t i = 0; i < m; i += lanes) store(s.gains + i, gains_from(s, i));
+    }
+
+private:
+    static COUNTWISE_INLINE vd root(vd v) {
+        for (size_t i = 0; i < lanes; ++i) v[i] = std::sqrt(v[i]);
+        return v;
+    }
+};
+
+// Two or more entries with their numbers, and the weights if they are not all 1. Both are changed.
+struct Numbered {
+    const uint32_t* entries;
+    double *values, *weights;
+    size_t n;
+    int64_t start;
+
+    COUNTWISE_INLINE double weight(size_t i) const { return weights ? weights[i] : 1.0; }
+};
+
+// The weight, and the factors that numbers and weights were multiplied by.
+struct Centered {
+    double n, scale, weight_scale, sum, squares;
+};
+
+double farthest_from(double origin, const double* x, size_t n) {
+    vd farthest = splat(0.0);
+    double most = 0.0;
+    size_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        const vd distance = abs_of(load(x + i) - splat(origin));
+        farthest = select(distance > farthest, distance, farthest);
+    }
+    for (; i < n; ++i) most = larger(most, std::fabs(x[i] - origin));
+    for (size_t k = 0; k < lanes; ++k) most = larger(most, farthest[k]);
+    return most;
+}
+
+Centered center(const Numbered& from) {
+    const double origin = from.values[0];
+    const size_t n = from.n;
+    Centered c{static_cast<double>(n), scale_for(farthest_from(origin, from.values, n)), 1.0, 0.0, 0.0};
+    for (size_t i = 0; i < n; ++i) from.values[i] = (from.values[i] - origin) * c.scale;
+    double sum = 0.0;
+    if (from.weights) {
+        c.weight_scale = scale_for(total_of(from.weights, n));
+        for (size_t i = 0; i < n; ++i) from.weights[i] *= c.weight_scale;
+        c.n = total_of(from.weights, n);
+        for (size_t i = 0; i < n; ++i) sum += from.weights[i] * from.values[i];
+    } else {
+        sum = total_of(from.values, n);
+    }
+    const double mean = sum / c.n;
+    for (size_t i = 0; i < n; ++i) from.values[i] -= mean;
+    for (size_t i = 0; i < n; ++i) {
+        const double y = from.values[i], wy = from.weight(i) * y;
+        c.sum += wy, c.squares += wy * y;
+    }
+    return c;
+}
+
+// The squared deviations of some numbers from their mean, as they come one by one.
+struct Spread {
+    double n = 0.0, sum = 0.0, squares = 0.0;
+    COUNTWISE_INLINE void add(double y, double w) {
+        const double all = n + w, off = n * y - sum;
+        if (n > 0.0) squares += w * (off * off / (n * all));
+        n = all, sum += w * y;
+    }
+};
+
+class Numbers {
+public:
+    Numbers(size_t room, bool deviations, double least)
+        : right_(deviations ? room : 0), deviations_(deviations), least_(least) {}
+
+    BestPlace best(const Numbered& from) {
+        const Centered c = center(from);
+        BestPlace found = deviations_ ? of_deviations(from, c) : of_variance(from, c);
+        found.gain /= deviations_ ? c.scale : c.scale * c.scale;
+        return found;
+    }
+
+private:
+    BestPlace of_variance(const Numbered& from, const Centered& c) {
+        const Ratios score{c.n, c.sum * c.sum / c.n};
+        const double whole = larger((c.squares - score.base) / c.n, 0.0);
+        double sum = 0.0, weight = 0.0;
+        return over_chunks(from, score, BestPlace(1e-10 * whole, least_ * c.weight_scale), [&](size_t i, size_t to) {
+            const double w = from.weight(i);
+            sum += w * from.values[i], weight += w;
+            const double rest = c.sum - sum;
+            sides_.n_left[to] = weight, sides_.left[to] = sum * sum, sides_.right[to] = rest * rest;
+        });
+    }
+
+    BestPlace of_deviations(const Numbered& from, const Centered& c) {
+        Spread right, left;
+        for (size_t i = from.n; i-- > 0;) {
+            right.add(from.values[i], from.weight(i));
+            right_[i] = right.squares;
+        }
+        const double whole = std::sqrt(right.squares / c.n);
+        return over_chunks(from, Deviations{c.n, whole}, BestPlace(1e-7 * whole, least_ * c.weight_scale),
+                           [&](size_t i, size_t to) {
+                               left.add(from.values[i], from.weight(i));
+                               sides_.n_left[to] = left.n;
+                               sides_.left[to] = left.squares, sides_.right[to] = right_[i + 1];
+                           });
+    }
+
+    // count(i, to) writes the sides of the place after entry i.
+    template <class Score, class Count>
+    COUNTWISE_INLINE BestPlace over_chunks(const Numbered& from, const Score& score, BestPlace best, Count count) {
+        const size_t places = from.n - 1;
+        for (size_t first = 0; first < places; first += chunk) {
+            const size_t m = smaller(chunk, places - first);
+            for (size_t i = 0; i < m; ++i) count(first + i, i);
+            best.look(score, sides_, from.entries + first + 1, from.start + static_cast<int64_t>(first) + 1, m);
+        }
+        return best;
+    }
+
+    HugeScratch<double> right_;
+    Sides sides_;
+    const bool deviations_;
+    const double least_;
+};
+
+}  // namespace
+
+int best_thresholds_of_numbers(const Segments& segments, const Answers& answers, bool deviations, double least,
+                               int64_t* places, double* gains) {
+    const size_t room = largest_batch(segments);
+    HugeScratch<double> value(room), weight(answers.weights ? room : 0);
+    Numbers numbers(room, deviations, least);
+    for (size_t first = 0, last; first < segments.count; first = last) {
+        last = end_of_batch(segments, first);
+        const int64_t start = segments.starts[first];
+        const uint32_t* entries = segments.entries + start;
+        const size_t n = static_cast<size_t>(segments.starts[last] - start);
+        if (!are_known(entries, n, answers.instances)) return 1;
+        gather(answers.values, entries, n, value.get());
+        if (answers.weights) gather(answers.weights, entries, n, weight.get());
+        for (size_t k = first; k < last; ++k) {
+            const size_t at = static_cast<size_t>(segments.starts[k] - start);
+            const size_t size = static_cast<size_t>(segments.starts[k + 1] - segments.starts[k]);
+            places[k] = -1, gains[k] = 0.0;
+            if (size < 2) continue;
+            const BestPlace best =
+                numbers.best({entries + at, value.get() + at, answers.weights ? weight.get() + at : nullptr, size,
+                              segments.starts[k]});
+            places[k] = best.place, gains[k] = best.gain;
+        }
+    }
+    return 0;
+}
+
+}  // namespace countwise::COUNTWISE_LEVEL
