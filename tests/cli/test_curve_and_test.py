@@ -251,7 +251,7 @@ def test_curves_over_k_and_widths(folder):
     assert found["best"] == wanted.best
     narrow = ("--widths", "1e-6,1e-5", "--option", "kernel=uniform")
     tiny = run("curve", "penguins.csv", "-y", "species", *narrow, *keep, cwd=folder).stdout
-    assert "No width is best" in tiny
+    assert "No bandwidth is best" in tiny
 
 
 @pytest.mark.parametrize(

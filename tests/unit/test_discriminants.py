@@ -346,7 +346,7 @@ def test_where_cells_are_missing_automatic_shrinkage_is_oas(covariance):
 def test_forgetting_warns_of_lost_digits_where_digits_are_lost():
     small, big = X * 1e-6, 1e6 * np.eye(3)
     model = DiscriminantClassifier().fit(np.vstack([small, big]), [*Y, *["no"] * 3])
-    warned(lambda: model.forget(big, ["no"] * 3), "lost digits", "fit again")
+    warned(lambda: model.forget(big, ["no"] * 3), "lost precision", "fit again")
 
 
 def test_forgetting_does_not_warn_of_lost_digits_where_none_are_lost():
