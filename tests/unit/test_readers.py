@@ -451,29 +451,20 @@ PARQUET = {
     "zoned": ("float64", [SECONDS, "nan", SECONDS]),
     'odd " name': ("int64", [1, 2, 3]),
 }
-ENGINES = ["pyarrow", "polars", "duckdb"]
 
 
-@pytest.fixture(params=ENGINES)
-def engine(request, monkeypatch, arrow):
-    pytest.importorskip(request.param)
-    for other in ENGINES[: ENGINES.index(request.param)]:
-        monkeypatch.setitem(sys.modules, other, None)
-    return request.param
-
-
-def test_parquet_gives_the_same_through_every_engine(parquet, engine):
+def test_parquet_keeps_types_and_missing_values(parquet):
     frame = read(parquet)
     assert {name: (str(column.dtype), plain(column)) for name, column in frame.items()} == PARQUET
 
 
-def test_parquet_in_pieces_keeps_the_types_of_the_whole(parquet, engine):
+def test_parquet_in_pieces_keeps_the_types_of_the_whole(parquet):
     pieces = list(read_pieces(parquet, rows=2))
     assert [len(piece["whole"]) for piece in pieces] == [2, 1]
     same({name: np.concatenate([piece[name] for piece in pieces]) for name in PARQUET}, read(parquet))
 
 
-def test_parquet_files_are_read_together_and_renamed(arrow, engine, tmp_path):
+def test_parquet_files_are_read_together_and_renamed(arrow, tmp_path):
     for number, cells in enumerate(([1, 2], [3, None])):
         arrow.parquet.write_table(
             arrow.table({"a": arrow.array(cells, arrow.int64())}), tmp_path / f"{number}.parquet"
@@ -483,7 +474,7 @@ def test_parquet_files_are_read_together_and_renamed(arrow, engine, tmp_path):
     assert piece["n"].dtype == np.float64
 
 
-def test_parquet_without_rows_and_with_nested_columns(arrow, engine, tmp_path):
+def test_parquet_without_rows_and_with_nested_columns(arrow, tmp_path):
     path = tmp_path / "t.parquet"
     arrow.parquet.write_table(
         arrow.table({"a": arrow.array([], arrow.int64()), "b": arrow.array([], arrow.string())}), path
@@ -494,18 +485,17 @@ def test_parquet_without_rows_and_with_nested_columns(arrow, engine, tmp_path):
         read(path)
 
 
-def test_a_broken_parquet_file_is_refused(write, parquet, engine):
+def test_a_broken_parquet_file_is_refused(write, parquet):
     for content in (b"", b"PAR1 nothing", parquet.read_bytes()[:-30]):
         with pytest.raises(ReadError, match="cannot be read as Parquet"):
             read(write(content, "t.parquet"))
 
 
-def test_parquet_without_an_engine_says_what_to_install(parquet, monkeypatch):
-    for name in ENGINES:
+def test_parquet_without_pyarrow_says_what_to_install(parquet, monkeypatch):
+    for name in ("pyarrow", "pyarrow.parquet"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ReadError, match=re.escape("pip install 'countwise[data]'")):
         read(parquet)
-    assert attribute_hints(parquet) == {}
 
 
 def test_parquet_declares_its_categories(arrow, tmp_path):

@@ -7,20 +7,279 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from countwise._typing import Floats
+from countwise._typing import Flags, Floats
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.vectors import Vector
 from countwise.discriminant.collinearity import Redundant, flat, redundant
 from countwise.discriminant.density import DiagonalNormal, MultivariateNormal
-from countwise.discriminant.em import EMEstimate
-from countwise.discriminant.sample import DiscriminantSample
-from countwise.discriminant.shrinkage import check_shrinkage, ledoit_wolf_share, oas_share, shrunk, shrunk_by_scale
+from countwise.discriminant.em import EMEstimate, em
 from countwise.distributions.gaussian import Gaussian
-from countwise.errors import OptionError, TooFewRows, check_settings, listed, warn
+from countwise.errors import OptionError, TableError, TooFewRows, check_settings, listed, warn
 from countwise.tallies import Moments, Scatter
+from countwise.tallies._cells import PatternMoments, merged, nothing
+from countwise.tallies.scatter import margins_of
 
-__all__ = ["JointGaussian"]
+__all__ = [
+    "DiscriminantSample",
+    "JointGaussian",
+    "check_shrinkage",
+    "ledoit_wolf_share",
+    "oas_share",
+    "shrunk",
+    "shrunk_by_scale",
+]
+
+
+Patterns = list[tuple[Flags, PatternMoments]]
+_TINY = 1e-145  # squares of numbers below this are no longer exact
+
+
+class DiscriminantSample:
+    """The columns in use, and their moments.
+
+    Parameters
+    ----------
+    tally : Scatter
+        What was counted.
+    missing : {"em", "complete"}
+        Whether rows with gaps teach anything.
+    unrelated : bool
+        Whether columns are looked at one by one: then each value of a name may have its number.
+    """
+
+    def __init__(self, tally: Scatter, *, missing: str, unrelated: bool) -> None:
+        self.tally, self.missing = tally, missing
+        self.left_out: dict[str, str] = {}
+        self.n_classes = len(tally.given.values)
+        every = tally.margins()
+        used = []
+        for j in _numbers(tally.of, every=unrelated):
+            if float(every[0][:, j].sum()) > 0:
+                used.append(j)
+            else:
+                self.left_out[tally.of.names[j]] = "never seen"
+        self.columns = np.array(used, dtype=np.intp)
+        if len(self.columns) == 0:
+            raise TooFewRows("There is no column of which any cell is there: nothing can be learned.")
+        self.weight = every[0].max(axis=1)  # (classes,)
+        self.patterns = self._found()
+        self._note_borrowed()
+        self._refuse_tiny()
+
+    def _found(self) -> Patterns:
+        """The patterns of missing cells among the columns in use; rows without any of them tell nothing."""
+        found = []
+        for there, cells in self.tally.patterns:
+            used = there[self.columns]
+            if used.any():
+                own = (np.cumsum(there) - 1)[self.columns[used]]
+                found.append((used, _columns_of(cells, own)))
+        if self.missing == "complete":
+            found = [(there, cells) for there, cells in found if there.all()]
+            self._refuse_incomplete(sum((cells.n for _, cells in found), np.zeros(self.n_classes)))
+        return found
+
+    def _refuse_incomplete(self, n: Floats) -> None:
+        for c, label in enumerate(self.classes):
+            if self.weight[c] > 0 and n[c] == 0:
+                raise TooFewRows(
+                    f"Class {label!r} has no row without a missing cell.",
+                    hint="missing='em' learns from rows with gaps too.",
+                )
+
+    def _refuse_tiny(self) -> None:
+        n, mean, m2 = self.margins
+        size = np.abs(np.where(n > 0, mean, 0.0)).max(axis=0)
+        variance = m2.sum(axis=0) / np.maximum(n.sum(axis=0), 1e-300)
+        for name, most, spread in zip(self.names, size.tolist(), variance.tolist(), strict=True):
+            if 0 < most < _TINY and spread < _TINY**2:
+                raise TableError(
+                    f"{name!r} holds numbers too small to be squared (below about 1e-145).",
+                    hint="rescale the column.",
+                )
+
+    def _note_borrowed(self) -> None:
+        n = self.margins[0]
+        for c, label in enumerate(self.classes):
+            gone = [name for name, there in zip(self.names, n[c] > 0, strict=True) if not there]
+            if self.weight[c] > 0 and gone:
+                warn(f"Class {label!r} has no value of {listed(gone)}: the mean of the other classes is taken.")
+
+    @property
+    def patterns(self) -> Patterns:
+        """The patterns of missing cells among the columns in use, and their moments."""
+        return self._patterns
+
+    @patterns.setter
+    def patterns(self, found: Patterns) -> None:
+        self._patterns = found
+        # (n, mean, M2) of each column in use, (classes, columns)
+        self.margins = margins_of(found, self.n_classes, len(self.columns))
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each class and column; of all classes where a class has no value."""
+        n, mean, _ = self.margins
+        overall = (n * mean).sum(axis=0) / np.maximum(n.sum(axis=0), 1e-300)
+        return np.where(n > 0, mean, overall)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns kept."""
+        names = self.tally.of.names
+        return tuple(names[j] for j in self.columns.tolist())
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes in order."""
+        return self.tally.given.values
+
+    def drop(self, places: Sequence[int], why: Sequence[Redundant]) -> None:
+        """Leave some of the columns out."""
+        self.left_out.update({one.name: one.why for one in why})
+        self.columns = np.delete(self.columns, list(places))
+        self.patterns = self._found()
+
+    def leave_out_constants(self) -> None:
+        """Columns that are the same in all rows have no say, and must not thin out the spread of the others."""
+        apart = np.ptp(self.means, axis=0) > 8 * np.finfo(float).eps * np.abs(self.means).max(axis=0)
+        same = np.flatnonzero(flat(*self.margins) & ~apart)
+        names = self.names
+        self.left_out.update({names[j]: "constant" for j in same.tolist()})
+        self.columns = np.delete(self.columns, same)
+        self.patterns = self._found()
+
+    @property
+    def cells(self) -> PatternMoments:
+        """The moments of the rows that are complete in the columns in use."""
+        total = nothing(self.n_classes, len(self.columns), higher=self.tally.higher)
+        for there, cells in self.patterns:
+            if there.all():
+                total = merged(total, cells)
+        return total
+
+    @property
+    def n_complete(self) -> float:
+        """The weight of the complete rows."""
+        return float(self.cells.n.sum())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no cell is missing."""
+        return all(there.all() for there, _ in self.patterns)
+
+    def estimate(self, *, shared: bool) -> EMEstimate:
+        """Means and scatters of the complete rows, or of all rows by EM."""
+        means = self.means
+        if self.is_complete:
+            total = self.cells
+            return EMEstimate(total.n, np.where(total.n[:, None] > 0, total.mean, means), total.scattered(), 0)
+        n, _, m2 = self.margins
+        moving = np.flatnonzero(~flat(*self.margins))  # EM would only creep towards a spread of 0
+        scatter = np.zeros((self.n_classes, len(self.columns), len(self.columns)))
+        if len(moving) == 0:
+            return EMEstimate(self.weight, means, scatter, 0)
+        patterns = []
+        for there, cells in self.patterns:
+            kept = there[moving]
+            if kept.any():
+                patterns.append((kept, _columns_of(cells, (np.cumsum(there) - 1)[moving[kept]])))
+        pooled = (m2.sum(axis=0) / np.maximum(n.sum(axis=0), 1e-300))[moving]
+        variance = np.broadcast_to(pooled, (self.n_classes, len(moving)))
+        if not shared:
+            own = m2[:, moving] / np.maximum(n[:, moving], 1e-300)
+            variance = np.where((n[:, moving] > 1) & (own > 0), own, variance)
+        found = em(patterns, means[:, moving], variance, shared=shared)
+        scatter[:, moving[:, None], moving[None, :]] = found.scatter
+        means[:, moving] = found.mean
+        return EMEstimate(found.n, means, scatter, found.n_iter)
+
+
+def _columns_of(cells: PatternMoments, places: NDArray[np.intp]) -> PatternMoments:
+    """The moments of some of the numbers."""
+
+    def square(m: Floats | None) -> Any:
+        return None if m is None else m[:, places[:, None], places[None, :]]
+
+    higher = None if cells.higher is None else (square(cells.higher[0]), square(cells.higher[1]))
+    return PatternMoments(cells.n, cells.mean[:, places], square(cells.scatter), higher)
+
+
+def _numbers(of: Vector, *, every: bool) -> list[int]:
+    """The numbers in use: of each nominal attribute all but the first, which the others tell."""
+    used: list[int] = []
+    at = 0
+    for a, width in zip(of.attributes, of.widths, strict=True):
+        first = 1 if isinstance(a, Nominal) and not every else 0
+        used += range(at + first, at + width)
+        at += width
+    return used
+
+
+def check_shrinkage(shrinkage: Any) -> None:
+    """None, "auto", "oas", or a number from 0 to 1."""
+    number = isinstance(shrinkage, int | float | np.number) and not isinstance(shrinkage, bool)
+    if not (shrinkage is None or shrinkage in ("auto", "oas") if not number else 0 <= shrinkage <= 1):
+        raise OptionError(
+            f"shrinkage={shrinkage!r} is unknown.",
+            hint="give None, a number from 0 to 1, 'auto' (Ledoit-Wolf) or 'oas'.",
+        )
+
+
+def shrunk(covariance: Floats, share: float) -> Floats:
+    """(1 - share) Σ + share (tr Σ / d) I."""
+    d = len(covariance)
+    return (1 - share) * covariance + share * (np.trace(covariance) / d) * np.eye(d)
+
+
+def shrunk_by_scale(covariance: Floats, share: float) -> Floats:
+    """The same after every column was brought to deviation 1, and taken back."""
+    sd = np.sqrt(np.diag(covariance))
+    sd = np.where(sd > 0, sd, 1.0)
+    return shrunk(covariance / np.outer(sd, sd), share) * np.outer(sd, sd)
+
+
+def ledoit_wolf_share(cells: PatternMoments, c: int) -> float:
+    """How much Ledoit and Wolf would shrink class c's covariance, each column brought to deviation 1 first.
+
+    The noise of the covariance against its distance from (tr Σ / d) I; it needs the fourth moments.
+    """
+    assert cells.higher is not None  # noqa: S101 - they were asked for
+    n, d = float(cells.n[c]), cells.mean.shape[1]
+    if d == 1 or n <= 0:
+        return 0.0
+    covariance = cells.scattered()[c] / n
+    sd = np.sqrt(np.diag(covariance))
+    sd = np.where(sd > 0, sd, 1.0)
+    if sd.min() < 1e-70:
+        raise TableError(
+            "Some numbers are too small for their fourth powers (below about 1e-70).",
+            hint="rescale the columns; shrinkage='oas' does with squares.",
+        )
+    covariance = covariance / np.outer(sd, sd)
+    fourth = cells.higher[1][c] / np.outer(sd**2, sd**2)
+    mu = float(np.trace(covariance)) / d
+    size = float((covariance**2).sum())
+    noise = (float(fourth.sum()) / n - size) / (d * n)
+    away = (size - 2 * mu * float(np.trace(covariance)) + d * mu**2) / d
+    noise = min(noise, away)
+    return 0.0 if noise <= 0 else noise / away
+
+
+def oas_share(covariance: Floats, n: float) -> float:
+    """How much the oracle-approximating formula shrinks, each column brought to deviation 1 first."""
+    d = len(covariance)
+    if d == 1:
+        return 0.0
+    sd = np.sqrt(np.diag(covariance))
+    sd = np.where(sd > 0, sd, 1.0)
+    r = covariance / np.outer(sd, sd)
+    alpha, mu = float((r**2).mean()), float(np.trace(r)) / d
+    above, below = alpha + mu**2, (n + 1.0) * (alpha - mu**2 / d)
+    return 1.0 if below <= 0 else min(above / below, 1.0)
+
 
 _CREEPING = 1e-6  # of a column's variance
 COVARIANCES = ("shared", "own", "diagonal", "spherical")

@@ -29,7 +29,7 @@ _FAMILIES = {
 
 
 def _families(types: Iterable[tuple[str, Any]], path: Path) -> dict[str, str]:
-    """Family of each column, from the name that the engine has for its type."""
+    """Family of each column, from the name of its type."""
     out = {}
     for name, kind in types:
         text = str(kind).lower()
@@ -43,7 +43,12 @@ def _families(types: Iterable[tuple[str, Any]], path: Path) -> dict[str, str]:
 
 def _opened(path: Path) -> Any:
     """A file through pyarrow, of which no more than a little is held at a time, however large its row groups."""
-    import pyarrow.parquet as parquet
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise ReadError(
+            f"{path.name!r} is a Parquet file, and pyarrow is not installed.", hint="pip install 'countwise[data]'"
+        ) from None
 
     return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER)
 
@@ -52,11 +57,11 @@ class _ArrowTable:
     """A Parquet file through pyarrow; it is open only while it is read, for there may be many of them."""
 
     def __init__(self, path: Path) -> None:
-        import pyarrow as pa
-
         self.path = path
         with _opened(path) as file:
             fields = file.schema_arrow
+        import pyarrow as pa
+
         # A categorical column is what its values are.
         types = ((f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in fields)
         self.families = _families(types, path)
@@ -118,70 +123,6 @@ def _sound_by_statistics(file: Any, names: list[str]) -> tuple[set[str], list[st
     return {name for name in names if not gaps[name]}, unsure
 
 
-class _PolarsTable:
-    """A Parquet file through Polars."""
-
-    def __init__(self, path: Path) -> None:
-        import polars
-
-        self.polars = polars
-        self.lazy = polars.scan_parquet(path, glob=False)
-        self.families = _families(self.lazy.collect_schema().items(), path)
-
-    def exact(self, names: list[str]) -> set[str]:
-        col = self.polars.col
-        if not names:
-            return set()
-        gaps = self.lazy.select(col(names).null_count()).collect().row(0)
-        most = self.lazy.select(col(names).max()).collect().row(0)
-        return {n for n, gap, top in zip(names, gaps, most, strict=True) if not gap and (top or 0) < 2**63}
-
-    def pieces(self, rows: int, families: dict[str, str]) -> Iterator[Columns]:
-        height = self.lazy.select(self.polars.len()).collect().item()
-        for start in range(0, height, rows):
-            block = self.lazy.slice(start, rows).collect()
-            yield {name: self._convert(block.get_column(name), families[name]) for name in families}
-
-    def _convert(self, column: Any, family: str) -> NDArray[Any]:
-        pl = self.polars
-        if family in ("truth", "text"):
-            return objects((column if family == "truth" else column.cast(pl.String)).to_list())
-        if family == "time":
-            column = column.cast(pl.Datetime("us")) if column.dtype == pl.Date else column
-            return np.asarray(column.dt.epoch("us").cast(pl.Float64).to_numpy() / 1e6)
-        return np.array(column.cast(pl.Int64 if family == "whole" else pl.Float64).to_numpy())
-
-
-class _DuckTable:
-    """A Parquet file through DuckDB."""
-
-    def __init__(self, path: Path) -> None:
-        import duckdb
-
-        self.run: Any = duckdb.connect().execute
-        self.source = "from read_parquet('" + str(path).replace("'", "''") + "')"
-        types = self.run(f"describe select * {self.source}").fetchall()
-        self.families = _families(((row[0], row[1]) for row in types), path)
-
-    def exact(self, names: list[str]) -> set[str]:
-        test = "count(*) = count({0}) and coalesce(max({0}), 0) < 9223372036854775808"
-        checks = ", ".join(test.format(_sql(name)) for name in names)
-        found = self.run(f"select {checks} {self.source}").fetchall()[0] if names else ()
-        return {name for name, good in zip(names, found, strict=True) if good}
-
-    def pieces(self, rows: int, families: dict[str, str]) -> Iterator[Columns]:
-        answer = self.run(f"select {duckdb_cells(families)} {self.source}")
-        while block := answer.fetchmany(rows):
-            columns = zip(families.items(), zip(*block, strict=True), strict=True)
-            yield {name: self._convert(cells, family) for (name, family), cells in columns}
-
-    @staticmethod
-    def _convert(cells: Sequence[Any], family: str) -> NDArray[Any]:
-        if family in ("truth", "text"):
-            return objects(list(cells))
-        return np.array(cells, dtype=np.int64 if family == "whole" else np.float64)
-
-
 def _sql(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
@@ -194,22 +135,9 @@ def duckdb_cells(families: dict[str, str]) -> str:
     return ", ".join(f"{cell} as {_sql(name)}" for name, cell in zip(families, cells, strict=True))
 
 
-def _parquet_table(path: Path) -> _ArrowTable | _PolarsTable | _DuckTable:
-    """The file through the first engine that is installed."""
-    for engine in (_ArrowTable, _PolarsTable, _DuckTable):
-        try:
-            return engine(path)
-        except ImportError:
-            continue
-    raise ReadError(
-        f"{path.name!r} is a Parquet file, and neither pyarrow, Polars nor DuckDB is installed.",
-        hint="pip install 'countwise[data]'",
-    )
-
-
 @contextmanager
 def _one_line(path: Path) -> Iterator[None]:
-    """What an engine says of a bad file, in one line; the engines have no common ancestor for their errors."""
+    """What pyarrow says of a bad file, in one line."""
     try:
         yield
     except ReadError:
@@ -219,11 +147,11 @@ def _one_line(path: Path) -> Iterator[None]:
         raise ReadError(f"{path.name!r} cannot be read as Parquet: {reason}", hint="is the file complete?") from None
 
 
-def _tables(paths: list[Path]) -> list[_ArrowTable | _PolarsTable | _DuckTable]:
+def _tables(paths: list[Path]) -> list[_ArrowTable]:
     tables = []
     for path in paths:
         with _one_line(path):
-            tables.append(_parquet_table(path))
+            tables.append(_ArrowTable(path))
     return tables
 
 
@@ -237,12 +165,8 @@ def parquet_families(paths: list[Path]) -> dict[str, str]:
     return _joined_families(_tables(paths), paths)
 
 
-def parquet_rows(paths: list[Path]) -> int | None:
-    """How many rows the files have, as pyarrow knows it without reading them; None without it."""
-    try:
-        import pyarrow  # noqa: F401 - whether it is there is the question
-    except ImportError:
-        return None
+def parquet_rows(paths: list[Path]) -> int:
+    """How many rows the files have, without reading them."""
     rows = 0
     for path in paths:
         with _one_line(path), _opened(path) as file:
@@ -283,13 +207,11 @@ def _joined_families(tables: Sequence[Any], paths: list[Path]) -> dict[str, str]
 
 
 def parquet_hints(path: Path) -> dict[str, tuple[str, Any]]:
-    """Categorical columns with their values, as pyarrow knows them; nothing without it."""
-    try:
-        import pyarrow as pa
-    except ImportError:
-        return {}
+    """Categorical columns with their values."""
     hints = {}
     with _one_line(path), _opened(path) as file:
+        import pyarrow as pa
+
         for field in file.schema_arrow:
             if pa.types.is_dictionary(field.type) and pa.types.is_string(field.type.value_type):
                 kind = "ordinal" if field.type.ordered else "nominal"
