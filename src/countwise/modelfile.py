@@ -143,7 +143,9 @@ def _class_of(name: Any) -> tuple[Any, registry.Kind]:
 
 def _build(content: Mapping[str, Any]) -> Any:
     cls, kind = _class_of(content["kind"])
-    model = cls(**{kind.renamed.get(name, name): _revived(v) for name, v in content["settings"].items()})
+    settings = {kind.renamed.get(name, name): _revived(v) for name, v in content["settings"].items()}
+    settings.pop("", None)  # a setting that there is no more
+    model = cls(**settings)
     model.schema_ = Schema.from_dict(content["schema"])
     model.target_ = attribute_from(content["target"])
     model._label_type = None if content["labels"] is None else np.dtype(str(content["labels"]))

@@ -78,13 +78,7 @@ class InstanceModel(RowModel):
     def _open_search(self) -> None:
         laid = lay(self.metric_.law_, self._rows, self._frame)
         weights = None if self._weights is None else self._weights.astype(np.float64)
-        if getattr(self, "search", "exact") == "usearch":
-            from countwise.neighbors.approximate import ApproximateSearch
-
-            approximate = ApproximateSearch(self.metric_.law_, laid, weights)
-            self._search, self.recall_ = approximate, approximate.recall
-        else:
-            self._search = NeighborSearch(self.metric_.law_, laid, weights)
+        self._search = NeighborSearch(self.metric_.law_, laid, weights)
         self._total = float(len(laid) if weights is None else weights.sum())
 
     # -- asking ------------------------------------------------------------------------

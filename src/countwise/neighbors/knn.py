@@ -12,7 +12,7 @@ from countwise._typing import Floats
 from countwise.base.protocol import Classifier, Regressor
 from countwise.data.cells import one_row
 from countwise.data.frames import Frame
-from countwise.errors import OptionError, check_settings
+from countwise.errors import OptionError
 from countwise.neighbors.base import InstanceModel
 from countwise.neighbors.choose_k import choice_of_k
 from countwise.neighbors.search import FoundNeighbors
@@ -31,7 +31,6 @@ class NeighborModel(InstanceModel):
     max_neighbors: int
     radius: float | None
     weights: Any
-    search: str
     n_neighbors_: int
     choice_: Grid
     _penalties: Floats | None = None  # by what the distances of each row are multiplied
@@ -45,7 +44,6 @@ class NeighborModel(InstanceModel):
         metric: Any = None,
         radius: float | None = None,
         max_neighbors: int = 30,
-        search: str = "exact",
         types: Any = None,
         categorical_features: Any = None,
     ) -> None:
@@ -54,13 +52,11 @@ class NeighborModel(InstanceModel):
         self.metric = metric
         self.radius = radius
         self.max_neighbors = max_neighbors
-        self.search = search
         self.types = types
         self.categorical_features = categorical_features
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_settings(self, search=("exact", "usearch"))
         k = self.n_neighbors
         whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
         if not (whole and k >= 1) and not (isinstance(k, str) and k == "loo"):
@@ -176,8 +172,6 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
         If given, all rows within this distance vote instead of a number of them.
     max_neighbors : int, default=30
         For "loo".
-    search : {"exact", "usearch"}, default="exact"
-        Every near row is found; or candidates are taken from a graph of the package usearch, which may miss some.
     types : mapping of column to kind, str or Schema, optional
         What the columns are, where dtypes do not tell.
     categorical_features : array-like, optional
@@ -193,8 +187,6 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
         For "loo": the share of rows told right for each number of neighbors.
     metric_ : DistanceMetric
         The metric, fitted.
-    recall_ : float
-        For "usearch": the share of the ten truly nearest rows that are found, measured on training rows.
 
     Notes
     -----
@@ -271,8 +263,6 @@ class NeighborsRegressor(Regressor, NeighborModel):
         If given, all rows within this distance count instead of a number of them.
     max_neighbors : int, default=30
         For "loo".
-    search : {"exact", "usearch"}, default="exact"
-        Every near row is found; or candidates are taken from a graph of the package usearch, which may miss some.
     types : mapping of column to kind, str or Schema, optional
         What the columns are, where dtypes do not tell.
     categorical_features : array-like, optional
@@ -286,8 +276,6 @@ class NeighborsRegressor(Regressor, NeighborModel):
         For "loo": less the mean squared error, for each number of neighbors.
     metric_ : DistanceMetric
         The metric, fitted.
-    recall_ : float
-        For "usearch": the share of the ten truly nearest rows that are found, measured on training rows.
 
     Examples
     --------

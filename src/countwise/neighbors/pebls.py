@@ -84,7 +84,6 @@ class PEBLSClassifier(NeighborsClassifier):
     weights = "uniform"
     metric = None
     max_neighbors = 1
-    search = "exact"
     _ties = True
     exemplar_weights_: Floats
 

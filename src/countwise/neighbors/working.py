@@ -15,7 +15,7 @@ from countwise.neighbors.layout import CombinedDistance, RowLayout
 from countwise.neighbors.local_distances import Difference, Edits, LookupDistance
 from countwise.neighbors.search import FoundNeighbors
 from countwise.working import Account, Grid, Section
-from countwise.working.numbers import number, percent
+from countwise.working.numbers import number
 
 __all__ = ["NeighborTelling", "distance_section", "parts_of"]
 
@@ -185,7 +185,7 @@ class NeighborTelling:
     def _equally_far(self) -> int:
         """How many rows that were not asked are as near as the last that was."""
         model = self.model
-        if model.radius is not None or model._ties or hasattr(model, "recall_"):
+        if model.radius is not None or model._ties:
             return 0
         every = model._search.nearest(self.laid, float(model.n_neighbors_), ties=True)
         return len(every.ids) - len(self.found.ids)
@@ -212,11 +212,6 @@ class NeighborTelling:
         ]
         if model.radius is None and model.n_neighbors_ > model._total:
             notes.append(f"There are only {number(model._total)} training rows: all of them are asked.")
-        if hasattr(model, "recall_"):
-            found = percent(model.recall_, certain=model.recall_ == 1.0)
-            notes.append(
-                f"Neighbors were sought by usearch, which may miss some: it finds {found} of those of training rows."
-            )
         return notes
 
 
