@@ -217,7 +217,7 @@ def test_numbers_by_value_differences_are_put_into_ranges_of_equal_frequency():
     metric = DistanceMetric(1, numeric="mvdm", n_bins=3).fit({"x": x}, y)
     assert metric([0.0], [3.0]) == metric([0.0], [9.0]) == metric([-99.0], [99.0]) == 0.0
     assert metric([0.0], [5.0]) == metric([NAN], [5.0]) == 2.0
-    edges = metric.law_.locals[0].edges
+    edges = metric.distance_.locals[0].edges
     assert metric([float(edges[0])], [0.0]) == 0.0  # an edge belongs to the range below
 
 
@@ -255,7 +255,7 @@ def test_names_that_all_tell_different_things_of_the_class_are_too_many_for_a_ta
 def test_weights_by_what_attributes_tell_of_the_class_are_the_scores(weights, column):
     tennis = samples.load("tennis")
     metric = DistanceMetric(weights=weights).fit(tennis.X, tennis.y)
-    ours = {local.of.name: local.weight for local in metric.law_.locals}
+    ours = {local.of.name: local.weight for local in metric.distance_.locals}
     scores = countwise.scores(tennis.X, tennis.y)
     assert ours == pytest.approx(dict(zip(scores["attribute"], scores[column], strict=True)), rel=1e-12)
     d = metric.pairwise(tennis.X)
@@ -439,7 +439,7 @@ def test_the_classes_may_be_a_column_of_the_table():
     for metric in (DistanceMetric(nominal="mvdm"), DistanceMetric(nominal="mvdm", weights="gain")):
         ours = distance_matrix(cheat.frame, metric=metric, y="cheat")
         np.testing.assert_array_equal(ours, distance_matrix(cheat.X, metric=metric, y=cheat.y))
-    assert not hasattr(metric, "law_")  # the user's metric is left alone
+    assert not hasattr(metric, "distance_")  # the user's metric is left alone
 
 
 def test_a_fitted_metric_keeps_its_scales():
