@@ -67,13 +67,13 @@ def test_settings_are_read_and_changed_by_name():
         ({"n_bins": 2.5}, "n_bins must be a whole number"),
         ({"attributes": {"aa": "range"}}, "attributes names 'aa'"),
         ({"attributes": {"a": "levenshtein"}}, "'levenshtein' is no distance for 'a', which is numeric"),
-        ({"attributes": ["range"]}, "attributes must map columns"),
+        ({"attributes": ["range"]}, "attributes must be a mapping of columns"),
         ({"weights": {"a": -1}}, "weight of 'a' is -1"),
         ({"weights": {"a": NAN}}, "weight of 'a' is nan"),
         ({"weights": {"a": math.inf}}, "weight of 'a' is inf"),
         ({"weights": {"a": "much"}}, "weight of 'a' is 'much'"),
         ({"weights": {"b": 1}}, "weights names 'b'"),
-        ({"weights": [1.0]}, "weights must map columns"),
+        ({"weights": [1.0]}, "weights must be a mapping of columns"),
         ({"weights": "gian"}, "did you mean 'gain'"),
         ({"weights": "gain"}, "needs the classes of rows"),
         ({"numeric": "mvdm"}, "needs the classes of rows"),
@@ -237,7 +237,7 @@ def test_names_that_all_tell_different_things_of_the_class_are_too_many_for_a_ta
     n = 5000
     names = np.repeat(np.arange(n), 2)
     weights = np.stack([np.arange(n) + 1, np.full(n, n)], axis=1).ravel()
-    with pytest.raises(OptionError, match=r"5000 values that tell different things.*'overlap'"):
+    with pytest.raises(OptionError, match=r"5000 values with different class probabilities.*'overlap'"):
         DistanceMetric(nominal="mvdm", types="nominal").fit(
             {"a": names}, np.tile(["u", "v"], n), sample_weight=weights
         )
