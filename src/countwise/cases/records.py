@@ -88,6 +88,7 @@ class RecordSimilarity(Similarity):
     similarities: Mapping[str, Any] | None = None
     weights: Mapping[str, float] | None = None
     missing: str = "zero"
+    word: ClassVar[str] = "record"
     kinds: ClassVar[tuple[str, ...]] = ("record",)
     needed: ClassVar[str] = "a mapping"
 

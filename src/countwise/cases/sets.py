@@ -47,6 +47,7 @@ class SetSimilarity(Similarity):
 
     by: str = "jaccard"
     elements: Any = None
+    word: ClassVar[str] = "set"
     kinds: ClassVar[tuple[str, ...]] = ("set", "list")
     needed: ClassVar[str] = "a set or a list"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from countwise._typing import Floats
 from countwise.cases.columns import Column
 from countwise.cases.values import Where, checked, is_number, key_of, kind_of, shown
 from countwise.errors import OptionError, TableError, check_settings
+from countwise.jsonfile import plain
 from countwise.neighbors.edit_distance import edit_distance
 from countwise.working.numbers import number
 
@@ -39,6 +40,7 @@ _LONGEST = 10_000  # letters of a string that is compared letter by letter
 class Similarity:
     """What all local similarities have."""
 
+    word: ClassVar[str] = ""  # what case base files call it
     kinds: ClassVar[tuple[str, ...]] = ()  # the kinds of values that can be compared; none stands for all
     needed: ClassVar[str] = ""
 
@@ -62,6 +64,10 @@ class Similarity:
         """The same, with what it takes from the base filled in."""
         return self
 
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, for the file of a case base."""
+        return {"@": self.word, **{f.name: plain(getattr(self, f.name)) for f in fields(self) if f.init}}
+
     def bounds(self, asked: Any, column: Column) -> Floats:
         """For each distinct value of a column a number that its similarity does not exceed."""
         return np.ones(len(column.values))
@@ -77,6 +83,8 @@ class EqualSimilarity(Similarity):
     >>> EqualSimilarity().between("red", "red"), EqualSimilarity().between("red", "blue")
     (1.0, 0.0)
     """
+
+    word: ClassVar[str] = "equal"
 
     def between(self, asked: Any, found: Any) -> float:
         """1 or 0."""
@@ -117,6 +125,7 @@ class NumberSimilarity(Similarity):
 
     range: float | tuple[float, float] | None = None
     wanted: str = "equal"
+    word: ClassVar[str] = "number"
     kinds: ClassVar[tuple[str, ...]] = ("number",)
     needed: ClassVar[str] = "a number"
 
@@ -202,6 +211,7 @@ class TableSimilarity(Similarity):
     table: Mapping[Any, Any]
     symmetric: bool = True
     default: float = 0.0
+    word: ClassVar[str] = "table"
     _pairs: dict[Hashable, float] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -213,6 +223,10 @@ class TableSimilarity(Similarity):
                 pair_key = (key_of(pair[0]), key_of(pair[1]))
                 if self._pairs.setdefault(pair_key, float(share)) != share:
                     raise OptionError(f"The similarity of {a!r} and {b!r} is given twice.", hint="symmetric=False?")
+
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, with the table as triples."""
+        return {**super().as_setting(), "table": [[plain(a), plain(b), s] for (a, b), s in self.table.items()]}
 
     @staticmethod
     def triples(table: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -259,6 +273,7 @@ class StringSimilarity(Similarity):
     """
 
     ignore_case: bool = False
+    word: ClassVar[str] = "string"
     kinds: ClassVar[tuple[str, ...]] = ("name",)
     needed: ClassVar[str] = "a string"
 
@@ -306,6 +321,7 @@ class FunctionSimilarity(Similarity):
 
     function: Callable[[Any, Any], float]
     attribute: str = "?"
+    word: ClassVar[str] = "function"
 
     @property
     def name(self) -> str:
@@ -314,6 +330,10 @@ class FunctionSimilarity(Similarity):
 
     def __str__(self) -> str:
         return f"by {self.name}"
+
+    def as_setting(self) -> dict[str, Any]:
+        """That it is a function: files hold none."""
+        return {"@": self.word}
 
     def between(self, asked: Any, found: Any) -> float:
         """What the function says, if that is a similarity."""

@@ -94,6 +94,11 @@ class LabeledGraph:
     def __reduce__(self) -> tuple[type[LabeledGraph], tuple[Any, ...]]:
         return LabeledGraph, (dict(self.nodes), self.edges, self.directed)
 
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, for the file of a case base."""
+        edges = [list(edge) for edge in self.edges]
+        return {"@": "graph", "nodes": list(self.nodes.items()), "edges": edges, "directed": self.directed}
+
     def __repr__(self) -> str:
         return f"graph of {counted(len(self.nodes), 'node')}, {counted(len(tuple(self.edges)), 'edge')}"
 

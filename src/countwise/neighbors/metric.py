@@ -18,6 +18,7 @@ from countwise.data.schema import Schema
 from countwise.data.table import Table, threads_for
 from countwise.engines.relation import Relation, is_relation
 from countwise.errors import CountwiseError, NumberIn, OptionError, check_settings, did_you_mean, listed
+from countwise.jsonfile import plain
 from countwise.neighbors.engine import learned_in_engine
 from countwise.neighbors.fit_distances import RULES, MetricRows, MetricTarget, learned_locals
 from countwise.neighbors.layout import CombinedDistance, RowLayout, lay, of_unit_length
@@ -137,6 +138,10 @@ class DistanceMetric(Model):
         for name, value in settings.items():
             setattr(self, name, value)
         return self
+
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, where the metric is a setting of a model."""
+        return {"@": "metric", "of": [[name, plain(value)] for name, value in self.get_params().items()]}
 
     def __repr__(self) -> str:
         usual = DistanceMetric().get_params()
