@@ -119,7 +119,7 @@ def test_a_taxonomy_with_several_roots_has_nothing_in_common_across_them():
     forest = TaxonomySimilarity({"sea": ["bathing", "diving"], "hills": ["hiking"]})
     assert forest.between("bathing", "hiking") == 0
     assert forest.between("bathing", "diving") == 0.5
-    assert forest.told("bathing", "hiking") == "both the root: 2 × 0 / (2 + 2)"
+    assert forest.explain("bathing", "hiking") == "both the root: 2 × 0 / (2 + 2)"
 
 
 @pytest.mark.parametrize(

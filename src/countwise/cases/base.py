@@ -41,7 +41,7 @@ class CaseBase:
     """Problems that were solved once, to solve new ones by: retrieve, reuse, revise, retain.
 
     A query is compared with each case by the weighted mean of the similarities of their attributes. The solution of
-    the most similar case, or of several combined, is adapted by rules; the answer tells how it came about.
+    the most similar case, or of several combined, is adapted by rules; the answer explains how it came about.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class CaseBase:
             As for `retrieve`.
         combine : str or mapping of solution attribute to str, optional
             "weighted" or "majority" vote, weighted "mean", or that of the "best" case; weights are similarities.
-            By default names are voted on by weight, numbers averaged, and all else is copied from the best case.
+            By default strings are voted on by weight, numbers averaged, and all else is copied from the best case.
         least : float, default=0.0
             Cases that are less similar are not used.
         required : bool, default=False
@@ -235,7 +235,7 @@ class CaseBase:
             backtracks.append(refused)
         answer = CaseAnswer(asked, None, (), (), (), tuple(backtracks), ranking.effort)
         if required:
-            raise AdaptationFailed(answer.explain().answer, hint="explain(query) tells why.")
+            raise AdaptationFailed(answer.explain().answer, hint="explain(query) says why.")
         return answer
 
     def explain(self, query: Mapping[str, Any], k: int = 1, **settings: Any) -> Account:
@@ -308,8 +308,8 @@ class CaseBase:
             The id of the case; of a duplicate that was left out, that of the case in the base.
         """
         check_value("duplicates", duplicates, ("refuse", "skip", "keep"))
-        told = {"solution": solution, "id": id, "outcome": outcome, "notes": notes or None}
-        given = {name: value for name, value in told.items() if value is not None}
+        parts = {"solution": solution, "id": id, "outcome": outcome, "notes": notes or None}
+        given = {name: value for name, value in parts.items() if value is not None}
         case = Case(**(_fields(problem) | given))
         return self._store.keep(case, replacing=replace, duplicates=duplicates)
 
@@ -380,8 +380,8 @@ def _fields(problem: Any) -> dict[str, Any]:
     if isinstance(problem, Case):
         return {field.name: getattr(problem, field.name) for field in fields(problem)}
     if isinstance(problem, CaseAnswer):
-        told = {"solution": problem.solution, "outcome": problem.outcome, "notes": problem.notes}
-        return {"problem": problem.query, **told}
+        rest = {"solution": problem.solution, "outcome": problem.outcome, "notes": problem.notes}
+        return {"problem": problem.query, **rest}
     return {"problem": problem, "solution": None}
 
 
@@ -402,7 +402,7 @@ class _Store:
         self._order: list[str | int] = []
         self._known: dict[Hashable, str | int] = {}
         self._records: RecordColumn | None = None
-        self._settled: RecordSimilarity | None = None
+        self._fitted: RecordSimilarity | None = None
 
     def there(self, name: Any) -> str | int:
         """An id, refused if no case has it."""
@@ -436,7 +436,7 @@ class _Store:
     def _append(self, name: str | int, pair: Hashable) -> None:
         self._order.append(name)
         self._known.setdefault(pair, name)
-        self._settled = None
+        self._fitted = None
         if self._records is not None:
             self._records.add(self.cases[name].problem)
 
@@ -454,7 +454,7 @@ class _Store:
 
     def _renew(self) -> None:
         """Forget the index; it is made again when it is needed."""
-        self._records = self._settled = None
+        self._records = self._fitted = None
         self._order, self._known = list(self.cases), {}
         for name, case in self.cases.items():
             self._known.setdefault((key_of(case.problem), key_of(case.solution)), name)
@@ -471,9 +471,9 @@ class _Store:
         """The similarity of problems, with all that it takes from the base."""
         if not self.cases:
             raise TableError("The case base is empty.", hint="retain a case first.")
-        if self._settled is None:
-            self._settled = self.declared.settled_over(self.index())
-        return self._settled
+        if self._fitted is None:
+            self._fitted = self.declared.fitted_over(self.index())
+        return self._fitted
 
     def check_declared(self) -> None:
         """Refuse similarities and weights of attributes that no case has."""
@@ -541,7 +541,7 @@ def _cases_of(X: Any, solution: str | Sequence[str], ids: str | None) -> Iterato
         mine = None if ids is None else cells.pop(ids)
         if ids is not None and mine is None:
             raise TableError(f"The id is missing in row {row}.", row=row)
-        if isinstance(mine, float) and mine.is_integer():  # whole numbers beside a gap come as floats
+        if isinstance(mine, float) and mine.is_integer():  # whole numbers beside a missing value come as floats
             mine = int(mine)
         yield Case(cells, done[solution] if isinstance(solution, str) else done, mine)
 

@@ -73,7 +73,7 @@ class GraphSimilarity(Similarity):
         """Whether the matching is greedy."""
         return max(len(asked.nodes), len(found.nodes)) > self.limit
 
-    def told(self, asked: Any, found: Any) -> str:
+    def explain(self, asked: Any, found: Any) -> str:
         """The parts of the fraction, and whether they are approximate."""
         matching = self.matching(asked, found)
         how = f" (greedy: more than {self.limit} nodes)" if self.approximate(asked, found) else ""
@@ -130,7 +130,7 @@ class _Arcs:
         self.arcs: list[dict[int, set[Hashable]]] = [{} for _ in self.nodes]
         for a, b, label in graph.edges:
             i, j, name = place[a], place[b], key_of(label)
-            # an edge is told apart from one that is directed, and that from the same the other way round
+            # a directed edge differs from an undirected one, and from the same edge the other way round
             self.arcs[i].setdefault(j, set()).add((name, "to" if graph.directed else "with"))
             self.arcs[j].setdefault(i, set()).add((name, "from" if graph.directed else "with"))
 

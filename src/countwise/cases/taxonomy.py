@@ -95,7 +95,7 @@ class TaxonomySimilarity(Similarity):
         lift = self.root_depth - 1
         return (shared + lift if shared else 0), len(one) + lift, len(other) + lift
 
-    def told(self, asked: Any, found: Any) -> str:
+    def explain(self, asked: Any, found: Any) -> str:
         """The common concept, and the formula with its numbers."""
         if asked == found:
             return "equal"
