@@ -205,11 +205,9 @@ class NumberIn:
     words: tuple[object, ...] = ()
 
     def __contains__(self, value: Any) -> bool:
-        if _is_one_of(value, self.words):
-            return True
         kind: Any = Integral if self.whole else Real
         if isinstance(value, bool) or not isinstance(value, kind):
-            return False
+            return _is_one_of(value, self.words)
         if self.strict and value in (self.least, self.most):
             return math.isinf(value)
         return bool(self.least <= value <= self.most)

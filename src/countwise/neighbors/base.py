@@ -91,9 +91,6 @@ class InstanceModel(RowModel):
 
     # -- learning ----------------------------------------------------------------
 
-    def _check_settings(self) -> None:
-        self._metric()._check_settings()
-
     def _metric(self) -> DistanceMetric:
         """The metric to be fitted, with the model's types."""
         settings = metric_of(self.metric).get_params()
@@ -103,6 +100,7 @@ class InstanceModel(RowModel):
 
     def _learn(self, rows: Memory) -> dict[str, Any]:
         metric = self._metric()
+        metric._check_settings()
         target, targets = self._encode_target(rows)
         schema, frame, table = metric.encoded(rows.frame, rows.weights, self.categorical_features)
         order = np.lexsort((targets,) if rows.weights is None else (rows.weights, targets))
@@ -271,6 +269,7 @@ class InstanceModel(RowModel):
         given = {a.name: _given(a, columns[a.name], state["texts"]) for a in self.schema_.attributes}
         self._frame = Frame(given, n, named=True)
         self.metric_ = self._metric()
+        self.metric_._check_settings()
         classes = None if self._numbers else MetricTarget(self.target_, self._targets)
         self.metric_.adopt(self.schema_, self._frame, self._rows, classes)
         self._derive()

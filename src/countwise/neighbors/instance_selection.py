@@ -91,7 +91,6 @@ class InstanceSelector(InstanceModel):
         self.categorical_features = categorical_features
 
     def _check_settings(self) -> None:
-        super()._check_settings()
         confidence = NumberIn(0, 1, strict=True)
         k = NumberIn(1, whole=True, words=(None,))
         check_settings(self, method=METHODS, n_neighbors=k, accept=confidence, drop=confidence)

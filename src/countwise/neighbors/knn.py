@@ -23,6 +23,11 @@ from countwise.working.numbers import number, percent
 __all__ = ["NeighborsClassifier", "NeighborsRegressor"]
 
 _WEIGHTS = ("uniform", "distance", "squared")
+_NUMBERS = {
+    "n_neighbors": NumberIn(1, whole=True, words=("loo",)),
+    "max_neighbors": NumberIn(1, whole=True),
+    "radius": NumberIn(0, words=(None,)),
+}
 _SHOWN = 12  # attributes in a summary
 
 
@@ -39,13 +44,7 @@ class NeighborModel(InstanceModel):
     _ties = False  # whether all rows as near as the last one are neighbors
 
     def _check_settings(self) -> None:
-        super()._check_settings()
-        check_settings(
-            self,
-            n_neighbors=NumberIn(1, whole=True, words=("loo",)),
-            max_neighbors=NumberIn(1, whole=True),
-            radius=NumberIn(0, words=(None,)),
-        )
+        check_settings(self, **_NUMBERS)
         if not callable(self.weights) and not (isinstance(self.weights, str) and self.weights in _WEIGHTS):
             raise OptionError(
                 f"weights={self.weights!r} is unknown.", hint="give 'uniform', 'distance', 'squared' or a function."

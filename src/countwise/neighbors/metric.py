@@ -31,6 +31,7 @@ __all__ = ["DistanceMetric", "distance_matrix", "metric_of"]
 
 _WORDS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
 _BLOCK = 128  # queries compared with all rows at a time
+_BINS, _POWERS = NumberIn(1, whole=True), NumberIn(0, strict=True)
 
 
 class DistanceMetric(Model):
@@ -128,25 +129,18 @@ class DistanceMetric(Model):
         self.n_bins = n_bins
         self.types = types
 
-    def set_params(self, **settings: Any) -> Self:
+    def set_params(self, **params: Any) -> Self:
         """Change settings by name."""
         known = self.get_params()
-        for name in settings:
-            if name not in known:
-                hint = did_you_mean(name, known) or f"it has {listed(known)}."
-                raise OptionError(f"A metric has no setting {name!r}.", hint=hint)
-        for name, value in settings.items():
-            setattr(self, name, value)
-        return self
+        odd = next((name for name in params if name not in known), None)
+        if odd is not None:
+            hint = did_you_mean(odd, known) or f"it has {listed(known)}."
+            raise OptionError(f"A metric has no setting {odd!r}.", hint=hint)
+        return super().set_params(**params)
 
     def as_setting(self) -> dict[str, Any]:
         """Plain data, where the metric is a setting of a model."""
         return {"@": "metric", "of": [[name, plain(value)] for name, value in self.get_params().items()]}
-
-    def __repr__(self) -> str:
-        usual = DistanceMetric().get_params()
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if not _same(v, usual[k])]
-        return f"DistanceMetric({', '.join(changed)})"
 
     def _check_settings(self) -> None:
         check_settings(
@@ -155,13 +149,13 @@ class DistanceMetric(Model):
             missing=("maximal", "ignore"),
             unit_length=(True, False),
             divisor=("n-1", "n"),
-            n_bins=NumberIn(1, whole=True),
+            n_bins=_BINS,
         )
         self._power()
 
     def _power(self) -> float:
         power: Any = _WORDS.get(self.p, self.p) if isinstance(self.p, str) else self.p
-        if power not in NumberIn(0, strict=True):
+        if power not in _POWERS:
             raise OptionError(
                 f"p={self.p!r} is no power above 0.", hint="'euclidean' is 2, 'manhattan' 1, 'chebyshev' infinity."
             )
@@ -186,6 +180,7 @@ class DistanceMetric(Model):
         -------
         self
         """
+        self._check_settings()
         if is_relation(X):
             return self._fit_relation(Relation.open(X, y, sample_weight))
         (rows,) = open_rows(dense(X), y, sample_weight, needs_target=False)
@@ -202,7 +197,6 @@ class DistanceMetric(Model):
 
     def _fit_relation(self, relation: Relation) -> Self:
         """The same of a table that an engine holds."""
-        self._check_settings()
         schema = Schema.kinds(relation.empty(), self.types)
         schema, found, left_out, n_rows = learned_in_engine(self, schema, relation)
         self.schema_, self.distance_ = schema, CombinedDistance(found, self._power(), self.missing, unit_length=False)
@@ -212,7 +206,6 @@ class DistanceMetric(Model):
 
     def encoded(self, frame: Frame, weights: Any, categorical_features: Any = None) -> tuple[Schema, Frame, Table]:
         """The schema of rows that are open, their frame with nominal columns as codes, and their encoded table."""
-        self._check_settings()
         schema = Schema.kinds(frame, self.types, categorical_features)
         frame = schema.coded(frame)
         schema = schema.learn(frame)
@@ -382,7 +375,3 @@ def metric_of(given: Any) -> DistanceMetric:
     found = DistanceMetric(given)
     found._power()
     return found
-
-
-def _same(a: Any, b: Any) -> bool:
-    return bool(a is b or (type(a) is type(b) and a == b))
