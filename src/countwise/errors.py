@@ -27,7 +27,8 @@ import math
 import sys
 import warnings
 from collections.abc import Iterable
-from numbers import Real
+from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "CountwiseWarning",
     "DataWarning",
     "ModelFileError",
+    "NumberIn",
     "OptionError",
     "ReadError",
     "RowsRefused",
@@ -46,6 +48,7 @@ __all__ = [
     "UnseenValueError",
     "check_number",
     "check_settings",
+    "check_value",
     "did_you_mean",
     "listed",
     "warn",
@@ -173,8 +176,75 @@ def listed(words: Iterable[object], most: int = 8) -> str:
     return ", ".join(all_words[:most]) + f" and {len(all_words) - most} more"
 
 
-def check_settings(owner: object, **known: tuple[object, ...]) -> None:
-    """Refuse a setting that is none of those there are.
+@dataclass(frozen=True, slots=True)
+class NumberIn:
+    """The numbers that a setting may be: what `check_settings` and `check_value` compare it with.
+
+    Parameters
+    ----------
+    least, most : float, optional
+        The limits.
+    strict : bool, default=False
+        Whether the limits themselves are refused.
+    whole : bool, default=False
+        Whether only whole numbers will do.
+    words : tuple, optional
+        What the setting may be instead of a number.
+
+    Examples
+    --------
+    >>> from countwise.errors import NumberIn
+    >>> str(NumberIn(1, whole=True, words=("loo",))), 2.5 in NumberIn(0, 1)
+    ("a whole number of at least 1, or 'loo'", False)
+    """
+
+    least: float = -math.inf
+    most: float = math.inf
+    strict: bool = False
+    whole: bool = False
+    words: tuple[object, ...] = ()
+
+    def __contains__(self, value: Any) -> bool:
+        kind: Any = Integral if self.whole else Real
+        if isinstance(value, bool) or not isinstance(value, kind):
+            return _is_one_of(value, self.words)
+        if self.strict and value in (self.least, self.most):
+            return math.isinf(value)
+        return bool(self.least <= value <= self.most)
+
+    def __str__(self) -> str:
+        above, below = ("above", "below") if self.strict else ("of at least", "at most")
+        limits = [f"{above} {self.least:g}"] * math.isfinite(self.least)
+        limits += [f"{below} {self.most:g}"] * math.isfinite(self.most)
+        said = " ".join(["a whole number" if self.whole else "a number", " and ".join(limits)]).strip()
+        return ", or ".join([said, *([listed(self.words)] if self.words else [])])
+
+
+def _is_one_of(value: object, words: Iterable[object]) -> bool:
+    """Whether a value is a word of a list; True is not 1, and an array is compared with none."""
+    return any(value is word or (isinstance(value, str) and value == word) for word in words)
+
+
+def check_value(name: str, value: Any, allowed: tuple[object, ...] | NumberIn) -> None:
+    """Refuse a value that is none of those allowed.
+
+    Examples
+    --------
+    >>> from countwise.errors import NumberIn, check_value
+    >>> check_value("radius", -1.5, NumberIn(0))
+    Traceback (most recent call last):
+    countwise.errors.OptionError: radius must be a number of at least 0, not -1.5.
+    """
+    if isinstance(allowed, NumberIn):
+        if value not in allowed:
+            raise OptionError(f"{name} must be {allowed}, not {value!r}.")
+    elif not _is_one_of(value, allowed):
+        near = did_you_mean(value.lower(), allowed) if isinstance(value, str) else None
+        raise OptionError(f"{name}={value!r} is unknown.", hint=near or f"give one of {listed(allowed)}.")
+
+
+def check_settings(owner: object, **allowed: tuple[object, ...] | NumberIn) -> None:
+    """Refuse settings that are none of those allowed: words, or numbers within limits.
 
     Examples
     --------
@@ -184,11 +254,8 @@ def check_settings(owner: object, **known: tuple[object, ...]) -> None:
     Traceback (most recent call last):
     countwise.errors.OptionError: divisor='N' is unknown. Hint: did you mean 'n'?
     """
-    for name, words in known.items():
-        value = getattr(owner, name)
-        if not any(value is word or (isinstance(value, str) and value == word) for word in words):
-            near = did_you_mean(value.lower(), words) if isinstance(value, str) else None
-            raise OptionError(f"{name}={value!r} is unknown.", hint=near or f"give one of {listed(words)}.")
+    for name, words in allowed.items():
+        check_value(name, getattr(owner, name), words)
 
 
 def check_number(

@@ -1,6 +1,7 @@
 """Plain files: checked JSON, with a version and a checksum, written whole or not at all.
 
-Models and case bases are kept in them. Sizes, depths and digits are limited before anything is built.
+Models and case bases are kept in them. Sizes, depths and digits are limited before anything is built. `plain` writes
+settings and values as plain data, and `revived` reads them; nothing in a file is looked up as a name.
 """
 
 from __future__ import annotations
@@ -8,17 +9,30 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 import tempfile
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
 from countwise.errors import ModelFileError
 
-__all__ = ["FORMAT", "MAX_BYTES", "checked", "enveloped", "limit_depth", "read_checked", "write_whole"]
+__all__ = [
+    "FORMAT",
+    "MAX_BYTES",
+    "checked",
+    "enveloped",
+    "limit_depth",
+    "plain",
+    "read_checked",
+    "revived",
+    "write_whole",
+]
 
-FORMAT = 2  # 1: other names of settings; the registry of models and `distributions.settings` know them
+FORMAT = 2  # 1: other names of settings, which the registry of models and `modelfile` know
 _READS = (1, 2)
 MAX_BYTES = 1 << 31
 _MAX_DEPTH = 24
@@ -151,3 +165,52 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def plain(value: Any) -> Any:
+    """A setting, or a value of a case, as plain data.
+
+    An object says by `as_setting` what it is: a mapping whose "@" is the word for its kind.
+
+    Examples
+    --------
+    >>> from countwise.jsonfile import plain
+    >>> plain({"p": float("inf"), "names": ("a", "b")})
+    {'p': {'@': 'infinity'}, 'names': ['a', 'b']}
+    """
+    if hasattr(value, "as_setting") and not isinstance(value, type):
+        return value.as_setting()
+    if isinstance(value, float) and value == math.inf:
+        return {"@": "infinity"}
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            return {"@": "mapping", "of": [[plain(key), plain(v)] for key, v in value.items()]}
+        found = {key: plain(v) for key, v in value.items()}
+        return {"@": "record", "of": found} if "@" in found else found
+    if isinstance(value, AbstractSet):
+        return {"@": "set", "of": sorted(value, key=lambda element: (type(element).__name__, element))}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return value.tolist() if hasattr(value, "tolist") else value  # of NumPy
+
+
+def revived(value: Any, kinds: Mapping[str, Callable[..., Any]]) -> Any:
+    """What `plain` wrote. Objects are made by the functions in `kinds`, by the word "@"; no other word is known."""
+    if isinstance(value, list):
+        return [revived(v, kinds) for v in value]
+    if not isinstance(value, Mapping):
+        return value
+    fields = {key: v for key, v in value.items() if key != "@"}
+    kind: Any = value.get("@")
+    if kind == "infinity":
+        return math.inf
+    if kind == "mapping":
+        return {revived(key, kinds): revived(v, kinds) for key, v in fields["of"]}
+    if kind == "record":  # a mapping with a key "@" of its own
+        return {key: revived(v, kinds) for key, v in fields["of"].items()}
+    found = {key: revived(v, kinds) for key, v in fields.items()}
+    if "@" not in value:
+        return found
+    if kind not in kinds:
+        raise ValueError(f"a setting of unknown kind {kind!r}")
+    return kinds[kind](**found)

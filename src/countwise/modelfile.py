@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,9 @@ import numpy as np
 
 from countwise import registry
 from countwise.data.schema import Schema, attribute_from
-from countwise.distributions import revived
-from countwise.distributions.settings import plain
+from countwise.distributions import MEstimate, Smoothing, distribution_from
 from countwise.errors import ModelFileError
-from countwise.jsonfile import MAX_BYTES, enveloped, read_checked, write_whole
+from countwise.jsonfile import MAX_BYTES, enveloped, plain, read_checked, revived, write_whole
 from countwise.neighbors.metric import DistanceMetric
 from countwise.network.families import Dirichlet
 
@@ -104,7 +103,7 @@ def _content(model: Any) -> dict[str, Any]:
     model._check_fitted()
     return {
         "kind": kind,
-        "settings": {name: _setting(value) for name, value in model.get_params(deep=False).items()},
+        "settings": {name: plain(value) for name, value in model.get_params(deep=False).items()},
         "schema": model.schema_.to_dict(),
         "target": model.target_.to_dict(),
         "labels": None if model._label_type is None else model._label_type.str,
@@ -116,20 +115,23 @@ def _content(model: Any) -> dict[str, Any]:
     }
 
 
-def _setting(value: Any) -> Any:
-    """A setting as plain data; a metric by its own settings."""
-    if isinstance(value, DistanceMetric):
-        return {"@": "metric", "of": [[name, plain(v)] for name, v in value.get_params().items()]}
-    return plain(value)
+def _old_distribution(**settings: Any) -> Any:
+    """A distribution of a file of format 1."""
+    names = {"law": "kind", "width": "bandwidth"}
+    return distribution_from({names.get(key, key): v for key, v in settings.items()})
 
 
-def _revived(value: Any) -> Any:
-    """The setting that `_setting` wrote."""
-    if isinstance(value, Mapping) and value.get("@") == "metric":
-        return DistanceMetric(**{str(name): revived(v) for name, v in value["of"]})
-    if isinstance(value, Mapping) and value.get("@") == "dirichlet":
-        return Dirichlet(float(value["ess"]))
-    return revived(value)
+# What settings may be made of, by the word "@"; nothing else is ever made.
+_SETTINGS: dict[str, Callable[..., Any]] = {
+    "attribute": lambda of: attribute_from(of),
+    "dirichlet": lambda ess: Dirichlet(float(ess)),
+    "distribution": lambda **settings: distribution_from(settings),
+    "law": _old_distribution,
+    "m-estimate": MEstimate,
+    "metric": lambda of: DistanceMetric(**{str(name): value for name, value in of}),
+    "schema": lambda of: Schema.from_dict(of),
+    "smoothing": Smoothing,
+}
 
 
 def _class_of(name: Any) -> tuple[Any, registry.Kind]:
@@ -143,7 +145,9 @@ def _class_of(name: Any) -> tuple[Any, registry.Kind]:
 
 def _build(content: Mapping[str, Any]) -> Any:
     cls, kind = _class_of(content["kind"])
-    model = cls(**{kind.renamed.get(name, name): _revived(v) for name, v in content["settings"].items()})
+    settings = {kind.renamed.get(name, name): revived(v, _SETTINGS) for name, v in content["settings"].items()}
+    settings.pop("", None)  # a setting that there is no more
+    model = cls(**settings)
     model.schema_ = Schema.from_dict(content["schema"])
     model.target_ = attribute_from(content["target"])
     model._label_type = None if content["labels"] is None else np.dtype(str(content["labels"]))

@@ -89,7 +89,7 @@ class Kind:
     word : str
         What `countwise train --model` calls it; empty if it cannot be trained there.
     renamed : dict of str to str
-        Settings that older model files call otherwise: old name to new name.
+        Settings that older model files call otherwise: old name to new name, or to "" if the setting is gone.
     """
 
     module: str
@@ -110,8 +110,10 @@ KINDS: dict[str, Kind] = {
     "Tree": Kind("countwise.tree.model", "TreeClassifier", "tree"),
     "RegressionTree": Kind("countwise.tree.model", "TreeRegressor", "regression-tree"),
     "Rules": Kind("countwise.tree.rule_list", "RuleClassifier", "rules"),
-    "Neighbors": Kind("countwise.neighbors.knn", "NeighborsClassifier", "neighbors"),
-    "NeighborsRegression": Kind("countwise.neighbors.knn", "NeighborsRegressor", "neighbors-regression"),
+    "Neighbors": Kind("countwise.neighbors.knn", "NeighborsClassifier", "neighbors", {"search": ""}),
+    "NeighborsRegression": Kind(
+        "countwise.neighbors.knn", "NeighborsRegressor", "neighbors-regression", {"search": ""}
+    ),
     "Exemplars": Kind("countwise.neighbors.pebls", "PEBLSClassifier", "pebls"),
     "Rote": Kind("countwise.neighbors.rote", "RoteClassifier", "rote"),
     "NetworkBayes": Kind(

@@ -34,8 +34,8 @@ def mixed_table(n=200, seed=0):
 
 def same(ours: DistanceMetric, memory: DistanceMetric) -> None:
     assert ours.schema_ == memory.schema_
-    assert (ours.law_.p, ours.law_.missing) == (memory.law_.p, memory.law_.missing)
-    for one, two in zip(ours.law_.locals, memory.law_.locals, strict=True):
+    assert (ours.distance_.p, ours.distance_.missing) == (memory.distance_.p, memory.distance_.missing)
+    for one, two in zip(ours.distance_.locals, memory.distance_.locals, strict=True):
         assert type(one) is type(two)
         np.testing.assert_allclose([one.weight, one.most], [two.weight, two.most], rtol=1e-12)
         if isinstance(one, LookupDistance):

@@ -79,13 +79,13 @@ def test_the_distance_of_two_rows(name: str, i: int, j: int):
     metric = DistanceMetric(**asked["settings"]).fit(X, y)
     d = metric.pairwise(X)
     assert d[a, b] == d[b, a]
-    assert close(d[a, b] ** metric.law_.p, pair["sum"])
+    assert close(d[a, b] ** metric.distance_.p, pair["sum"])
     if "distance" in pair:
         assert close(d[a, b], pair["distance"])
     assert distance_matrix(X, metric=DistanceMetric(**asked["settings"]), y=y)[a, b] == d[a, b]
     account = metric.explain(X, row=a, other=b)
     assert account.value == d[a, b]
-    label = {1: "d", 2: "d²"}[metric.law_.p]
+    label = {1: "d", 2: "d²"}[metric.distance_.p]
     assert math.isclose(sum(account.sections[0].table[label]), value(pair["sum"]), rel_tol=1e-14)
 
 

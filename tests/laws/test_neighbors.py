@@ -245,7 +245,7 @@ def test_a_weight_of_n_is_n_copies(kind: Any, missing: str, rows: Rows, asked: R
                 metric = metric_of(rows, 1, missing=missing, nominal=nominal, numeric=numeric)
                 ours = fitted(rows, kind, k, weighted=True, metric=metric, weights=weights)
                 theirs = fitted(copies, kind, k, metric=metric, weights=weights)
-                scales = [[part.scale for part in model.metric_.law_.differences] for model in (ours, theirs)]
+                scales = [[part.scale for part in model.metric_.distance_.differences] for model in (ours, theirs)]
                 np.testing.assert_allclose(*scales, rtol=1e-12)
                 if numeric == "sd":  # deviations differ by rounding, and so may ties
                     continue

@@ -9,7 +9,7 @@ import pytest
 
 from countwise import CaseBase, GraphSimilarity, LabeledGraph
 from countwise.cases.columns import Column
-from countwise.cases.matching import best_matching, greedy_matching
+from countwise.cases.graphs import best_matching, greedy_matching
 from countwise.cases.values import Where
 from countwise.errors import OptionError, TableError
 

@@ -119,7 +119,7 @@ def test_a_taxonomy_with_several_roots_has_nothing_in_common_across_them():
     forest = TaxonomySimilarity({"sea": ["bathing", "diving"], "hills": ["hiking"]})
     assert forest.between("bathing", "hiking") == 0
     assert forest.between("bathing", "diving") == 0.5
-    assert forest.told("bathing", "hiking") == "both the root: 2 × 0 / (2 + 2)"
+    assert forest.explain("bathing", "hiking") == "both the root: 2 × 0 / (2 + 2)"
 
 
 @pytest.mark.parametrize(
@@ -667,9 +667,9 @@ def same(a, b):
         (lambda: bookings().solve({"nights": math.inf}), TableError, "infinite"),
         (lambda: bookings().solve({"nights": 10**400}), TableError, "too large"),
         (lambda: bookings().solve({"wishes": "sun"}), TableError, "a set or a list is needed"),
-        (lambda: bookings().solve({"nights": 1}, 0), OptionError, "k=0"),
-        (lambda: bookings().solve({"nights": 1}, True), OptionError, "k=True"),
-        (lambda: bookings().solve({"nights": 1}, candidates=0), OptionError, "candidates=0"),
+        (lambda: bookings().solve({"nights": 1}, 0), OptionError, "k must be .* not 0"),
+        (lambda: bookings().solve({"nights": 1}, True), OptionError, "k must be .* not True"),
+        (lambda: bookings().solve({"nights": 1}, candidates=0), OptionError, "candidates must be .* not 0"),
         (lambda: bookings().solve({"nights": 1}, combine="avg"), OptionError, "combine='avg'"),
         (lambda: bookings().solve({"nights": 1}, combine={"prize": "mean"}), OptionError, "did you mean 'price'"),
         (lambda: bookings().solve({"nights": 1}, 2, combine={"hotel": "mean"}), OptionError, "The mean of 'hotel'"),

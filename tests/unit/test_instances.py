@@ -8,7 +8,7 @@ import pytest
 
 from countwise import DistanceMetric, InstanceSelector, NeighborsClassifier, samples
 from countwise.errors import CountwiseError
-from countwise.neighbors.ib3 import interval
+from countwise.neighbors.instance_selection import interval
 
 
 def blobs(n: int = 150, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -73,7 +73,7 @@ def test_ib3_leaves_noise_behind():
     assert (y[chosen.kept_] == kind[chosen.kept_]).mean() > 0.95
     whys = " ".join(chosen.removed_["why"])
     assert "dropped:" in whys
-    assert "told it" in whys
+    assert "predicted it" in whys
 
 
 def test_the_limits_of_a_share_are_those_of_wilson():

@@ -67,13 +67,13 @@ def test_settings_are_read_and_changed_by_name():
         ({"n_bins": 2.5}, "n_bins must be a whole number"),
         ({"attributes": {"aa": "range"}}, "attributes names 'aa'"),
         ({"attributes": {"a": "levenshtein"}}, "'levenshtein' is no distance for 'a', which is numeric"),
-        ({"attributes": ["range"]}, "attributes must map columns"),
+        ({"attributes": ["range"]}, "attributes must be a mapping of columns"),
         ({"weights": {"a": -1}}, "weight of 'a' is -1"),
         ({"weights": {"a": NAN}}, "weight of 'a' is nan"),
         ({"weights": {"a": math.inf}}, "weight of 'a' is inf"),
         ({"weights": {"a": "much"}}, "weight of 'a' is 'much'"),
         ({"weights": {"b": 1}}, "weights names 'b'"),
-        ({"weights": [1.0]}, "weights must map columns"),
+        ({"weights": [1.0]}, "weights must be a mapping of columns"),
         ({"weights": "gian"}, "did you mean 'gain'"),
         ({"weights": "gain"}, "needs the classes of rows"),
         ({"numeric": "mvdm"}, "needs the classes of rows"),
@@ -217,7 +217,7 @@ def test_numbers_by_value_differences_are_put_into_ranges_of_equal_frequency():
     metric = DistanceMetric(1, numeric="mvdm", n_bins=3).fit({"x": x}, y)
     assert metric([0.0], [3.0]) == metric([0.0], [9.0]) == metric([-99.0], [99.0]) == 0.0
     assert metric([0.0], [5.0]) == metric([NAN], [5.0]) == 2.0
-    edges = metric.law_.locals[0].edges
+    edges = metric.distance_.locals[0].edges
     assert metric([float(edges[0])], [0.0]) == 0.0  # an edge belongs to the range below
 
 
@@ -237,7 +237,7 @@ def test_names_that_all_tell_different_things_of_the_class_are_too_many_for_a_ta
     n = 5000
     names = np.repeat(np.arange(n), 2)
     weights = np.stack([np.arange(n) + 1, np.full(n, n)], axis=1).ravel()
-    with pytest.raises(OptionError, match=r"5000 values that tell different things.*'overlap'"):
+    with pytest.raises(OptionError, match=r"5000 values with different class probabilities.*'overlap'"):
         DistanceMetric(nominal="mvdm", types="nominal").fit(
             {"a": names}, np.tile(["u", "v"], n), sample_weight=weights
         )
@@ -255,7 +255,7 @@ def test_names_that_all_tell_different_things_of_the_class_are_too_many_for_a_ta
 def test_weights_by_what_attributes_tell_of_the_class_are_the_scores(weights, column):
     tennis = samples.load("tennis")
     metric = DistanceMetric(weights=weights).fit(tennis.X, tennis.y)
-    ours = {local.of.name: local.weight for local in metric.law_.locals}
+    ours = {local.of.name: local.weight for local in metric.distance_.locals}
     scores = countwise.scores(tennis.X, tennis.y)
     assert ours == pytest.approx(dict(zip(scores["attribute"], scores[column], strict=True)), rel=1e-12)
     d = metric.pairwise(tennis.X)
@@ -439,7 +439,7 @@ def test_the_classes_may_be_a_column_of_the_table():
     for metric in (DistanceMetric(nominal="mvdm"), DistanceMetric(nominal="mvdm", weights="gain")):
         ours = distance_matrix(cheat.frame, metric=metric, y="cheat")
         np.testing.assert_array_equal(ours, distance_matrix(cheat.X, metric=metric, y=cheat.y))
-    assert not hasattr(metric, "law_")  # the user's metric is left alone
+    assert not hasattr(metric, "distance_")  # the user's metric is left alone
 
 
 def test_a_fitted_metric_keeps_its_scales():

@@ -40,7 +40,7 @@ def answers(model, X):
 def test_more_neighbors_than_rows_are_all_rows_and_that_is_said(kind):
     model = kind(5).fit({"a": [0.0, 1.0, 2.0]}, [0, 0, 3])
     assert model.predict({"a": [2.0]}).tolist() == [0 if kind is NeighborsClassifier else 1.0]
-    assert model.explain({"a": [2.0]}).notes == ("There are only 3 training rows: all of them are asked.",)
+    assert model.explain({"a": [2.0]}).notes == ("There are only 3 training rows: all of them are neighbors.",)
     with pytest.raises(ValueError, match=r"Expected n_neighbors <= n_samples_fit, but n_neighbors = 4"):
         model.kneighbors({"a": [2.0]}, 4)
     with pytest.raises(ValueError, match="no row is its own neighbor"):
@@ -92,7 +92,7 @@ def test_a_row_of_which_nothing_is_known_gets_the_prior_exactly(missing, weights
     assert model.predict_proba(asked).tolist() == [[1 / 7, 6 / 7]] * 2
     assert model.predict(asked).tolist() == ["v", "v"]
     told = model.explain(asked)
-    assert told.notes == ("Nothing is known of this row; the answer is the classes' shares of all rows.",)
+    assert told.notes == ("No value of this row is known; the prediction is the classes' shares of all rows.",)
     assert told.posterior == {"u": 1 / 7, "v": 6 / 7}
     mean = NeighborsRegressor(1, weights=weights, metric=metric).fit(X, [1.0, 2.0, 3.0, 4.0], [1, 2, 3, 1])
     assert mean.predict(asked).tolist() == [18 / 7] * 2
@@ -280,14 +280,14 @@ def test_a_class_column_may_have_the_name_of_an_attribute():
         ({"n_neighbors": True}, "n_neighbors must be a whole number"),
         ({"n_neighbors": "lou"}, "or 'loo', not 'lou'"),
         ({"max_neighbors": 0}, "max_neighbors must be a whole number"),
-        ({"radius": -1.0}, "radius must be 0 or more"),
-        ({"radius": NAN}, "radius must be 0 or more"),
-        ({"radius": "far"}, "radius must be 0 or more"),
+        ({"radius": -1.0}, "radius must be a number of at least 0"),
+        ({"radius": NAN}, "radius must be a number of at least 0"),
+        ({"radius": "far"}, "radius must be a number of at least 0"),
         ({"weights": "distnace"}, "give 'uniform', 'distance', 'squared'"),
         ({"weights": np.ones(2)}, "weights=.* is unknown"),
         ({"metric": "euclid"}, "did you mean 'euclidean'"),
         ({"metric": 0}, "p=0 is no power"),
-        ({"metric": [1]}, "neither a Metric, nor a power"),
+        ({"metric": [1]}, "neither a DistanceMetric, nor a power"),
         ({"metric": "levenshtein"}, r"metric=DistanceMetric\(nominal='levenshtein'\)"),
         ({"metric": DistanceMetric(nominal="ovrlap")}, "did you mean 'overlap'"),
         ({"metric": DistanceMetric(weights={"q": 1})}, "weights names 'q'"),
@@ -498,7 +498,7 @@ def test_equal_votes_are_told_of():
 
 def test_a_row_of_which_only_a_new_value_is_known_says_so():
     told = str(NeighborsClassifier(1).fit({"i": ["a", "b"]}, ["x", "y"]).explain([{"i": "Rome"}]))
-    assert "Nothing is known of this row" in told
+    assert "No value of this row is known" in told
     assert "'i' was never seen" in told
 
 
@@ -515,3 +515,26 @@ def test_dates_with_gaps_are_numbers_whatever_marks_the_gap():
     model = NeighborsClassifier(1).fit(pd.DataFrame({"a": dates}), ["x", "y", "x"])
     assert model.schema_["a"].kind == "numeric"
     assert model.predict([{"a": datetime.date(2020, 2, 1)}, {"a": pd.NaT}]).tolist() == ["x", "x"]
+
+
+@both
+def test_an_unknown_setting_is_refused_by_the_name_of_the_class(kind):
+    with pytest.raises(TypeError, match=rf"^{kind.__name__}\.__init__\(\) got an unexpected keyword argument 'k'"):
+        kind(k=3)
+
+
+# Summaries
+
+
+def test_the_summary_and_the_tables_say_what_was_learned():
+    cheat = samples.load("cheat")
+    model = NeighborsClassifier("loo", max_neighbors=4).fit(cheat.frame, "cheat")
+    lines = model.summary().split("\n")
+    assert lines[0] == f"10 rows, 3 attributes; cheat: predicted from {model.n_neighbors_} neighbor"
+    assert [line.split()[0] for line in lines[1:]] == ["attribute", "refund", "marital", "income_k"]
+    assert list(model.tables()) == ["metric", "choice"]
+    exemplars = countwise.PEBLSClassifier().fit(cheat.frame, "cheat")
+    assert exemplars.summary().startswith("10 rows, 3 attributes; cheat: predicted from 1 neighbor\n")
+    assert exemplars.tables()["exemplars"]["weight"] == exemplars.exemplar_weights_.tolist()
+    with pytest.raises(NotFittedError):
+        NeighborsClassifier().summary()

@@ -327,3 +327,17 @@ def test_a_prototype_by_metric_is_saved_and_streamed(tmp_path):
 def test_a_metric_that_has_no_middle_is_refused(metric, told):
     with pytest.raises(CountwiseError, match=told):
         PrototypeClassifier(metric=metric).fit({**X, "w": objects("u", "u", "v", "v", "v")}, Y)
+
+
+def test_the_summary_and_the_tables_show_the_prototypes():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 6.0, 10.0], "w": ["a", "a", "b", "b"]})
+    model = PrototypeClassifier(scale=None).fit(frame, ["no", "no", "yes", "yes"])
+    assert model.summary().split("\n") == [
+        "4 rows, 2 attributes; class: no 2 (50.0%), yes 2 (50.0%)",
+        "  distance from the mean of the class: x",
+        "  distance from the commonest value of the class: w",
+    ]
+    tables = model.tables()
+    assert list(tables) == ["class", "x", "w"]
+    assert dict(tables["x"]) == {"x": ["no", "yes"], "prototype": [1.5, 8.0], "n": [2.0, 2.0]}
+    assert tables["w"]["prototype"] == ["a", "b"]

@@ -37,7 +37,7 @@ def test_another_classifier_is_asked_otherwise():
     assert model.predict(rows).tolist() == ["No", "No"]
     told = str(model.explain(rows))
     assert told.startswith("class = No, with probability")
-    assert "told by NaiveBayesClassifier" in told
+    assert "predicted by NaiveBayesClassifier" in told
     assert "P(outlook = Sunny | class)" in told  # the other's own working
 
 
@@ -101,3 +101,10 @@ def test_an_infinite_number_is_refused_by_name():
     model = RoteClassifier().fit({"x": [1.0, 2.0]}, ["p", "q"])
     with pytest.raises(CountwiseError, match="'x'"):
         model.predict({"x": [np.inf]})
+
+
+def test_the_summary_and_the_table_count_different_rows():
+    tennis = samples.load("tennis")
+    model = RoteClassifier().fit(tennis.frame, "play")
+    assert model.summary() == "14 rows, 4 attributes; play: 14 different rows learned by heart"
+    assert dict(model.tables()["rows"]) == {"rows": [14], "different": [14]}

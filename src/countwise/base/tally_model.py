@@ -26,8 +26,8 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.text import Text
 from countwise.data.vectors import Vector
-from countwise.distributions.settings import plain
 from countwise.errors import CountwiseError, TableError, TooFewRows
+from countwise.jsonfile import plain
 from countwise.sources import EnginePart, Memory, open_parts
 from countwise.tallies import Counted, Request, Rows, Scatter, Values, add_all, tally_from
 

@@ -39,7 +39,7 @@ class CaseAnswer:
     revised : bool
         Whether it was revised.
     outcome, notes : value, str
-        What was told when it was revised.
+        What was given when it was revised.
     """
 
     query: Mapping[str, Any]

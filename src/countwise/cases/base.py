@@ -8,26 +8,40 @@ from dataclasses import fields, replace
 from itertools import takewhile
 from typing import Any
 
+import numpy as np
+
 from countwise.cases.answer import CaseAnswer
 from countwise.cases.case import Case, Match, case_of
+from countwise.cases.columns import RecordColumn
+from countwise.cases.ranking import Ranking
 from countwise.cases.records import RecordSimilarity
 from countwise.cases.reuse import Backtrack, adapted, check_combine, combined, rules_of
-from countwise.cases.store import Store, positive
-from countwise.cases.values import Where, checked, copied, counted
-from countwise.errors import AdaptationFailed, OptionError, TableError, listed
+from countwise.cases.values import Where, checked, copied, counted, key_of
+from countwise.data.frames import Coded, Frame, frame_of, is_missing
+from countwise.errors import (
+    AdaptationFailed,
+    NumberIn,
+    OptionError,
+    SchemaError,
+    TableError,
+    check_value,
+    did_you_mean,
+    listed,
+)
 from countwise.working import Account, Grid
 
 __all__ = ["CaseBase"]
 
 _SAME: Any = object()
 _ROUNDING = 1e-12
+_NUMBER = NumberIn(1, whole=True)  # of cases
 
 
 class CaseBase:
     """Problems that were solved once, to solve new ones by: retrieve, reuse, revise, retain.
 
     A query is compared with each case by the weighted mean of the similarities of their attributes. The solution of
-    the most similar case, or of several combined, is adapted by rules; the answer tells how it came about.
+    the most similar case, or of several combined, is adapted by rules; the answer explains how it came about.
 
     Parameters
     ----------
@@ -71,7 +85,7 @@ class CaseBase:
         missing: str = "zero",
         rules: Iterable[Callable[[Any, Any, Any], Any]] = (),
     ) -> None:
-        self._store = Store(RecordSimilarity(similarities, weights, missing))
+        self._store = _Store(RecordSimilarity(similarities, weights, missing))
         self._rules = rules_of(rules)
         if isinstance(cases, Mapping | str):
             raise TableError("Cases are given as a list.", hint="give [Case(problem, solution), ...].")
@@ -113,9 +127,7 @@ class CaseBase:
         >>> CaseBase.from_table(table, "play").solve({"temp": 24}).solution
         'yes'
         """
-        from countwise.cases.tables import cases_of
-
-        return cls(cases_of(X, solution, id), **settings)
+        return cls(_cases_of(X, solution, id), **settings)
 
     def __len__(self) -> int:
         return len(self._store.cases)
@@ -169,7 +181,7 @@ class CaseBase:
         -------
         list of Match
         """
-        positive(k, "k")
+        check_value("k", k, _NUMBER)
         asked = self._store.asked(query)
         found = zip(range(k), self._store.ranking(asked, candidates), strict=False)
         return [self._store.match(asked, place, share) for _, (place, share) in found]
@@ -196,7 +208,7 @@ class CaseBase:
             As for `retrieve`.
         combine : str or mapping of solution attribute to str, optional
             "weighted" or "majority" vote, weighted "mean", or that of the "best" case; weights are similarities.
-            By default names are voted on by weight, numbers averaged, and all else is copied from the best case.
+            By default strings are voted on by weight, numbers averaged, and all else is copied from the best case.
         least : float, default=0.0
             Cases that are less similar are not used.
         required : bool, default=False
@@ -207,7 +219,7 @@ class CaseBase:
         CaseAnswer
             Its `solution` is None if no case could be adapted.
         """
-        positive(k, "k")
+        check_value("k", k, _NUMBER)
         check_combine(combine, self._store.solutions())
         asked = self._store.asked(query)
         ranking = self._store.ranking(asked, candidates)
@@ -223,7 +235,7 @@ class CaseBase:
             backtracks.append(refused)
         answer = CaseAnswer(asked, None, (), (), (), tuple(backtracks), ranking.effort)
         if required:
-            raise AdaptationFailed(answer.explain().answer, hint="explain(query) tells why.")
+            raise AdaptationFailed(answer.explain().answer, hint="explain(query) says why.")
         return answer
 
     def explain(self, query: Mapping[str, Any], k: int = 1, **settings: Any) -> Account:
@@ -295,10 +307,9 @@ class CaseBase:
         str or int
             The id of the case; of a duplicate that was left out, that of the case in the base.
         """
-        if duplicates not in ("refuse", "skip", "keep"):
-            raise OptionError(f"duplicates={duplicates!r} is unknown.", hint="give 'refuse', 'skip' or 'keep'.")
-        told = {"solution": solution, "id": id, "outcome": outcome, "notes": notes or None}
-        given = {name: value for name, value in told.items() if value is not None}
+        check_value("duplicates", duplicates, ("refuse", "skip", "keep"))
+        parts = {"solution": solution, "id": id, "outcome": outcome, "notes": notes or None}
+        given = {name: value for name, value in parts.items() if value is not None}
         case = Case(**(_fields(problem) | given))
         return self._store.keep(case, replacing=replace, duplicates=duplicates)
 
@@ -369,6 +380,185 @@ def _fields(problem: Any) -> dict[str, Any]:
     if isinstance(problem, Case):
         return {field.name: getattr(problem, field.name) for field in fields(problem)}
     if isinstance(problem, CaseAnswer):
-        told = {"solution": problem.solution, "outcome": problem.outcome, "notes": problem.notes}
-        return {"problem": problem.query, **told}
+        rest = {"solution": problem.solution, "outcome": problem.outcome, "notes": problem.notes}
+        return {"problem": problem.query, **rest}
     return {"problem": problem, "solution": None}
+
+
+class _Store:
+    """Cases by id, in the order in which they were retained.
+
+    The index grows with each case. When one is forgotten or replaced it is made anew, with the next query.
+
+    Parameters
+    ----------
+    declared : RecordSimilarity
+        What the user says of attributes.
+    """
+
+    def __init__(self, declared: RecordSimilarity) -> None:
+        self.declared = declared
+        self.cases: dict[str | int, Case] = {}
+        self._order: list[str | int] = []
+        self._known: dict[Hashable, str | int] = {}
+        self._records: RecordColumn | None = None
+        self._fitted: RecordSimilarity | None = None
+
+    def there(self, name: Any) -> str | int:
+        """An id, refused if no case has it."""
+        if not isinstance(name, str | int) or name not in self.cases:
+            raise OptionError(f"There is no case {name!r}.", hint=did_you_mean(name, self.cases))
+        return name
+
+    def keep(self, given: Case, *, replacing: bool = False, duplicates: str = "keep") -> str | int:
+        """Check a case and put it into the base and its index; its id."""
+        case = given.checked()
+        self.declared.check(case.problem, Where(case.label))
+        if case.id in self.cases and not replacing:
+            raise OptionError(
+                f"There is a case {case.id!r} already.", hint="replace=True puts this one in its place."
+            )
+        pair = (key_of(case.problem), key_of(case.solution))
+        same = self._known.get(pair)
+        if same is not None and same != case.id and duplicates != "keep":
+            if duplicates == "skip":
+                return same
+            raise OptionError(f"Case {same!r} has this problem and solution.", hint="duplicates='keep' or 'skip'.")
+        name = self._free_id() if case.id is None else case.id
+        old = name in self.cases
+        self.cases[name] = replace(case, id=name)
+        if old:
+            self._renew()
+        else:
+            self._append(name, pair)
+        return name
+
+    def _append(self, name: str | int, pair: Hashable) -> None:
+        self._order.append(name)
+        self._known.setdefault(pair, name)
+        self._fitted = None
+        if self._records is not None:
+            self._records.add(self.cases[name].problem)
+
+    def forget(self, name: Any) -> Case:
+        """Take a case out."""
+        case = self.cases.pop(self.there(name))
+        self._renew()
+        return case
+
+    def _free_id(self) -> int:
+        number = len(self.cases) + 1
+        while number in self.cases:
+            number += 1
+        return number
+
+    def _renew(self) -> None:
+        """Forget the index; it is made again when it is needed."""
+        self._records = self._fitted = None
+        self._order, self._known = list(self.cases), {}
+        for name, case in self.cases.items():
+            self._known.setdefault((key_of(case.problem), key_of(case.solution)), name)
+
+    def index(self) -> RecordColumn:
+        """The problems by column."""
+        if self._records is None:
+            self._records = RecordColumn()
+            for case in self.cases.values():
+                self._records.add(case.problem)
+        return self._records
+
+    def similarity(self) -> RecordSimilarity:
+        """The similarity of problems, with all that it takes from the base."""
+        if not self.cases:
+            raise TableError("The case base is empty.", hint="retain a case first.")
+        if self._fitted is None:
+            self._fitted = self.declared.fitted_over(self.index())
+        return self._fitted
+
+    def check_declared(self) -> None:
+        """Refuse similarities and weights of attributes that no case has."""
+        _check_names(self.declared, self.index(), "")
+
+    def asked(self, query: Any) -> dict[str, Any]:
+        """A query, checked."""
+        similarity = self.similarity()
+        if not isinstance(query, Mapping):
+            raise TableError(
+                f"A query is a mapping, not a {type(query).__name__}.", hint="give {'attribute': value}."
+            )
+        for name in query:
+            similarity.local(name)
+        asked: dict[str, Any] = checked(query, Where("the query"))
+        if not asked:
+            raise TableError("The query asks for nothing: every attribute is missing.")
+        similarity.check_asked(asked, Where("the query"))
+        return asked
+
+    def ranking(self, asked: Mapping[str, Any], candidates: int | None) -> Ranking:
+        """All cases from the most similar on."""
+        if candidates is not None:
+            check_value("candidates", candidates, _NUMBER)
+        problems = [case.problem for case in self.cases.values()]
+        return Ranking(self.similarity(), asked, problems, self.index(), candidates)
+
+    def match(self, asked: Mapping[str, Any], place: int, share: float) -> Match:
+        """A case that was ranked, with its local similarities."""
+        case = self.cases[self._order[place]].copy()
+        return Match(case, share, self.similarity().parts(asked, case.problem))
+
+    def solutions(self) -> Iterable[Any]:
+        """All solutions."""
+        return (case.solution for case in self.cases.values())
+
+
+def _check_names(declared: RecordSimilarity, records: RecordColumn, path: str) -> None:
+    similarities = declared.similarities or {}
+    for name in [*similarities, *(declared.weights or {})]:
+        if name not in records.columns:
+            raise OptionError(f"No case has {path + name!r}.", hint=did_you_mean(name, records.columns))
+        local = similarities.get(name)
+        if isinstance(local, RecordSimilarity):
+            _check_names(local, records.columns[name].records(), f"{path}{name}.")
+
+
+def _cases_of(X: Any, solution: str | Sequence[str], ids: str | None) -> Iterator[Case]:
+    """The rows of a table as cases."""
+    frame = frame_of(X)
+    names = [solution] if isinstance(solution, str) else list(solution)
+    if not names:
+        raise TableError("No column of solutions is named.")
+    for name in [*names, *([] if ids is None else [ids])]:
+        if name not in frame.columns:
+            raise SchemaError(f"There is no column {name!r}.", hint=did_you_mean(name, frame.names))
+    columns = {name: _cells(frame, name) for name in frame.names}
+    for row in range(frame.n_rows):
+        cells = {name: column[row] for name, column in columns.items()}
+        done = {name: cells.pop(name) for name in names}
+        if all(value is None for value in done.values()):
+            raise TableError(f"The solution is missing in row {row}.", hint="leave the row out.", row=row)
+        if all(value is None for name, value in cells.items() if name != ids):
+            raise TableError(f"Everything but the solution of row {row} is missing.", hint="leave it out.", row=row)
+        mine = None if ids is None else cells.pop(ids)
+        if ids is not None and mine is None:
+            raise TableError(f"The id is missing in row {row}.", row=row)
+        if isinstance(mine, float) and mine.is_integer():  # whole numbers beside a missing value come as floats
+            mine = int(mine)
+        yield Case(cells, done[solution] if isinstance(solution, str) else done, mine)
+
+
+def _cells(frame: Frame, name: str) -> list[Any]:
+    """A column as Python's own values; None for missing cells, dates as ISO writes them."""
+    column = frame.columns[name]
+    if isinstance(column, Coded):
+        values = [None if code < 0 else column.categories[code] for code in column.codes.tolist()]
+    elif not isinstance(column, np.ndarray):
+        raise TableError(f"Column {name!r} is a block of counts; cases have single values.")
+    elif column.dtype.kind == "M":
+        values = [None if np.isnat(cell) else str(cell) for cell in column]
+    else:
+        values = column.tolist()
+    return [None if _is_absent(value) else value for value in values]
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (np.isscalar(value) and bool(is_missing(value)))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -26,9 +25,9 @@ from countwise.cases.similarities import (
     similarity_of,
 )
 from countwise.cases.taxonomy import TaxonomySimilarity
-from countwise.cases.values import LabeledGraph, kind_of
+from countwise.cases.values import LabeledGraph
 from countwise.errors import ModelFileError, OptionError, did_you_mean, listed
-from countwise.jsonfile import MAX_BYTES, enveloped, limit_depth, read_checked, write_whole
+from countwise.jsonfile import MAX_BYTES, enveloped, limit_depth, plain, read_checked, revived, write_whole
 
 if TYPE_CHECKING:
     from countwise.cases.base import CaseBase
@@ -36,18 +35,24 @@ if TYPE_CHECKING:
 __all__ = ["load_base", "save_base"]
 
 _KIND = "CaseBase"
-# The similarities that a file may hold; no other name is ever looked up.
+# What a file may hold, by the word "@"; no other word is known.
 _SIMILARITIES: dict[str, type[Similarity]] = {
-    "equal": EqualSimilarity,
-    "number": NumberSimilarity,
-    "table": TableSimilarity,
-    "taxonomy": TaxonomySimilarity,
-    "string": StringSimilarity,
-    "set": SetSimilarity,
-    "record": RecordSimilarity,
-    "graph": GraphSimilarity,
+    cls.word: cls
+    for cls in (
+        EqualSimilarity,
+        GraphSimilarity,
+        NumberSimilarity,
+        RecordSimilarity,
+        SetSimilarity,
+        StringSimilarity,
+        TableSimilarity,
+        TaxonomySimilarity,
+    )
 }
-_NAMES = {cls: name for name, cls in _SIMILARITIES.items()}
+_VALUES: dict[str, Callable[..., Any]] = {
+    "set": lambda of: frozenset(of),
+    "graph": lambda nodes, edges, directed: LabeledGraph(dict(map(tuple, nodes)), edges, directed),
+}
 Functions = dict[str, Callable[[Any, Any], float]]
 
 
@@ -56,18 +61,16 @@ def save_base(base: CaseBase, path: str | os.PathLike[str]) -> None:
     place = Path(path)
     content = {
         "kind": _KIND,
-        "similarity": _plain_similarity(base._store.declared),
+        "similarity": plain(base._store.declared),
         "functions": dict(_functions(base._store.declared, "")),
         "rules": [rule.name for rule in base._rules],
-        "cases": [_plain_case(case) for case in base._store.cases.values()],
+        "cases": [plain([c.id, c.problem, c.solution, c.outcome, c.notes]) for c in base._store.cases.values()],
     }
     body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     try:
         data = enveloped(body)
     except UnicodeEncodeError:
-        raise ModelFileError(
-            "A string of the case base is no text that a file can hold (a lone surrogate)."
-        ) from None
+        raise ModelFileError("A string of the case base cannot be written to a file (a lone surrogate).") from None
     if len(data) > MAX_BYTES:
         raise ModelFileError("The case base is too large for a file.", hint="forget some cases.")
     limit_depth(data.decode(), place)
@@ -100,7 +103,7 @@ def load_base(
 
 @contextmanager
 def _sound(place: Path) -> Iterator[None]:
-    """Whatever is wrong within is the file's fault."""
+    """Report whatever is wrong within as a damaged file."""
     try:
         yield
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
@@ -142,33 +145,16 @@ def _functions(similarity: Similarity, path: str) -> Iterator[tuple[str, str]]:
             yield from _functions(local, f"{path}.{name}" if path else name)
 
 
-def _plain_similarity(similarity: Similarity) -> Any:
-    """A similarity as plain data."""
-    if isinstance(similarity, FunctionSimilarity):
-        return {"@": "function"}
-    settings = {f.name: getattr(similarity, f.name) for f in fields(similarity) if f.init}
-    if isinstance(similarity, RecordSimilarity):
-        settings["similarities"] = [[n, _plain_similarity(s)] for n, s in (similarity.similarities or {}).items()]
-        settings["weights"] = [[name, weight] for name, weight in (similarity.weights or {}).items()]
-    elif isinstance(similarity, SetSimilarity):
-        settings["elements"] = None if similarity.elements is None else _plain_similarity(similarity.elements)
-    elif isinstance(similarity, TableSimilarity):
-        settings["table"] = [[_plain(a), _plain(b), share] for (a, b), share in similarity.table.items()]
-    elif isinstance(similarity, TaxonomySimilarity):
-        settings["tree"] = list(similarity.parents.items())
-    return {"@": _NAMES[type(similarity)], **settings}
-
-
-def _similarity(plain: Any, path: str, functions: Functions) -> Similarity:
-    """The similarity that `_plain_similarity` wrote."""
-    settings = dict(plain)
+def _similarity(written: Any, path: str, functions: Functions) -> Similarity:
+    """The similarity that was written; functions are given again, by the path of their attribute."""
+    settings = dict(written)
     kind = settings.pop("@")
     if kind == "function":
         return similarity_of(functions[path], path)
     if kind == "record":
+        inner = dict(settings["similarities"])
         settings["similarities"] = {
-            name: _similarity(s, f"{path}.{name}" if path else name, functions)
-            for name, s in settings["similarities"]
+            name: _similarity(s, f"{path}.{name}" if path else name, functions) for name, s in inner.items()
         }
         settings["weights"] = dict(settings["weights"])
     elif kind == "number" and isinstance(settings["range"], list):
@@ -176,43 +162,14 @@ def _similarity(plain: Any, path: str, functions: Functions) -> Similarity:
     elif kind == "set" and settings["elements"] is not None:
         settings["elements"] = _similarity(settings["elements"], path, functions)
     elif kind == "table":
-        settings["table"] = {(_revived(a), _revived(b)): share for a, b, share in settings["table"]}
+        settings["table"] = {(_value(a), _value(b)): share for a, b, share in settings["table"]}
     return _SIMILARITIES[kind](**settings)
 
 
-def _plain_case(case: Case) -> list[Any]:
-    return [case.id, _plain(case.problem), _plain(case.solution), _plain(case.outcome), case.notes]
+def _case(written: Any) -> Case:
+    name, problem, solution, outcome, notes = written
+    return Case(_value(problem), _value(solution), name, _value(outcome), notes)
 
 
-def _case(plain: Any) -> Case:
-    name, problem, solution, outcome, notes = plain
-    return Case(_revived(problem), _revived(solution), name, _revived(outcome), notes)
-
-
-def _plain(value: Any) -> Any:
-    """A value as plain data: sets and graphs are marked as what they are."""
-    if isinstance(value, AbstractSet):
-        return {"@": "set", "of": sorted(value, key=lambda element: (kind_of(element), element))}
-    if isinstance(value, LabeledGraph):
-        edges = [list(edge) for edge in value.edges]
-        return {"@": "graph", "nodes": list(value.nodes.items()), "edges": edges, "directed": value.directed}
-    if isinstance(value, Mapping):
-        plain = {name: _plain(v) for name, v in value.items()}
-        return {"@": "record", "of": plain} if "@" in plain else plain
-    return [_plain(v) for v in value] if isinstance(value, list) else value
-
-
-def _revived(plain: Any) -> Any:
-    """The value that `_plain` wrote."""
-    if isinstance(plain, list):
-        return [_revived(v) for v in plain]
-    if not isinstance(plain, dict):
-        return plain
-    kind = plain.get("@")
-    if kind == "set":
-        return frozenset(plain["of"])
-    if kind == "graph":
-        return LabeledGraph(dict(map(tuple, plain["nodes"])), plain["edges"], plain["directed"])
-    if "@" in plain and kind != "record":
-        raise ValueError(f"a value of unknown kind {kind!r}")
-    return {name: _revived(v) for name, v in (plain["of"] if kind == "record" else plain).items()}
+def _value(written: Any) -> Any:
+    return revived(written, _VALUES)

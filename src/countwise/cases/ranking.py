@@ -29,7 +29,7 @@ class Effort:
     n_compared : int
         Cases whose similarity was computed exactly.
     candidates : int or None
-        How many cases the first stage was told to hand on; None for all that can be among the best.
+        How many cases the first stage hands on; None for all that can be among the best.
     """
 
     n_cases: int

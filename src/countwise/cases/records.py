@@ -88,6 +88,7 @@ class RecordSimilarity(Similarity):
     similarities: Mapping[str, Any] | None = None
     weights: Mapping[str, float] | None = None
     missing: str = "zero"
+    word: ClassVar[str] = "record"
     kinds: ClassVar[tuple[str, ...]] = ("record",)
     needed: ClassVar[str] = "a mapping"
 
@@ -136,17 +137,17 @@ class RecordSimilarity(Similarity):
                 f"{where} asks only for what has the weight 0.", hint="give other weights, or ask for more."
             )
 
-    def settled(self, column: Column) -> RecordSimilarity:
+    def fitted(self, column: Column) -> RecordSimilarity:
         """With a similarity for every attribute."""
-        return self.settled_over(column.records())
+        return self.fitted_over(column.records())
 
-    def settled_over(self, records: RecordColumn) -> RecordSimilarity:
+    def fitted_over(self, records: RecordColumn) -> RecordSimilarity:
         """With a similarity for every attribute of these records, or declared."""
         declared = dict(self.similarities or {})
         for name in declared.keys() - records.columns.keys():
-            declared[name] = declared[name].settled(Column())
+            declared[name] = declared[name].fitted(Column())
         for name, column in records.columns.items():
-            declared[name] = (declared.get(name) or guessed(column)).settled(column)
+            declared[name] = (declared.get(name) or guessed(column)).fitted(column)
         return replace(self, similarities=declared)
 
     def between(self, asked: Any, found: Any) -> float:
@@ -173,10 +174,10 @@ class RecordSimilarity(Similarity):
         inner = local.parts(asked, found, f"{whole}.") if isinstance(local, RecordSimilarity) else ()
         greedy = isinstance(local, GraphSimilarity) and local.approximate(asked, found)
         share = local.between(asked, found)
-        return RecordField(whole, asked, found, weight, share, local.told(asked, found), inner, greedy)
+        return RecordField(whole, asked, found, weight, share, local.explain(asked, found), inner, greedy)
 
-    def told(self, asked: Any, found: Any) -> str:
-        """It is told by its parts."""
+    def explain(self, asked: Any, found: Any) -> str:
+        """Its parts are explained one by one."""
         return "weighted mean of its attributes"
 
     def bounds(self, asked: Any, column: Column) -> Floats:

@@ -47,6 +47,7 @@ class SetSimilarity(Similarity):
 
     by: str = "jaccard"
     elements: Any = None
+    word: ClassVar[str] = "set"
     kinds: ClassVar[tuple[str, ...]] = ("set", "list")
     needed: ClassVar[str] = "a set or a list"
 
@@ -69,9 +70,9 @@ class SetSimilarity(Similarity):
             for element in value:
                 self.elements.check(element, where)
 
-    def settled(self, column: Column) -> SetSimilarity:
-        """With the similarity of elements settled over all elements of the base."""
-        return self if self.elements is None else replace(self, elements=self.elements.settled(column.elements()))
+    def fitted(self, column: Column) -> SetSimilarity:
+        """With the similarity of elements fitted to all elements of the base."""
+        return self if self.elements is None else replace(self, elements=self.elements.fitted(column.elements()))
 
     def between(self, asked: Any, found: Any) -> float:
         """What is in common, over what there is."""
@@ -100,7 +101,7 @@ class SetSimilarity(Similarity):
         rows, columns = linear_sum_assignment(table, maximize=True)
         return math.fsum(table[rows, columns].tolist())
 
-    def told(self, asked: Any, found: Any) -> str:
+    def explain(self, asked: Any, found: Any) -> str:
         """The parts of the fraction."""
         common, out_of = self._share(asked, found)
         if not out_of:

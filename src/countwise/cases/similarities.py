@@ -1,7 +1,7 @@
 """Local similarities: how alike two values of one attribute are, from 0 (not at all) to 1 (as good as equal).
 
 Each is a small class with the exact similarity of two values, a cheap upper bound for all values of a column, and the
-words that tell how a similarity came about. The first value is what the query asks for, the second what a case has.
+words that explain a similarity. The first value is what the query asks for, the second what a case has.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from countwise._typing import Floats
 from countwise.cases.columns import Column
 from countwise.cases.values import Where, checked, is_number, key_of, kind_of, shown
 from countwise.errors import OptionError, TableError, check_settings
+from countwise.jsonfile import plain
 from countwise.neighbors.edit_distance import edit_distance
 from countwise.working.numbers import number
 
@@ -39,6 +40,7 @@ _LONGEST = 10_000  # letters of a string that is compared letter by letter
 class Similarity:
     """What all local similarities have."""
 
+    word: ClassVar[str] = ""  # what case base files call it
     kinds: ClassVar[tuple[str, ...]] = ()  # the kinds of values that can be compared; none stands for all
     needed: ClassVar[str] = ""
 
@@ -49,7 +51,7 @@ class Similarity:
         """The similarity of what is asked and what is found."""
         raise NotImplementedError
 
-    def told(self, asked: Any, found: Any) -> str:
+    def explain(self, asked: Any, found: Any) -> str:
         """How it came about."""
         raise NotImplementedError
 
@@ -58,9 +60,13 @@ class Similarity:
         if self.kinds and kind_of(value) not in self.kinds:
             raise TableError(f"{where} is {shown(value)!r}; {self.needed} is needed.")
 
-    def settled(self, column: Column) -> Similarity:
+    def fitted(self, column: Column) -> Similarity:
         """The same, with what it takes from the base filled in."""
         return self
+
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, for the file of a case base."""
+        return {"@": self.word, **{f.name: plain(getattr(self, f.name)) for f in fields(self) if f.init}}
 
     def bounds(self, asked: Any, column: Column) -> Floats:
         """For each distinct value of a column a number that its similarity does not exceed."""
@@ -78,11 +84,13 @@ class EqualSimilarity(Similarity):
     (1.0, 0.0)
     """
 
+    word: ClassVar[str] = "equal"
+
     def between(self, asked: Any, found: Any) -> float:
         """1 or 0."""
         return float(key_of(asked) == key_of(found))
 
-    def told(self, asked: Any, found: Any) -> str:
+    def explain(self, asked: Any, found: Any) -> str:
         """Equal or not."""
         return "equal" if self.between(asked, found) else "not equal"
 
@@ -117,6 +125,7 @@ class NumberSimilarity(Similarity):
 
     range: float | tuple[float, float] | None = None
     wanted: str = "equal"
+    word: ClassVar[str] = "number"
     kinds: ClassVar[tuple[str, ...]] = ("number",)
     needed: ClassVar[str] = "a number"
 
@@ -126,7 +135,7 @@ class NumberSimilarity(Similarity):
         if len(pair) != 2 or not all(r is None or (is_number(r) and 0 <= r < math.inf) for r in pair):
             raise OptionError(f"range={self.range!r} is no range.", hint="give a number, or one for less and more.")
         if isinstance(self.range, tuple) and None in self.range:
-            raise OptionError(f"range={self.range!r} has a gap.", hint="give both numbers, or none.")
+            raise OptionError(f"range={self.range!r} is incomplete.", hint="give both numbers, or none.")
 
     @property
     def ranges(self) -> tuple[float, float]:
@@ -137,28 +146,28 @@ class NumberSimilarity(Similarity):
 
     def between(self, asked: Any, found: Any) -> float:
         """1 less the difference over the range."""
-        gap, span = self._gap(asked, found)
-        return max(0.0, 1 - gap / span) if span > 0 else float(gap == 0)
+        difference, span = self._difference(asked, found)
+        return max(0.0, 1 - difference / span) if span > 0 else float(difference == 0)
 
-    def _gap(self, asked: float, found: float) -> tuple[float, float]:
+    def _difference(self, asked: float, found: float) -> tuple[float, float]:
         """The difference that counts, and over what."""
         less, more = self.ranges
-        gap = float(found) - float(asked)
-        if (gap > 0 and self.wanted == "at least") or (gap < 0 and self.wanted == "at most"):
-            gap = 0.0
-        return abs(gap), more if gap > 0 else less
+        difference = float(found) - float(asked)
+        if (difference > 0 and self.wanted == "at least") or (difference < 0 and self.wanted == "at most"):
+            difference = 0.0
+        return abs(difference), more if difference > 0 else less
 
-    def told(self, asked: Any, found: Any) -> str:
+    def explain(self, asked: Any, found: Any) -> str:
         """The formula with its numbers."""
-        gap, span = self._gap(asked, found)
-        if gap == 0:
+        difference, span = self._difference(asked, found)
+        if difference == 0:
             return "equal" if asked == found else f"{self.wanted} {shown(asked)}"
         if span == 0:
             return "not equal, and the range is 0"
-        clipped = ", not below 0" if gap > span else ""
-        return f"1 - {number(gap)} / {number(span)}{clipped}"
+        clipped = ", not below 0" if difference > span else ""
+        return f"1 - {number(difference)} / {number(span)}{clipped}"
 
-    def settled(self, column: Column) -> NumberSimilarity:
+    def fitted(self, column: Column) -> NumberSimilarity:
         """With the range of the base."""
         if self.range is not None:
             return self
@@ -169,12 +178,12 @@ class NumberSimilarity(Similarity):
     def bounds(self, asked: Any, column: Column) -> Floats:
         """Exact."""
         less, more = self.ranges
-        gaps = column.numbers() - float(asked)
+        differences = column.numbers() - float(asked)
         if self.wanted != "equal":
-            gaps = np.minimum(gaps, 0.0) if self.wanted == "at least" else np.maximum(gaps, 0.0)
-        spans = np.where(gaps > 0, more, less)
+            differences = np.minimum(differences, 0.0) if self.wanted == "at least" else np.maximum(differences, 0.0)
+        spans = np.where(differences > 0, more, less)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            out = np.where(spans > 0, np.maximum(0.0, 1 - np.abs(gaps) / spans), gaps == 0)
+            out = np.where(spans > 0, np.maximum(0.0, 1 - np.abs(differences) / spans), differences == 0)
         return np.nan_to_num(out, nan=1.0)
 
 
@@ -202,6 +211,7 @@ class TableSimilarity(Similarity):
     table: Mapping[Any, Any]
     symmetric: bool = True
     default: float = 0.0
+    word: ClassVar[str] = "table"
     _pairs: dict[Hashable, float] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -213,6 +223,10 @@ class TableSimilarity(Similarity):
                 pair_key = (key_of(pair[0]), key_of(pair[1]))
                 if self._pairs.setdefault(pair_key, float(share)) != share:
                     raise OptionError(f"The similarity of {a!r} and {b!r} is given twice.", hint="symmetric=False?")
+
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, with the table as triples."""
+        return {**super().as_setting(), "table": [[plain(a), plain(b), s] for (a, b), s in self.table.items()]}
 
     @staticmethod
     def triples(table: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -232,7 +246,7 @@ class TableSimilarity(Similarity):
         a, b = key_of(asked), key_of(found)
         return self._pairs.get((a, b), 1.0 if a == b else self.default)
 
-    def told(self, asked: Any, found: Any) -> str:
+    def explain(self, asked: Any, found: Any) -> str:
         """Where it stands."""
         a, b = key_of(asked), key_of(found)
         return "by the table" if (a, b) in self._pairs else "equal" if a == b else "not in the table"
@@ -259,6 +273,7 @@ class StringSimilarity(Similarity):
     """
 
     ignore_case: bool = False
+    word: ClassVar[str] = "string"
     kinds: ClassVar[tuple[str, ...]] = ("name",)
     needed: ClassVar[str] = "a string"
 
@@ -278,7 +293,7 @@ class StringSimilarity(Similarity):
             asked, found = asked.casefold(), found.casefold()
         return edit_distance(asked, found), max(len(asked), len(found))
 
-    def told(self, asked: Any, found: Any) -> str:
+    def explain(self, asked: Any, found: Any) -> str:
         """The formula with its numbers."""
         edits, longer = self._edits(asked, found)
         return f"1 - {edits} edits / {longer} letters" if edits else "equal"
@@ -306,6 +321,7 @@ class FunctionSimilarity(Similarity):
 
     function: Callable[[Any, Any], float]
     attribute: str = "?"
+    word: ClassVar[str] = "function"
 
     @property
     def name(self) -> str:
@@ -314,6 +330,10 @@ class FunctionSimilarity(Similarity):
 
     def __str__(self) -> str:
         return f"by {self.name}"
+
+    def as_setting(self) -> dict[str, Any]:
+        """That it is a function: files hold none."""
+        return {"@": self.word}
 
     def between(self, asked: Any, found: Any) -> float:
         """What the function says, if that is a similarity."""
@@ -328,7 +348,7 @@ class FunctionSimilarity(Similarity):
             )
         return float(share)
 
-    def told(self, asked: Any, found: Any) -> str:
+    def explain(self, asked: Any, found: Any) -> str:
         """The function's name."""
         return str(self)
 

@@ -46,6 +46,7 @@ class TaxonomySimilarity(Similarity):
     below: bool = False
     parents: dict[str, str | None] = field(init=False, repr=False, compare=False, default_factory=dict)
     _paths: dict[str, tuple[str, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    word: ClassVar[str] = "taxonomy"
     kinds: ClassVar[tuple[str, ...]] = ("name",)
     needed: ClassVar[str] = "a concept of the taxonomy"
 
@@ -66,6 +67,10 @@ class TaxonomySimilarity(Similarity):
             raise OptionError("The taxonomy is empty.")
         object.__setattr__(self, "tree", dict(self.parents))
         self._paths.update(_paths(self.parents))
+
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, with the tree as pairs (child, parent)."""
+        return {**super().as_setting(), "tree": list(self.parents.items())}
 
     def check(self, value: Any, where: Where) -> None:
         """Only concepts of the tree."""
@@ -90,7 +95,7 @@ class TaxonomySimilarity(Similarity):
         lift = self.root_depth - 1
         return (shared + lift if shared else 0), len(one) + lift, len(other) + lift
 
-    def told(self, asked: Any, found: Any) -> str:
+    def explain(self, asked: Any, found: Any) -> str:
         """The common concept, and the formula with its numbers."""
         if asked == found:
             return "equal"

@@ -1,4 +1,4 @@
-"""What a case may hold: names, numbers, flags, sets, lists, records and graphs, checked once and copied."""
+"""What a case may hold: strings, numbers, flags, sets, lists, records and graphs, checked once and copied."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEEPEST = 8  # records in records; a file's nesting is limited too
 _LARGEST = 1e300  # so that the difference of two numbers is one too
 _LONGEST = 60  # letters of a value in an explanation
 _MANY = 8  # elements of a set in an explanation
-_PLAIN = "names, numbers, True or False, None, sets, lists, mappings and LabeledGraph are known."
+_PLAIN = "strings, numbers, True or False, None, sets, lists, mappings and LabeledGraph are known."
 
 
 class Where(NamedTuple):
@@ -94,6 +94,11 @@ class LabeledGraph:
     def __reduce__(self) -> tuple[type[LabeledGraph], tuple[Any, ...]]:
         return LabeledGraph, (dict(self.nodes), self.edges, self.directed)
 
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, for the file of a case base."""
+        edges = [list(edge) for edge in self.edges]
+        return {"@": "graph", "nodes": list(self.nodes.items()), "edges": edges, "directed": self.directed}
+
     def __repr__(self) -> str:
         return f"graph of {counted(len(self.nodes), 'node')}, {counted(len(tuple(self.edges)), 'edge')}"
 
@@ -145,7 +150,7 @@ def checked(value: Any, where: Where, whole: bool = False, depth: int = 0) -> An
     be kept, attributes and elements of lists that are None, and records without attributes, are left out as missing.
     """
     if depth > _DEEPEST:
-        raise TableError(f"{where} is nested more than {_DEEPEST} deep.", hint="keep it flat, or as names.")
+        raise TableError(f"{where} is nested more than {_DEEPEST} deep.", hint="keep it flat, or as strings.")
     if isinstance(value, LabeledGraph):
         return value
     if isinstance(value, Mapping):
@@ -164,7 +169,7 @@ def checked(value: Any, where: Where, whole: bool = False, depth: int = 0) -> An
 
 def _checked_set(value: AbstractSet[Any], where: Where) -> frozenset[Any]:
     if any(isinstance(element, tuple | frozenset | LabeledGraph) for element in value):
-        raise TableError(f"{where} is a set of other things than names and numbers.", hint="give a list.")
+        raise TableError(f"{where} is a set of other things than strings and numbers.", hint="give a list.")
     elements = frozenset(_scalar(element, where) for element in value)
     if None in elements:
         raise TableError(f"{where} is a set with None in it.", hint="leave it out.")

@@ -66,6 +66,10 @@ class Attribute:
         """Plain data, for the model file."""
         return {"kind": self.kind, **{f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}}
 
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, where the attribute is a setting."""
+        return {"@": "attribute", "of": self.to_dict()}
+
 
 @dataclass(frozen=True, slots=True)
 class Nominal(Attribute):

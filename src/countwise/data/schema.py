@@ -269,6 +269,10 @@ class Schema(Mapping[str, Attribute]):
         """Plain data, for the model file."""
         return [attribute.to_dict() for attribute in self.attributes]
 
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, where the schema is a setting."""
+        return {"@": "schema", "of": self.to_dict()}
+
     @classmethod
     def from_dict(cls, data: Sequence[Mapping[str, Any]]) -> Schema:
         """The schema that `to_dict` wrote."""

@@ -23,7 +23,6 @@ from countwise.distributions.gaussian import Gaussian
 from countwise.distributions.kernel import Kernel
 from countwise.distributions.multinomial import Multinomial
 from countwise.distributions.poisson import Poisson
-from countwise.distributions.settings import plain, revived
 from countwise.distributions.smoothing import MEstimate, Smoothing, smoothing_of
 from countwise.errors import OptionError, did_you_mean, listed
 
@@ -43,9 +42,7 @@ __all__ = [
     "Smoothing",
     "default_for",
     "distribution_from",
-    "plain",
     "register",
-    "revived",
     "smoothing_of",
 ]
 

@@ -18,6 +18,7 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.derived import AsGiven, Derived
 from countwise.data.schema import Schema
 from countwise.errors import OptionError
+from countwise.jsonfile import plain
 from countwise.working.steps import Step
 
 __all__ = ["Density", "Distribution", "LeftOutRows", "no_say"]
@@ -29,6 +30,11 @@ class Distribution:
     __slots__ = ()
     kind: ClassVar[str]
     shows_infinity: ClassVar[bool] = False  # whether an infinite number shows in the tally and in the answer
+
+    def as_setting(self) -> dict[str, Any]:
+        """The kind and the settings as plain data, for the model file."""
+        own = {f.name: plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+        return {"@": "distribution", "kind": self.kind, **own}
 
     # -- which columns it is for ----------------------------------------------------------
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.errors import OptionError
+from countwise.jsonfile import plain
 
 __all__ = ["MEstimate", "Smoothing", "exact", "smoothing_of"]
 
@@ -46,6 +47,10 @@ class MEstimate:
         if not isinstance(self.p, Mapping) and self.p not in ("uniform", "global"):
             raise OptionError(f"p must be 'uniform', 'global' or a mapping of values, not {self.p!r}.")
 
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, for the model file."""
+        return {"@": "m-estimate", "m": plain(self.m), "p": plain(self.p)}
+
 
 @dataclass(frozen=True, slots=True)
 class Smoothing:
@@ -61,6 +66,10 @@ class Smoothing:
 
     epsilon: float | None = 0.0
     estimate: MEstimate | None = None
+
+    def as_setting(self) -> dict[str, Any]:
+        """Plain data, for the model file."""
+        return {"@": "smoothing", "epsilon": plain(self.epsilon), "estimate": plain(self.estimate)}
 
     def pseudo(self, counts: NDArray[Any], values: Sequence[Any], extra: int = 0) -> Floats:
         """The imagined count of each value; shape (values + extra,)."""

@@ -1,157 +1,166 @@
-"""What learners from instances have in common: they keep the rows, and search them."""
+"""The base of learners from instances: they keep the rows, search them, and count the votes of those found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Indices
-from countwise.base.model import Model
-from countwise.data.attributes import Nominal, Numeric
-from countwise.data.columns import refuse_infinity
+from countwise._typing import Floats, Indices
+from countwise.base.row_model import RowModel
+from countwise.data.attributes import Nominal
 from countwise.data.frames import Coded, Frame, is_missing
-from countwise.data.output import dense
-from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Bag, Text
-from countwise.errors import CountwiseError, OptionError
+from countwise.errors import NumberIn, OptionError, check_value
 from countwise.neighbors.fit_distances import MetricTarget
 from countwise.neighbors.layout import RowLayout, lay
 from countwise.neighbors.metric import DistanceMetric, metric_of
 from countwise.neighbors.search import FoundNeighbors, NeighborSearch
-from countwise.sources import Memory, open_whole
+from countwise.sources import Memory
 
-__all__ = ["InstanceModel"]
-
-BLOCK = 1 << 12  # rows answered at a time
+__all__ = ["ClassVotes", "InstanceModel"]
 
 
-class InstanceModel(Model):
+class ClassVotes:
+    """Rows that vote for their classes.
+
+    Parameters
+    ----------
+    codes : ndarray
+        The class of each kept row.
+    prior : ndarray, shape (classes,)
+        The shares of classes where nobody votes.
+    """
+
+    def __init__(self, codes: NDArray[Any], prior: Floats) -> None:
+        self.codes, self.prior = codes, prior
+
+    def count(self, found: FoundNeighbors, weights: Floats) -> Floats:
+        """The votes for each class, (queries, classes)."""
+        n, k = len(found.starts) - 1, len(self.prior)
+        cells = found.owner * k + self.codes[found.ids]
+        return np.asarray(np.bincount(cells, weights=weights, minlength=n * k).reshape(n, k), dtype=np.float64)
+
+    def shares(self, found: FoundNeighbors, weights: Floats) -> Floats:
+        """The share of the votes of each class, (queries, classes)."""
+        votes = self.count(found, weights)
+        total = votes.sum(axis=1, keepdims=True)
+        return np.where(total > 0, votes / np.where(total > 0, total, 1.0), self.prior)
+
+    def best(self, found: FoundNeighbors, weights: Floats) -> NDArray[np.intp]:
+        """The class with most votes; of equals the one that has the nearest row, then the first."""
+        shares = self.shares(found, weights).round(12)
+        tied = shares >= shares.max(axis=1, keepdims=True)
+        best = np.argmax(tied, axis=1)
+        for i in np.flatnonzero(tied.sum(axis=1) > 1).tolist():
+            near = self.codes[
+                found.ids[found.starts[i] : found.starts[i + 1]]
+            ]  # in the order of distance, then class
+            among = tied[i][near]
+            if among.any():
+                best[i] = near[int(np.argmax(among))]
+        return np.asarray(best)
+
+
+class InstanceModel(RowModel):
     """A model that keeps its rows.
 
-    They stand in the order of their classes (or numbers), then of their weights, then as they were given: of equally
-    near rows those of the first class are found first, so that the order of the rows does not matter to the last bit.
+    They are sorted by target, then weight, then as they were given. Of equally near rows those of the first class are
+    found first, so the order of the training rows does not change the last bit.
     """
 
     metric: Any
     types: Any
     categorical_features: Any
 
-    schema_: Schema
-    target_: Any
     metric_: DistanceMetric
-    n_rows_: int
-    n_left_out_: int
-    n_features_in_: int
-    _numbers: bool
-    _label_type: np.dtype[Any] | None
-    _order: Indices  # the row, as it was given, of each that is kept
-    _told: NDArray[Any]  # its class, or its number
+    classes_: NDArray[Any]
+    class_count_: Floats
+    prior_: Floats
+    _votes: ClassVotes
+    _order: Indices  # the number of each kept row in the training table
+    _targets: NDArray[Any]  # its class code, or its numeric target
     _weights: NDArray[Any] | None
     _frame: Frame
     _rows: Table
     _search: NeighborSearch
+    _n_total: float  # kept rows, by weight
 
     # -- learning ----------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Keep the rows of a table, and learn how to compare them.
-
-        Parameters
-        ----------
-        X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
-        y : array-like or str
-            What is to be told of each row, or the name of its column in X.
-        sample_weight : array-like or str, optional
-            A weight for each row; a weight of n equals n copies.
-
-        Returns
-        -------
-        self
-        """
-        self._check_settings()
-        rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
-        try:
-            found = self._kept(rows)
-        except CountwiseError as error:
-            raise rows.counted_as_given(error) from None
-        self._take_over(found, rows.left_out, rows.name)
-        self._learn()
-        return self
-
-    def _check_settings(self) -> None:
-        """Refuse what is no setting."""
-        self._metric()._check_settings()
-
     def _metric(self) -> DistanceMetric:
-        """A metric of one's own, with the model's types."""
+        """The metric to be fitted, with the model's types."""
         settings = metric_of(self.metric).get_params()
         if self.types is not None:
             settings["types"] = self.types
         return DistanceMetric(**settings)
 
-    def _kept(self, rows: Memory) -> dict[str, Any]:
-        """All that is kept of the rows."""
+    def _learn(self, rows: Memory) -> dict[str, Any]:
         metric = self._metric()
-        target: Any = Numeric(rows.name)
-        if not self._numbers:
-            target = Nominal(rows.name, grows=True).learn(rows.target)
-        told = np.asarray(rows.target, np.float64) if self._numbers else target.encode(rows.target, strict=True)
+        metric._check_settings()
+        target, targets = self._encode_target(rows)
         schema, frame, table = metric.encoded(rows.frame, rows.weights, self.categorical_features)
-        order = np.lexsort((told,) if rows.weights is None else (rows.weights, told))
-        frame, table, told = frame.take(order), table.take(order), told[order]
-        metric.adopt(schema, frame, table, None if self._numbers else MetricTarget(target, told))
+        order = np.lexsort((targets,) if rows.weights is None else (rows.weights, targets))
+        frame, table, targets = frame.take(order), table.take(order), targets[order]
+        metric.adopt(schema, frame, table, None if self._numbers else MetricTarget(target, targets))
         places = np.arange(len(order)) if rows.places is None else rows.places
         return {
             "metric_": metric,
             "schema_": metric.schema_,
             "target_": target,
-            "n_rows_": frame.n_rows,
-            "n_left_out_": rows.left_out,
-            "_label_type": rows.label_type,
             "_order": np.asarray(places[order], dtype=np.int64),
-            "_told": told,
+            "_targets": targets,
             "_weights": None if rows.weights is None else rows.weights[order],
             "_frame": frame,
             "_rows": table,
-            **self._names(rows.frame),
         }
 
-    def _learn(self) -> None:
-        """What follows from the rows."""
-        raise NotImplementedError
-
-    def _open_search(self) -> None:
-        laid = lay(self.metric_.law_, self._rows, self._frame)
+    def _derive(self) -> None:
+        """Open the search, and describe the target."""
+        laid = lay(self.metric_.distance_, self._rows, self._frame)
         weights = None if self._weights is None else self._weights.astype(np.float64)
-        if getattr(self, "search", "exact") == "usearch":
-            from countwise.neighbors.approximate import ApproximateSearch
+        self._search = NeighborSearch(self.metric_.distance_, laid, weights)
+        self._n_total = float(len(laid) if weights is None else weights.sum())
+        self._describe_target()
 
-            approximate = ApproximateSearch(self.metric_.law_, laid, weights)
-            self._search, self.recall_ = approximate, approximate.recall
-        else:
-            self._search = NeighborSearch(self.metric_.law_, laid, weights)
-        self._total = float(len(laid) if weights is None else weights.sum())
+    def _describe_target(self) -> None:
+        self.classes_ = self.target_.labels(self._label_type)
+        counts = np.bincount(self._targets, weights=self._weights, minlength=len(self.classes_)).astype(np.float64)
+        self.class_count_, self.prior_ = counts, counts / counts.sum()
+        self._votes = ClassVotes(self._targets, self.prior_)
 
     # -- asking ------------------------------------------------------------------------
 
-    def _open(self, X: Any) -> Frame:
-        self._check_fitted()
-        return self.schema_.opened(dense(X))
+    def _layout(self, frame: Frame, start: int, stop: int) -> RowLayout:
+        """Rows start to stop laid out for the search."""
+        return lay(self.metric_.distance_, self._table(frame, start, stop), frame.slice(start, stop))
 
-    def _laid(self, frame: Frame, start: int, stop: int) -> RowLayout:
-        """Rows start to stop laid out; an error names the row of the whole frame."""
-        part = frame.slice(start, stop)
-        try:
-            table = self.schema_.encode(part)
-            refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
-        except CountwiseError as error:
-            raise error if error.row is None else error.at(error.row + start) from None
-        return lay(self.metric_.law_, table, part)
+    def _in_given_order(self) -> Indices:
+        """The kept rows in the order of the training table."""
+        return np.argsort(self._order, kind="stable")
+
+    def _training_blocks(self) -> list[tuple[int, int]]:
+        """Blocks of the kept rows, start to stop."""
+        n = len(self._search)
+        return [(start, min(start + self._block, n)) for start in range(0, n, self._block)]
+
+    def _left_out(
+        self, k: float, start: int, stop: int, penalties: Floats | None = None, *, ties: bool = False
+    ) -> tuple[FoundNeighbors, Floats]:
+        """The neighbors of some training rows among the others, and the weight of each.
+
+        A weight of n is n copies: one of them is left out, the others are neighbors.
+        """
+        own, asked = self._search.weights, self._search.rows.slice(start, stop)
+        found = self._search.nearest(asked, k + 1.0, penalties=penalties, ties=ties)
+        found = found.only(~asked.unknown(self.metric_.distance_)[found.owner])
+        weights = np.ones(len(found.ids)) if own is None else own[found.ids].copy()
+        itself = found.ids == found.owner + start
+        weights[itself] = np.maximum(weights[itself] - 1.0, 0.0)
+        return found.only(weights > 0), weights[weights > 0]
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """The nearest training rows.
@@ -175,17 +184,15 @@ class InstanceModel(Model):
         self._check_fitted()
         k = self._k() if n_neighbors is None else n_neighbors
         most = len(self._search) - (X is None)
-        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-            raise OptionError(f"n_neighbors must be a whole number, 1 or more, not {k!r}.")
+        check_value("n_neighbors", k, NumberIn(1, whole=True))
         if k > most:
             raise OptionError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = {len(self._search)}"
                 f"{'' if X is not None else ', and no row is its own neighbor'}."
             )
         found = self._neighbors(X, float(k), np.inf)
-        shape = (-1, int(k))
-        rows = self._order[found.ids].reshape(shape)
-        return (found.distances.reshape(shape), rows) if return_distance else rows
+        rows = self._order[found.ids].reshape(-1, int(k))
+        return (found.distances.reshape(rows.shape), rows) if return_distance else rows
 
     def radius_neighbors(self, X: Any = None, radius: float | None = None, return_distance: bool = True) -> Any:
         """All training rows within a distance, the nearest first.
@@ -208,9 +215,8 @@ class InstanceModel(Model):
         """
         self._check_fitted()
         radius = getattr(self, "radius", None) if radius is None else radius
-        if radius is None or not radius >= 0:
-            raise OptionError(f"radius must be 0 or more, not {radius!r}.")
-        found = self._neighbors(X, np.inf, float(radius))
+        check_value("radius", radius, NumberIn(0))
+        found = self._neighbors(X, np.inf, float(radius))  # type: ignore[arg-type]  # it was checked
         rows = _ragged(self._order[found.ids], found.starts)
         return (_ragged(found.distances, found.starts), rows) if return_distance else rows
 
@@ -218,43 +224,40 @@ class InstanceModel(Model):
         """Rows found for a table, or for the training rows in the order in which they were given."""
         if X is not None:
             frame = self._open(X)
-            return self._search.nearest(self._laid(frame, 0, frame.n_rows), k, radius, weighted=False)
+            return self._search.nearest(self._layout(frame, 0, frame.n_rows), k, radius, weighted=False)
         queries = self._search.rows
         found = self._search.nearest(queries, k, radius, weighted=False, skip=np.arange(len(queries)))
-        back = np.argsort(self._order, kind="stable")
+        back = self._in_given_order()
         pieces = [slice(found.starts[i], found.starts[i + 1]) for i in back]
         starts = np.concatenate([[0], np.cumsum(found.sizes[back])])
         places = np.concatenate([np.arange(p.start, p.stop) for p in pieces]) if pieces else np.empty(0, np.int64)
         return FoundNeighbors(starts, found.ids[places], found.sums[places], found.distances[places])
 
     def _k(self) -> Any:
-        """How many neighbors are asked by default."""
+        """The number of neighbors used by default."""
         return 1
 
     # -- the model file --------------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
-        """The rows, as plain data."""
-        numbers = self._numbers
         texts = [a for a in self.schema_.attributes if isinstance(a, Text)]
         return {
             "instances": {name: _plain(self._rows[name]) for name in self.schema_},
-            "told": self._told.tolist() if numbers else self._told.astype(int).tolist(),
+            "told": self._targets.tolist(),
             "order": self._order.tolist(),
             "weights": None if self._weights is None else self._weights.tolist(),
             "texts": {a.name: _texts(self._frame.columns[a.name]) for a in texts},
         }
 
     def _revive(self, state: Mapping[str, Any]) -> None:
-        """Take over what `_state` wrote: the rows, from which all else follows."""
         self._check_settings()
-        told = np.array(state["told"], dtype=np.float64 if self._numbers else np.int64)
-        if not self._numbers and len(told) and not (told.min() >= 0 and told.max() < len(self.target_.values)):
+        targets = np.array(state["told"], dtype=np.float64 if self._numbers else np.int64)
+        n = len(targets)
+        if not self._numbers and n and not (targets.min() >= 0 and targets.max() < len(self.target_.values)):
             raise ValueError("a class is outside its domain")
-        if not np.isfinite(told).all():
-            raise ValueError("what is told of a row is no number")
-        n = len(told)
-        self._told = told if self._numbers else told.astype(np.uint32)
+        if not np.isfinite(targets).all():
+            raise ValueError("the target of a row is not a number")
+        self._targets = targets if self._numbers else targets.astype(np.uint32)
         self._order = np.array(state["order"], dtype=np.int64)
         self._weights = None if state["weights"] is None else np.array(state["weights"])
         columns = {a.name: _revived(a, state["instances"][a.name], n) for a in self.schema_.attributes}
@@ -263,14 +266,13 @@ class InstanceModel(Model):
         if self._weights is not None and not (np.isfinite(self._weights).all() and (self._weights > 0).all()):
             raise ValueError("a weight is not above 0")
         self._rows = Table(columns, n, self._weights)
-        texts = state["texts"]
-        self._frame = Frame(
-            {a.name: _given(a, columns[a.name], texts) for a in self.schema_.attributes}, n, named=True
-        )
+        given = {a.name: _given(a, columns[a.name], state["texts"]) for a in self.schema_.attributes}
+        self._frame = Frame(given, n, named=True)
         self.metric_ = self._metric()
-        told_of = None if self._numbers else MetricTarget(self.target_, self._told)
-        self.metric_.adopt(self.schema_, self._frame, self._rows, told_of)
-        self._learn()
+        self.metric_._check_settings()
+        classes = None if self._numbers else MetricTarget(self.target_, self._targets)
+        self.metric_.adopt(self.schema_, self._frame, self._rows, classes)
+        self._derive()
 
 
 def _ragged(flat: NDArray[Any], starts: Indices) -> NDArray[Any]:
@@ -341,8 +343,8 @@ def _given(a: Any, column: Any, texts: Mapping[str, Any]) -> Any:
         return Coded(np.where(column >= a.missing, -1, column.astype(np.int64)), a.values, declared=True)
     if not isinstance(a, Text):
         return column
-    told = np.empty(len(column), dtype=object)
-    told[:] = texts[a.name]
-    if not all(cell is None or isinstance(cell, str) for cell in told):
+    written = np.empty(len(column), dtype=object)
+    written[:] = texts[a.name]
+    if not all(cell is None or isinstance(cell, str) for cell in written):
         raise ValueError(f"the texts of {a.name!r} are not sound")
-    return told
+    return written

@@ -1,4 +1,4 @@
-"""Strings: how many letters must be changed to make one of the other (001)."""
+"""The edit distance of strings (Levenshtein)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def edit_distance(a: str, b: str) -> int:
 
 
 def edit_distances(a: Sequence[str], b: Sequence[str]) -> NDArray[np.uint32]:
-    """The same of each string of one list and each of another.
+    """The edit distance of each string of one list from each of another.
 
     Parameters
     ----------

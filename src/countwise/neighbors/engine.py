@@ -1,4 +1,4 @@
-"""Local distances learned from a table that an engine holds: counts and sums are asked of it, and rows stay there."""
+"""Local distances learned from a table that an engine holds: it counts and sums, and its rows stay there."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
 from countwise.engines.execute import rows_of_answer, sum_of
+from countwise.engines.gather import target_of
 from countwise.engines.prepared import Extent, Ready, Sizes, numbers_in
 from countwise.engines.relation import Relation
 from countwise.errors import RowsRefused, TableError
 from countwise.neighbors.fit_distances import learned_locals, needs_classes
 from countwise.neighbors.local_distances import LocalDistance
-from countwise.sources.memory import memory
 from countwise.tallies import Counts, Values
 
 __all__ = ["learned_in_engine"]
@@ -35,16 +35,16 @@ def learned_in_engine(
     metric : DistanceMetric
         The settings.
     schema : Schema
-        What the columns are; the domains of names are learned.
+        The kinds of columns; the domains of nominal ones are learned.
     relation : Relation
-        The table. Its target is only looked at if a rule needs the classes of rows.
+        The table. Its target is only used if a rule needs classes.
 
     Returns
     -------
     schema : Schema
     locals : tuple of LocalDistance
     left_out, rows : int
-        How many rows had no class though one was needed, and how many there are.
+        How many rows lack a class that is needed, and how many there are.
     """
     if not needs_classes(metric, schema):
         relation = replace(relation, target=None)
@@ -52,7 +52,10 @@ def learned_in_engine(
     ready = Ready(relation, frozenset(numbers))
     sizes = ready.sizes()
     _refuse(metric, schema, sizes)
-    asked = _MetricEngine(ready, _target(relation), ready.extents(numbers))
+    target = None
+    if relation.target is not None:
+        target, _ = target_of(relation, Nominal(relation.target, grows=True), relation.classes())
+    asked = _MetricEngine(ready, target, ready.extents(numbers))
     schema = Schema(a.learn(asked.strings(a)) if isinstance(a, Nominal) else a for a in schema.attributes)
     return schema, learned_locals(metric, schema, asked), sizes.rows - sizes.known, sizes.rows
 
@@ -70,18 +73,9 @@ def _refuse(metric: Any, schema: Schema, sizes: Sizes) -> None:
         raise TableError("The relation is empty: at least one row is needed.")
 
 
-def _target(relation: Relation) -> Nominal | None:
-    if relation.target is None:
-        return None
-    frame, weights = relation.groups([relation.target])
-    columns = {**frame.columns, "cw_any": np.zeros(frame.n_rows)}  # a target alone is no table
-    rows = memory(Frame(columns, frame.n_rows, named=True), relation.target, weights)
-    return Nominal(relation.target, grows=True).learn(rows.target)
-
-
 @dataclass(eq=False)
 class _MetricEngine:
-    """What a metric asks of rows, asked of an engine: see `Asked`."""
+    """The `MetricSource` of a table that an engine holds."""
 
     ready: Ready
     target: Nominal | None
@@ -101,12 +95,12 @@ class _MetricEngine:
         return (mean, float(np.sqrt(squares / n)) * self._unit(a.name)) if n > 0 else (mean, 0.0)
 
     def _unit(self, name: str) -> float:
-        """In what numbers are counted, so that their squares neither overflow nor vanish."""
+        """The unit of a column, so that squares neither overflow nor vanish."""
         extent = self.extents[name]
         return extent.high - extent.low if extent.high > extent.low else 1.0
 
     def _all_moments(self) -> dict[str, tuple[float, float, float]]:
-        """The weight and the mean of all numbers, and the squares of what they differ from it, in ranges.
+        """The weight, the mean and the sum of squared deviations of each column, in its unit.
 
         The mean is taken twice: the second time about the first one, so that nothing is lost far from 0.
         """

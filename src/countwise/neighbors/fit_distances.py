@@ -17,7 +17,7 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
-from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.errors import NumberIn, OptionError, TableError, did_you_mean, listed
 from countwise.neighbors.local_distances import (
     Difference,
     Edits,
@@ -47,7 +47,7 @@ _PLACES = 4096  # of a table of value differences: 128 MB
 
 
 class MetricSettings(Protocol):
-    """What a metric says of its attributes."""
+    """The settings of a metric."""
 
     numeric: str
     nominal: str
@@ -68,26 +68,26 @@ class MetricTarget:
 
 
 class MetricSource(Protocol):
-    """What is asked of rows, wherever they are."""
+    """What a metric learns from, wherever the rows are."""
 
     @property
     def target(self) -> Nominal | None:
-        """What is told of rows; None if their classes are not known."""
+        """The target; None if the classes of rows are not known."""
 
     def bounds(self, a: Attribute) -> tuple[float, float]:
         """The least and the greatest number; 0 and 0 if there is none."""
 
     def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
-        """Of numbers; 0 and 0 if there is none."""
+        """The mean and the standard deviation; 0 and 0 if there is no number."""
 
     def counts(self, a: Nominal) -> Counts:
-        """How often each class meets each value."""
+        """The counts of class and value."""
 
     def values(self, a: Numeric) -> Values:
         """The numbers of each class."""
 
     def strings(self, a: Attribute) -> Any:
-        """A column in which each name stands at least once, as it was given."""
+        """A column that holds each value at least once, as it was given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,12 +96,12 @@ class MetricRows:
 
     table: Table
     frame: Frame
-    told: MetricTarget | None
+    classes: MetricTarget | None
 
     @property
     def target(self) -> Nominal | None:
-        """What is told of rows."""
-        return None if self.told is None else self.told.target
+        """The target."""
+        return None if self.classes is None else self.classes.target
 
     def _there(self, a: Attribute) -> tuple[Floats, Flags]:
         cells = Difference(a, 1.0, 0.0, 1.0, "none").lay(self.table[a.name], self.table[a.name]).column
@@ -113,17 +113,17 @@ class MetricRows:
         return (float(cells[there].min()), float(cells[there].max())) if there.any() else (0.0, 0.0)
 
     def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
-        """Of numbers."""
+        """The mean and the standard deviation."""
         cells, there = self._there(a)
         weights = None if self.table.weights is None else self.table.weights[there]
         return _mean_and_deviation(cells[there], weights, divisor)
 
     def _with_classes(self) -> Table:
-        assert self.told is not None  # noqa: S101 - asked before
-        return self.table.with_column(self.told.target.name, self.told.codes)
+        assert self.classes is not None  # noqa: S101 - asked before
+        return self.table.with_column(self.classes.target.name, self.classes.codes)
 
     def counts(self, a: Nominal) -> Counts:
-        """How often each class meets each value."""
+        """The counts of class and value."""
         assert self.target is not None  # noqa: S101 - asked before
         return Counts((self.target, a)).fill(self._with_classes())
 
@@ -149,7 +149,7 @@ def learned_locals(settings: MetricSettings, schema: Schema, rows: MetricSource)
 
 
 def needs_classes(settings: MetricSettings, schema: Schema) -> bool:
-    """Whether the classes of rows are looked at."""
+    """Whether the classes of rows are used."""
     given = _by_name(settings.attributes, schema, "attributes")
     rules = [_rule(settings, a, given.get(a.name)) for a in schema.attributes]
     return "mvdm" in rules or isinstance(settings.weights, str)
@@ -159,7 +159,7 @@ def _by_name(given: Any, schema: Schema, what: str) -> dict[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise OptionError(f"{what} must map columns to what is wanted of them, not {given!r}.")
+        raise OptionError(f"{what} must be a mapping of columns, not {given!r}.")
     for name in given:
         if name not in schema:
             raise OptionError(
@@ -200,14 +200,14 @@ def _learned(settings: MetricSettings, a: Attribute, rule: str, rows: MetricSour
 
 
 def _difference(settings: MetricSettings, a: Attribute, rule: str, rows: MetricSource, weight: float) -> Difference:
-    """Numbers by their range or deviation; steps of an order by the number of steps there are."""
+    """Numbers by their range or standard deviation; steps of an order by the number of all steps."""
     if isinstance(a, Ordinal):
         low, high = 0.0, float(max(len(a.values) - 1, 0))
         rule = "none" if settings.numeric == "none" else "range"
     else:
         low, high = rows.bounds(a)
     if not np.isfinite(high - low):
-        raise TableError(f"{a.name!r} reaches from {low:g} to {high:g}: the difference is no number any more.")
+        raise TableError(f"{a.name!r} reaches from {low:g} to {high:g}: the difference is not finite.")
     if rule == "none":
         return Difference(a, weight, high - low, 1.0, rule)
     origin, unit = low, high - low
@@ -215,7 +215,7 @@ def _difference(settings: MetricSettings, a: Attribute, rule: str, rows: MetricS
         origin, unit = rows.mean_and_deviation(a, settings.divisor)
     scale = 1.0 / unit if unit > 0 else 0.0
     if not np.isfinite(scale):
-        scale = 0.0  # a range that is nothing but rounding
+        scale = 0.0  # the range is mere rounding
     return Difference(a, weight, (high - low) * scale, scale, rule, origin)
 
 
@@ -247,7 +247,7 @@ def _value_difference(settings: MetricSettings, a: Attribute, rows: MetricSource
     kinds, which = np.unique(shares[seen], axis=0, return_inverse=True)
     if len(kinds) > _PLACES:
         raise OptionError(
-            f"{a.name!r} has {len(kinds)} values that tell different things of the class; a table of their "
+            f"{a.name!r} has {len(kinds)} values with different class probabilities; a table of their "
             "differences would be too large.",
             hint=f"attributes={{{a.name!r}: 'overlap'}}, or join rare values.",
         )
@@ -259,7 +259,7 @@ def _value_difference(settings: MetricSettings, a: Attribute, rows: MetricSource
 
 
 def _counted(settings: MetricSettings, a: Attribute, rows: MetricSource) -> tuple[NDArray[Any], Any]:
-    """How often each value, or range of numbers, meets each class: (values, classes); and the edges of the ranges."""
+    """The counts of value, or bin, and class: (values, classes); and the edges of the bins."""
     if isinstance(a, Nominal):
         return rows.counts(a).table.T, None
     assert isinstance(a, Numeric)  # noqa: S101 - texts are not counted so
@@ -276,19 +276,19 @@ def _edits(settings: MetricSettings, a: Attribute, rows: MetricSource, weight: f
 
 
 def _weights(settings: MetricSettings, schema: Schema, rows: MetricSource) -> dict[str, float]:
-    """The weight of each attribute: 1, by hand, or by what it tells of the class."""
+    """The weight of each attribute: 1, given, or by its association with the class."""
     if settings.weights is None:
         return dict.fromkeys(schema, 1.0)
     if isinstance(settings.weights, str):
-        return _told_weights(settings, schema, rows)
+        return _measured_weights(settings, schema, rows)
     given = _by_name(settings.weights, schema, "weights")
     for name, w in given.items():
-        if not (isinstance(w, int | float | np.number) and np.isfinite(w) and w >= 0):
+        if w not in NumberIn(0) or not np.isfinite(w):
             raise OptionError(f"The weight of {name!r} is {w!r}; it must be a number, 0 or more.")
     return {name: float(given.get(name, 1.0)) for name in schema}
 
 
-def _told_weights(settings: MetricSettings, schema: Schema, rows: MetricSource) -> dict[str, float]:
+def _measured_weights(settings: MetricSettings, schema: Schema, rows: MetricSource) -> dict[str, float]:
     if settings.weights not in MEASURES:
         raise OptionError(
             f"weights={settings.weights!r} is unknown.",

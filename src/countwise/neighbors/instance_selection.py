@@ -1,45 +1,46 @@
-"""Which rows to keep (004): those that their neighbors agree with, or those that tell all others."""
+"""Instance selection: keep the rows that their neighbors agree with, or those that predict all others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
 from countwise.data.output import rows_of
-from countwise.errors import OptionError, TableError, check_settings
+from countwise.errors import NumberIn, TableError, check_settings
 from countwise.neighbors.base import InstanceModel
-from countwise.neighbors.choose_k import left_out
-from countwise.neighbors.ib3 import AcceptanceRecords
-from countwise.neighbors.voting import Voting
 from countwise.working import Grid
 
-__all__ = ["InstanceSelector"]
+__all__ = ["InstanceSelector", "interval"]
 
 _BLOCK = 256  # rows whose distances from all others are kept at a time
 METHODS = ("edited", "condensed", "ib2", "ib3")
 
 
-class InstanceSelector(Voting, InstanceModel):
-    """A choice of training rows, against noise and for speed (004).
+class InstanceSelector(InstanceModel):
+    """A choice of training rows, against noise and for speed.
 
     Parameters
     ----------
     method : {"edited", "condensed", "ib2", "ib3"}, default="edited"
-        "edited" removes rows whose neighbors, all others asked, are of another class (Wilson). "ib2" goes through the
-        rows in their order and keeps those that the kept ones do not tell right; "condensed" goes through them again
-        until all are told (Hart). "ib3" keeps records, and in the end those rows that tell others better than chance.
+        "edited" removes rows whose neighbors among all others are of another class (Wilson, 1972). "ib2" goes through
+        the rows in their order and keeps those that the kept ones predict wrongly (Aha, Kibler and Albert, 1991);
+        "condensed" goes through them again until all are predicted (Hart, 1968). "ib3" keeps records, and in the end
+        the rows that predict others better than chance.
     n_neighbors : int, optional
-        How many neighbors are asked: 3 for "edited", else 1. "ib3" always asks one.
+        How many neighbors vote: 3 for "edited", else 1. "ib3" always takes one.
     metric : DistanceMetric, float or {"euclidean", "manhattan", "chebyshev"}, optional
         How rows are compared; see `DistanceMetric`.
     accept, drop : float, default=0.9 and 0.75
-        For "ib3": the confidence with which a record must be better than the share of its class to be accepted, and
-        worse to be dropped.
+        For "ib3": the confidence with which a row's record must be better than the share of its class for the row to
+        be accepted, and worse for it to be dropped.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        The kinds of columns, where dtypes do not say.
     categorical_features : array-like, optional
         Nominal columns as scikit-learn declares them: names, positions or a mask.
 
@@ -48,7 +49,7 @@ class InstanceSelector(Voting, InstanceModel):
     kept_ : ndarray
         The numbers of the rows that stay.
     removed_ : Grid
-        Those that go, and why.
+        The rows that go, and why.
 
     Examples
     --------
@@ -66,7 +67,6 @@ class InstanceSelector(Voting, InstanceModel):
         tags.target_tags.required = True
         return tags
 
-    _numbers = False
     n_neighbors_: int
     kept_: Indices
     removed_: Grid
@@ -91,20 +91,12 @@ class InstanceSelector(Voting, InstanceModel):
         self.categorical_features = categorical_features
 
     def _check_settings(self) -> None:
-        check_settings(self, method=METHODS)
-        self._metric()._check_settings()
-        k = self.n_neighbors
-        whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
-        if k is not None and not (whole and k >= 1):
-            raise OptionError(f"n_neighbors must be a whole number, 1 or more, or None, not {k!r}.")
-        for name in ("accept", "drop"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float | np.number) and 0 < value < 1):
-                raise OptionError(f"{name} must lie between 0 and 1, not {value!r}.")
+        confidence = NumberIn(0, 1, strict=True)
+        k = NumberIn(1, whole=True, words=(None,))
+        check_settings(self, method=METHODS, n_neighbors=k, accept=confidence, drop=confidence)
 
-    def _learn(self) -> None:
-        self._open_search()
-        self._describe()
+    def _derive(self) -> None:
+        super()._derive()
         self.n_neighbors_ = (3 if self.method == "edited" else 1) if self.n_neighbors is None else self.n_neighbors
         if self.method == "edited":
             why = self._edited()
@@ -113,19 +105,18 @@ class InstanceSelector(Voting, InstanceModel):
         else:
             why = self._condensed(again=self.method == "condensed")
         removed = np.array([reason is not None for reason in why], dtype=bool)
-        places = np.argsort(self._order, kind="stable")
-        gone = [i for i in places.tolist() if removed[i]]
+        gone = [i for i in self._in_given_order().tolist() if removed[i]]
         self.kept_ = np.sort(self._order[~removed])
         self.removed_ = Grid(
             {
                 "row": self._order[gone].tolist(),
-                self.target_.name: self.classes_[self._told[gone]].tolist(),
+                self.target_.name: self.classes_[self._targets[gone]].tolist(),
                 "why": [why[i] for i in gone],
             }
         )
 
     def fit_resample(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any]:
-        """Choose rows, and give the table and the classes with these rows only.
+        """Choose rows, and return only these rows of the table and the classes.
 
         Parameters
         ----------
@@ -139,10 +130,10 @@ class InstanceSelector(Voting, InstanceModel):
         Returns
         -------
         X, y
-            Of the kinds that were given.
+            Of the same types as given.
         """
         if isinstance(y, str):
-            raise TableError("fit_resample gives back y: it must be an array.", hint="fit takes a name; see kept_.")
+            raise TableError("fit_resample returns y: it must be an array.", hint="fit takes a name; see kept_.")
         self.fit(X, y, sample_weight)
         classes = [y[i] for i in self.kept_.tolist()] if isinstance(y, list) else rows_of(y, self.kept_)
         return rows_of(X, self.kept_), classes
@@ -150,16 +141,14 @@ class InstanceSelector(Voting, InstanceModel):
     # -- edited ------------------------------------------------------------------------
 
     def _edited(self) -> list[str | None]:
-        """Rows go whose neighbors, all others asked, tell another class (Wilson)."""
-        n, why = len(self._search), list[str | None]()
-        for start in range(0, n, 1 << 12):
-            stop = min(start + (1 << 12), n)
-            found, own = left_out(self, float(self.n_neighbors_), start, stop)
-            counted = found.counted(own, float(self.n_neighbors_))
-            best = self._best(found, counted)
-            votes = self.votes(found, counted)
+        """Remove rows whose neighbors among all others vote for another class."""
+        why, k = list[str | None](), float(self.n_neighbors_)
+        for start, stop in self._training_blocks():
+            found, own = self._left_out(k, start, stop)
+            counted = found.counted(own, k)
+            best, votes = self._votes.best(found, counted), self._votes.count(found, counted)
             for i, b in enumerate(best.tolist()):
-                mine = int(self._told[start + i])
+                mine = int(self._targets[start + i])
                 for_it, all_votes = votes[i, b], votes[i].sum()
                 agrees = b == mine or not all_votes > 0
                 said = f"{for_it:g} of {all_votes:g} neighbors are {self.classes_[b]}"
@@ -168,58 +157,158 @@ class InstanceSelector(Voting, InstanceModel):
 
     # -- condensed -----------------------------------------------------------------------
 
-    def _in_turn(self) -> Indices:
-        """The rows in the order in which they were given."""
-        return np.argsort(self._order, kind="stable")
-
-    def _distances(self, rows: Indices) -> Floats:
-        """Of some rows from all, without roots."""
-        queries = self._search.rows.take(rows)
-        left, right, law = self._search.law.between(queries, self._search.rows)
-        return _kernels.pair_sums(left, right, law)
-
-    def _condensed(self, *, again: bool) -> list[str | None]:
-        """Rows stay that those before them do not tell right (IB2); asked again until all are told (Hart)."""
-        turn = self._in_turn()
-        kept = np.zeros(len(turn), dtype=bool)
-        kept[turn[0]] = True
-        teller = np.full(len(turn), -1)
-        while True:
-            before = int(kept.sum())
-            self._pass(turn, kept, teller)
-            if not again or int(kept.sum()) == before:
-                break
-        return [None if kept[i] else f"row {self._order[teller[i]]} tells it" for i in range(len(turn))]
-
-    def _pass(self, turn: Indices, kept: Flags, teller: Indices) -> None:
+    def _with_distances(self, turn: Indices) -> Iterator[tuple[int, Floats]]:
+        """Rows in turn, each with its distances from all rows, without roots."""
         for start in range(0, len(turn), _BLOCK):
             some = turn[start : start + _BLOCK]
-            for i, sums in zip(some.tolist(), self._distances(some), strict=True):
-                if kept[i]:
-                    continue
-                best = self._nearest(np.flatnonzero(kept), sums)
-                if self._told[best] == self._told[i]:
-                    teller[i] = best
-                else:
-                    kept[i] = True
+            queries = self._search.rows.take(some)
+            sums = _kernels.pair_sums(*self._search.combined.between(queries, self._search.rows))
+            yield from zip(some.tolist(), sums, strict=True)
+
+    def _condensed(self, *, again: bool) -> list[str | None]:
+        """Keep rows that the kept ones before them predict wrongly (IB2); again until all are predicted (Hart)."""
+        turn = self._in_given_order()
+        kept = np.zeros(len(turn), dtype=bool)
+        kept[turn[0]] = True
+        by = np.full(len(turn), -1)  # the row that predicts each row that is not kept
+        while True:
+            before = int(kept.sum())
+            self._pass(turn, kept, by)
+            if not again or int(kept.sum()) == before:
+                break
+        return [None if kept[i] else f"row {self._order[by[i]]} predicts it" for i in range(len(turn))]
+
+    def _pass(self, turn: Indices, kept: Flags, by: Indices) -> None:
+        for i, sums in self._with_distances(turn):
+            if kept[i]:
+                continue
+            best = self._nearest(np.flatnonzero(kept), sums)
+            if self._targets[best] == self._targets[i]:
+                by[i] = best
+            else:
+                kept[i] = True
 
     def _nearest(self, here: Indices, sums: Floats) -> int:
-        """Of some rows the nearest of the class that most of the neighbors have."""
+        """Of some rows the nearest one of the class with most votes."""
         if self.n_neighbors_ == 1:
             return int(here[int(np.argmin(sums[here]))])
         order = here[np.argsort(sums[here], kind="stable")[: self.n_neighbors_]]
-        votes = np.bincount(self._told[order], minlength=len(self.classes_))
-        tied = votes[self._told[order]] == votes.max()
+        votes = np.bincount(self._targets[order], minlength=len(self.classes_))
+        tied = votes[self._targets[order]] == votes.max()
         return int(order[int(np.argmax(tied))])
 
     # -- IB3 -----------------------------------------------------------------------------
 
     def _accepted(self) -> list[str | None]:
-        """Rows stay whose record at telling others is good, beyond chance (Aha, Kibler and Albert)."""
-        turn = self._in_turn()
-        records = AcceptanceRecords(len(turn), self._told, len(self.classes_), float(self.accept), float(self.drop))
-        for start in range(0, len(turn), _BLOCK):
-            some = turn[start : start + _BLOCK]
-            for i, sums in zip(some.tolist(), self._distances(some), strict=True):
-                records.meet(int(i), sums)
+        """Keep rows whose record of predicting others is good beyond chance."""
+        turn = self._in_given_order()
+        records = AcceptanceRecords(
+            len(turn), self._targets, len(self.classes_), float(self.accept), float(self.drop)
+        )
+        for i, sums in self._with_distances(turn):
+            records.meet(i, sums)
         return records.reasons(self.classes_, self._order)
+
+
+def interval(right: Any, used: Any, confidence: float) -> tuple[Any, Any]:
+    """Wilson's confidence interval of a proportion.
+
+    Parameters
+    ----------
+    right, used : array or float
+        Successes and trials.
+    confidence : float
+        The confidence level, above 0 and below 1.
+    """
+    z = float(ndtri(0.5 + confidence / 2))
+    none = np.asarray(used) <= 0
+    n = np.where(none, 1.0, used)
+    p = np.asarray(right, dtype=np.float64) / n
+    middle = p + z * z / (2 * n)
+    half = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    low, high = (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+    return np.where(none, 0.0, low), np.where(none, 1.0, high)
+
+
+class AcceptanceRecords:
+    """IB3 (Aha, Kibler and Albert, 1991): rows with a record of how well they predict others.
+
+    A row is accepted if its record is better than chance, and dropped if it is worse.
+
+    Parameters
+    ----------
+    n : int
+        How many rows there are.
+    codes : ndarray
+        The class of each.
+    n_classes : int
+        How many classes.
+    accept, drop : float
+        The confidence with which a record must be better, or worse, than the share of its class.
+    """
+
+    def __init__(self, n: int, codes: NDArray[Any], n_classes: int, accept: float, drop: float) -> None:
+        self.codes, self.accept, self.drop = codes, accept, drop
+        self.kept = np.zeros(n, dtype=bool)
+        self.dropped = np.zeros(n, dtype=bool)
+        self.by = np.full(n, -1)  # the row that predicted each row that is not kept
+        self.used, self.right = np.zeros(n), np.zeros(n)
+        self.met = np.zeros(n_classes)
+
+    def meet(self, i: int, sums: Floats) -> None:
+        """Predict the next row from the kept ones, and update their records."""
+        here = np.flatnonzero(self.kept)
+        if len(here) == 0:
+            self.kept[i] = True
+            self.met[self.codes[i]] += 1
+            return
+        near = sums[here]
+        good = self._acceptable(here)
+        # without an acceptable row the nearest predicts, so that nothing is left to chance
+        pool = here[good] if good.any() else here
+        best = pool[int(np.argmin(sums[pool]))]
+        mine = self.codes[i]
+        within = here[near <= sums[best]]
+        self.used[within] += 1
+        self.right[within] += self.codes[within] == mine
+        self.met[mine] += 1
+        if self.codes[best] == mine:
+            self.by[i] = best
+        else:
+            self.kept[i] = True
+        self._drop(within)
+
+    def _class_interval(self, rows: Indices, confidence: float) -> tuple[Any, Any]:
+        return interval(self.met[self.codes[rows]], self.met.sum(), confidence)
+
+    def _acceptable(self, rows: Indices) -> Flags:
+        low, _ = interval(self.right[rows], self.used[rows], self.accept)
+        _, high = self._class_interval(rows, self.accept)
+        return np.asarray(low > high)
+
+    def _drop(self, rows: Indices) -> None:
+        _, high = interval(self.right[rows], self.used[rows], self.drop)
+        low, _ = self._class_interval(rows, self.drop)
+        bad = rows[high < low]
+        self.kept[bad] = False
+        self.dropped[bad] = True
+
+    def reasons(self, classes: NDArray[Any], order: Indices) -> list[str | None]:
+        """Why each row was removed; None for one that stays."""
+        here = np.flatnonzero(self.kept)
+        good = np.zeros(len(self.kept), dtype=bool)
+        good[here] = self._acceptable(here) if len(here) else False
+        if not good.any():  # too few rows for any record to be good: all that were kept stay
+            good[here] = True
+        found: list[str | None] = []
+        for i in range(len(good)):
+            record = f"{self.right[i]:g} of {self.used[i]:g} rows near it are {classes[self.codes[i]]}"
+            if good[i]:
+                found.append(None)
+            elif self.dropped[i]:
+                found.append(f"dropped: {record}")
+            elif self.kept[i]:
+                found.append(f"not accepted: {record}")
+            else:
+                found.append(f"row {order[self.by[i]]} predicted it")
+        return found

@@ -1,8 +1,8 @@
-"""Nearest neighbors (004): the classes, or the mean, of the training rows that are most like a row."""
+"""Nearest neighbors: the classes, or the mean, of the training rows that are most like a row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from math import fsum
 from typing import Any
 
@@ -13,99 +13,92 @@ from countwise._typing import Floats
 from countwise.base.protocol import Classifier, Regressor
 from countwise.data.cells import one_row
 from countwise.data.frames import Frame
-from countwise.errors import OptionError, check_settings
-from countwise.neighbors.base import BLOCK, InstanceModel
-from countwise.neighbors.choose_k import choice_of_k
+from countwise.errors import NumberIn, OptionError, check_settings
+from countwise.neighbors.base import InstanceModel
 from countwise.neighbors.search import FoundNeighbors
-from countwise.neighbors.voting import WEIGHTS, Voting, nearness
-from countwise.neighbors.working import NeighborTelling
+from countwise.neighbors.working import NeighborWorking
 from countwise.working import Account, Grid
 from countwise.working.numbers import number, percent
 
 __all__ = ["NeighborsClassifier", "NeighborsRegressor"]
 
+_WEIGHTS = ("uniform", "distance", "squared")
+_NUMBERS = {
+    "n_neighbors": NumberIn(1, whole=True, words=("loo",)),
+    "max_neighbors": NumberIn(1, whole=True),
+    "radius": NumberIn(0, words=(None,)),
+}
+_SHOWN = 12  # attributes in a summary
+
 
 class NeighborModel(InstanceModel):
-    """What neighbors for classes and for numbers have in common."""
+    """The common part of classification and regression by neighbors."""
 
     n_neighbors: Any
     max_neighbors: int
     radius: float | None
     weights: Any
-    search: str
     n_neighbors_: int
     choice_: Grid
-    _penalties: Floats | None = None  # by what the distances of each row are multiplied
-    _ties = False  # whether all rows are asked that are as near as the last
-
-    def __init__(
-        self,
-        n_neighbors: Any = 5,
-        *,
-        weights: Any = "uniform",
-        metric: Any = None,
-        radius: float | None = None,
-        max_neighbors: int = 30,
-        search: str = "exact",
-        types: Any = None,
-        categorical_features: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.metric = metric
-        self.radius = radius
-        self.max_neighbors = max_neighbors
-        self.search = search
-        self.types = types
-        self.categorical_features = categorical_features
+    _penalties: Floats | None = None  # by which the distances of each row are multiplied
+    _ties = False  # whether all rows as near as the last one are neighbors
 
     def _check_settings(self) -> None:
-        super()._check_settings()
-        check_settings(self, search=("exact", "usearch"))
-        k = self.n_neighbors
-        whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
-        if not (whole and k >= 1) and not (isinstance(k, str) and k == "loo"):
-            raise OptionError(f"n_neighbors must be a whole number, 1 or more, or 'loo', not {k!r}.")
-        if not isinstance(self.max_neighbors, int | np.integer) or self.max_neighbors < 1:
-            raise OptionError(f"max_neighbors must be a whole number, 1 or more, not {self.max_neighbors!r}.")
-        if self.radius is not None and not (isinstance(self.radius, int | float | np.number) and self.radius >= 0):
-            raise OptionError(f"radius must be 0 or more, or None, not {self.radius!r}.")
-        if not callable(self.weights) and not (isinstance(self.weights, str) and self.weights in WEIGHTS):
+        check_settings(self, **_NUMBERS)
+        if not callable(self.weights) and not (isinstance(self.weights, str) and self.weights in _WEIGHTS):
             raise OptionError(
                 f"weights={self.weights!r} is unknown.", hint="give 'uniform', 'distance', 'squared' or a function."
             )
 
-    def _learn(self) -> None:
-        self._open_search()
-        self._describe()
+    def _derive(self) -> None:
+        super()._derive()
         if self.n_neighbors == "loo":
-            self.choice_ = choice_of_k(self)
+            self.choice_ = self._leave_one_out()
             scores = np.array(self.choice_["score"])
             self.n_neighbors_ = int(self.choice_["k"][int(np.argmax(scores >= scores.max() - 1e-12))])
         else:
             self.n_neighbors_ = int(self.n_neighbors)
 
-    def _describe(self) -> None:
-        """What is told where there is no neighbor."""
+    def _leave_one_out(self) -> Grid:
+        """The leave-one-out score of every number of neighbors, from one search; the smallest of equals is chosen."""
+        most = int(max(1, min(self.max_neighbors, np.ceil(self._n_total) - 1)))
+        total = np.zeros(most)
+        weight = np.ones(len(self._search)) if self._search.weights is None else self._search.weights
+        for start, stop in self._training_blocks():
+            found, own = self._left_out(float(most), start, stop)
+            near = _nearness(self.weights, found)
+            for k in range(1, most + 1):
+                scores = self._scores(found, found.counted(own, float(k)) * near, self._targets[start:stop])
+                total[k - 1] += float((weight[start:stop] * scores).sum())
+        return Grid({"k": list(range(1, most + 1)), "score": (total / weight.sum()).tolist()})
+
+    def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
+        """How good the predictions for rows with a known target are."""
         raise NotImplementedError
 
     def _k(self) -> int:
         return min(self.n_neighbors_, len(self._search))
 
     def _found(self, frame: Frame, start: int, stop: int) -> FoundNeighbors:
-        """The neighbors of some rows; none of a row of which nothing is known."""
-        laid = self._laid(frame, start, stop)
+        """The neighbors of some rows; none of a row without a known value."""
+        laid = self._layout(frame, start, stop)
         k, radius = (float(self.n_neighbors_), np.inf) if self.radius is None else (np.inf, float(self.radius))
         found = self._search.nearest(laid, k, radius, penalties=self._penalties, ties=self._ties)
-        return found.only(~laid.unknown(self.metric_.law_)[found.owner])
+        return found.only(~laid.unknown(self.metric_.distance_)[found.owner])
 
-    def _in_blocks(self, X: Any) -> Iterator[FoundNeighbors]:
-        frame = self._open(X)
-        for start in range(0, frame.n_rows, BLOCK):
-            yield self._found(frame, start, min(start + BLOCK, frame.n_rows))
+    def _predicted(self, X: Any, predict: Callable[[FoundNeighbors], NDArray[Any]]) -> NDArray[Any]:
+        """What `predict` makes of the neighbors of each row; the search within a block is parallel."""
+        return np.concatenate(self._in_blocks(X, lambda *block: predict(self._found(*block)), parallel=False))
+
+    def _vote_weights(self, found: FoundNeighbors) -> Floats:
+        """The weight of each neighbor's vote: its own, times that of its distance."""
+        own = self._search.weights
+        k = float(self.n_neighbors_) if self.radius is None else np.inf
+        counted = found.counted(np.ones(len(found.ids)) if own is None else own[found.ids], k)
+        return counted * _nearness(self.weights, found)
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
-        """The neighbors of one row, how far each is, and what each attribute adds to the distance of the nearest.
+        """The neighbors of one row, their distances, and what each attribute adds to the distance of the nearest.
 
         Parameters
         ----------
@@ -142,50 +135,74 @@ class NeighborModel(InstanceModel):
           sum 0.444444; its root is the distance
         """
         frame = one_row(self._open(X), row)
-        return NeighborTelling(self, frame, self._laid(frame, 0, 1), self._found(frame, 0, 1)).account()
+        return NeighborWorking(self, frame, self._layout(frame, 0, 1), self._found(frame, 0, 1)).account()
 
-    def _counted(self, found: FoundNeighbors) -> Floats:
-        """The votes of neighbors: their weights, by their distances."""
-        own = self._search.weights
-        k = float(self.n_neighbors_) if self.radius is None else np.inf
-        return found.counted(np.ones(len(found.ids)) if own is None else own[found.ids], k) * nearness(
-            self.weights, found
-        )
+    def summary(self) -> str:
+        """What was learned, in a few lines.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from countwise import NeighborsClassifier, samples
+        >>> print(NeighborsClassifier(3).fit(samples.load("rain").frame, "rain").summary())
+        6 rows, 2 attributes; rain: predicted from 3 neighbors
+          attribute  kind     distance           weight  if missing
+          wind       nominal  equal or not       1       1
+          temp       numeric  difference / 13.7  1       1
+        """
+        self._check_fitted()
+        n = self.n_neighbors_
+        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: predicted from "
+        lines = str(self.metric_.parts_).split("\n")[: _SHOWN + 1]
+        return "\n".join([f"{head}{n} neighbor{'s' * (n != 1)}", *(f"  {line}" for line in lines)])
+
+    def tables(self) -> dict[str, Grid]:
+        """What was learned, as tables: the metric, and how the number of neighbors was chosen.
+
+        Returns
+        -------
+        dict of str to Grid
+        """
+        self._check_fitted()
+        return {"metric": self.metric_.parts_, **({"choice": self.choice_} if hasattr(self, "choice_") else {})}
+
+    # -- what the working shows ----------------------------------------------------------
+
+    def _prediction(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float] | None]:
+        """The prediction for a single row in words, its value, and the probabilities of all classes."""
+        raise NotImplementedError
 
     def _measures(self, found: FoundNeighbors) -> dict[str, list[Any]]:
         """How far neighbors are, as it is shown."""
         return {"distance": found.distances.tolist()}
 
     def _reason(self, found: FoundNeighbors, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-        """The title and the last lines of what is said of the nearest row."""
+        """The title and the last lines of the section about the nearest row."""
         return f"Why row {row} is {number(float(found.distances[0]))} away", lines
 
-    def _judged(self, found: FoundNeighbors, counted: Floats, told: NDArray[Any]) -> Floats:
-        """How good the answers to rows are of which is known what should be told."""
-        raise NotImplementedError
 
-
-class NeighborsClassifier(Classifier, Voting, NeighborModel):
-    """Nearest neighbors: the classes of the training rows that are most like a row, over mixed columns with gaps.
+class NeighborsClassifier(Classifier, NeighborModel):
+    """Nearest neighbors: the classes of the training rows that are most like a row; mixed columns, missing values.
 
     Parameters
     ----------
     n_neighbors : int or "loo", default=5
-        How many neighbors vote. "loo" takes the number that tells most training rows right when each in turn is left
-        out; all numbers up to `max_neighbors` are tried in one search. The metric is learned from all rows.
+        How many neighbors vote. "loo" takes the number with the best leave-one-out accuracy on the training
+        rows; all numbers up to `max_neighbors` are tried in one search. The metric is learned from all rows.
     weights : {"uniform", "distance", "squared"} or callable, default="uniform"
-        A vote for each neighbor; its weight is 1, 1/d, 1/d², or what the function of the distances says.
-        Where rows are at distance 0 only these vote (but for a function).
+        The weight of a neighbor's vote at distance d: 1, 1/d, 1/d², or a function of the distances. Where rows are at
+        distance 0, only these vote, unless a function is given.
     metric : DistanceMetric, float or {"euclidean", "manhattan", "chebyshev"}, optional
-        How rows are compared; see `DistanceMetric`. A number is the power of one that is else as usual.
+        How rows are compared; see `DistanceMetric`. A number is its power.
     radius : float, optional
-        If given, all rows within this distance vote instead of a number of them.
+        If given, all rows within this distance vote, however many.
     max_neighbors : int, default=30
         For "loo".
-    search : {"exact", "usearch"}, default="exact"
-        Every near row is found; or candidates are taken from a graph of the package usearch, which may miss some.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        The kinds of columns, where dtypes do not say.
     categorical_features : array-like, optional
         Nominal columns as scikit-learn declares them: names, positions or a mask.
 
@@ -196,18 +213,15 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
     n_neighbors_ : int
         How many neighbors vote.
     choice_ : Grid
-        For "loo": the share of rows told right for each number of neighbors.
+        For "loo": the leave-one-out accuracy of each number of neighbors.
     metric_ : DistanceMetric
         The metric, fitted.
-    recall_ : float
-        For "usearch": the share of the ten truly nearest rows that are found, measured on training rows.
 
     Notes
     -----
-    The search is exact. Neighbors come in the order of their distance, then of their class, then of their row. A row
-    of weight n counts as n neighbors. Of classes with equal votes the one with the nearest row is told, then the
-    first. A row of which nothing is known, or that has no neighbor within the radius, is told by the classes' shares
-    of all rows.
+    The search is exact. Neighbors are sorted by distance, then class, then row. A row of weight n counts as n
+    neighbors. Of classes with equal votes the one with the nearest row is predicted, then the first. A row without a
+    known value, or without a neighbor within the radius, gets the prior.
 
     Examples
     --------
@@ -218,10 +232,33 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
     ['no']
     """
 
-    _numbers = False
+    def __init__(
+        self,
+        n_neighbors: Any = 5,
+        *,
+        weights: Any = "uniform",
+        metric: Any = None,
+        radius: float | None = None,
+        max_neighbors: int = 30,
+        types: Any = None,
+        categorical_features: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.metric = metric
+        self.radius = radius
+        self.max_neighbors = max_neighbors
+        self.types = types
+        self.categorical_features = categorical_features
 
-    def _judged(self, found: FoundNeighbors, counted: Floats, told: NDArray[Any]) -> Floats:
-        return np.asarray(self._best(found, counted) == told, dtype=np.float64)
+    def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
+        return np.asarray(self._votes.best(found, weights) == targets, dtype=np.float64)
+
+    def _shares(self, found: FoundNeighbors) -> Floats:
+        return self._votes.shares(found, self._vote_weights(found))
+
+    def _best(self, found: FoundNeighbors) -> NDArray[np.intp]:
+        return self._votes.best(found, self._vote_weights(found))
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row): the classes' shares of the votes; the prior where there is no neighbor.
@@ -235,7 +272,7 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
         -------
         ndarray, shape (rows, classes)
         """
-        return np.concatenate([self._shares(found) for found in self._in_blocks(X)])
+        return self._predicted(X, self._shares)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with most votes; of equals the one with the nearest row, then the first of `classes_`.
@@ -249,38 +286,34 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
         -------
         ndarray, shape (rows,)
         """
-        self._check_fitted()
-        return self.classes_[np.concatenate([self._best(found) for found in self._in_blocks(X)])]
+        best = self._predicted(X, self._best)
+        return self.classes_[best]
 
-    def _answer(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float]]:
-        """The answer to a single row in words, its probability, and all of them."""
-        p = self._shares(found)[0]
-        best = int(self._best(found)[0])
+    def _prediction(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float]]:
+        p, best = self._shares(found)[0], int(self._best(found)[0])
         sure = percent(float(p[best]), certain=float(p[best]) == 1.0)
-        told = f"{self.target_.name} = {self.classes_[best]}, with probability {sure}."
-        return told, float(p[best]), dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
+        said = f"{self.target_.name} = {self.classes_[best]}, with probability {sure}."
+        return said, float(p[best]), dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
 
 
 class NeighborsRegressor(Regressor, NeighborModel):
-    """Nearest neighbors: the mean of the training rows that are most like a row, over mixed columns with gaps.
+    """Nearest neighbors: the mean of the training rows that are most like a row; mixed columns, missing values.
 
     Parameters
     ----------
     n_neighbors : int or "loo", default=5
-        Of how many neighbors the mean is taken. "loo" takes the number with the least squared error when each
-        training row in turn is left out.
+        How many neighbors are averaged. "loo" takes the number with the least leave-one-out squared error on the
+        training rows.
     weights : {"uniform", "distance", "squared"} or callable, default="uniform"
-        The weight of each neighbor is 1, 1/d, 1/d², or what the function of the distances says.
+        The weight of a neighbor at distance d: 1, 1/d, 1/d², or a function of the distances.
     metric : DistanceMetric, float or {"euclidean", "manhattan", "chebyshev"}, optional
         How rows are compared; see `DistanceMetric`.
     radius : float, optional
-        If given, all rows within this distance count instead of a number of them.
+        If given, all rows within this distance count, however many.
     max_neighbors : int, default=30
         For "loo".
-    search : {"exact", "usearch"}, default="exact"
-        Every near row is found; or candidates are taken from a graph of the package usearch, which may miss some.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        The kinds of columns, where dtypes do not say.
     categorical_features : array-like, optional
         Nominal columns as scikit-learn declares them: names, positions or a mask.
 
@@ -289,11 +322,9 @@ class NeighborsRegressor(Regressor, NeighborModel):
     n_neighbors_ : int
         How many neighbors count.
     choice_ : Grid
-        For "loo": less the mean squared error, for each number of neighbors.
+        For "loo": the negative leave-one-out mean squared error of each number of neighbors.
     metric_ : DistanceMetric
         The metric, fitted.
-    recall_ : float
-        For "usearch": the share of the ten truly nearest rows that are found, measured on training rows.
 
     Examples
     --------
@@ -304,26 +335,46 @@ class NeighborsRegressor(Regressor, NeighborModel):
     """
 
     _numbers = True
+    mean_: float
 
-    def _describe(self) -> None:
+    def __init__(
+        self,
+        n_neighbors: Any = 5,
+        *,
+        weights: Any = "uniform",
+        metric: Any = None,
+        radius: float | None = None,
+        max_neighbors: int = 30,
+        types: Any = None,
+        categorical_features: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.metric = metric
+        self.radius = radius
+        self.max_neighbors = max_neighbors
+        self.types = types
+        self.categorical_features = categorical_features
+
+    def _describe_target(self) -> None:
         # summed exactly: the order of the rows must not show in the last bit
-        weights = np.ones(len(self._told)) if self._weights is None else self._weights.astype(np.float64)
-        self.mean_ = fsum((weights * self._told).tolist()) / fsum(weights.tolist())
+        weights = np.ones(len(self._targets)) if self._weights is None else self._weights.astype(np.float64)
+        self.mean_ = fsum((weights * self._targets).tolist()) / fsum(weights.tolist())
 
-    def _judged(self, found: FoundNeighbors, counted: Floats, told: NDArray[Any]) -> Floats:
-        return -((self._means(found, counted) - told) ** 2)
+    def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
+        return -((self._means(found, weights) - targets) ** 2)
 
-    def _means(self, found: FoundNeighbors, counted: Floats | None = None) -> Floats:
+    def _means(self, found: FoundNeighbors, weights: Floats | None = None) -> Floats:
         """The mean of the neighbors; that of all rows where there is none."""
-        counted = self._counted(found) if counted is None else counted
+        weights = self._vote_weights(found) if weights is None else weights
         owner, n = found.owner, len(found.starts) - 1
-        total = np.bincount(owner, weights=counted, minlength=n)
+        total = np.bincount(owner, weights=weights, minlength=n)
         center = self.mean_  # so that numbers far from 0 keep their digits
-        sums = np.bincount(owner, weights=counted * (self._told[found.ids] - center), minlength=n)
+        sums = np.bincount(owner, weights=weights * (self._targets[found.ids] - center), minlength=n)
         return np.where(total > 0, center + sums / np.where(total > 0, total, 1.0), center)
 
     def predict(self, X: Any) -> Floats:
-        """The mean of the neighbors, weighed by nearness if so set; that of all rows where there is none.
+        """The weighted mean of the neighbors; that of all rows where there is none.
 
         Parameters
         ----------
@@ -334,9 +385,27 @@ class NeighborsRegressor(Regressor, NeighborModel):
         -------
         ndarray, shape (rows,)
         """
-        self._check_fitted()
-        return np.concatenate([self._means(found) for found in self._in_blocks(X)])
+        return self._predicted(X, self._means)
 
-    def _answer(self, found: FoundNeighbors) -> tuple[str, float, None]:
+    def _prediction(self, found: FoundNeighbors) -> tuple[str, float, None]:
         value = float(self._means(found)[0])
         return f"{self.target_.name} = {number(value)}.", value, None
+
+
+def _nearness(weights: str | Callable[[Any], Any], found: FoundNeighbors) -> Floats:
+    """The weight of each neighbor's vote for its distance alone."""
+    d = found.distances
+    if callable(weights):
+        given = np.asarray(weights(d), dtype=np.float64)
+        if given.shape != d.shape or not (np.isfinite(given).all() and (given >= 0).all()):
+            raise OptionError("The function of weights must give a number of 0 or more for each distance.")
+        return given
+    if weights == "uniform":
+        return np.ones(len(d))
+    same = np.zeros(len(found.starts) - 1, dtype=bool)
+    np.logical_or.at(same, found.owner, d == 0)
+    # rows at distance 0 are the same row: only they count where there are any
+    with np.errstate(divide="ignore", over="ignore"):
+        near = 1.0 / d if weights == "distance" else 1.0 / (d * d)
+    near = np.minimum(near, np.finfo(np.float64).max / 1e20)  # so that sums do not overflow
+    return np.where(same[found.owner], (d == 0).astype(np.float64), near)

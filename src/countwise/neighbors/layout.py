@@ -1,4 +1,4 @@
-"""Rows laid out for the search: numbers, and codes with tables of what they are apart."""
+"""Rows laid out for the search: numbers, and codes with tables of their distances."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class RowLayout:
     Parameters
     ----------
     numbers : ndarray, shape (rows, numbers)
-        Those of all attributes that are compared by their difference.
+        The attributes that are compared by their difference.
     cells : list of LocalCells
-        Of all others.
+        The cells of all others.
     """
 
     numbers: Floats
@@ -55,13 +55,13 @@ class RowLayout:
         """Some rows, in the order given."""
         return RowLayout(np.ascontiguousarray(self.numbers[rows]), [cells.take(rows) for cells in self.cells])
 
-    def unknown(self, law: CombinedDistance) -> Flags:
-        """Rows of which nothing is known that has a say."""
+    def unknown(self, combined: CombinedDistance) -> Flags:
+        """Rows whose values are missing in every attribute that has a weight."""
         nothing = np.ones(len(self), dtype=bool)
-        for j, difference in enumerate(law.differences):
+        for j, difference in enumerate(combined.differences):
             if difference.weight * difference.scale > 0:
                 nothing &= np.isnan(self.numbers[:, j])
-        for local, cells in zip(law.others, self.cells, strict=True):
+        for local, cells in zip(combined.others, self.cells, strict=True):
             if local.weight * local.most > 0:
                 nothing &= local.lost(cells)
         return nothing
@@ -78,9 +78,9 @@ class CombinedDistance:
     p : float
         The power.
     missing : {"maximal", "ignore"}
-        What a missing cell adds.
+        What a missing value adds.
     unit_length : bool
-        Whether the numbers of a row are divided by their length.
+        Whether the numeric values of a row are divided by their length.
     """
 
     locals: tuple[LocalDistance, ...]
@@ -107,13 +107,13 @@ class CombinedDistance:
 
     @property
     def shares(self) -> Floats | None:
-        """The weight of each attribute, if missing cells are ignored."""
+        """The weight of each attribute, if missing values are ignored."""
         if self.missing != "ignore":
             return None
         return np.array([x.weight for x in (*self.differences, *self.others)], dtype=np.float64)
 
     def between(self, queries: RowLayout, rows: RowLayout) -> tuple[PairRows, PairRows, PairLaw]:
-        """What the kernels want: both sides, and what two cells of theirs add."""
+        """What the kernels take: both sides, and what two of their cells add."""
         tables, left, right, known = [], [], [], []
         for local, a, b in zip(self.others, queries.cells, rows.cells, strict=True):
             table, mine, theirs, size = self._table(local, a, b)
@@ -122,7 +122,7 @@ class CombinedDistance:
             right.append(theirs)
             known.append(size)
         root = 1.0 if self.p == np.inf else 1.0 / self.p
-        law = PairLaw(
+        between = PairLaw(
             np.array([d.scale * d.weight**root for d in self.differences], dtype=np.float64),
             np.array([self.cost(d, d.most) for d in self.differences], dtype=np.float64),
             tables,
@@ -131,7 +131,7 @@ class CombinedDistance:
             self.nothing,
             float(self.p),
         )
-        return PairRows(queries.numbers, left), PairRows(rows.numbers, right), law
+        return PairRows(queries.numbers, left), PairRows(rows.numbers, right), between
 
     def root(self, sums: Floats) -> Floats:
         """Distances of sums."""
@@ -148,7 +148,7 @@ class CombinedDistance:
 
     @property
     def nothing(self) -> float:
-        """The sum of rows that have nothing in common: every attribute at its most."""
+        """The sum of rows without a known value in common: every attribute at its maximum."""
         costs = [float(self.cost(local, local.most)) for local in self.locals]
         if self.p == np.inf:
             return max(costs, default=0.0)
@@ -159,7 +159,7 @@ class CombinedDistance:
     def _table(self, local: LocalDistance, a: LocalCells, b: LocalCells) -> tuple[Any, Any, Any, tuple[int, int]]:
         """What two codes add, the codes of both sides, and from which code on they are missing."""
         if isinstance(local, Overlap):
-            k = local.n_values  # cells that are missing, or never seen, are equal to none: not to each other either
+            k = local.n_values  # missing and unseen values are equal to none, not even to each other
             left, right = np.where(a.column >= k, k + 1, a.column), np.where(b.column >= k, k, b.column)
             return float(self.cost(local, 1.0)), left, right, (k, k)
         if isinstance(local, LookupDistance):
@@ -178,27 +178,27 @@ class CombinedDistance:
         return [(start, min(start + step, len(queries))) for start in range(0, len(queries), max(step, 1))]
 
 
-def lay(law: CombinedDistance, table: Table, frame: Frame) -> RowLayout:
+def lay(combined: CombinedDistance, table: Table, frame: Frame) -> RowLayout:
     """The rows of a table laid out."""
     numbers, cells = [], []
-    for local in law.locals:
+    for local in combined.locals:
         found = local.lay(table[local.of.name], frame.columns[local.of.name])
         if local.numbers:
             numbers.append(found.column)
         else:
             cells.append(found)
     matrix = np.stack(numbers, axis=1) if numbers else np.empty((table.n_rows, 0))
-    if law.unit_length:
-        plain = [isinstance(local.of, Numeric) for local in law.differences]  # steps of an order are no lengths
+    if combined.unit_length:
+        plain = [isinstance(local.of, Numeric) for local in combined.differences]  # steps of an order are no lengths
         matrix[:, plain] = _of_unit_length(matrix[:, plain])
     return RowLayout(np.ascontiguousarray(matrix, dtype=np.float64), cells)
 
 
-def of_unit_length(law: CombinedDistance, table: Table, frame: Frame) -> CombinedDistance:
-    """The same law with numbers taken as they are; the most they differ by is seen after the division."""
-    columns = iter(lay(law, table, frame).numbers.T)
+def of_unit_length(combined: CombinedDistance, table: Table, frame: Frame) -> CombinedDistance:
+    """The same with numbers of rows of length 1; the most that they differ by is known after the division."""
+    columns = iter(lay(combined, table, frame).numbers.T)
     found: list[LocalDistance] = []
-    for local in law.locals:
+    for local in combined.locals:
         if not isinstance(local, Difference):
             found.append(local)
             continue
@@ -209,7 +209,7 @@ def of_unit_length(law: CombinedDistance, table: Table, frame: Frame) -> Combine
         there = column[~np.isnan(column)]
         most = float(there.max() - there.min()) if len(there) else 0.0
         found.append(replace(local, most=most, scale=1.0, how="none", origin=0.0))
-    return replace(law, locals=tuple(found))
+    return replace(combined, locals=tuple(found))
 
 
 def _of_unit_length(numbers: Floats) -> Floats:

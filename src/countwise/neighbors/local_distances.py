@@ -1,7 +1,7 @@
-"""Local distances: how far two cells of one attribute are apart.
+"""Local distances: the distance of two values of one attribute.
 
-Each is either a difference of numbers, or looked up in a table of codes. To the search only these two are known;
-the tables of strings and of texts are made for the rows at hand.
+Each is either a difference of numbers, or looked up in a table of codes. The search knows only these two; the tables
+of strings and of texts are made for the rows at hand.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class LocalCells:
     column : ndarray
         Numbers with NaN for missing, or codes.
     values : tuple of str, or Bag, or None
-        Of strings and texts, what the codes stand for.
+        For strings and texts: what the codes stand for.
     new : tuple of str
-        Of texts, the words that training did not have; in the bag they stand behind the others.
+        For texts: words not seen in training; in the bag they come after the others.
     """
 
     column: NDArray[Any]
@@ -65,16 +65,16 @@ class LocalCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalDistance:
-    """What all local distances have.
+    """The base of local distances.
 
     Parameters
     ----------
     of : Attribute
         The attribute.
     weight : float
-        By what its distance (to the power p) is multiplied.
+        The factor of its distance (to the power p).
     most : float
-        The distance that a missing cell has from all: the largest there is among the training rows.
+        The distance of a missing value from all others: the largest among the training rows.
     """
 
     of: Attribute
@@ -88,13 +88,13 @@ class LocalDistance:
         raise NotImplementedError
 
     def lost(self, cells: LocalCells) -> Flags:
-        """Which cells are missing, or never seen."""
+        """Which values are missing, or unseen."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference(LocalDistance):
-    """The difference of two numbers, or of the places of two values in their order, times a scale."""
+    """The difference of two numbers, or of the ranks of two ordinal values, times a scale."""
 
     scale: float
     how: str
@@ -126,7 +126,7 @@ class Overlap(LocalDistance):
     word: ClassVar[str] = "equal or not"
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """Codes; those of missing cells are `n_values`, those of values never seen one more."""
+        """Codes; `n_values` for a missing value, one more for an unseen one."""
         return LocalCells(column)
 
     def lost(self, cells: LocalCells) -> Flags:
@@ -136,27 +136,26 @@ class Overlap(LocalDistance):
     @property
     def n_values(self) -> int:
         """How many values there are."""
-        assert isinstance(self.of, Nominal)  # noqa: S101 - names overlap
+        assert isinstance(self.of, Nominal)  # noqa: S101 - only nominal values overlap
         return len(self.of.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LookupDistance(LocalDistance):
-    """The difference of what values tell of the class (MVDM, 004), looked up in a table.
+    """The modified value difference (MVDM) Σ_c |P(c | v) - P(c | w)|, looked up in a table.
 
-    Values that tell the same share a place in the table, so that even very many need few. Numbers are put into
-    ranges first.
+    Values with the same class probabilities share a place in the table. Numbers are binned first.
     """
 
     table: Floats  # (places, places)
-    place: NDArray[Any]  # of each value, or range; `len(table)` for one that no training row has
-    shares: Floats  # (places, classes): what each tells of the class
+    place: NDArray[Any]  # of each value, or bin; `len(table)` for one that no training row has
+    shares: Floats  # (places, classes): P(class | value)
     classes: tuple[Any, ...]
     edges: Floats | None = None
     word: ClassVar[str] = "value difference"
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """Places in the table; of missing cells it is `len(table)`."""
+        """Places in the table; `len(table)` for a missing value."""
         last = len(self.place)
         if self.edges is not None:
             numbers = np.asarray(column, dtype=np.float64)
@@ -167,11 +166,11 @@ class LookupDistance(LocalDistance):
         return LocalCells(np.append(self.place, size).astype(narrowest(size + 1))[codes])
 
     def lost(self, cells: LocalCells) -> Flags:
-        """Those without a place."""
+        """Values without a place."""
         return np.asarray(cells.column >= len(self.table))
 
     def between(self) -> Floats:
-        """The table with a last row and column for missing cells."""
+        """The table with a last row and column for missing values."""
         size = len(self.table)
         whole = np.full((size + 1, size + 1), self.most)
         whole[:size, :size] = self.table
@@ -180,7 +179,7 @@ class LookupDistance(LocalDistance):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edits(LocalDistance):
-    """How many letters must be inserted, taken away or replaced (Levenshtein), times a scale."""
+    """The edit distance of strings (Levenshtein), times a scale."""
 
     scale: float
 
@@ -190,7 +189,7 @@ class Edits(LocalDistance):
         return "edits" if self.scale == 1 else f"edits / {number(1 / self.scale)}"
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """Codes of strings; strings never seen are as good as others."""
+        """Codes of strings, unseen ones included."""
         mine = Nominal(self.of.name, grows=True).learn(given)
         return LocalCells(mine.encode(given), tuple(map(_string, mine.values)))
 
@@ -199,7 +198,7 @@ class Edits(LocalDistance):
         return np.asarray(cells.column >= len(cells.values))
 
     def between(self, queries: LocalCells, rows: LocalCells) -> Floats:
-        """The distances of strings, and of missing cells behind them."""
+        """The distances of strings, and after them those of missing values."""
         whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
         whole[:-1, :-1] = edit_distances(queries.values, rows.values) * self.scale
         return whole
@@ -207,7 +206,7 @@ class Edits(LocalDistance):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordDistance(LocalDistance):
-    """How few words two texts have in common."""
+    """The distance of texts as bags of words."""
 
     how: str
 
@@ -217,7 +216,7 @@ class WordDistance(LocalDistance):
         return f"1 - {self.how}"
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """A code for each row: texts are seldom equal. Words never seen stand behind the others."""
+        """A code for each row, since texts are seldom equal; unseen words come after the others."""
         return _texts(*_with_unknown(self.of, column, given)) if isinstance(self.of, Text) else _texts(column)
 
     def lost(self, cells: LocalCells) -> Flags:
@@ -225,7 +224,7 @@ class WordDistance(LocalDistance):
         return np.asarray(cells.column >= len(cells.values))
 
     def between(self, queries: LocalCells, rows: LocalCells) -> Floats:
-        """The distances of texts, and of missing ones behind them."""
+        """The distances of texts, and after them those of missing ones."""
         whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
         whole[:-1, :-1] = bag_distances(_as_in(queries, rows), rows.values, self.how)
         return whole
@@ -237,16 +236,13 @@ def _string(value: Any) -> str:
 
 
 def _texts(bag: Bag, new: tuple[str, ...] = ()) -> LocalCells:
-    """A code for each text, and one behind them for those that are missing."""
+    """A code for each text, and one more for missing texts."""
     codes = np.arange(len(bag), dtype=np.uint32)
     return LocalCells(codes if bag.missing is None else np.where(bag.missing, np.uint32(len(bag)), codes), bag, new)
 
 
 def _with_unknown(of: Text, column: Bag, given: Any) -> tuple[Bag, tuple[str, ...]]:
-    """A bag in which words that training did not have count too, and these words.
-
-    A vocabulary that was declared is not added to: other words do not count.
-    """
+    """A bag in which unseen words count too, and these words; a declared vocabulary is not extended."""
     if not of.grows or isinstance(given, Bag):  # of a model file, which has the words of training only
         return column, ()
     wider = replace(of, words=(), grows=True).learn(given)
@@ -262,7 +258,7 @@ def _with_unknown(of: Text, column: Bag, given: Any) -> tuple[Bag, tuple[str, ..
 
 
 def _as_in(texts: LocalCells, others: LocalCells) -> Bag:
-    """Texts whose new words stand where others have them, or behind all of theirs."""
+    """Texts whose new words have the places that others give them, or places after all of theirs."""
     bag: Bag = texts.values
     if not (texts.new and others.new) or texts.new is others.new:
         return bag

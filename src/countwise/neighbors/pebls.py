@@ -1,4 +1,4 @@
-"""PEBLS (004): neighbors by what values tell of the class, each with a weight for how reliable it has been."""
+"""PEBLS: neighbors by the value difference metric, each with a weight for how reliable it has been."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.errors import OptionError, check_settings
-from countwise.neighbors.choose_k import left_out
+from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.neighbors.knn import NeighborsClassifier
 from countwise.neighbors.metric import DistanceMetric
 from countwise.neighbors.search import FoundNeighbors
@@ -17,31 +16,30 @@ from countwise.working.numbers import number
 
 __all__ = ["PEBLSClassifier"]
 
-_BLOCK = 1 << 12  # training rows asked at a time
-
 
 class PEBLSClassifier(NeighborsClassifier):
-    """PEBLS (Cost and Salzberg, 004): neighbors by what values tell of the class, weighed by how reliable each is.
+    """PEBLS (Cost and Salzberg, 1993): neighbors by the value difference metric, weighted by reliability.
 
     .. math:: Δ(X, Y) = w_X w_Y Σ_j d_j(x_j, y_j)², with w = used / right
 
-    where d is the modified value difference Σ_c |P(c | v) - P(c | w)| of names, or the scaled difference of numbers.
+    where d is the modified value difference Σ_c |P(c | v) - P(c | w)| of nominal values, or the scaled difference of
+    numbers.
 
     Parameters
     ----------
     n_neighbors : int, default=1
-        How many exemplars tell a row.
+        How many exemplars vote.
     numeric : {"range", "sd", "mvdm"}, default="range"
-        Numbers: their difference over the range, or over the standard deviation; or in ranges of equal frequency by
-        what these tell of the class.
+        Numeric columns: the difference over the range, or over the standard deviation; or the value difference of
+        bins of equal frequency.
     n_bins : int, default=10
-        How many ranges, for "mvdm".
+        How many bins, for "mvdm".
     missing : {"maximal", "ignore"}, default="maximal"
-        A missing cell is as far from all others as any two values are, or it is ignored; see `DistanceMetric`.
+        A missing value is as far from all others as any two values are, or it is ignored; see `DistanceMetric`.
     passes : int, default=1
-        How often the training rows are told by each other to learn the weights; 0 leaves all at 1.
+        How often the training rows are predicted from each other to learn the weights; 0 leaves all at 1.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        The kinds of columns, where dtypes do not say.
     categorical_features : array-like, optional
         Nominal columns as scikit-learn declares them: names, positions or a mask.
 
@@ -50,16 +48,15 @@ class PEBLSClassifier(NeighborsClassifier):
     classes_ : ndarray
         The classes in order.
     exemplars_ : Grid
-        Every training row: how often it was used to tell another, how often it was right, and its weight.
+        Every training row: how often it was used to predict another, how often it was right, and its weight.
     exemplar_weights_ : ndarray
         The weights alone, in the order of the training rows.
 
     Notes
     -----
-    In a pass every row is told by the others, all of them with the weights of the pass before, so that their order
-    does not matter; Cost and Salzberg change weights after each row. Rows that are equally near share a use, and a
-    vote. An exemplar tells itself, rightly: one that is never right for others is used little, but its weight stays a
-    number.
+    A pass predicts every row from the others, all with the weights of the pass before, so the order of rows does not
+    matter; Cost and Salzberg change weights after each row. Rows that are equally near share a use, and a vote. An
+    exemplar counts as right for itself, so its weight stays finite even if it is never right for others.
 
     Examples
     --------
@@ -84,7 +81,6 @@ class PEBLSClassifier(NeighborsClassifier):
     weights = "uniform"
     metric = None
     max_neighbors = 1
-    search = "exact"
     _ties = True
     exemplar_weights_: Floats
 
@@ -109,11 +105,9 @@ class PEBLSClassifier(NeighborsClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_settings(self, numeric=("range", "sd", "mvdm"))
+        check_settings(self, numeric=("range", "sd", "mvdm"), passes=NumberIn(0, whole=True))
         if self.n_neighbors == "loo":
-            raise OptionError("The neighbors of exemplars are not chosen by leave-one-out.", hint="give a number.")
-        if not isinstance(self.passes, int | np.integer) or isinstance(self.passes, bool) or self.passes < 0:
-            raise OptionError(f"passes must be a whole number, 0 or more, not {self.passes!r}.")
+            raise OptionError("PEBLS does not choose n_neighbors by leave-one-out.", hint="give a number.")
 
     def _metric(self) -> DistanceMetric:
         return DistanceMetric(
@@ -126,34 +120,32 @@ class PEBLSClassifier(NeighborsClassifier):
             types=self.types,
         )
 
-    def _learn(self) -> None:
-        super()._learn()
+    def _derive(self) -> None:
+        super()._derive()
         n = len(self._search)
         used, right = np.ones(n), np.ones(n)
         self._penalties = None
         for _ in range(int(self.passes)):
-            used, right = self._asked()
+            used, right = self._reliability()
             self._penalties = used / right
         self._used, self._right = used, right
-        places = np.argsort(self._order, kind="stable")
-        self.exemplar_weights_ = (used / right)[places]
+        self.exemplar_weights_ = (used / right)[self._in_given_order()]
 
-    def _asked(self) -> tuple[Floats, Floats]:
-        """How often each exemplar is used when every row in turn is told by the others, and how often it is right.
+    def _reliability(self) -> tuple[Floats, Floats]:
+        """How often each exemplar is used when every row is predicted from the others, and how often it is right.
 
-        It tells itself, and rightly so. Rows that are equally near share what is left of the neighbors.
+        It is used once for itself, and is right. Rows that are equally near share what is left of the neighbors.
         """
         n = len(self._search)
         used, right = np.ones(n), np.ones(n)
         copies = np.ones(n) if self._search.weights is None else self._search.weights
-        for start in range(0, n, _BLOCK):
-            stop = min(start + _BLOCK, n)
-            found, own = left_out(self, float(self.n_neighbors_), start, stop, self._penalties, ties=True)
+        for start, stop in self._training_blocks():
+            found, own = self._left_out(float(self.n_neighbors_), start, stop, self._penalties, ties=True)
             share = _shared(found, own, float(self.n_neighbors_))
             asking = found.owner + start
             times = np.where(found.ids == asking, copies[asking] - 1.0, copies[asking])
             np.add.at(used, found.ids, times * share)
-            same = self._told[found.ids] == self._told[asking]
+            same = self._targets[found.ids] == self._targets[asking]
             np.add.at(right, found.ids[same], (times * share)[same])
         return used, right
 
@@ -161,18 +153,27 @@ class PEBLSClassifier(NeighborsClassifier):
     def exemplars_(self) -> Grid:
         """Every training row: its class, how often it was used and was right, and its weight."""
         self._check_fitted()
-        places = np.argsort(self._order, kind="stable")
+        places = self._in_given_order()
         return Grid(
             {
                 "row": self._order[places].tolist(),
-                self.target_.name: self.classes_[self._told[places]].tolist(),
+                self.target_.name: self.classes_[self._targets[places]].tolist(),
                 "used": self._used[places].tolist(),
                 "right": self._right[places].tolist(),
                 "weight": (self._used / self._right)[places].tolist(),
             }
         )
 
-    def _counted(self, found: FoundNeighbors) -> Floats:
+    def tables(self) -> dict[str, Grid]:
+        """What was learned, as tables: the metric, and the exemplars.
+
+        Returns
+        -------
+        dict of str to Grid
+        """
+        return {**super().tables(), "exemplars": self.exemplars_}
+
+    def _vote_weights(self, found: FoundNeighbors) -> Floats:
         """Votes; rows that are equally near share what is left of the neighbors."""
         own = np.ones(len(found.ids)) if self._search.weights is None else self._search.weights[found.ids]
         return own * _shared(found, own, float(self.n_neighbors_))
@@ -182,9 +183,9 @@ class PEBLSClassifier(NeighborsClassifier):
         return {"Σd²": (found.sums / weight).tolist(), "weight": weight.tolist(), "Δ": found.sums.tolist()}
 
     def _reason(self, found: FoundNeighbors, row: int, lines: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-        gap, weight = float(found.sums[0]), float((self._used / self._right)[found.ids[0]])
-        told = f"Σd² {number(gap / weight)}, times the weight {number(weight)} of the exemplar: Δ {number(gap)}"
-        return f"Why Δ of row {row} is {number(gap)}", (*(line for line in lines[:-1]), told)
+        delta, weight = float(found.sums[0]), float((self._used / self._right)[found.ids[0]])
+        last = f"Σd² {number(delta / weight)}, times the weight {number(weight)} of the exemplar: Δ {number(delta)}"
+        return f"Why Δ of row {row} is {number(delta)}", (*lines[:-1], last)
 
 
 def _shared(found: FoundNeighbors, own: Floats, k: float) -> Floats:

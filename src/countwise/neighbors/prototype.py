@@ -1,4 +1,4 @@
-"""Prototypes: the middle of each class, column by column, and how far a value is from it (001, 003)."""
+"""Prototypes: the center of each class, column by column, and the distance of a value from it."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ __all__ = ["CenterDensity", "ClassCenters", "PrototypeClassifier"]
 
 @dataclass(frozen=True, slots=True)
 class ClassCenters:
-    """The middle of each class: mean or median of numbers, middle value of an order, commonest name.
+    """The center of each class: mean or median of numbers, median of ordinal values, commonest nominal value.
 
     Parameters
     ----------
     center : {"mean", "median"}
-        Of numbers.
+        The center of numbers.
     metric : {"euclidean", "manhattan"}
         Whether distances add up as squares or as they are.
     scaled : bool
-        Whether numbers are measured in deviations of their column, and orders in steps from 0 to 1.
+        Whether numbers are divided by a unit of their column, and ordinal ranks scaled to 0 to 1.
     unit : {"sd", "range"}, default="sd"
         What scaled numbers are divided by.
     divisor : {"n", "n-1"}, default="n"
-        Of the variance.
-    names : {"overlap", "mvdm"}, default="overlap"
-        Whether names are equal or not, or how differently they tell of the class.
+        The divisor of the variance.
+    nominal : {"overlap", "mvdm"}, default="overlap"
+        Whether nominal values are equal or not, or their value difference.
     weight : float, default=1
-        By what the (squared) distance is multiplied.
+        The factor of the (squared) distance.
     """
 
     center: str = "mean"
@@ -59,11 +59,11 @@ class ClassCenters:
     scaled: bool = False
     unit: str = "sd"
     divisor: str = "n"
-    names: str = "overlap"
+    nominal: str = "overlap"
     weight: float = 1.0
 
     def blank(self, given: Nominal, of: Attribute) -> Any:
-        """Moments, values or counts, as the middle asks for."""
+        """Moments, values or counts, as the center needs."""
         if isinstance(of, Nominal):
             return Counts((given, of))
         if not isinstance(of, Numeric):
@@ -72,9 +72,9 @@ class ClassCenters:
         return Moments(given, of) if plain else Values(given, of)
 
     def estimate(self, tally: Any) -> CenterDensity:
-        """The middles, and how far the rows of a class lie from theirs on average."""
+        """The centers, and the mean distance of the rows of a class from theirs."""
         if isinstance(tally, Counts):
-            return self._of_names(tally)
+            return self._of_nominal(tally)
         return self._of_moments(tally) if isinstance(tally, Moments) else self._of_values(tally)
 
     def _of_moments(self, tally: Moments) -> CenterDensity:
@@ -87,10 +87,10 @@ class ClassCenters:
     def _of_values(self, tally: Values) -> CenterDensity:
         pooled, pooled_weights = tally.pooled
         n = np.array([float(weights.sum()) for _, weights in tally.filled])
-        away, middles = 0.0, []
+        away, centers = 0.0, []
         for values, weights in tally.filled:
-            own = self._middle(*(pooled, pooled_weights) if len(values) == 0 else (values, weights))
-            middles.append(own)
+            own = self._center(*(pooled, pooled_weights) if len(values) == 0 else (values, weights))
+            centers.append(own)
             gaps = np.abs(values - own)
             away += float((weights * (gaps**2 if self.metric == "euclidean" else gaps)).sum())
         spread = 0.0
@@ -102,36 +102,36 @@ class ClassCenters:
             spread = self._deviation(squares, float(pooled_weights.sum()))
         scale = self._scale(spread)
         power = 2 if self.metric == "euclidean" else 1
-        return CenterDensity(tally.of, np.array(middles), n, away / scale**power, scale, self)
+        return CenterDensity(tally.of, np.array(centers), n, away / scale**power, scale, self)
 
-    def _middle(self, values: Floats, weights: NDArray[Any]) -> float:
+    def _center(self, values: Floats, weights: NDArray[Any]) -> float:
         if len(values) == 0:
             return 0.0
         if self.center == "mean":
             return float(np.average(values, weights=weights))
         return float(quantiles(values, weights, np.array([0.5]))[0])
 
-    def _of_names(self, tally: Counts) -> CenterDensity:
+    def _of_nominal(self, tally: Counts) -> CenterDensity:
         of: Any = tally.axes[1]
         table = np.asarray(tally.table, dtype=np.float64)
         n, k = table.sum(axis=1), len(of.values)
         apart = None
-        if self.names == "mvdm" and not (isinstance(of, Ordinal) and self.scaled):
+        if self.nominal == "mvdm" and not (isinstance(of, Ordinal) and self.scaled):
             apart = np.nan_to_num(mvdm(table.T), nan=2.0)
         table = np.where(n[:, None] > 0, table, table.sum(axis=0))
         codes = np.arange(k, dtype=np.float64)
         if apart is not None:
-            middles, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
-            gaps = apart[:, middles.astype(np.intp)].T
+            centers, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
+            gaps = apart[:, centers.astype(np.intp)].T
         elif isinstance(of, Ordinal):
-            middles = np.array([_middle_code(row) for row in table])
+            centers = np.array([_median_code(row) for row in table])
             scale = float(max(k - 1, 1)) if self.scaled else 1.0
-            gaps = np.abs(codes - middles[:, None]) / scale
+            gaps = np.abs(codes - centers[:, None]) / scale
         else:
-            middles, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
-            gaps = (codes != middles[:, None]).astype(np.float64)
+            centers, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
+            gaps = (codes != centers[:, None]).astype(np.float64)
         gaps = gaps**2 if self.metric == "euclidean" else gaps
-        return CenterDensity(of, middles, n, float((table * gaps)[n > 0].sum()), scale, self, apart)
+        return CenterDensity(of, centers, n, float((table * gaps)[n > 0].sum()), scale, self, apart)
 
     def _deviation(self, squares: float, n: float) -> float:
         below = n - (self.divisor == "n-1")
@@ -141,7 +141,7 @@ class ClassCenters:
         return float(deviation) if self.scaled and deviation > 0 else 1.0
 
 
-def _middle_code(counts: Floats) -> float:
+def _median_code(counts: Floats) -> float:
     """The code at which half of the rows are reached."""
     if not counts.sum() > 0:
         return 0.0
@@ -149,40 +149,40 @@ def _middle_code(counts: Floats) -> float:
 
 
 class CenterDensity(Density):
-    """Distances of one column from the middle of each class, as terms of a posterior.
+    """Distances of one column from the center of each class, as terms of a posterior.
 
     Parameters
     ----------
     of : Attribute
         The column.
-    middles : ndarray, shape (classes,)
+    centers : ndarray, shape (classes,)
         Numbers, or codes.
     n : ndarray, shape (classes,)
         How many values are behind them.
     away : float
-        The sum of all rows' (squared) distances from the middle of their own class.
+        The sum of all rows' (squared) distances from the center of their own class.
     scale : float
         What distances are divided by.
     settings : ClassCenters
         The metric.
     apart : ndarray, shape (values, values), optional
-        How far names are from each other.
+        The distances of nominal values from each other.
     """
 
     def __init__(
         self,
         of: Attribute,
-        middles: Floats,
+        centers: Floats,
         n: Floats,
         away: float,
         scale: float,
         settings: ClassCenters,
         apart: Floats | None = None,
     ) -> None:
-        self.of, self.name, self.middles, self.n, self.scale = of, of.name, middles, n, scale
+        self.of, self.name, self.centers, self.n, self.scale = of, of.name, centers, n, scale
         self.away, self.weight, self.apart = away * settings.weight, settings.weight, apart
         self.squared = settings.metric == "euclidean"
-        self.n_classes = len(middles)
+        self.n_classes = len(centers)
         self.temperature = self.unit = 1.0  # set by the model: one for all columns
         middle = (
             "commonest value"
@@ -193,12 +193,12 @@ class CenterDensity(Density):
         )
         self.rule = f"distance from the {middle} of the class"
         self.scaled = settings.scaled
-        # a column that is the same everywhere has no say, and must not thin out the distances of the others
-        self.silent = "never seen" if not (n > 0).any() else "constant" if not away and not np.ptp(middles) else ""
+        # a constant column must not dilute the distances of the others
+        self.silent = "never seen" if not (n > 0).any() else "constant" if not away and not np.ptp(centers) else ""
         self.silent = self.silent or ("" if settings.weight > 0 else "of no weight")
 
     def distances(self, column: NDArray[Any]) -> Floats:
-        """The (squared) distance from each class's middle, (rows, classes); NaN where the cell is missing."""
+        """The (squared) distance from the center of each class, (rows, classes); NaN for a missing value."""
         cells = np.asarray(column, dtype=np.float64)
         if isinstance(self.of, Nominal):
             cells = np.where(column >= self.of.missing, np.nan, cells)
@@ -207,14 +207,14 @@ class CenterDensity(Density):
             return self.weight * (gaps**2 if self.squared else gaps)
 
     def gaps(self, cells: Floats) -> Floats:
-        """How far numbers, or codes, are from each class's middle; NaN stays NaN."""
+        """The distance of numbers, or codes, from the center of each class; NaN stays NaN."""
         if type(self.of) is not Nominal and self.apart is None:
-            return np.abs(cells[:, None] - self.middles) / self.scale
+            return np.abs(cells[:, None] - self.centers) / self.scale
         lost = np.isnan(cells)
         if self.apart is not None:
-            found = self.apart[np.where(lost, 0, cells).astype(np.intp)][:, self.middles.astype(np.intp)]
+            found = self.apart[np.where(lost, 0, cells).astype(np.intp)][:, self.centers.astype(np.intp)]
         else:
-            found = (cells[:, None] != self.middles).astype(np.float64)
+            found = (cells[:, None] != self.centers).astype(np.float64)
         return np.where(lost[:, None], np.nan, found)
 
     def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
@@ -226,7 +226,7 @@ class CenterDensity(Density):
         out -= gaps / (2 * self.temperature if self.squared else self.temperature)
 
     def shown(self, code: float) -> str:
-        """A middle, or a value, as a person writes it."""
+        """A center, or a value, as a person writes it."""
         return str(self.of.values[int(code)]) if isinstance(self.of, Nominal) else number(float(code))
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
@@ -250,42 +250,44 @@ class CenterDensity(Density):
         return [Step(name, shown, factors, "known", self.rule)]
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """A row a class: its middle."""
-        return {
-            self.name: [str(c) for c in classes],
-            "prototype": [self.shown(m) for m in self.middles],
-            "n": [number(float(n)) for n in self.n],
-        }
+        """A row for each class: its center."""
+        return {self.name: [str(c) for c in classes], "prototype": self.prototypes, "n": self.n.tolist()}
+
+    @property
+    def prototypes(self) -> list[Any]:
+        """The center of each class: a number, or a value."""
+        return [self.shown(m) if isinstance(self.of, Nominal) else float(m) for m in self.centers]
 
 
-_SHARP = 1e-6  # of the distances between prototypes: where rows have no spread the nearest takes all
+_SHARP = 1e-6  # of the distances between prototypes, if the rows of a class are all alike
+_SHOWN = 12  # attributes of one kind in a summary
 
 
 class PrototypeClassifier(GenerativeClassifier):
-    """Nearest mean, or nearest prototype: each class is its middle, and a row belongs to the nearest.
+    """Nearest mean, or nearest prototype: each class is its center, and a row belongs to the nearest.
 
     .. math:: P(c | x) ∝ P(c) exp(-d(x, m_c)² / 2s²), or P(c) exp(-d(x, m_c) / s) with the Manhattan metric
 
-    where s² (or s) is the mean squared (or plain) distance, a column, of the training rows from their own prototype:
-    with the Euclidean metric and numbers alone the posterior is that of
+    where s² (or s) is the mean squared (or plain) distance, per column, of training rows from their own prototype.
+    With the Euclidean metric and numeric columns alone the posterior is that of
     ``DiscriminantClassifier("spherical", prior="uniform")``.
 
     Parameters
     ----------
     center : {"mean", "median"}, default="mean"
-        The middle of numbers. Of names it is the commonest, of orders the middle value.
+        The center of numeric columns. Of nominal columns it is the commonest value, of ordinal ones the median.
     metric : {"euclidean", "manhattan"} or DistanceMetric, default="euclidean"
         Squared or absolute differences are added; nominal values differ by 0 or 1. A `DistanceMetric` with p = 1 or 2
         says how each column is compared and weighted. Missing values add nothing.
     scale : {"auto", "deviation", None}, default="auto"
-        Numbers in deviations of their column, and orders from 0 to 1; "auto" does so where names
-        stand beside numbers, and else takes numbers as they are.
+        Numbers over the standard deviation of their column, and ordinal ranks from 0 to 1; "auto" does so if there
+        are nominal columns, and else takes numbers as they are.
     prior : {"uniform", "raw"}, mapping or array-like, default="uniform"
-        P(class): alike, so that the nearest wins, as counted, or given.
+        P(class): uniform, so that the nearest wins, as counted, or given.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        The kinds of columns, where dtypes do not say.
     unseen : {"ignore", "error"}, default="ignore"
-        A value never met in training is left out, or is an error.
+        An unseen value is ignored, or is an error.
 
     Attributes
     ----------
@@ -333,7 +335,7 @@ class PrototypeClassifier(GenerativeClassifier):
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         if isinstance(self.metric, DistanceMetric):
-            return [Term(AsGiven(a), _middle(self.center, self.metric, a)) for a in schema.attributes]
+            return [Term(AsGiven(a), _class_center(self.center, self.metric, a)) for a in schema.attributes]
         names = any(isinstance(a, Nominal) and not self._is_unknown(a) for a in schema.attributes)
         rule = ClassCenters(self.center, self.metric, self.scale == "deviation" or (self.scale == "auto" and names))
         return [Term(AsGiven(a), rule) for a in schema.attributes]
@@ -341,24 +343,24 @@ class PrototypeClassifier(GenerativeClassifier):
     def _estimate(self) -> None:
         super()._estimate()
         self.left_out_ = {name: d.silent for name, d in self.densities_.items() if d.silent}
-        telling = [d for d in self.densities_.values() if not d.silent]
-        extent = max((float(np.ptp(d.middles)) / d.scale for d in telling), default=0.0)
+        used = [d for d in self.densities_.values() if not d.silent]
+        extent = max((float(np.ptp(d.centers)) / d.scale for d in used), default=0.0)
         self._unit = 1.0 if not extent or 1e-100 < extent < 1e100 else extent  # so that squares stay numbers
-        for density in telling:
+        for density in used:
             density.unit = self._unit
-        # rows lie this far from their own prototype, a column; where they do not, the nearest takes all
-        cells = sum(float(d.n.sum()) for d in telling)
-        away = sum(d.away / d.unit / (d.unit if d.squared else 1.0) for d in telling)
+        # the mean distance of rows from their own prototype, per column; if it is 0, the nearest takes all
+        cells = sum(float(d.n.sum()) for d in used)
+        away = sum(d.away / d.unit / (d.unit if d.squared else 1.0) for d in used)
         spread = away / cells if cells else 0.0
         temperature = spread if spread > 0 else _SHARP * self._apart()
-        for density in telling:
+        for density in used:
             density.temperature = temperature
 
     def _apart(self) -> float:
         """The mean (squared) distance between prototypes."""
         total = np.zeros((len(self.classes_), len(self.classes_)))
         for density in self.densities_.values():
-            gaps = density.gaps(density.middles) / density.unit
+            gaps = density.gaps(density.centers) / density.unit
             total += density.weight * (gaps**2 if density.squared else gaps)
         return float(total.mean()) or 1.0
 
@@ -366,14 +368,45 @@ class PrototypeClassifier(GenerativeClassifier):
     def prototypes_(self) -> Grid:
         """The prototype of each class."""
         self._check_fitted()
-        cells = {
-            name: [density.shown(m) if isinstance(density.of, Nominal) else float(m) for m in density.middles]
-            for name, density in self.densities_.items()
-        }
+        cells = {name: density.prototypes for name, density in self.densities_.items()}
         return Grid({self.target_.name: self.classes_.tolist(), **cells})
 
+    def summary(self) -> str:
+        """What was learned, in a few lines.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from countwise import PrototypeClassifier, samples
+        >>> print(PrototypeClassifier().fit(samples.load("rain").frame, "rain").summary())
+        6 rows, 2 attributes; rain: no 3 (50.0%), yes 3 (50.0%)
+          distance from the commonest value of the class: wind
+          distance from the mean of the class: temp
+        """
+        self._check_fitted()
+        counted = zip(self.classes_, self.class_count_, self.class_count_ / self.class_count_.sum(), strict=True)
+        classes = ", ".join(f"{c} {n:.12g} ({share:.1%})" for c, n, share in counted)
+        lines = [f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: {classes}"]
+        rules: dict[str, list[str]] = {}
+        for name, density in self.densities_.items():
+            rules.setdefault(density.rule, []).append(name)
+        return "\n".join([*lines, *(f"  {rule}: {_few(names)}" for rule, names in rules.items())])
+
+    def tables(self) -> dict[str, Grid]:
+        """What was learned, as tables: the prior, and the prototypes of each attribute.
+
+        Returns
+        -------
+        dict of str to Grid
+        """
+        self._check_fitted()
+        return {name: self.table(name) for name in (self.target_.name, *self.densities_)}
+
     def distances(self, X: Any) -> Floats:
-        """The distance of each row from each class's prototype; a missing cell adds nothing.
+        """The distance of each row from the prototype of each class; a missing value adds nothing.
 
         Parameters
         ----------
@@ -418,7 +451,7 @@ class PrototypeClassifier(GenerativeClassifier):
             columns[""].append(part.key)
             columns["value"].append(density.shown(float(cells[0])))
             for c in shown:
-                columns[f"prototype {working.classes[c]}"].append(density.shown(density.middles[c]))
+                columns[f"prototype {working.classes[c]}"].append(density.shown(density.centers[c]))
                 columns[f"{what} {working.classes[c]}"].append(float(gaps[c]))
         if not columns[""]:
             return []
@@ -438,14 +471,18 @@ class PrototypeClassifier(GenerativeClassifier):
                 f"Numbers are taken as they are, and {name} is most of it; scale='deviation' evens columns out."
             )
         if any(d.scale != 1 for d in self.densities_.values()):
-            told = ", ".join(f"{k} {number(d.scale)}" for k, d in self.densities_.items() if d.scale != 1)
+            scales = ", ".join(f"{k} {number(d.scale)}" for k, d in self.densities_.items() if d.scale != 1)
             unit = "units" if isinstance(self.metric, DistanceMetric) else "deviations of their column"
-            lines.append(f"Numbers are in {unit}: {told}")
+            lines.append(f"Numbers are in {unit}: {scales}")
         return [Section("Distance from each prototype", Grid(columns), tuple(lines))]
 
 
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + " …" * (len(names) > _SHOWN)
+
+
 def _check_metric(metric: DistanceMetric, scale: Any) -> None:
-    """Refuse what has no meaning for the middle of a class."""
+    """Refuse a metric that has no meaning for the center of a class."""
     metric._check_settings()
     if metric._power() not in (1.0, 2.0):
         raise OptionError(f"p={metric.p!r}: prototypes are compared with p 1 or 2.")
@@ -458,8 +495,8 @@ def _check_metric(metric: DistanceMetric, scale: Any) -> None:
         )
 
 
-def _middle(center: str, metric: DistanceMetric, a: Attribute) -> ClassCenters:
-    """How an attribute is compared with the middle of a class."""
+def _class_center(center: str, metric: DistanceMetric, a: Attribute) -> ClassCenters:
+    """How an attribute is compared with the center of a class."""
     kind = "ordinal" if isinstance(a, Ordinal) else "nominal" if isinstance(a, Nominal) else "numeric"
     rule = (metric.attributes or {}).get(a.name) or getattr(metric, kind)
     known = {"numeric": ("range", "sd", "none"), "ordinal": ("steps", "mvdm"), "nominal": ("overlap", "mvdm")}[kind]
@@ -472,6 +509,6 @@ def _middle(center: str, metric: DistanceMetric, a: Attribute) -> ClassCenters:
         scaled=rule in ("range", "sd") or (rule == "steps" and metric.numeric != "none"),
         unit="range" if rule == "range" else "sd",
         divisor=metric.divisor,
-        names="mvdm" if rule == "mvdm" else "overlap",
+        nominal="mvdm" if rule == "mvdm" else "overlap",
         weight=float(weights.get(a.name, 1.0)),
     )

@@ -1,25 +1,24 @@
-"""Rote learning (004): a row is told if the very same row was met in training."""
+"""Rote learning: a row is predicted by the very same rows of the training table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats, Indices
-from countwise.base.model import Model
 from countwise.base.protocol import Classifier
+from countwise.base.row_model import RowModel, encode_finite
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import row_of, shown_cell
-from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
-from countwise.data.output import dense
+from countwise.data.output import rows_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.errors import CountwiseError, OptionError
-from countwise.sources import Memory, open_whole
+from countwise.errors import OptionError
+from countwise.sources import Memory
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
 
@@ -28,16 +27,16 @@ __all__ = ["RoteClassifier"]
 _SHOWN = 20
 
 
-class RoteClassifier(Classifier, Model):
-    """Rote learning (004): a row is told if the very same row was met in training.
+class RoteClassifier(Classifier, RowModel):
+    """Rote learning: a row is predicted by the very same rows of the training table.
 
     Parameters
     ----------
     otherwise : {"majority", "abstain"} or classifier, default="majority"
-        What is told of a row that was not met: the commonest class, nothing (None), or what another classifier says,
-        which is fitted to the same rows.
+        The prediction for a row that was not seen in training: the commonest class, None, or that of another
+        classifier, which is fitted to the same rows.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        The kinds of columns, where dtypes do not say.
     categorical_features : array-like, optional
         Nominal columns as scikit-learn declares them: names, positions or a mask.
 
@@ -52,8 +51,7 @@ class RoteClassifier(Classifier, Model):
 
     Notes
     -----
-    Rows are the same if all their cells are; a missing cell is the same as a missing one. A text is the same if every
-    letter is.
+    Rows are the same if all their values are; two missing values are the same. Texts are the same if every letter is.
 
     Examples
     --------
@@ -66,13 +64,8 @@ class RoteClassifier(Classifier, Model):
     (['No', None], 0.5)
     """
 
-    schema_: Schema
-    target_: Nominal
     classes_: NDArray[Any]
-    n_rows_: int
-    n_left_out_: int
-    n_features_in_: int
-    _label_type: np.dtype[Any] | None
+    otherwise_: Any
     _domains: dict[str, Floats]
     _keys: NDArray[Any]
     _counts: Floats
@@ -82,37 +75,14 @@ class RoteClassifier(Classifier, Model):
         self.types = types
         self.categorical_features = categorical_features
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the rows of a table by heart.
-
-        Parameters
-        ----------
-        X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
-        y : array-like or str
-            The class of each row, or the name of its column in X.
-        sample_weight : array-like or str, optional
-            A weight for each row; a weight of n equals n copies.
-
-        Returns
-        -------
-        self
-        """
-        self._check_settings()
-        rows = open_whole(dense(X), y, sample_weight)
-        try:
-            found = self._learned(rows)
-        except CountwiseError as error:
-            raise rows.counted_as_given(error) from None
-        self._take_over(found, rows.left_out, rows.name)
-        self._derive()
+    def _learn_from(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+        found = super()._learn_from(X, y, sample_weight)
         if not isinstance(self.otherwise, str):
             from sklearn.base import clone
 
-            self.otherwise_ = clone(self.otherwise)
             given = {} if sample_weight is None else {"sample_weight": sample_weight}
-            self.otherwise_.fit(X, y, **given)
-        return self
+            found["otherwise_"] = clone(self.otherwise).fit(X, y, **given)
+        return found
 
     def _check_settings(self) -> None:
         word = isinstance(self.otherwise, str)
@@ -121,32 +91,20 @@ class RoteClassifier(Classifier, Model):
                 f"otherwise={self.otherwise!r} is unknown.", hint="give 'majority', 'abstain' or a classifier."
             )
 
-    def _learned(self, rows: Memory) -> dict[str, Any]:
+    def _learn(self, rows: Memory) -> dict[str, Any]:
         kinds = Schema.kinds(rows.frame, self.types, self.categorical_features)
         # a text is the same if every letter is
         schema = Schema(a if isinstance(a, Nominal | Numeric) else Nominal(a.name) for a in kinds.attributes)
         frame = schema.coded(rows.frame)
         schema = schema.learn(frame)
-        table = schema.encode(frame, strict=True)
-        refuse_infinity({a.name: table[a.name] for a in schema.attributes if isinstance(a, Numeric)})
-        target = Nominal(rows.name, grows=True).learn(rows.target)
-        told = target.encode(rows.target, strict=True)
+        table = encode_finite(schema, frame, strict=True)
+        target, codes = self._encode_target(rows)
         domains = {a.name: np.unique(_numbers(table[a.name])) for a in schema.attributes if isinstance(a, Numeric)}
         keys, which = np.unique(_keys(schema, domains, table), return_inverse=True)
-        weights = np.ones(len(told)) if rows.weights is None else rows.weights.astype(np.float64)
+        weights = np.ones(len(codes)) if rows.weights is None else rows.weights.astype(np.float64)
         k = len(target.values)
-        counts = np.bincount(which.ravel() * k + told, weights=weights, minlength=len(keys) * k).reshape(-1, k)
-        return {
-            "schema_": schema,
-            "target_": target,
-            "n_rows_": frame.n_rows,
-            "n_left_out_": rows.left_out,
-            "_label_type": rows.label_type,
-            "_domains": domains,
-            "_keys": keys,
-            "_counts": counts,
-            **self._names(rows.frame),
-        }
+        counts = np.bincount(which.ravel() * k + codes, weights=weights, minlength=len(keys) * k).reshape(-1, k)
+        return {"schema_": schema, "target_": target, "_domains": domains, "_keys": keys, "_counts": counts}
 
     def _derive(self) -> None:
         self.classes_ = self.target_.labels(self._label_type)
@@ -156,20 +114,14 @@ class RoteClassifier(Classifier, Model):
 
     # -- asking ----------------------------------------------------------------------
 
-    def _open(self, X: Any) -> Frame:
-        self._check_fitted()
-        return self.schema_.opened(dense(X))
-
     def _found(self, frame: Frame) -> Indices:
         """The place of each row among those that were learned; -1 for one that was not."""
-        table = self.schema_.encode(frame)
-        refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
-        keys = _keys(self.schema_, self._domains, table)
+        keys = _keys(self.schema_, self._domains, self._table(frame, 0, frame.n_rows))
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[place] == keys, place, -1)
 
     def matches(self, X: Any) -> Floats:
-        """How many training rows each row is the same as, by weight.
+        """The number of training rows that are the same as each row, by weight.
 
         Parameters
         ----------
@@ -184,7 +136,7 @@ class RoteClassifier(Classifier, Model):
         return np.where(found >= 0, self._counts.sum(axis=1)[found], 0.0)
 
     def coverage(self, X: Any) -> float:
-        """The share of rows that were met in training.
+        """The share of rows that were seen in training.
 
         Parameters
         ----------
@@ -200,8 +152,8 @@ class RoteClassifier(Classifier, Model):
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row): the classes' shares of the training rows that are the same.
 
-        Of a row that was not met: the shares of all rows, NaN where the model abstains, or what the other
-        classifier says.
+        For a row that was not seen in training: the prior, NaN where the model abstains, or the probabilities of the
+        other classifier.
 
         Parameters
         ----------
@@ -227,8 +179,8 @@ class RoteClassifier(Classifier, Model):
     def predict(self, X: Any) -> NDArray[Any]:
         """The commonest class of the training rows that are the same; of equals the first of `classes_`.
 
-        Of a row that was not met: the commonest class of all, None where the model abstains, or what the other
-        classifier says.
+        For a row that was not seen in training: the commonest class, None where the model abstains, or the
+        prediction of the other classifier.
 
         Parameters
         ----------
@@ -255,13 +207,11 @@ class RoteClassifier(Classifier, Model):
         return answers
 
     def _deferred(self, X: Any, lost: Flags, what: str) -> Any:
-        """The answers of the other classifier to rows that were not met."""
-        from countwise.data.output import rows_of
-
+        """The predictions of the other classifier for rows that were not seen in training."""
         return getattr(self.otherwise_, what)(rows_of(X, np.flatnonzero(lost)))
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
-        """How often the very same row was met, and with which classes.
+        """How often the very same row stands in the training table, and with which classes.
 
         Parameters
         ----------
@@ -289,58 +239,64 @@ class RoteClassifier(Classifier, Model):
         frame = self._open(X)
         row = row_of(frame, row)
         place = int(self._found(frame.slice(row, row + 1))[0])
-        name = self.target_.name
-        if place < 0:
-            return self._not_met(X, row, frame)
-        counts = self._counts[place]
-        p = counts / counts.sum()
-        best = int(np.argmax(counts))
-        table = Grid({name: self.classes_.tolist(), "rows": counts.tolist()})
-        title = (
-            f"Training rows that are the same: {number(float(counts.sum()))} of {number(float(self._counts.sum()))}"
-        )
-        told = f"{name} = {self.classes_[best]}, with probability {percent(float(p[best]), certain=p[best] == 1.0)}."
-        posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
-        return Account(told, float(p[best]), (Section(title, table),), (), posterior)
-
-    def _not_met(self, X: Any, row: int, frame: Frame) -> Account:
-        name = self.target_.name
+        n_rows = number(float(self._counts.sum()))
+        if place >= 0:
+            counts = self._counts[place]
+            title = f"Training rows that are the same: {number(float(counts.sum()))} of {n_rows}"
+            table = Grid({self.target_.name: self.classes_.tolist(), "rows": counts.tolist()})
+            return self._account(counts / counts.sum(), Section(title, table))
         cells = {a: shown_cell(frame.slice(row, row + 1).columns[a]) or "missing" for a in self.schema_}
         section = Section(
-            f"None of {number(float(self._counts.sum()))} training rows is the same",
+            f"None of {n_rows} training rows is the same",
             Grid({"attribute": list(cells)[:_SHOWN], "value": list(cells.values())[:_SHOWN]}),
         )
         if self.otherwise == "abstain":
-            return Account(f"This row was not met: {name} is left open.", float("nan"), (section,))
+            said = f"This row was not seen in training: {self.target_.name} is left open."
+            return Account(said, float("nan"), (section,))
         if self.otherwise == "majority":
-            best = int(np.argmax(self.prior_))
-            sure = percent(float(self.prior_[best]), certain=float(self.prior_[best]) == 1.0)
-            posterior = dict(zip(self.classes_.tolist(), self.prior_.tolist(), strict=True))
-            note = "The answer is the commonest class of all training rows."
-            return Account(
-                f"{name} = {self.classes_[best]}, with probability {sure}.",
-                float(self.prior_[best]),
-                (section,),
-                (note,),
-                posterior,
-            )
-        return self._told_by_other(X, row, section)
+            return self._account(self.prior_, section, "The prediction is the commonest class of all training rows.")
+        return self._deferred_account(X, row, section)
 
-    def _told_by_other(self, X: Any, row: int, section: Section) -> Account:
-        """The answer of the other classifier, with its own working if it has one."""
-        from countwise.data.output import rows_of
+    def _account(self, p: Floats, section: Section, *notes: str, answer: Any = None) -> Account:
+        """The likeliest class, or the answer of the other classifier, with the probabilities of all classes."""
+        best = int(np.argmax(p))
+        answer = self.classes_[best] if answer is None else answer
+        sure = percent(float(p[best]), certain=float(p[best]) == 1.0)
+        posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
+        said = f"{self.target_.name} = {answer}, with probability {sure}."
+        return Account(said, float(p[best]), (section,), notes, posterior)
 
-        name, one = self.target_.name, rows_of(X, np.array([row]))
+    def _deferred_account(self, X: Any, row: int, section: Section) -> Account:
+        """The prediction of the other classifier, with its own working if it has one."""
+        one = rows_of(X, np.array([row]))
         answer = self.otherwise_.predict(one)[0]
-        note = f"It was told by {type(self.otherwise_).__name__}."
+        note = f"It was predicted by {type(self.otherwise_).__name__}."
         if hasattr(self.otherwise_, "explain"):
             note += f"\n\n{self.otherwise_.explain(one)}"
         if not hasattr(self.otherwise_, "predict_proba"):
-            return Account(f"{name} = {answer}.", float("nan"), (section,), (note,))
-        p = self.otherwise_.predict_proba(one)[0]
-        sure = percent(float(p.max()), certain=float(p.max()) == 1.0)
-        posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
-        return Account(f"{name} = {answer}, with probability {sure}.", float(p.max()), (section,), (note,), posterior)
+            return Account(f"{self.target_.name} = {answer}.", float("nan"), (section,), (note,))
+        return self._account(self.otherwise_.predict_proba(one)[0], section, note, answer=answer)
+
+    def summary(self) -> str:
+        """What was learned, in one line.
+
+        Returns
+        -------
+        str
+        """
+        self._check_fitted()
+        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: "
+        return f"{head}{self.n_different_} different rows learned by heart"
+
+    def tables(self) -> dict[str, Grid]:
+        """What was learned, as a table: how many rows, and how many different ones.
+
+        Returns
+        -------
+        dict of str to Grid
+        """
+        self._check_fitted()
+        return {"rows": Grid({"rows": [self.n_rows_], "different": [self.n_different_]})}
 
     # -- the model file --------------------------------------------------------------
 
@@ -378,7 +334,7 @@ def _numbers(column: NDArray[Any]) -> Floats:
 
 
 def _keys(schema: Schema, domains: Mapping[str, Floats], table: Table) -> NDArray[Any]:
-    """Rows as bytes, a code of four for each cell; one that no training row has is met by none."""
+    """Rows as bytes, four for the code of each value; a value that no training row has equals none."""
     codes = np.empty((table.n_rows, len(schema)), dtype=">u4")  # the order of the bytes is that of the codes
     for j, a in enumerate(schema.attributes):
         if isinstance(a, Nominal):

@@ -46,18 +46,18 @@ class FoundNeighbors:
         return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
 
     def only(self, kept: Flags) -> FoundNeighbors:
-        """The same without some of the rows."""
+        """Only some of the rows."""
         if kept.all():
             return self
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
         return FoundNeighbors(starts, self.ids[kept], self.sums[kept], self.distances[kept])
 
     def counted(self, own: Floats, k: float) -> Floats:
-        """The weight with which each row counts: its own, but of the last only what is left of k."""
+        """The weight with which each row counts: its own, but that of the last one only up to k in all."""
         if k == np.inf:
             return own
         counted, left = own.copy(), np.full(len(self.starts) - 1, k)
-        for place in range(int(self.sizes.max(initial=0))):  # query by query: what one found is nothing to another
+        for place in range(int(self.sizes.max(initial=0))):  # place by place, so that queries do not mix
             which = np.flatnonzero(self.sizes > place)
             ids = self.starts[which] + place
             counted[ids] = np.minimum(own[ids], left[which])
@@ -70,7 +70,7 @@ class NeighborSearch:
 
     Parameters
     ----------
-    law : CombinedDistance
+    combined : CombinedDistance
         The distance.
     rows : RowLayout
         The rows; of equally near ones those that stand first are found first.
@@ -78,8 +78,8 @@ class NeighborSearch:
         Of the rows; None is 1 for each.
     """
 
-    def __init__(self, law: CombinedDistance, rows: RowLayout, weights: Floats | None = None) -> None:
-        self.law, self.rows = law, rows
+    def __init__(self, combined: CombinedDistance, rows: RowLayout, weights: Floats | None = None) -> None:
+        self.combined, self.rows = combined, rows
         self.weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         self._planted: Any = None
 
@@ -123,16 +123,16 @@ class NeighborSearch:
         -------
         FoundNeighbors
         """
-        limit = np.inf if radius == np.inf else self.law.power(radius) * (1 + 1e-12)  # of what roots may round
+        limit = np.inf if radius == np.inf else self.combined.power(radius) * (1 + 1e-12)  # of what roots may round
         weights = self.weights if weighted else None
         report = progress.current()
         parts: list[Any] = []
-        for start, stop in self.law.blocks(queries, self.rows):
-            left, right, law = self.law.between(queries.slice(start, stop), self.rows)
+        for start, stop in self.combined.blocks(queries, self.rows):
+            left, right, between = self.combined.between(queries.slice(start, stop), self.rows)
             if self._planted is None:
-                self._planted = _kernels.row_tree(right, law)
+                self._planted = _kernels.row_tree(right, between)
 
-            def work(a: int, b: int, at: int = start, both: Any = (left, right, law)) -> Any:
+            def work(a: int, b: int, at: int = start, both: Any = (left, right, between)) -> Any:
                 mine, theirs, between = both
                 part = _kernels.PairRows(mine.numbers[a:b], [codes[a:b] for codes in mine.codes])
                 not_this = None if skip is None else skip[at + a : at + b]
@@ -145,5 +145,5 @@ class NeighborSearch:
         sizes = np.concatenate([[0], *(np.diff(part[0]) for part in parts)])
         ids = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
         sums = np.concatenate([np.empty(0), *(part[2] for part in parts)])
-        found = FoundNeighbors(np.cumsum(sizes), ids, sums, self.law.root(sums))
+        found = FoundNeighbors(np.cumsum(sizes), ids, sums, self.combined.root(sums))
         return found if radius == np.inf else found.only(found.distances <= radius)

@@ -1,4 +1,4 @@
-"""Texts as bags of words: how few words two of them have in common."""
+"""The distance of texts as bags of words."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ HOW = ("cosine", "jaccard", "bag_jaccard")
 
 
 def bag_distances(a: Bag, b: Bag, how: str) -> Floats:
-    """One less the likeness of each two texts.
+    """1 less the similarity of each two texts.
 
     Parameters
     ----------
     a, b : Bag
         Texts over one vocabulary.
     how : {"cosine", "jaccard", "bag_jaccard"}
-        The cosine of the counts; the words that both have over those that either has; or the same of the
-        counts, the smaller of two over the larger. Two texts without words are alike.
+        The cosine of the counts; the words in both over the words in either (Jaccard); or the same of the
+        counts, the smaller of two over the larger. Two texts without words are equal.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def _at_least(matrix: Any, layer: int) -> Any:
 
 
 def _one_less(common: Floats, whole: Floats, left: Any, right: Any) -> Floats:
-    """1 - common / whole; two empty texts are alike, and what rounding leaves of nothing is nothing."""
+    """1 - common / whole; two empty texts are equal, and rounding errors about 0 are 0."""
     likeness = np.divide(common, whole, out=np.zeros_like(common), where=whole > 0)
     likeness[np.ix_(np.diff(left.indptr) == 0, np.diff(right.indptr) == 0)] = 1.0
     found = np.clip(1.0 - likeness, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The working of an answer by neighbors: who they are, how far, and why so far."""
+"""The working of a prediction by neighbors: which rows they are, how far, and why."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from countwise.neighbors.layout import CombinedDistance, RowLayout
 from countwise.neighbors.local_distances import Difference, Edits, LookupDistance
 from countwise.neighbors.search import FoundNeighbors
 from countwise.working import Account, Grid, Section
-from countwise.working.numbers import number, percent
+from countwise.working.numbers import number
 
-__all__ = ["NeighborTelling", "distance_section", "parts_of"]
-
+__all__ = ["NeighborWorking", "distance_section", "parts_of"]
 
 _MOST_CLASSES = 6
+_SHOWN, _COLUMNS = 20, 8
 
 
-def parts_of(law: CombinedDistance, a: RowLayout, b: RowLayout) -> tuple[list[float], list[bool]]:
+def parts_of(combined: CombinedDistance, a: RowLayout, b: RowLayout) -> tuple[list[float], list[bool]]:
     """What each attribute adds to the sum of two single rows, and where a cell of either is missing."""
     added, missing = [], []
-    places = {id(local): j for group in (law.differences, law.others) for j, local in enumerate(group)}
-    for local in law.locals:
+    places = {id(local): j for group in (combined.differences, combined.others) for j, local in enumerate(group)}
+    for local in combined.locals:
         j = places[id(local)]
-        alone = replace(law, locals=(local,), missing="maximal")
+        alone = replace(combined, locals=(local,), missing="maximal")
         if isinstance(local, Difference):
             left, right = (RowLayout(np.ascontiguousarray(x.numbers[:, j : j + 1]), []) for x in (a, b))
             lost = bool(np.isnan(left.numbers[0, 0]) or np.isnan(right.numbers[0, 0]))
@@ -41,12 +41,12 @@ def parts_of(law: CombinedDistance, a: RowLayout, b: RowLayout) -> tuple[list[fl
             known = pair[2].known[0]
             lost = bool(pair[0].codes[0][0] >= known[0] or pair[1].codes[0][0] >= known[1])
         missing.append(lost)
-        added.append(0.0 if lost and law.missing == "ignore" else float(_kernels.pair_sums(*pair)[0, 0]))
+        added.append(0.0 if lost and combined.missing == "ignore" else float(_kernels.pair_sums(*pair)[0, 0]))
     return added, missing
 
 
 def distance_section(
-    law: CombinedDistance,
+    combined: CombinedDistance,
     a: RowLayout,
     b: RowLayout,
     one: Frame,
@@ -54,46 +54,52 @@ def distance_section(
     names_of_rows: tuple[str, str] = ("row", "other"),
 ) -> Section:
     """The parts of the distance of two single rows."""
-    added, missing = parts_of(law, a, b)
-    lost = "ignored" if law.missing == "ignore" else "missing: the most there is"
-    power = "" if law.p in (1, np.inf) else "²" if law.p == 2 else f"^{number(law.p)}"
-    names = [local.of.name for local in law.locals]
+    added, missing = parts_of(combined, a, b)
+    lost = "ignored" if combined.missing == "ignore" else "missing: the maximum"
+    power = "" if combined.p in (1, np.inf) else "²" if combined.p == 2 else f"^{number(combined.p)}"
+    names = [local.of.name for local in combined.locals]
     table: dict[str, list[Any]] = {
         "attribute": names,
         names_of_rows[0]: [shown_cell(one.columns[name]) for name in names],
         names_of_rows[1]: [shown_cell(other.columns[name]) for name in names],
-        "distance": [lost if gone else local.word for local, gone in zip(law.locals, missing, strict=True)],
-        "d": [_gap(law, local.weight, cost) for local, cost in zip(law.locals, added, strict=True)],
-        "weight": [local.weight for local in law.locals],
+        "distance": [lost if gone else local.word for local, gone in zip(combined.locals, missing, strict=True)],
+        "d": [_gap(combined, local.weight, cost) for local, cost in zip(combined.locals, added, strict=True)],
+        "weight": [local.weight for local in combined.locals],
         f"w d{power}": added,
     }
-    if all(local.weight == 1 for local in law.locals):
+    if all(local.weight == 1 for local in combined.locals):
         del table["weight"]
         table[f"d{power}"] = table.pop(f"w d{power}")
         if not power:
             del table["d"]
             table["d"] = added
     cells = list(zip(table[names_of_rows[0]], table[names_of_rows[1]], strict=True))
-    lines = [*_shares_lines(law, a, b, missing, cells), *_sum_lines(law, a, b, missing, added)]
+    lines = [*_shares_lines(combined, a, b, missing, cells), *_sum_lines(combined, a, b, missing, added)]
     return Section("What each attribute adds", Grid(table), tuple(lines))
 
 
-def _gap(law: CombinedDistance, weight: float, cost: float) -> float:
+def _gap(combined: CombinedDistance, weight: float, cost: float) -> float:
     """The local distance that adds so much."""
-    return float(law.root(np.array(cost / weight))) if weight > 0 else float("nan")
+    return float(combined.root(np.array(cost / weight))) if weight > 0 else float("nan")
 
 
 def _sum_lines(
-    law: CombinedDistance, a: RowLayout, b: RowLayout, missing: list[bool], added: list[float]
+    combined: CombinedDistance, a: RowLayout, b: RowLayout, missing: list[bool], added: list[float]
 ) -> list[str]:
-    total = float(_kernels.pair_sums(*law.between(a, b))[0, 0])
-    if law.p == np.inf:
+    total = float(_kernels.pair_sums(*combined.between(a, b))[0, 0])
+    if combined.p == np.inf:
         return [f"the largest: {number(total)}"]
-    root = "" if law.p == 1 else "; its root is the distance" if law.p == 2 else f"; to the power 1/{number(law.p)}"
-    if law.missing != "ignore" or not any(missing):
+    root = (
+        ""
+        if combined.p == 1
+        else "; its root is the distance"
+        if combined.p == 2
+        else f"; to the power 1/{number(combined.p)}"
+    )
+    if combined.missing != "ignore" or not any(missing):
         return [f"sum {number(total)}{root}"]
-    there = sum(local.weight for local, lost in zip(law.locals, missing, strict=True) if not lost)
-    whole = sum(local.weight for local in law.locals)
+    there = sum(local.weight for local, lost in zip(combined.locals, missing, strict=True) if not lost)
+    whole = sum(local.weight for local in combined.locals)
     if there == 0:
         return ["nothing in common: every attribute counts as at its most", f"sum {number(total)}{root}"]
     times = f"times {number(whole)} / {number(there)} for what is ignored"
@@ -101,56 +107,55 @@ def _sum_lines(
 
 
 def _shares_lines(
-    law: CombinedDistance, a: RowLayout, b: RowLayout, missing: list[bool], cells: list[tuple[str, str]]
+    combined: CombinedDistance, a: RowLayout, b: RowLayout, missing: list[bool], cells: list[tuple[str, str]]
 ) -> list[str]:
-    """What the values of a value difference tell of the class."""
-    lines, others = [], law.others
-    for local, lost, shown in zip(law.locals, missing, cells, strict=True):
+    """P(class | value) of both values of a value difference."""
+    lines, others = [], combined.others
+    for local, lost, shown in zip(combined.locals, missing, cells, strict=True):
         if lost or not isinstance(local, LookupDistance) or len(local.classes) > _MOST_CLASSES:
             continue
         j = next(k for k, other in enumerate(others) if other is local)
-        told = []
+        said = []
         for cell, laid in zip(shown, (a, b), strict=True):
             shares = local.shares[int(laid.cells[j].column[0])]
             pairs = zip(local.classes, shares, strict=True)
-            told.append(", ".join(f"P({c} | {cell}) = {number(float(p))}" for c, p in pairs))
+            said.append(", ".join(f"P({c} | {cell}) = {number(float(p))}" for c, p in pairs))
         if len(set(shown)) > 1:
-            lines.append(f"{local.of.name}: {'; '.join(told)}")
+            lines.append(f"{local.of.name}: {'; '.join(said)}")
     return lines
 
 
-_SHOWN, _COLUMNS = 20, 8
-
-
-class NeighborTelling:
-    """How one row came to its answer."""
+class NeighborWorking:
+    """How the prediction of one row came about."""
 
     def __init__(self, model: Any, frame: Frame, laid: RowLayout, found: FoundNeighbors) -> None:
         self.model, self.frame, self.laid, self.found = model, frame, laid, found
 
     def account(self) -> Account:
-        """The answer, its neighbors, and the parts of the nearest distance."""
-        answer, value, posterior = self.model._answer(self.found)
+        """The prediction, its neighbors, and the parts of the nearest distance."""
+        answer, value, posterior = self.model._prediction(self.found)
         if len(self.found.ids) == 0:
             return Account(answer, value, (), (self._nobody(), *self._notes()), posterior)
         sections = (self._neighbors(), self._nearest())
         return Account(answer, value, sections, tuple(self._notes()), posterior)
 
     def _nobody(self) -> str:
-        told = "the classes' shares of all rows" if not self.model._numbers else "the mean of all rows"
-        if self.laid.unknown(self.model.metric_.law_)[0]:
-            return f"Nothing is known of this row; the answer is {told}."
-        return f"No training row is within the radius of {number(float(self.model.radius))}; the answer is {told}."
+        said = "the mean of all rows" if self.model._numbers else "the classes' shares of all rows"
+        if self.laid.unknown(self.model.metric_.distance_)[0]:
+            return f"No value of this row is known; the prediction is {said}."
+        return (
+            f"No training row is within the radius of {number(float(self.model.radius))}; the prediction is {said}."
+        )
 
     def _neighbors(self) -> Section:
         model, found = self.model, self.found
-        votes = model._counted(found)
+        votes = model._vote_weights(found)
         shown = slice(0, _SHOWN)
         ids = found.ids[shown]
-        told = model._told[ids]
+        targets = model._targets[ids]
         rows: dict[str, list[Any]] = {
             "row": model._order[ids].tolist(),
-            model.target_.name: told.tolist() if model._numbers else model.classes_[told].tolist(),
+            model.target_.name: targets.tolist() if model._numbers else model.classes_[targets].tolist(),
             **{name: cells[shown] for name, cells in model._measures(found).items()},
             "vote": votes[shown].tolist(),
         }
@@ -168,12 +173,12 @@ class NeighborTelling:
         if model._numbers:
             lines.append(f"mean {number(float(model._means(found)[0]))} of votes {number(total)}")
         else:
-            counts = model.votes(found)[0]
+            counts = model._votes.count(found, votes)[0]
             order = np.argsort(-counts, kind="stable")
-            told = [f"{model.classes_[c]} = {number(float(counts[c]))}" for c in order if counts[c] > 0]
-            lines.append(f"votes: {', '.join(told)}, of {number(total)}")
+            said = [f"{model.classes_[c]} = {number(float(counts[c]))}" for c in order if counts[c] > 0]
+            lines.append(f"votes: {', '.join(said)}, of {number(total)}")
             if np.count_nonzero(np.isclose(counts, counts.max(), rtol=1e-12, atol=0)) > 1:
-                lines.append("Of classes with equal votes the one with the nearest row is told, then the first.")
+                lines.append("Of classes with equal votes the one with the nearest row is predicted, then the first.")
         left = self._equally_far()
         if left:
             lines.append(
@@ -183,9 +188,9 @@ class NeighborTelling:
         return lines
 
     def _equally_far(self) -> int:
-        """How many rows that were not asked are as near as the last that was."""
+        """How many rows that are not neighbors are as near as the last that is."""
         model = self.model
-        if model.radius is not None or model._ties or hasattr(model, "recall_"):
+        if model.radius is not None or model._ties:
             return 0
         every = model._search.nearest(self.laid, float(model.n_neighbors_), ties=True)
         return len(every.ids) - len(self.found.ids)
@@ -195,7 +200,7 @@ class NeighborTelling:
         i = int(self.found.ids[0])
         other = model._search.rows.slice(i, i + 1)
         section = distance_section(
-            model.metric_.law_, self.laid, other, self.frame, model._frame.slice(i, i + 1),
+            model.metric_.distance_, self.laid, other, self.frame, model._frame.slice(i, i + 1),
             ("asked", f"row {model._order[i]}"),
         )  # fmt: skip
         title, lines = model._reason(self.found, int(model._order[i]), section.lines)
@@ -203,20 +208,15 @@ class NeighborTelling:
 
     def _notes(self) -> list[str]:
         model = self.model
-        strings = {local.of.name for local in model.metric_.law_.locals if isinstance(local, Edits)}
+        strings = {local.of.name for local in model.metric_.distance_.locals if isinstance(local, Edits)}
         notes = [
             f"The value of {a.name!r} was never seen in training, and is taken as missing."
             for a in model.schema_.attributes
             if isinstance(a, Nominal) and a.name not in strings
             if int(a.encode(self.frame.columns[a.name])[0]) == a.unseen
         ]
-        if model.radius is None and model.n_neighbors_ > model._total:
-            notes.append(f"There are only {number(model._total)} training rows: all of them are asked.")
-        if hasattr(model, "recall_"):
-            found = percent(model.recall_, certain=model.recall_ == 1.0)
-            notes.append(
-                f"Neighbors were sought by usearch, which may miss some: it finds {found} of those of training rows."
-            )
+        if model.radius is None and model.n_neighbors_ > model._n_total:
+            notes.append(f"There are only {number(model._n_total)} training rows: all of them are neighbors.")
         return notes
 
 
