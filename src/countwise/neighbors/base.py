@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Indices
-from countwise.base.model import Model
-from countwise.data.attributes import Nominal, Numeric
-from countwise.data.columns import refuse_infinity
+from countwise.base.row_model import RowModel
+from countwise.data.attributes import Nominal
 from countwise.data.frames import Coded, Frame, is_missing
-from countwise.data.output import dense
-from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Bag, Text
-from countwise.errors import CountwiseError, OptionError
+from countwise.errors import OptionError
 from countwise.neighbors.fit_distances import MetricTarget
 from countwise.neighbors.layout import RowLayout, lay
 from countwise.neighbors.metric import DistanceMetric, metric_of
 from countwise.neighbors.search import FoundNeighbors, NeighborSearch
-from countwise.sources import Memory, open_whole
+from countwise.sources import Memory
 
 __all__ = ["InstanceModel"]
 
-BLOCK = 1 << 12  # rows answered at a time
 
-
-class InstanceModel(Model):
+class InstanceModel(RowModel):
     """A model that keeps its rows.
 
     They stand in the order of their classes (or numbers), then of their weights, then as they were given: of equally
@@ -40,14 +35,7 @@ class InstanceModel(Model):
     types: Any
     categorical_features: Any
 
-    schema_: Schema
-    target_: Any
     metric_: DistanceMetric
-    n_rows_: int
-    n_left_out_: int
-    n_features_in_: int
-    _numbers: bool
-    _label_type: np.dtype[Any] | None
     _order: Indices  # the row, as it was given, of each that is kept
     _told: NDArray[Any]  # its class, or its number
     _weights: NDArray[Any] | None
@@ -56,32 +44,6 @@ class InstanceModel(Model):
     _search: NeighborSearch
 
     # -- learning ----------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Keep the rows of a table, and learn how to compare them.
-
-        Parameters
-        ----------
-        X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
-        y : array-like or str
-            What is to be told of each row, or the name of its column in X.
-        sample_weight : array-like or str, optional
-            A weight for each row; a weight of n equals n copies.
-
-        Returns
-        -------
-        self
-        """
-        self._check_settings()
-        rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
-        try:
-            found = self._kept(rows)
-        except CountwiseError as error:
-            raise rows.counted_as_given(error) from None
-        self._take_over(found, rows.left_out, rows.name)
-        self._learn()
-        return self
 
     def _check_settings(self) -> None:
         """Refuse what is no setting."""
@@ -94,13 +56,9 @@ class InstanceModel(Model):
             settings["types"] = self.types
         return DistanceMetric(**settings)
 
-    def _kept(self, rows: Memory) -> dict[str, Any]:
-        """All that is kept of the rows."""
+    def _learn(self, rows: Memory) -> dict[str, Any]:
         metric = self._metric()
-        target: Any = Numeric(rows.name)
-        if not self._numbers:
-            target = Nominal(rows.name, grows=True).learn(rows.target)
-        told = np.asarray(rows.target, np.float64) if self._numbers else target.encode(rows.target, strict=True)
+        target, told = self._encode_target(rows)
         schema, frame, table = metric.encoded(rows.frame, rows.weights, self.categorical_features)
         order = np.lexsort((told,) if rows.weights is None else (rows.weights, told))
         frame, table, told = frame.take(order), table.take(order), told[order]
@@ -110,20 +68,12 @@ class InstanceModel(Model):
             "metric_": metric,
             "schema_": metric.schema_,
             "target_": target,
-            "n_rows_": frame.n_rows,
-            "n_left_out_": rows.left_out,
-            "_label_type": rows.label_type,
             "_order": np.asarray(places[order], dtype=np.int64),
             "_told": told,
             "_weights": None if rows.weights is None else rows.weights[order],
             "_frame": frame,
             "_rows": table,
-            **self._names(rows.frame),
         }
-
-    def _learn(self) -> None:
-        """What follows from the rows."""
-        raise NotImplementedError
 
     def _open_search(self) -> None:
         laid = lay(self.metric_.law_, self._rows, self._frame)
@@ -139,19 +89,9 @@ class InstanceModel(Model):
 
     # -- asking ------------------------------------------------------------------------
 
-    def _open(self, X: Any) -> Frame:
-        self._check_fitted()
-        return self.schema_.opened(dense(X))
-
     def _laid(self, frame: Frame, start: int, stop: int) -> RowLayout:
-        """Rows start to stop laid out; an error names the row of the whole frame."""
-        part = frame.slice(start, stop)
-        try:
-            table = self.schema_.encode(part)
-            refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
-        except CountwiseError as error:
-            raise error if error.row is None else error.at(error.row + start) from None
-        return lay(self.metric_.law_, table, part)
+        """Rows start to stop laid out for the search."""
+        return lay(self.metric_.law_, self._table(frame, start, stop), frame.slice(start, stop))
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """The nearest training rows.
@@ -270,7 +210,7 @@ class InstanceModel(Model):
         self.metric_ = self._metric()
         told_of = None if self._numbers else MetricTarget(self.target_, self._told)
         self.metric_.adopt(self.schema_, self._frame, self._rows, told_of)
-        self._learn()
+        self._derive()
 
 
 def _ragged(flat: NDArray[Any], starts: Indices) -> NDArray[Any]:

@@ -102,7 +102,7 @@ class InstanceSelector(Voting, InstanceModel):
             if not (isinstance(value, int | float | np.number) and 0 < value < 1):
                 raise OptionError(f"{name} must lie between 0 and 1, not {value!r}.")
 
-    def _learn(self) -> None:
+    def _derive(self) -> None:
         self._open_search()
         self._describe()
         self.n_neighbors_ = (3 if self.method == "edited" else 1) if self.n_neighbors is None else self.n_neighbors

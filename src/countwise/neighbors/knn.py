@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import fsum
 from typing import Any
 
@@ -14,7 +13,7 @@ from countwise.base.protocol import Classifier, Regressor
 from countwise.data.cells import one_row
 from countwise.data.frames import Frame
 from countwise.errors import OptionError, check_settings
-from countwise.neighbors.base import BLOCK, InstanceModel
+from countwise.neighbors.base import InstanceModel
 from countwise.neighbors.choose_k import choice_of_k
 from countwise.neighbors.search import FoundNeighbors
 from countwise.neighbors.voting import WEIGHTS, Voting, nearness
@@ -75,7 +74,7 @@ class NeighborModel(InstanceModel):
                 f"weights={self.weights!r} is unknown.", hint="give 'uniform', 'distance', 'squared' or a function."
             )
 
-    def _learn(self) -> None:
+    def _derive(self) -> None:
         self._open_search()
         self._describe()
         if self.n_neighbors == "loo":
@@ -98,11 +97,6 @@ class NeighborModel(InstanceModel):
         k, radius = (float(self.n_neighbors_), np.inf) if self.radius is None else (np.inf, float(self.radius))
         found = self._search.nearest(laid, k, radius, penalties=self._penalties, ties=self._ties)
         return found.only(~laid.unknown(self.metric_.law_)[found.owner])
-
-    def _in_blocks(self, X: Any) -> Iterator[FoundNeighbors]:
-        frame = self._open(X)
-        for start in range(0, frame.n_rows, BLOCK):
-            yield self._found(frame, start, min(start + BLOCK, frame.n_rows))
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
         """The neighbors of one row, how far each is, and what each attribute adds to the distance of the nearest.
@@ -235,7 +229,7 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
         -------
         ndarray, shape (rows, classes)
         """
-        return np.concatenate([self._shares(found) for found in self._in_blocks(X)])
+        return np.concatenate(self._in_blocks(X, lambda *block: self._shares(self._found(*block)), parallel=False))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with most votes; of equals the one with the nearest row, then the first of `classes_`.
@@ -249,8 +243,8 @@ class NeighborsClassifier(Classifier, Voting, NeighborModel):
         -------
         ndarray, shape (rows,)
         """
-        self._check_fitted()
-        return self.classes_[np.concatenate([self._best(found) for found in self._in_blocks(X)])]
+        best = self._in_blocks(X, lambda *block: self._best(self._found(*block)), parallel=False)
+        return self.classes_[np.concatenate(best)]
 
     def _answer(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float]]:
         """The answer to a single row in words, its probability, and all of them."""
@@ -334,8 +328,7 @@ class NeighborsRegressor(Regressor, NeighborModel):
         -------
         ndarray, shape (rows,)
         """
-        self._check_fitted()
-        return np.concatenate([self._means(found) for found in self._in_blocks(X)])
+        return np.concatenate(self._in_blocks(X, lambda *block: self._means(self._found(*block)), parallel=False))
 
     def _answer(self, found: FoundNeighbors) -> tuple[str, float, None]:
         value = float(self._means(found)[0])

@@ -126,8 +126,8 @@ class PEBLSClassifier(NeighborsClassifier):
             types=self.types,
         )
 
-    def _learn(self) -> None:
-        super()._learn()
+    def _derive(self) -> None:
+        super()._derive()
         n = len(self._search)
         used, right = np.ones(n), np.ones(n)
         self._penalties = None

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats, Indices
-from countwise.base.model import Model
 from countwise.base.protocol import Classifier
+from countwise.base.row_model import RowModel, encode_finite
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import row_of, shown_cell
-from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
-from countwise.data.output import dense
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.errors import CountwiseError, OptionError
-from countwise.sources import Memory, open_whole
+from countwise.errors import OptionError
+from countwise.sources import Memory
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
 
@@ -28,7 +26,7 @@ __all__ = ["RoteClassifier"]
 _SHOWN = 20
 
 
-class RoteClassifier(Classifier, Model):
+class RoteClassifier(Classifier, RowModel):
     """Rote learning (004): a row is told if the very same row was met in training.
 
     Parameters
@@ -66,13 +64,8 @@ class RoteClassifier(Classifier, Model):
     (['No', None], 0.5)
     """
 
-    schema_: Schema
-    target_: Nominal
     classes_: NDArray[Any]
-    n_rows_: int
-    n_left_out_: int
-    n_features_in_: int
-    _label_type: np.dtype[Any] | None
+    otherwise_: Any
     _domains: dict[str, Floats]
     _keys: NDArray[Any]
     _counts: Floats
@@ -82,37 +75,14 @@ class RoteClassifier(Classifier, Model):
         self.types = types
         self.categorical_features = categorical_features
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the rows of a table by heart.
-
-        Parameters
-        ----------
-        X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
-        y : array-like or str
-            The class of each row, or the name of its column in X.
-        sample_weight : array-like or str, optional
-            A weight for each row; a weight of n equals n copies.
-
-        Returns
-        -------
-        self
-        """
-        self._check_settings()
-        rows = open_whole(dense(X), y, sample_weight)
-        try:
-            found = self._learned(rows)
-        except CountwiseError as error:
-            raise rows.counted_as_given(error) from None
-        self._take_over(found, rows.left_out, rows.name)
-        self._derive()
+    def _learn_from(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+        found = super()._learn_from(X, y, sample_weight)
         if not isinstance(self.otherwise, str):
             from sklearn.base import clone
 
-            self.otherwise_ = clone(self.otherwise)
             given = {} if sample_weight is None else {"sample_weight": sample_weight}
-            self.otherwise_.fit(X, y, **given)
-        return self
+            found["otherwise_"] = clone(self.otherwise).fit(X, y, **given)
+        return found
 
     def _check_settings(self) -> None:
         word = isinstance(self.otherwise, str)
@@ -121,32 +91,20 @@ class RoteClassifier(Classifier, Model):
                 f"otherwise={self.otherwise!r} is unknown.", hint="give 'majority', 'abstain' or a classifier."
             )
 
-    def _learned(self, rows: Memory) -> dict[str, Any]:
+    def _learn(self, rows: Memory) -> dict[str, Any]:
         kinds = Schema.kinds(rows.frame, self.types, self.categorical_features)
         # a text is the same if every letter is
         schema = Schema(a if isinstance(a, Nominal | Numeric) else Nominal(a.name) for a in kinds.attributes)
         frame = schema.coded(rows.frame)
         schema = schema.learn(frame)
-        table = schema.encode(frame, strict=True)
-        refuse_infinity({a.name: table[a.name] for a in schema.attributes if isinstance(a, Numeric)})
-        target = Nominal(rows.name, grows=True).learn(rows.target)
-        told = target.encode(rows.target, strict=True)
+        table = encode_finite(schema, frame, strict=True)
+        target, codes = self._encode_target(rows)
         domains = {a.name: np.unique(_numbers(table[a.name])) for a in schema.attributes if isinstance(a, Numeric)}
         keys, which = np.unique(_keys(schema, domains, table), return_inverse=True)
-        weights = np.ones(len(told)) if rows.weights is None else rows.weights.astype(np.float64)
+        weights = np.ones(len(codes)) if rows.weights is None else rows.weights.astype(np.float64)
         k = len(target.values)
-        counts = np.bincount(which.ravel() * k + told, weights=weights, minlength=len(keys) * k).reshape(-1, k)
-        return {
-            "schema_": schema,
-            "target_": target,
-            "n_rows_": frame.n_rows,
-            "n_left_out_": rows.left_out,
-            "_label_type": rows.label_type,
-            "_domains": domains,
-            "_keys": keys,
-            "_counts": counts,
-            **self._names(rows.frame),
-        }
+        counts = np.bincount(which.ravel() * k + codes, weights=weights, minlength=len(keys) * k).reshape(-1, k)
+        return {"schema_": schema, "target_": target, "_domains": domains, "_keys": keys, "_counts": counts}
 
     def _derive(self) -> None:
         self.classes_ = self.target_.labels(self._label_type)
@@ -156,15 +114,9 @@ class RoteClassifier(Classifier, Model):
 
     # -- asking ----------------------------------------------------------------------
 
-    def _open(self, X: Any) -> Frame:
-        self._check_fitted()
-        return self.schema_.opened(dense(X))
-
     def _found(self, frame: Frame) -> Indices:
         """The place of each row among those that were learned; -1 for one that was not."""
-        table = self.schema_.encode(frame)
-        refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
-        keys = _keys(self.schema_, self._domains, table)
+        keys = _keys(self.schema_, self._domains, self._table(frame, 0, frame.n_rows))
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[place] == keys, place, -1)
 
