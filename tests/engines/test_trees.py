@@ -11,7 +11,7 @@ from countwise.engines import bins as relation_cuts
 from countwise.engines import prepared as relation_levels
 from countwise.engines.relation import Relation
 from countwise.errors import CountwiseError, DataWarning, OptionError, RowsRefused, TableError
-from countwise.tree import grow_engine as relation_passes
+from countwise.tree.growth import grow_engine as relation_passes
 
 from .quiet import QUIET
 

@@ -11,7 +11,7 @@ import pytest
 
 from countwise import TreeClassifier, TreeRegressor, samples
 from countwise.errors import DataWarning, TableError
-from countwise.tree import grow_pieces as passes
+from countwise.tree.growth import grow_pieces as passes
 
 
 def written(frame: dict[str, Any], folder: Path, pieces: int) -> list[Path]:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from countwise import TreeClassifier, TreeRegressor
-from countwise.tree import column_group as together
-from countwise.tree import counted_column as tables
+from countwise.tree.growth import column_group as together
+from countwise.tree.growth import counted_column as tables
 
 ROWS = 6000
 

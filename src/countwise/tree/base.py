@@ -21,14 +21,14 @@ from countwise.errors import CountwiseError, OptionError, check_number, check_se
 from countwise.io.paths import is_paths
 from countwise.sources import Memory, open_whole
 from countwise.tree.apply import Landing, land
-from countwise.tree.criteria import OF_CLASSES, OF_NUMBERS, Criterion
+from countwise.tree.growth.criteria import OF_CLASSES, OF_NUMBERS, Criterion
 from countwise.tree.features import Feature, columns_of, features_of
-from countwise.tree.grow_engine import grown_in_engine
-from countwise.tree.grow_pieces import FilePasses
+from countwise.tree.growth.grow_engine import grown_in_engine
+from countwise.tree.growth.grow_pieces import FilePasses
 from countwise.tree.nodes import Tree
 from countwise.tree.pruning import needs_no_rows, pruned, pruned_by_itself
 from countwise.tree.ranges_column import RULES
-from countwise.tree.training_set import NOMINAL, Splitting, TrainingSet
+from countwise.tree.growth.training_set import NOMINAL, Splitting, TrainingSet
 
 __all__ = ["BLOCK", "TreeModel"]
 

@@ -13,7 +13,7 @@ from countwise.errors import OptionError, check_number
 from countwise.scoring.sql import choice_expression, choice_query
 from countwise.scoring.tree import chosen
 from countwise.tree.base import TreeModel
-from countwise.tree.criteria import Criterion
+from countwise.tree.growth.criteria import Criterion
 from countwise.tree.drawing import drawn
 from countwise.tree.rules import RuleSet, rules_of
 from countwise.tree.scoring import choices_of

@@ -18,7 +18,7 @@ from countwise.errors import OptionError, listed
 from countwise.sources import Memory
 from countwise.tree.base import BLOCK
 from countwise.tree.inspection import TreeAnswers
-from countwise.tree.training_set import TrainingSet
+from countwise.tree.growth.training_set import TrainingSet
 
 __all__ = ["TreeClassifier", "TreeRegressor"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats, Indices
-from countwise.tree.level import Tests, ragged
+from countwise.tree.growth.level import Tests, ragged
 
 __all__ = ["Offered", "Tree"]
 

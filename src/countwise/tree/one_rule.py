@@ -14,7 +14,7 @@ from countwise.tallies import Values
 from countwise.tree.conditions import Condition
 from countwise.tree.features import Feature
 from countwise.tree.rules import Rule, RuleSet
-from countwise.tree.training_set import TrainingSet
+from countwise.tree.growth.training_set import TrainingSet
 from countwise.working import Grid
 
 __all__ = ["one_rule"]

@@ -15,9 +15,9 @@ from countwise._typing import Flags, Floats, Indices
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.splits import by_content, splits_of
 from countwise.tree.apply import Landing, land
-from countwise.tree.criteria import Criterion
+from countwise.tree.growth.criteria import Criterion
 from countwise.tree.nodes import Tree
-from countwise.tree.training_set import Splitting, TrainingSet
+from countwise.tree.growth.training_set import Splitting, TrainingSet
 from countwise.working import Grid
 
 __all__ = [

@@ -12,9 +12,9 @@ from countwise.cuts import class_contiguous, mdl
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.table import Table
 from countwise.tallies import Values
-from countwise.tree.counted_column import settled
-from countwise.tree.level import Level, RowLevel, SplitCandidates, Splits
-from countwise.tree.sorted_column import SortedColumn
+from countwise.tree.growth.counted_column import settled
+from countwise.tree.growth.level import Level, RowLevel, SplitCandidates, Splits
+from countwise.tree.growth.sorted_column import SortedColumn
 
 __all__ = ["RULES", "RangesColumn"]
 

@@ -27,7 +27,7 @@ from countwise.tree.pruning import between, held_out_weights
 from countwise.tree.rules import RuleSet, rules_of
 from countwise.tree.scoring import rules_as_terms
 from countwise.tree.simplify import Cover, counted, ordered, simplified
-from countwise.tree.training_set import TrainingSet
+from countwise.tree.growth.training_set import TrainingSet
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import percent
 

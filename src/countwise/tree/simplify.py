@@ -13,7 +13,7 @@ from countwise._typing import Flags, Floats
 from countwise.tree.conditions import Condition
 from countwise.tree.pruning import upper_error
 from countwise.tree.rules import Rule, RuleSet
-from countwise.tree.training_set import TrainingSet
+from countwise.tree.growth.training_set import TrainingSet
 
 __all__ = ["Cover", "ordered", "simplified"]
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
-from countwise.tree.column_group import ColumnGroup
-from countwise.tree.level import Level, RowLevel, SplitCandidates, Splits, heaviest
-from countwise.tree.splits import Multiway, Searched, SplitResult, SplitStrategy
+from countwise.tree.growth.column_group import ColumnGroup
+from countwise.tree.growth.level import Level, RowLevel, SplitCandidates, Splits, heaviest
+from countwise.tree.growth.splits import Multiway, Searched, SplitResult, SplitStrategy
 
 __all__ = ["CountedColumn", "NodeBatch"]
 

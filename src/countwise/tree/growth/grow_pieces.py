@@ -22,13 +22,13 @@ from countwise.errors import CountwiseError, TableError
 from countwise.sources import Memory, open_rows
 from countwise.tallies import Counts, Moments, Values, fill_all
 from countwise.tree.apply import land
-from countwise.tree.builder import Children, Growth, GrowthSettings, TreeColumn
-from countwise.tree.counted_column import CountedColumn
-from countwise.tree.criteria import Criterion
+from countwise.tree.growth.builder import Children, Growth, GrowthSettings, TreeColumn
+from countwise.tree.growth.counted_column import CountedColumn
+from countwise.tree.growth.criteria import Criterion
 from countwise.tree.features import Feature, features_of
-from countwise.tree.level import Countable, Level
+from countwise.tree.growth.level import Countable, Level
 from countwise.tree.nodes import Tree
-from countwise.tree.splits import Threshold
+from countwise.tree.growth.splits import Threshold
 
 __all__ = ["FilePasses", "Passing", "grow_in_passes"]
 

@@ -27,15 +27,15 @@ from countwise.engines.relation import MOST_GROUPS, Relation
 from countwise.errors import RowsRefused, TableError
 from countwise.sources.memory import Memory, memory
 from countwise.tree.apply import shares_of
-from countwise.tree.builder import Children, Growth, GrowthSettings
-from countwise.tree.counted_column import CountedColumn
-from countwise.tree.criteria import Criterion
+from countwise.tree.growth.builder import Children, Growth, GrowthSettings
+from countwise.tree.growth.counted_column import CountedColumn
+from countwise.tree.growth.criteria import Criterion
 from countwise.tree.features import Feature, features_of
-from countwise.tree.grow_pieces import PassLevel
-from countwise.tree.level import Level
+from countwise.tree.growth.grow_pieces import PassLevel
+from countwise.tree.growth.level import Level
 from countwise.tree.nodes import Tree
 from countwise.tree.pruning import known_rules, needs_no_rows, pruned_by_itself, unknown_rule
-from countwise.tree.splits import Threshold
+from countwise.tree.growth.splits import Threshold
 
 __all__ = ["PARTED", "EngineTarget", "Ways", "grow_in_engine", "grown_in_engine"]
 

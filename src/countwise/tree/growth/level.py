@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from countwise._typing import Flags, Floats, Indices
 from countwise.measures import entropy
 from countwise.tree.active_rows import ActiveRows
-from countwise.tree.criteria import Criterion, moments_of
+from countwise.tree.growth.criteria import Criterion, moments_of
 
 __all__ = ["Level", "Ragged", "RowLevel", "SplitCandidates", "Splits", "Tests", "heaviest", "ragged"]
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, progress
 from countwise._typing import Flags, Floats, Indices
-from countwise.tree.criteria import Criterion, moments_of
-from countwise.tree.level import Level, Ragged, SplitCandidates, Splits
+from countwise.tree.growth.criteria import Criterion, moments_of
+from countwise.tree.growth.level import Level, Ragged, SplitCandidates, Splits
 from countwise.tree.nodes import Tree
-from countwise.tree.sorted_column import LevelStep
+from countwise.tree.growth.sorted_column import LevelStep
 
 __all__ = ["FEW", "Children", "Chosen", "Growth", "GrowthSettings", "TreeColumn", "choose"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Floats, Indices
 from countwise.cuts import midway
-from countwise.tree.counted_column import settled
-from countwise.tree.level import Level, RowLevel, SplitCandidates, Splits
+from countwise.tree.growth.counted_column import settled
+from countwise.tree.growth.level import Level, RowLevel, SplitCandidates, Splits
 
 __all__ = ["LevelStep", "SortedColumn"]
 

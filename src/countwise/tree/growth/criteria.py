@@ -35,7 +35,7 @@ class Criterion:
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise.tree.criteria import Criterion
+    >>> from countwise.tree.growth.criteria import Criterion
     >>> round(Criterion("gain").gain(np.array([[2, 3], [4, 0], [3, 2]])), 6)
     0.24675
     """

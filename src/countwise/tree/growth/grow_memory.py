@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
 from countwise.tree.active_rows import ActiveRows
-from countwise.tree.builder import FEW, Children, Growth, GrowthSettings, TreeColumn
-from countwise.tree.column_group import ColumnGroup
-from countwise.tree.counted_column import CountedColumn
-from countwise.tree.criteria import Criterion
-from countwise.tree.level import Level, RowLevel, Splits, ragged
+from countwise.tree.growth.builder import FEW, Children, Growth, GrowthSettings, TreeColumn
+from countwise.tree.growth.column_group import ColumnGroup
+from countwise.tree.growth.counted_column import CountedColumn
+from countwise.tree.growth.criteria import Criterion
+from countwise.tree.growth.level import Level, RowLevel, Splits, ragged
 from countwise.tree.nodes import Tree
-from countwise.tree.sorted_column import LevelStep
-from countwise.tree.splits import Searched
+from countwise.tree.growth.sorted_column import LevelStep
+from countwise.tree.growth.splits import Searched
 
 __all__ = ["grow"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
-from countwise.tree.criteria import Criterion, moments_of
+from countwise.tree.growth.criteria import Criterion, moments_of
 
 __all__ = ["Multiway", "OneAgainstRest", "Searched", "SplitResult", "SplitStrategy", "Subset", "Threshold"]
 

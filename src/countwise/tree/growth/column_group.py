@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Floats, Indices
 from countwise.data.table import BLOCK, threads_for
-from countwise.tree.level import RowLevel
-from countwise.tree.splits import Searched
+from countwise.tree.growth.level import RowLevel
+from countwise.tree.growth.splits import Searched
 
 __all__ = ["ColumnGroup"]
 

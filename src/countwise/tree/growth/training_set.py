@@ -15,15 +15,15 @@ from countwise.data.attributes import Nominal
 from countwise.data.table import threads_for
 from countwise.errors import TableError
 from countwise.tree.active_rows import ActiveRows
-from countwise.tree.builder import GrowthSettings, TreeColumn
-from countwise.tree.counted_column import CountedColumn
-from countwise.tree.criteria import Criterion
+from countwise.tree.growth.builder import GrowthSettings, TreeColumn
+from countwise.tree.growth.counted_column import CountedColumn
+from countwise.tree.growth.criteria import Criterion
 from countwise.tree.features import Feature
-from countwise.tree.grow_memory import grow
+from countwise.tree.growth.grow_memory import grow
 from countwise.tree.nodes import Tree
 from countwise.tree.ranges_column import RangesColumn
-from countwise.tree.sorted_column import SortedColumn
-from countwise.tree.splits import Multiway, OneAgainstRest, SplitStrategy, Subset, Threshold
+from countwise.tree.growth.sorted_column import SortedColumn
+from countwise.tree.growth.splits import Multiway, OneAgainstRest, SplitStrategy, Subset, Threshold
 
 __all__ = ["NOMINAL", "Splitting", "TrainingSet"]
 
