@@ -130,7 +130,7 @@ def test_a_tree_of_one_leaf_and_one_of_many_classes():
 def test_a_branch_without_rows_is_drawn():
     X = {"a": list("uuvvw"), "b": list("pqpqp")}
     model = TreeClassifier().fit(X, list("xyxxz"))
-    empty = np.flatnonzero(model.tree_.weights(numbers=False) == 0)
+    empty = np.flatnonzero(model.tree_.weights(numeric=False) == 0)
     assert model.draw().count("(0)") == len(empty)
     assert len(nodes(parsed(draw_tree(model)))) == len(model.tree_)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats, Indices
-from countwise.tree.growth.level import Tests, ragged
 
-__all__ = ["Offered", "Tree"]
+__all__ = ["NodeTests", "Offered", "Tests", "Tree", "ragged"]
+
+# attribute, limits, starts of limits, groups, starts of groups, branch of missing values
+Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
 _INTEGERS = ("attribute", "groups", "missing", "children", "parent", "looked")
 _NUMBERS = ("limits", "cells", "offered")
@@ -21,7 +24,7 @@ _STARTS = ("limit_starts", "group_starts")
 
 
 class Offered(NamedTuple):
-    """What the attributes offered a node, one number for each: gains, what was compared, and cuts."""
+    """The candidates of a node, one for each attribute: gains, the scores that were compared, and thresholds."""
 
     gains: Floats
     scores: Floats
@@ -35,17 +38,17 @@ class Tree:
     Parameters
     ----------
     attribute : ndarray, shape (nodes,)
-        What a node asks for; -1 for a leaf.
+        What a node tests; -1 for a leaf.
     limits, limit_starts, groups, group_starts, missing : ndarray
         Where each value goes; see the kernels of trees.
     children, parent : ndarray, shape (nodes,)
-        The first child of each node, and the node from which it comes (-1 for the root).
+        The first child and the parent of each node (-1 for the root).
     cells : ndarray, shape (nodes, classes) or (nodes, 3)
-        The weight of each class; of numbers the weight, the mean, and the sum of squared deviations.
+        The weight of each class; of a numeric target the weight, the mean, and the sum of squared deviations.
     looked : ndarray, shape (m,)
-        The nodes that were asked what each attribute offers, ascending: all that split, and leaves that could have.
+        The nodes for which a split was searched for, ascending: all that split, and leaves that could have.
     offered : ndarray, shape (3, m, attributes)
-        What it was: the gain (NaN for nothing), what was compared, and where a number would be cut.
+        The candidates there: the gain (NaN for no split), the score that was compared, and the threshold.
     """
 
     attribute: NDArray[np.int32]
@@ -65,12 +68,12 @@ class Tree:
 
     @lazy
     def tests(self) -> Tests:
-        """What the kernels ask for: a value that no training row brought to a node goes where missing ones go."""
+        """What the kernels take: a value that no training row of a node had goes where missing ones go."""
         groups = np.where(self.groups < 0, np.repeat(self.missing, np.diff(self.group_starts)), self.groups)
         return (self.attribute, self.limits, self.limit_starts, groups, self.group_starts, self.missing)
 
     def offers(self, k: int) -> Offered:
-        """What each attribute offered a node; NaN if it was not looked at."""
+        """The candidate split of a node by each attribute; NaN if none was searched for."""
         at = int(np.searchsorted(self.looked, k))
         if at < len(self.looked) and self.looked[at] == k:
             return Offered(*self.offered[:, at])
@@ -78,7 +81,7 @@ class Tree:
 
     @property
     def leaves(self) -> Indices:
-        """The nodes that ask nothing."""
+        """The nodes without a test."""
         return np.flatnonzero(self.attribute < 0)
 
     @lazy
@@ -98,14 +101,14 @@ class Tree:
             high = stop
         return depth
 
-    def weights(self, numbers: bool) -> Floats:
-        """The weight of the rows at each node."""
-        return np.asarray(self.cells[:, 0] if numbers else self.cells.sum(axis=1))
+    def weights(self, numeric: bool) -> Floats:
+        """The weight of the rows at each node; its cells differ for a numeric target."""
+        return np.asarray(self.cells[:, 0] if numeric else self.cells.sum(axis=1))
 
-    def answering(self, numbers: bool) -> Floats:
-        """What each node answers from: its cells, or those of its parent if no row came to it (002)."""
+    def answering(self, numeric: bool) -> Floats:
+        """The cells from which each node predicts: its own, or those of its parent if no row reached it."""
         cells = self.cells.copy()
-        empty = np.flatnonzero(self.weights(numbers) <= 0)
+        empty = np.flatnonzero(self.weights(numeric) <= 0)
         empty = empty[empty > 0]
         cells[empty] = cells[self.parent[empty]]
         return cells
@@ -126,7 +129,7 @@ class Tree:
         return found[::-1]
 
     def passed(self, nodes: Iterable[int]) -> frozenset[int]:
-        """All nodes on the ways from the root to some nodes, these among them."""
+        """All nodes on the paths from the root to some nodes, these among them."""
         found: set[int] = set()
         for k in nodes:
             at = int(k)
@@ -136,7 +139,7 @@ class Tree:
         return frozenset(found)
 
     def without(self, cut: Flags) -> Tree:
-        """The tree with all below the marked nodes taken off."""
+        """The tree with all below the marked nodes removed."""
         gone = np.zeros(len(self), dtype=bool)
         closed = cut | (self.attribute < 0)
         for k in range(1, len(self)):  # parents stand before their children
@@ -144,23 +147,15 @@ class Tree:
         kept = np.flatnonzero(~gone)
         number = np.cumsum(~gone) - 1
         leaf = closed[kept]
+        inner = kept[~leaf]
+        tests = NodeTests(len(kept))
+        limits, groups = ([of(k) for k in inner.tolist()] for of in (self.limits_of, self.groups_of))
+        tests.put(number[inner], self.attribute[inner], limits, groups, self.missing[inner])
         there = ~gone[self.looked]
-        attribute = np.where(leaf, -1, self.attribute[kept]).astype(np.int32)
-        limits = [np.empty(0) if end else self.limits_of(k) for k, end in zip(kept.tolist(), leaf, strict=True)]
-        groups = [_NO_GROUPS if end else self.groups_of(k) for k, end in zip(kept.tolist(), leaf, strict=True)]
-        flat_limits, limit_starts = ragged(limits, np.float64)
-        flat_groups, group_starts = ragged(groups, np.int32)
-        parent = np.where(kept > 0, number[np.maximum(self.parent[kept], 0)], -1).astype(np.int32)
-        return replace(
-            self,
-            attribute=attribute,
-            limits=flat_limits,
-            limit_starts=limit_starts,
-            groups=flat_groups,
-            group_starts=group_starts,
-            missing=self.missing[kept],
+        return Tree(
+            *tests.flat(),
             children=np.where(leaf, 0, number[self.children[kept]]).astype(np.int32),
-            parent=parent,
+            parent=np.where(kept > 0, number[np.maximum(self.parent[kept], 0)], -1).astype(np.int32),
             cells=self.cells[kept],
             looked=number[self.looked[there]].astype(np.int32),
             offered=self.offered[:, there],
@@ -177,13 +172,56 @@ class Tree:
         parts: dict[str, Any] = {name: np.array(data[name], dtype=np.int32) for name in _INTEGERS}
         parts |= {name: np.array(data[name], dtype=np.int64) for name in _STARTS}
         parts |= {name: np.array(data[name], dtype=np.float64) for name in _NUMBERS}
-        parts["offered"] = parts["offered"].reshape(3, -1, n_attributes)  # also where no node was looked at
+        parts["offered"] = parts["offered"].reshape(3, -1, n_attributes)  # also where no node was searched
         tree = cls(**parts)
         _check(tree, n_attributes)
         return tree
 
 
-_NO_GROUPS = np.empty(0, dtype=np.int32)
+class NodeTests:
+    """The tests of nodes, written down node by node in ascending order; nodes without one are leaves.
+
+    Parameters
+    ----------
+    n_nodes : int
+        How many nodes.
+    """
+
+    def __init__(self, n_nodes: int) -> None:
+        self.attribute, self.missing = np.full((2, n_nodes), -1, dtype=np.int32)
+        self.n_limits, self.n_groups = np.zeros((2, n_nodes), dtype=np.int64)
+        self.limits: list[NDArray[Any]] = []
+        self.groups: list[NDArray[Any]] = []
+
+    def put(self, nodes: Indices, attribute: Any, limits: Sequence[Any], groups: Sequence[Any], missing: Any) -> None:
+        """Write down the tests of some nodes: the groups of a node, or if it has none its limits."""
+        sizes = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups))
+        own = sizes == 0
+        self.attribute[nodes], self.missing[nodes], self.n_groups[nodes] = attribute, missing, sizes
+        self.groups.extend(groups)
+        limits = list(compress(limits, own))
+        self.n_limits[nodes[own]] = list(map(len, limits))
+        self.limits.extend(limits)
+
+    def flat(self) -> Tests:
+        """The tests as the kernels want them."""
+        limits, groups = _joined(self.limits, np.float64), _joined(self.groups, np.int32)
+        return self.attribute, limits, _starts(self.n_limits), groups, _starts(self.n_groups), self.missing
+
+
+def ragged(parts: Sequence[NDArray[Any]], kind: Any) -> tuple[NDArray[Any], Indices]:
+    """Arrays one after the other, and where each begins."""
+    return _joined(parts, kind), _starts(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)))
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: Any) -> NDArray[Any]:
+    return np.concatenate(parts).astype(kind, copy=False) if len(parts) else np.empty(0, dtype=kind)
+
+
+def _starts(sizes: Indices) -> Indices:
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
 
 
 def _without_nan(array: Floats) -> list[Any]:
@@ -194,7 +232,7 @@ def _without_nan(array: Floats) -> list[Any]:
 
 
 def _check(tree: Tree, n_attributes: int) -> None:
-    """Refuse a tree that leads nowhere."""
+    """Refuse a tree that is not sound."""
     n = len(tree)
     inner = tree.attribute >= 0
     sizes = tree.sizes
@@ -227,11 +265,11 @@ def _check(tree: Tree, n_attributes: int) -> None:
         if len(limits) + 1 > sizes[k] or (len(groups) and (groups.max() >= sizes[k] or groups.min() < -1)):
             raise ValueError(f"node {k} has fewer branches than it names")
         if (len(limits) == 0) == (len(groups) == 0) or (np.diff(limits) <= 0).any():
-            raise ValueError(f"what node {k} asks is not sound")
+            raise ValueError(f"the test of node {k} is not sound")
 
 
 def _in_levels(tree: Tree, sizes: Indices) -> bool:
-    """Whether the children of each node stand side by side, and those of one level behind those of the one before."""
+    """Whether siblings stand side by side, and each level behind the one before."""
     place = np.arange(1, len(tree))
     first = tree.children[tree.parent[1:]]
     until, high = np.cumsum(sizes) + 1, 1

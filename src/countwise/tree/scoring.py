@@ -47,8 +47,7 @@ def rules_as_terms(model: Any) -> Rules:
     every = [[(c, features[c.attribute]) for c in rule.conditions] for rule in model.rules_]
     _refuse_words([feature for rule in every for _, feature in rule], "A rule that asks")
     rules = tuple(tuple(as_test(c, feature) for c, feature in rule) for rule in every)
-    index = {value: c for c, value in enumerate(model.target_.values)}
-    answers: list[int | None] = [index[rule.answer] for rule in (*model.rules_, model.rules_.default)]
+    answers: list[int | None] = model._codes.tolist()
     if model.default == "abstain":
         answers[-1] = None
     classes = tuple(model.classes_.tolist())

@@ -1,9 +1,9 @@
-"""A tree of a file that is read anew for each level, so that its rows need not fit into memory."""
+"""Growing from a file that is read anew for each level, so that its rows need not fit into memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,359 +12,211 @@ from numpy.typing import NDArray
 from countwise import _kernels, progress
 from countwise._kernels.bin_edges import edges_of
 from countwise._typing import Floats, Indices
+from countwise.base.row_model import encode_finite
 from countwise.data.attributes import Nominal, Numeric
-from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Text
 from countwise.errors import CountwiseError, TableError
-from countwise.sources import Memory, open_rows
+from countwise.sources import Memory
 from countwise.tallies import Counts, Moments, Values, fill_all
 from countwise.tree.apply import land
-from countwise.tree.growth.builder import Children, Growth, GrowthSettings, TreeColumn
+from countwise.tree.features import features_of
+from countwise.tree.growth.builder import TableGrowth
 from countwise.tree.growth.counted_column import CountedColumn
-from countwise.tree.growth.criteria import Criterion
-from countwise.tree.features import Feature, features_of
-from countwise.tree.growth.level import Countable, Level
-from countwise.tree.nodes import Tree
+from countwise.tree.growth.settings import GrowthSettings
 from countwise.tree.growth.splits import Threshold
+from countwise.tree.growth.training_set import ClassFactors, TrainingSet, counted_columns
+from countwise.tree.nodes import Tree
 
-__all__ = ["FilePasses", "Passing", "grow_in_passes"]
+__all__ = ["PiecesTrainingSet", "open_pieces"]
 
+_ALL = Nominal("(all)", (0,))
+_NODE, _TARGET, _CELL = "(node)", "(target)", "(cell)"
+_WHOLE = CountedColumn(-1, np.empty(0, dtype=np.uint8), 1, Threshold(), has_missing=False)  # one cell for all rows
 
-_NODE, _TOLD = "(node)", "(told)"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PassLevel(Level):
-    """A level whose tables were gathered in one pass.
-
-    Parameters
-    ----------
-    tables : dict of int to ndarray
-        Of each attribute (nodes, cells, classes or 3).
-    """
-
-    tables: dict[int, NDArray[Any]]
-
-    @property
-    def n_entries(self) -> int:
-        """What is left to do is small: the rows have been read."""
-        return 0
-
-    def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
-        """The cells of a column at some nodes."""
-        return np.ascontiguousarray(self.tables[column.place][nodes])
+Reopen = Callable[[], Iterator[Memory]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Passing:
-    """Rows as they pass: the columns that are counted, those that are asked, what is told, and weights.
+class EncodedPiece:
+    """A piece of the rows.
 
     Parameters
     ----------
     counted : list of ndarray
-        Codes of each attribute.
-    asked : list of ndarray
-        Of each attribute the codes or numbers that a tree asks.
-    told : ndarray
-        The class of each row as a code, or its number.
+        Of each attribute the codes that are counted.
+    columns : list of ndarray
+        Of each attribute the codes or numbers that a tree tests.
+    y : ndarray
+        The class of each row as a code, or its numeric target.
     weights : ndarray or None
         The weight of each row.
     """
 
     counted: Sequence[NDArray[Any]]
-    asked: Sequence[NDArray[Any]]
-    told: NDArray[Any]
+    columns: Sequence[NDArray[Any]]
+    y: NDArray[Any]
     weights: NDArray[Any] | None
 
 
-def grow_in_passes(
-    passes: Callable[[], Iterable[Passing]],
-    columns: Sequence[CountedColumn],
-    n_attributes: int,
-    n_classes: int,
-    criterion: Criterion,
-    settings: GrowthSettings,
-) -> Tree:
-    """Grow a tree from rows that are read once a level.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PiecesTrainingSet(TrainingSet):
+    """Rows that are read piece by piece.
 
     Parameters
     ----------
-    passes : callable
-        Gives all rows, piece by piece, each time it is called.
-    columns : list of CountedColumn
-        The attributes that may be asked; their codes are not looked at.
-    n_attributes, n_classes : int
-        How many attributes there are, and classes (0 if numbers are told).
-    criterion, settings
-        As for `grow`.
-
-    Returns
-    -------
-    Tree
+    reopen : callable
+        Reads all pieces from the first on, each time it is called.
+    edges : dict of str to ndarray
+        Of each numeric attribute, the edges of its bins.
+    has_missing : dict of str to bool
+        Whether an attribute has missing values.
+    weight : float
+        The weight of all rows, without the weights of classes.
+    class_factors : ndarray or None
+        The weights of classes.
     """
-    return _Passes(passes, columns, n_attributes, n_classes, criterion, settings).grown()
+
+    reopen: Reopen
+    edges: dict[str, Floats]
+    has_missing: dict[str, bool]
+    weight: float
+    class_factors: Floats | None
+
+    def pieces(self) -> Iterator[EncodedPiece]:
+        """All rows once more."""
+        for rows in self.reopen():
+            if not rows.frame.n_rows:
+                continue
+            table = _encoded(rows, self.schema, self.schema.coded(self.schema.match(rows.frame)))
+            y, weights = _target_of(rows, self.target), rows.weights
+            if self.class_factors is not None:
+                weights = self.class_factors[y] * (1.0 if weights is None else weights)
+            columns = [table[f.column] for f in self.features]
+            counted = [
+                column if f.nominal else _binned(column, self.edges[f.name])
+                for f, column in zip(self.features, columns, strict=True)
+            ]
+            yield EncodedPiece(counted, columns, y, weights)
+
+    def grow(self, settings: GrowthSettings) -> Tree:
+        """A tree of all rows, which are read once a level."""
+        return PiecesGrowth(self, settings).grow()
 
 
-class _Passes(Growth):
-    """Growth from tallies."""
-
-    def __init__(
-        self,
-        passes: Callable[[], Iterable[Passing]],
-        columns: Sequence[TreeColumn],
-        n_attributes: int,
-        n_classes: int,
-        criterion: Criterion,
-        settings: GrowthSettings,
-    ) -> None:
-        super().__init__(columns, n_attributes, criterion, settings)
-        self.passes, self.n_classes = passes, n_classes
-
-    def _begin(self) -> Level | None:
-        one = np.zeros(1, dtype=np.int64)
-        whole = CountedColumn(-1, np.empty(0, dtype=np.uint8), 1, Threshold(), gaps=False)
-        cells = self._gathered([whole], one)[-1]
-        centers = None
-        if self.criterion.numbers:
-            n, mean, m2 = cells[0, 0]
-            centers = np.array([mean])
-            self.scale = abs(float(mean)) + float(np.sqrt(m2 / n))
-            cells = np.array([[[n, 0.0, m2]]])
-        cells = cells[:, 0].astype(np.float64)
-        self._remember(cells, centers, np.array([-1]))
-        if not self._open(cells)[0]:
-            return None
-        return self._pass_level(cells, centers, one)
-
-    def _pass_level(self, cells: Floats, centers: Floats | None, nodes: Indices) -> PassLevel:
-        tables = self._gathered([c for c in self.columns if isinstance(c, CountedColumn)], nodes)
-        if centers is not None:
-            tables = {place: _about(table, centers) for place, table in tables.items()}
-        level: PassLevel = self._level(PassLevel, cells, centers, tables)
-        return level
-
-    def _move(self, level: Level, below: Children, threads: int | None) -> Level:
-        centers = None if below.centers is None else below.centers[below.opened]
-        return self._pass_level(below.cells[below.opened], centers, self.numbers)
-
-    def _gathered(self, columns: Sequence[CountedColumn], nodes: Indices) -> dict[int, NDArray[Any]]:
-        """One pass: the table of each column at some nodes."""
-        tree = self.tree() if len(self._cells) else None
-        place = np.full(self.n_nodes if tree is not None else 1, len(nodes), dtype=np.int64)
-        place[nodes] = np.arange(len(nodes))
-        blanks = {str(c.place): self._blank(c, len(nodes)) for c in columns}
-        totals = dict(blanks)
-        report = progress.current()
-        for piece in self.passes():
-            if report is not None:
-                report(len(piece.told))
-            rows, at, weights = _arrived(tree, piece, place, self.criterion.numbers)
-            kept = at < len(nodes)
-            rows, at = rows[kept], at[kept]
-            weights = None if weights is None else weights[kept]
-            told = piece.told[rows]
-            for c in columns:
-                column = np.zeros(len(rows), np.uint8) if c.place < 0 else piece.counted[c.place][rows]
-                table = self._table(c, column, at, told, weights, len(nodes))
-                totals[str(c.place)] = totals[str(c.place)] + fill_all({"t": blanks[str(c.place)]}, table)["t"]
-        return {c.place: self._cells_of(totals[str(c.place)], c, len(nodes)) for c in columns}
-
-    def _blank(self, column: CountedColumn, n_nodes: int) -> Any:
-        """The request: how often each node, class and cell meet; of numbers their moments in each node and cell."""
-        if not self.n_classes:
-            return Moments(Nominal(_NODE, tuple(range(n_nodes * column.n_cells))), Numeric(_TOLD))
-        axes = (n_nodes, self.n_classes, column.n_cells)
-        names = (_NODE, _TOLD, "(cell)")
-        return Counts(tuple(Nominal(name, tuple(range(n))) for name, n in zip(names, axes, strict=True)))
-
-    def _table(self, c: CountedColumn, column: Any, at: Any, told: Any, weights: Any, n_nodes: int) -> Table:
-        if not self.n_classes:
-            cell = (at * c.n_cells + column).astype(np.uint32)
-            return Table({_NODE: cell, _TOLD: told}, len(at), weights)
-        columns = {_NODE: at.astype(np.uint32), _TOLD: told, "(cell)": column}
-        return Table(columns, len(at), weights)
-
-    def _cells_of(self, tally: Any, column: CountedColumn, n_nodes: int) -> NDArray[Any]:
-        """A tally as (nodes, cells, classes), or as (nodes, cells, 3) with weight, mean and squared deviations."""
-        if self.n_classes:
-            cells: NDArray[Any] = np.ascontiguousarray(tally.table.transpose(0, 2, 1))
-            return cells
-        n, mean, m2 = tally.triple
-        return np.stack([n, mean, m2], axis=-1).reshape(n_nodes, column.n_cells, 3)
-
-
-def _arrived(tree: Tree | None, piece: Passing, place: Indices, numbers: bool) -> tuple[Any, Any, Any]:
-    """The rows of a piece (or parts of them), the node that each has come to, and weights."""
-    n = len(piece.told)
-    if tree is None or len(tree) == 1:
-        return np.arange(n), np.full(n, place[0]), piece.weights
-    landing = land(tree, piece.asked, n, tree.weights(numbers))
-    rows = np.arange(n) if landing.rows is None else landing.rows
-    weights = None if piece.weights is None else piece.weights[rows]
-    if landing.shares is not None:
-        weights = landing.shares if weights is None else weights * landing.shares
-    return rows, place[landing.leaves], weights
-
-
-def _about(table: NDArray[Any], centers: Floats) -> Floats:
-    """Moments as weight, sum and sum of squares about the nodes' centers."""
-    n, mean, m2 = (table[..., i] for i in range(3))
-    away = mean - centers[:, None]
-    return np.stack([n, n * away, m2 + n * away * away], axis=-1)
-
-
-_ALL = Nominal("(all)", (0,))
-
-
-@dataclass(slots=True, eq=False)
-class FilePasses:
-    """What the first pass over a file finds, and the passes after it.
+def open_pieces(
+    reopen: Reopen,
+    infer_schema: Callable[[Frame], Schema],
+    class_factors: ClassFactors | None,
+    n_bins: int,
+    *,
+    numeric_target: bool,
+) -> PiecesTrainingSet:
+    """Read all pieces a first time: domains, classes, and the edges of bins.
 
     Parameters
     ----------
-    X, y, sample_weight
-        The path, and the columns of the target and of the weights.
-    numbers : bool
-        Whether the target is a number.
-    kinds : callable
+    reopen : callable
+        Reads all pieces from the first on, each time it is called.
+    infer_schema : callable
         Gives the schema of a frame, its domains not yet learned.
+    class_factors : callable or None
+        Gives the weights of classes from their counts.
+    n_bins : int
+        How many bins a numeric column is put into.
+    numeric_target : bool
+        Whether the target is numeric.
     """
+    first: _FirstPass | None = None
+    left_out = 0
+    for rows in reopen():
+        left_out += rows.left_out
+        if rows.frame.n_rows:
+            first = first or _FirstPass(rows, infer_schema(rows.frame), numeric_target)
+            first.add(rows)
+    if first is None:
+        raise TableError("The table is empty: at least one row with a target is needed.")
+    totals = first.totals
+    factors = None if class_factors is None else class_factors(totals.table.astype(np.float64), first.target)
+    edges = {}
+    for name, tally in first.values.items():
+        numbers, weights = _pooled(tally, first.target, factors)
+        edges[name] = edges_of(numbers, np.cumsum(weights, dtype=np.float64), n_bins)
+    return PiecesTrainingSet(
+        schema=first.schema,
+        features=features_of(first.schema),
+        target=first.target,
+        frame=first.rows.frame,
+        n_rows=first.n_rows,
+        n_left_out=left_out,
+        label_type=first.rows.label_type,
+        reopen=reopen,
+        edges=edges,
+        has_missing=first.has_missing,
+        weight=float(totals.n.sum() if numeric_target else totals.table.sum()),
+        class_factors=factors,
+    )
 
-    X: Any
-    y: Any
-    sample_weight: Any
-    numbers: bool
-    kinds: Any
-    schema: Schema = field(default_factory=Schema)
-    target: Any = None
-    first: Memory | None = None
-    n_rows: int = 0
-    left_out: int = 0
-    values: dict[str, Values] = field(default_factory=dict)
-    told: Any = None
-    edges: dict[str, Floats] = field(default_factory=dict)
-    gaps: dict[str, bool] = field(default_factory=dict)
 
-    def look(self, n_bins: int, factors_of: Any) -> None:
-        """The first pass: domains, classes, and the edges of bins; `factors_of` gives the weights of classes."""
-        for rows in open_rows(self.X, self.y, self.sample_weight, numbers=self.numbers):
-            self.left_out += rows.left_out
-            if rows.frame.n_rows:
-                self._look_at(rows)
-        if self.first is None:
-            raise TableError("The table is empty: at least one row with a target is needed.")
-        factors = None if self.numbers else factors_of(self.told.table.astype(np.float64), self.target)
-        for name, tally in self.values.items():
-            numbers, weights = _pooled(tally, self.target, factors)
-            self.edges[name] = edges_of(numbers, np.cumsum(weights, dtype=np.float64), n_bins)
-            self.gaps[name] = self.gaps.get(name, False)
-        self.values = {}
+class _FirstPass:
+    """What the first pass over the pieces finds."""
 
-    def _look_at(self, rows: Memory) -> None:
-        if self.first is None:
-            self.first = rows
-            self.schema = self.kinds(rows.frame)
-            self.target = Numeric(rows.name) if self.numbers else Nominal(rows.name, grows=True)
+    def __init__(self, rows: Memory, schema: Schema, numeric_target: bool) -> None:
+        self.rows, self.schema, self.n_rows = rows, schema, 0  # the first piece
+        self.target: Any = Numeric(rows.name) if numeric_target else Nominal(rows.name, grows=True)
+        self.has_missing: dict[str, bool] = {}
+        self.values: dict[str, Values] = {}
+        self.totals: Any = None
+
+    def add(self, rows: Memory) -> None:
+        """Take a piece into account."""
         frame = self.schema.coded(self.schema.match(rows.frame))
         self.schema = self.schema.learn(frame)
         texts = [a.name for a in self.schema.attributes if isinstance(a, Text)]
         if texts:
             raise TableError(
-                f"{texts[0]!r} is a text; its words are not counted in passes.", hint="read the file first."
+                f"{texts[0]!r} is a text; its words are not counted piece by piece.", hint="read the file first."
             )
-        self.target = self.target if self.numbers else self.target.learn(rows.target)
-        table = self._encoded(rows, frame)
-        counted = table.with_column(self.target.name, self._told(rows)).with_column(
-            _ALL.name, np.zeros(table.n_rows, np.uint8)
-        )
-        of = _ALL if self.numbers else self.target
-        blanks = {a.name: Values(of, a) for a in self.schema.attributes if isinstance(a, Numeric)}
-        found = fill_all(blanks, counted)
-        for name, tally in found.items():
-            self.values[name] = self.values[name] + tally if name in self.values else tally
-            self.gaps[name] = self.gaps.get(name, False) or _some_nan(table[name])
+        by_class = isinstance(self.target, Nominal)
+        self.target = self.target.learn(rows.target) if by_class else self.target
+        table = _encoded(rows, self.schema, frame)
+        given = self.target if by_class else _ALL
+        blanks: dict[str, Any] = {a.name: Values(given, a) for a in self.schema.attributes if isinstance(a, Numeric)}
+        blanks[_TARGET] = Counts((self.target,)) if by_class else Moments(_ALL, self.target)
+        counted = table.with_column(self.target.name, _target_of(rows, self.target))
+        found = fill_all(blanks, counted.with_column(_ALL.name, np.zeros(table.n_rows, np.uint8)))
+        totals = found.pop(_TARGET)
+        self.totals = totals if self.totals is None else self.totals + totals
+        self.values = {name: self.values[name] + t if name in self.values else t for name, t in found.items()}
         for a in self.schema.attributes:
-            if isinstance(a, Nominal):
-                self.gaps[a.name] = self.gaps.get(a.name, False) or bool((table[a.name] == a.missing).any())
-        blank = Moments(_ALL, self.target) if self.numbers else Counts((self.target,))
-        told = fill_all({"told": blank}, counted)["told"]
-        self.told = told if self.told is None else self.told + told
+            self.has_missing[a.name] = self.has_missing.get(a.name, False) or _some_missing(a, table[a.name])
         self.n_rows += rows.frame.n_rows
 
-    def _told(self, rows: Memory) -> NDArray[Any]:
-        """The class of each row as a code, or its number."""
-        if self.numbers:
-            return np.asarray(rows.target, dtype=np.float64)
-        codes: NDArray[Any] = self.target.encode(rows.target, strict=True)
-        return codes
 
-    def _encoded(self, rows: Memory, frame: Frame) -> Any:
-        try:
-            table = self.schema.encode(frame, rows.weights, strict=True)
-            refuse_infinity({a.name: table[a.name] for a in self.schema.attributes if isinstance(a, Numeric)})
-        except CountwiseError as error:
-            raise rows.counted_as_given(error) from None
-        return table
+def _target_of(rows: Memory, target: Nominal | Numeric) -> NDArray[Any]:
+    """The class of each row as a code, or its numeric target."""
+    if isinstance(target, Nominal):
+        return np.asarray(target.encode(rows.target, strict=True))
+    return np.asarray(rows.target, dtype=np.float64)
 
-    # -- the passes after it ------------------------------------------------------------
 
-    @property
-    def weight(self) -> float:
-        """The weight of all rows."""
-        return float(self.told.n.sum() if self.numbers else self.told.table.sum())
+def _encoded(rows: Memory, schema: Schema, frame: Frame) -> Table:
+    try:
+        return encode_finite(schema, frame, rows.weights, strict=True)
+    except CountwiseError as error:
+        raise rows.counted_as_given(error) from None
 
-    @property
-    def features(self) -> list[Feature]:
-        """What can be asked."""
-        return features_of(self.schema)
 
-    def columns(self, way_of: Any) -> list[CountedColumn]:
-        """The attributes that are counted."""
-        none = np.empty(0, dtype=np.uint8)
-        found = []
-        for j, f in enumerate(self.features):
-            gaps = self.gaps[f.name]
-            if isinstance(f.attribute, Nominal):
-                if len(f.attribute.values) > 1:
-                    found.append(CountedColumn(j, none, len(f.attribute.values), way_of(f), gaps=gaps))
-            else:
-                edges = self.edges[f.name]
-                found.append(CountedColumn(j, none, len(edges) + 1, Threshold(), edges, gaps))
-        return found
-
-    def passes(self, factors: Floats | None) -> Iterator[Passing]:
-        """All rows once more; `factors` are the weights of classes."""
-        for rows in open_rows(self.X, self.y, self.sample_weight, numbers=self.numbers):
-            if not rows.frame.n_rows:
-                continue
-            table = self._encoded(rows, self.schema.coded(self.schema.match(rows.frame)))
-            told = (
-                np.asarray(rows.target, np.float64) if self.numbers else self.target.encode(rows.target, strict=True)
-            )
-            weights = rows.weights
-            if factors is not None:
-                weights = factors[told] * (1.0 if weights is None else weights)
-            asked = [table[f.column] for f in self.features]
-            counted = [
-                asked[j] if f.nominal else _binned(asked[j], self.edges[f.name]) for j, f in enumerate(self.features)
-            ]
-            yield Passing(counted, asked, told, weights)
-
-    def grow(self, way_of: Any, criterion: Any, stopping: dict[str, Any], many: Any, factors: Any) -> Tree:
-        """The tree."""
-        columns = self.columns(way_of)
-        n_classes = 0 if self.numbers else len(self.target.values)
-        settings = GrowthSettings(**stopping, many=many)
-        return grow_in_passes(
-            lambda: self.passes(factors), columns, len(self.features), n_classes, criterion, settings
-        )
+def _some_missing(attribute: Any, column: NDArray[Any]) -> bool:
+    if isinstance(attribute, Nominal):
+        return bool((column == attribute.missing).any())
+    return bool(column.dtype.kind == "f" and np.isnan(column).any())
 
 
 def _pooled(tally: Values, target: Any, factors: Floats | None) -> tuple[Any, Any]:
-    """The numbers of all classes and their weights, which may be weighed by class."""
+    """The numbers of all classes and their weights, times those of the classes."""
     if factors is None:
         return tally.pooled
     factor = dict(zip(target.values, factors, strict=True))
@@ -380,5 +232,85 @@ def _binned(column: NDArray[Any], edges: Floats) -> NDArray[np.uint16]:
     return codes
 
 
-def _some_nan(column: NDArray[Any]) -> bool:
-    return bool(column.dtype.kind == "f" and np.isnan(column).any())
+class PiecesGrowth(TableGrowth):
+    """Growth from tallies, each level in one pass over the pieces."""
+
+    columns: list[CountedColumn]  # type: ignore[assignment]
+
+    def __init__(self, data: PiecesTrainingSet, settings: GrowthSettings) -> None:
+        columns = counted_columns(data.features, settings, data.edges, data.has_missing)
+        super().__init__(columns, settings.many_valued(data.features, data.weight), settings)
+        self.data, self.n_classes = data, data.n_classes
+
+    def _root(self) -> tuple[Floats, Floats | None]:
+        cells = self._gathered([_WHOLE], np.zeros(1, dtype=np.int64))[_WHOLE.index][:, 0]
+        if self.n_classes:
+            return cells.astype(np.float64), None
+        n, mean, m2 = cells[0]
+        self.scale = abs(float(mean)) + float(np.sqrt(m2 / n))
+        return np.array([[n, 0.0, m2]]), np.array([mean])
+
+    def _tables(self, nodes: Indices, centers: Floats | None) -> dict[int, NDArray[Any]]:
+        tables = self._gathered(self.columns, nodes)
+        return tables if centers is None else {j: _about(table, centers) for j, table in tables.items()}
+
+    def _gathered(self, columns: Sequence[CountedColumn], nodes: Indices) -> dict[int, NDArray[Any]]:
+        """One pass: the table of each column at some nodes."""
+        tree = self.tree() if self._cells else None
+        place = np.full(self.n_nodes, len(nodes), dtype=np.int64)
+        place[nodes] = np.arange(len(nodes))
+        blanks = {c.index: self._blank(c, len(nodes)) for c in columns}
+        totals = dict(blanks)
+        report = progress.current()
+        for piece in self.data.pieces():
+            if report is not None:
+                report(len(piece.y))
+            rows, at, weights = _arrived(tree, piece, place, numeric_target=self.criterion.numeric)
+            kept = at < len(nodes)
+            rows, at = rows[kept], at[kept]
+            weights = None if weights is None else weights[kept]
+            for c in columns:
+                codes = np.zeros(len(rows), np.uint8) if c is _WHOLE else piece.counted[c.index][rows]
+                table = self._table(c, codes, at, piece.y[rows], weights)
+                totals[c.index] = totals[c.index] + fill_all({"t": blanks[c.index]}, table)["t"]
+        return {c.index: self._cells_of(totals[c.index], c, len(nodes)) for c in columns}
+
+    def _blank(self, column: CountedColumn, n_nodes: int) -> Any:
+        """The request: counts by node, class and cell; of a numeric target the moments by node and cell."""
+        if not self.n_classes:
+            return Moments(Nominal(_NODE, tuple(range(n_nodes * column.n_cells))), Numeric(_TARGET))
+        axes = {_NODE: n_nodes, _TARGET: self.n_classes, _CELL: column.n_cells}
+        return Counts(tuple(Nominal(name, tuple(range(n))) for name, n in axes.items()))
+
+    def _table(self, c: CountedColumn, codes: Any, at: Any, y: Any, weights: Any) -> Table:
+        if not self.n_classes:
+            cell = (at * c.n_cells + codes).astype(np.uint32)
+            return Table({_NODE: cell, _TARGET: y}, len(at), weights)
+        return Table({_NODE: at.astype(np.uint32), _TARGET: y, _CELL: codes}, len(at), weights)
+
+    def _cells_of(self, tally: Any, column: CountedColumn, n_nodes: int) -> NDArray[Any]:
+        """A tally as (nodes, cells, classes), or as (nodes, cells, 3) with weight, mean and squared deviations."""
+        if self.n_classes:
+            return np.ascontiguousarray(tally.table.transpose(0, 2, 1))
+        n, mean, m2 = tally.triple
+        return np.stack([n, mean, m2], axis=-1).reshape(n_nodes, column.n_cells, 3)
+
+
+def _arrived(tree: Tree | None, piece: EncodedPiece, place: Indices, *, numeric_target: bool) -> tuple[Any, Any, Any]:
+    """The rows of a piece (or parts of them), the node that each has reached, and weights."""
+    n = len(piece.y)
+    if tree is None or len(tree) == 1:
+        return np.arange(n), np.full(n, place[0]), piece.weights
+    landing = land(tree, piece.columns, n, tree.weights(numeric_target))
+    rows = np.arange(n) if landing.rows is None else landing.rows
+    weights = None if piece.weights is None else piece.weights[rows]
+    if landing.shares is not None:
+        weights = landing.shares if weights is None else weights * landing.shares
+    return rows, place[landing.leaves], weights
+
+
+def _about(table: NDArray[Any], centers: Floats) -> Floats:
+    """Moments as weight, sum and sum of squares about the nodes' centers."""
+    n, mean, m2 = (table[..., i] for i in range(3))
+    away = mean - centers[:, None]
+    return np.stack([n, n * away, m2 + n * away * away], axis=-1)

@@ -1,93 +1,161 @@
-"""A level: the open nodes of one depth, what their attributes offer, and the splits that are made of it."""
+"""A level: the open nodes of one depth with their rows, the candidate splits, and the splits that are made."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
+from countwise.errors import TableError
 from countwise.measures import entropy
-from countwise.tree.active_rows import ActiveRows
 from countwise.tree.growth.criteria import Criterion, moments_of
+from countwise.tree.growth.settings import GrowthSettings
+from countwise.tree.nodes import NodeTests, Tests
 
-__all__ = ["Level", "Ragged", "RowLevel", "SplitCandidates", "Splits", "Tests", "heaviest", "ragged"]
+__all__ = ["ActiveRows", "Level", "RowLevel", "SplitCandidates", "Splits", "TableLevel"]
 
-Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+_MOST = (1 << 31) - 1  # instances that entries can number
 
 
 class Countable(Protocol):
     """A column whose cells can be counted."""
 
-    place: int
+    index: int
     codes: NDArray[Any]
-
-    @property
-    def n_cells(self) -> int:
-        """How many cells it has."""
+    n_cells: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ActiveRows:
+    """The rows on their way down the tree: instances, each a row or that part of a row that went down one branch.
+
+    Parameters
+    ----------
+    y : ndarray
+        The class of each instance as a code, or its numeric target.
+    weights : ndarray of int64 or float64, or None
+        Their weights; None is 1 each.
+    rows : ndarray of uint32 or None
+        Their rows; None if instance i is row i.
+    n_classes : int
+        0 for a numeric target.
+    """
+
+    y: NDArray[Any]
+    weights: NDArray[Any] | None
+    rows: NDArray[np.uint32] | None
+    n_classes: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether all counts are whole numbers of classes, so that differences are exact."""
+        return self.n_classes > 0 and (self.weights is None or self.weights.dtype.kind == "i")
+
+    @property
+    def floats(self) -> Floats | None:
+        """The weights as the kernels of thresholds want them."""
+        return None if self.weights is None else self.weights.astype(np.float64, copy=False)
+
+    def table(
+        self,
+        codes: NDArray[Any],
+        entries: NDArray[Any],
+        segments: NDArray[Any],
+        n_cells: int,
+        centers: Floats | None,
+    ) -> NDArray[Any]:
+        """The contents of each cell of a column of codes, in some segments: (segments, cells, classes or 3)."""
+        if self.n_classes:
+            return _kernels.count_entries(
+                codes, entries, segments, self.y, self.weights, self.rows, n_cells, self.n_classes
+            )
+        assert centers is not None  # noqa: S101 - a numeric target is summed about the centers of the nodes
+        return _kernels.sum_entries(codes, entries, segments, self.y, self.floats, self.rows, n_cells, centers)
+
+    def sums(self, entries: NDArray[Any], segments: NDArray[Any], centers: Floats | None) -> Floats:
+        """The contents of some segments of entries: (segments, classes or 3)."""
+        one = np.broadcast_to(np.uint8(0), (len(self.y),))
+        return self.table(one, entries, segments, 1, centers)[:, 0].astype(np.float64)
+
+    def thresholds(
+        self, entries: NDArray[Any], starts: NDArray[Any], criterion: Criterion, least: float
+    ) -> tuple[NDArray[Any], Floats]:
+        """The best place in each segment of sorted entries, and its gain."""
+        weights = None if self.weights is None else self.floats
+        if self.n_classes:
+            return _kernels.best_thresholds(entries, starts, self.y, weights, self.n_classes, criterion.kernel, least)
+        return _kernels.best_thresholds_of_numbers(entries, starts, self.y, weights, criterion.kernel, least)
+
+    def divided(self, which: NDArray[Any], sizes: NDArray[Any], shares: Floats) -> tuple[ActiveRows, Any]:
+        """The instances with the parts of some of them appended, and where the parts of each instance begin.
+
+        Instance which[j] has sizes[j] parts; `shares` are their shares of its weight, one after the other.
+        """
+        n, n_new = len(self.y), int(sizes.sum())
+        if n + n_new > _MOST:
+            raise TableError(
+                f"Rows with missing values would be divided into more than {_MOST} parts.",
+                hint="give missing='branch' or 'majority', or a smaller max_depth.",
+            )
+        copies = np.zeros(n, dtype=np.uint32)
+        copies[which] = n + np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        origin = np.repeat(which, sizes)
+        weights = np.ones(n) if self.weights is None else self.weights.astype(np.float64)
+        rows = np.arange(n, dtype=np.uint32) if self.rows is None else self.rows
+        grown = replace(
+            self,
+            y=np.concatenate([self.y, self.y[origin]]),
+            weights=np.concatenate([weights, weights[origin] * shares]),
+            rows=np.concatenate([rows, rows[origin]]),
+        )
+        return grown, copies
+
+
+@dataclass(slots=True, eq=False)
 class Level:
     """The open nodes of one depth.
 
     Parameters
     ----------
     cells : ndarray, shape (nodes, classes) or (nodes, 3)
-        What is in each node; of numbers the weight, and sum and sum of squares about its center.
+        The contents of each node; for a numeric target the weight, and sum and sum of squares about its center.
     centers : ndarray or None
-        Of numbers, the mean of each node.
-    criterion : Criterion
-        What makes a split a good one.
-    least : float
-        The weight that a branch must have.
-    missing : {"fractions", "branch", "majority"}
-        Where rows go whose cell is missing.
-    cost : bool
-        Whether a gain must pay for the choice of its threshold.
+        For a numeric target, the mean of each node.
+    settings : GrowthSettings
+        How the tree is grown.
     """
 
     cells: Floats
     centers: Floats | None
-    criterion: Criterion
-    least: float
-    missing: str
-    cost: bool
+    settings: GrowthSettings
+    criterion: Criterion = field(init=False)
+    n_nodes: int = field(init=False)
+    n_entries: int = field(init=False)  # how many rows there are to work on
 
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    @property
-    def n_entries(self) -> int:
-        """How many rows there are to work on."""
-        raise NotImplementedError
+    def __post_init__(self) -> None:
+        self.criterion, self.n_nodes, self.n_entries = self.settings.criterion, len(self.cells), 0
 
     def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
-        """What is in each cell of a column at some nodes: (nodes, cells, classes or 3)."""
+        """The contents of each cell of a column at some nodes: (nodes, cells, classes or 3)."""
         raise NotImplementedError
 
-    @property
-    def weights(self) -> Floats:
-        """The weight of each node."""
-        return np.asarray(self.criterion.weight(self.cells))
-
-    def centers_of(self, nodes: Any) -> Floats | None:
-        """The centers of some nodes, if numbers are told."""
-        return None if self.centers is None else self.centers[nodes]
-
-    def offers(
+    def candidates(
         self,
         known_gain: Floats,
         nodes: Any,
-        branches: Any,
-        absent: Floats | None,
+        branches: Callable[[], Any],
+        missing: Floats | None,
         cut: Floats,
-        tried: NDArray[Any] | None = None,
+        n_tried: NDArray[Any] | None = None,
     ) -> SplitCandidates:
-        """Offers of an attribute, with what rows without a value take from them.
+        """Splits by one attribute, with the effect of rows whose value is missing.
 
         Parameters
         ----------
@@ -96,51 +164,76 @@ class Level:
         nodes : ndarray or slice
             Which nodes.
         branches : callable
-            Gives the cells of the branches (n, branches, classes), without rows that lack the value.
-        absent : ndarray, shape (n, classes), or None
-            The cells of the rows that lack it; None if none does.
+            Gives the cells of the branches (n, branches, classes), without rows whose value is missing.
+        missing : ndarray, shape (n, classes), or None
+            The cells of the rows whose value is missing; None if there are none.
         cut : ndarray, shape (n,)
-            Where a number is cut, if it is.
-        tried : ndarray, shape (n,), or None
-            Of how many thresholds the cut is the best, if a gain is to pay for that choice.
+            The threshold, if there is one.
+        n_tried : ndarray, shape (n,), or None
+            How many thresholds were tried, if a gain is to pay for that choice.
         """
-        criterion, cells = self.criterion, self.cells[nodes]
-        gain = known_gain
-        if absent is not None and (criterion.weight(absent) > 0).any():
-            gain = self._with_absent(known_gain, cells, branches, absent)
-        if tried is not None:
-            gain = gain - np.log2(np.maximum(tried, 1)) / np.maximum(criterion.weight(cells), 1e-300)
+        criterion, gain = self.criterion, known_gain
+        if missing is not None and (criterion.weight(missing) > 0).any():
+            gain = self._gain_with_missing(known_gain, self.cells[nodes], branches, missing)
+        if n_tried is not None:
+            weights = criterion.weight(self.cells[nodes])
+            gain = gain - np.log2(np.maximum(n_tried, 1)) / np.maximum(weights, 1e-300)
             gain = np.where(gain > 0, gain, np.nan)
         if not criterion.ratio:
             return SplitCandidates(gain, None, cut)
         sides = criterion.weight(branches())
-        if absent is not None and self.missing == "majority":
-            sides = _joined(sides, criterion.weight(absent), sides)
-        elif absent is not None:
-            sides = np.concatenate([sides, criterion.weight(absent)[:, None]], axis=1)
+        if missing is not None and self.settings.missing == "majority":
+            sides = _with_heaviest(sides, criterion.weight(missing), sides)
+        elif missing is not None:
+            sides = np.concatenate([sides, criterion.weight(missing)[:, None]], axis=1)
         return SplitCandidates(gain, np.asarray(entropy(sides, axis=-1)), cut)
 
-    def _with_absent(self, known: Floats, cells: Floats, branches: Any, absent: Floats) -> Floats:
-        n, lost = self.criterion.weight(cells), self.criterion.weight(absent)
+    def _gain_with_missing(self, known: Floats, cells: Floats, branches: Any, missing: Floats) -> Floats:
+        n, lost = self.criterion.weight(cells), self.criterion.weight(missing)
         share = np.divide(n - lost, n, out=np.zeros_like(n), where=n > 0)
-        if self.missing == "fractions":
-            # where the rows that have a value are of one kind, no split of them tells anything
-            alike = (lost > 0) & self._alike(cells - absent, cells)
-            return np.where(alike, np.nan, np.where(lost > 0, share * known, known))
-        if self.missing == "branch":
-            apart = self.criterion.gain(np.stack([cells - absent, absent], axis=1))
+        if self.settings.missing == "fractions":
+            # where the rows that have a value are pure, no split of them gains anything
+            pure = (lost > 0) & self._pure(cells - missing, cells)
+            return np.where(pure, np.nan, np.where(lost > 0, share * known, known))
+        if self.settings.missing == "branch":
+            apart = self.criterion.gain(np.stack([cells - missing, missing], axis=1))
             return np.where(lost > 0, apart + share * known, known)
         sides = branches()
-        joined = _joined(sides, absent, self.criterion.weight(sides))
+        joined = _with_heaviest(sides, missing, self.criterion.weight(sides))
         return np.where(np.isnan(known) | (lost <= 0), known, self.criterion.gain(joined))
 
-    def _alike(self, known: Floats, cells: Floats) -> Flags:
-        if not self.criterion.numbers:
+    def _pure(self, known: Floats, cells: Floats) -> Flags:
+        if not self.criterion.numeric:
             return np.asarray(self.criterion.pure(known))
         return np.asarray(moments_of(known)[2] <= 1e-12 * moments_of(cells)[2])
 
+    def add_missing(
+        self, branches: NDArray[Any], missing: NDArray[Any] | None
+    ) -> tuple[list[Floats], NDArray[np.int32]]:
+        """Branches (n, branches, classes) with the rows whose value is missing (n, classes).
 
-@dataclass(frozen=True, slots=True, eq=False)
+        Returns the branches of each node, and the branch of missing values (-1: all of them).
+        """
+        inside = np.array(branches, dtype=np.float64)
+        n = self.criterion.weight(inside)
+        if self.settings.missing == "majority":
+            most = heaviest(n)
+            if missing is not None:
+                inside[np.arange(len(inside)), most] += missing
+            return list(inside), most.astype(np.int32)
+        lost: Any = 0.0 if missing is None else self.criterion.weight(missing)
+        if missing is None or not (lost > 0).any():
+            return list(inside), np.full(len(inside), -1, dtype=np.int32)
+        if self.settings.missing == "branch":
+            own = [
+                np.concatenate([a, b[None]]) if w > 0 else a for a, b, w in zip(inside, missing, lost, strict=True)
+            ]
+            return own, np.where(lost > 0, inside.shape[1], -1).astype(np.int32)
+        share = n / n.sum(axis=1, keepdims=True)
+        return list(inside + share[:, :, None] * missing[:, None]), np.full(len(inside), -1, dtype=np.int32)
+
+
+@dataclass(slots=True, eq=False)
 class RowLevel(Level):
     """A level whose rows are in memory.
 
@@ -148,36 +241,52 @@ class RowLevel(Level):
     ----------
     members, starts : ndarray
         The instances of each node, as entries in segments.
-    crowd : ActiveRows
+    rows : ActiveRows
         The instances.
     larger, smaller, parents : ndarray
-        Nodes that are the larger of two siblings, their siblings, and the node of the level before from which
-        both come: what is in the one is what was in the parent less what is in the other.
+        Nodes that are the larger of two siblings, their siblings, and their parent in the level before. The contents
+        of the one are those of the parent less those of the other.
     """
 
     members: NDArray[np.uint32]
     starts: Indices
-    crowd: ActiveRows
+    rows: ActiveRows
     larger: Indices
     smaller: Indices
     parents: Indices
 
-    @property
-    def n_entries(self) -> int:
-        """How many instances there are."""
-        return len(self.members)
+    def __post_init__(self) -> None:
+        self.criterion, self.n_nodes, self.n_entries = self.settings.criterion, len(self.cells), len(self.members)
 
     def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
         """The cells of a column counted at some nodes."""
         segments = np.stack([self.starts[nodes], self.starts[nodes + 1]], axis=1)
-        return self.crowd.table(column.codes, self.members, segments, column.n_cells, self.centers_of(nodes))
+        centers = None if self.centers is None else self.centers[nodes]
+        return self.rows.table(column.codes, self.members, segments, column.n_cells, centers)
 
 
-def _joined(sides: NDArray[Any], absent: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
-    """Branches with what lacks a value in the heaviest of them."""
-    together = sides.astype(np.float64, copy=True)
-    together[np.arange(len(sides)), heaviest(weights)] += absent
-    return together
+@dataclass(slots=True, eq=False)
+class TableLevel(Level):
+    """A level whose tables were counted beforehand, where the rows are.
+
+    Parameters
+    ----------
+    tables : dict of int to ndarray
+        Of each attribute (nodes, cells, classes or 3).
+    """
+
+    tables: dict[int, NDArray[Any]]
+
+    def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
+        """The cells of a column at some nodes."""
+        return np.ascontiguousarray(self.tables[column.index][nodes])
+
+
+def _with_heaviest(sides: NDArray[Any], missing: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+    """Branches with the rows whose value is missing in the heaviest of them."""
+    joined = sides.astype(np.float64, copy=True)
+    joined[np.arange(len(sides)), heaviest(weights)] += missing
+    return joined
 
 
 def heaviest(weights: NDArray[Any]) -> Indices:
@@ -187,7 +296,14 @@ def heaviest(weights: NDArray[Any]) -> Indices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitCandidates:
-    """What an attribute offers each node: the gain (NaN for nothing), the split's own information, and the cut."""
+    """The best split of each node by one attribute.
+
+    Parameters
+    ----------
+    gain, information, cut : ndarray, shape (nodes,)
+        The gain (NaN if there is no split), the information of the split itself (for the gain ratio), and the
+        threshold.
+    """
 
     gain: Floats
     information: Floats | None
@@ -195,32 +311,32 @@ class SplitCandidates:
 
     @classmethod
     def none(cls, n: int) -> SplitCandidates:
-        """Nothing to offer."""
+        """No split anywhere."""
         return cls(np.full(n, np.nan), np.zeros(n), np.full(n, np.nan))
 
     def put(self, nodes: Any, some: SplitCandidates) -> None:
-        """Write down the offers to some nodes."""
+        """Write down the candidates of some nodes."""
         self.gain[nodes], self.cut[nodes] = some.gain, some.cut
         if self.information is not None and some.information is not None:
             self.information[nodes] = some.information
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Splits:
-    """What some nodes ask, and what is in their branches.
+    """The splits of some nodes, and the contents of their branches.
 
     Parameters
     ----------
     nodes, attribute : ndarray, shape (n,)
-        Which nodes of the level, and the attribute of each.
+        Which nodes of the level, ascending, and the attribute of each.
     limits, groups : list of ndarray
-        The limits of each node, and the branch of each code; one of the two is empty.
+        The thresholds of each node, and the branch of each code; one of the two is empty.
     by_code : list of ndarray
         The branch of each code of the column that is used in training.
     missing : ndarray, shape (n,)
-        The branch of missing cells; -1 for all.
+        The branch of missing values; -1 for all.
     cells : list of ndarray, shape (branches, classes)
-        What is in each branch.
+        The contents of each branch.
     """
 
     nodes: Indices
@@ -230,72 +346,27 @@ class Splits:
     by_code: Sequence[NDArray[Any]]
     missing: NDArray[np.int32]
     cells: Sequence[NDArray[Any]]
+    sizes: Indices = field(init=False)  # how many branches each node has
+
+    def __post_init__(self) -> None:
+        self.sizes = np.fromiter(map(len, self.cells), dtype=np.int64, count=len(self.cells))
 
     @classmethod
     def joined(cls, parts: Sequence[Splits]) -> Splits:
-        """The splits of several attributes in the order of the nodes."""
+        """The splits by several attributes in the order of the nodes."""
+        if len(parts) == 1:
+            return parts[0]
         nodes = np.concatenate([part.nodes for part in parts])
         order = np.argsort(nodes, kind="stable")
-
-        def listed(name: str) -> list[Any]:
-            every = [item for part in parts for item in getattr(part, name)]
-            return [every[i] for i in order]
-
-        attribute, missing = (np.concatenate([getattr(p, name) for p in parts]) for name in ("attribute", "missing"))
-        return cls(
-            nodes[order], attribute[order], listed("limits"), listed("groups"), listed("by_code"), missing[order],
-            listed("cells"),
-        )  # fmt: skip
-
-    @property
-    def sizes(self) -> Indices:
-        """How many branches each node has."""
-        return np.array([len(cells) for cells in self.cells], dtype=np.int64)
-
-    def asked(self, n_nodes: int) -> Tests:
-        """The tests of a whole level on the columns that are used in training."""
-        attribute = np.full(n_nodes, -1, dtype=np.int32)
-        attribute[self.nodes] = self.attribute
-        missing = np.full(n_nodes, -1, dtype=np.int32)
-        missing[self.nodes] = self.missing
-        limits, groups = Ragged(n_nodes, np.float64), Ragged(n_nodes, np.int32)
-        by_code = np.array([len(g) > 0 for g in self.by_code], dtype=bool)
-        groups.put(self.nodes, self.by_code)
-        limits.put(
-            self.nodes[~by_code], [part for part, other in zip(self.limits, by_code, strict=True) if not other]
+        in_order, columns = itemgetter(*order.tolist()), ("limits", "groups", "by_code", "cells")
+        limits, groups, by_code, cells = (
+            in_order(list(chain.from_iterable(map(attrgetter(name), parts)))) for name in columns
         )
-        return (attribute, *limits.flat(), *groups.flat(), missing)
+        attribute, missing = (np.concatenate([getattr(p, name) for p in parts]) for name in ("attribute", "missing"))
+        return cls(nodes[order], attribute[order], limits, groups, by_code, missing[order], cells)
 
-
-class Ragged:
-    """Rows of different lengths, of which most may be empty; they are put in ascending order.
-
-    Parameters
-    ----------
-    n : int
-        How many rows.
-    kind : dtype
-        Of all.
-    """
-
-    def __init__(self, n: int, kind: Any) -> None:
-        self.sizes = np.zeros(n, dtype=np.int64)
-        self.kind = kind
-        self.parts: list[NDArray[Any]] = []
-
-    def put(self, rows: Indices, parts: Sequence[NDArray[Any]]) -> None:
-        """Fill some rows, all behind those filled before."""
-        self.sizes[rows] = [len(part) for part in parts]
-        self.parts.extend(parts)
-
-    def flat(self) -> tuple[NDArray[Any], Indices]:
-        """The rows one after the other, and where each begins."""
-        flat = np.concatenate(self.parts) if self.parts else np.empty(0)
-        return flat.astype(self.kind, copy=False), np.concatenate([[0], np.cumsum(self.sizes)])
-
-
-def ragged(parts: Sequence[NDArray[Any]], kind: Any) -> tuple[NDArray[Any], Indices]:
-    """Arrays one after the other, and where each begins."""
-    sizes = np.fromiter((len(part) for part in parts), dtype=np.int64, count=len(parts))
-    flat = np.concatenate(parts).astype(kind, copy=False) if len(parts) else np.empty(0, dtype=kind)
-    return flat, np.concatenate([[0], np.cumsum(sizes)])
+    def training_tests(self, n_nodes: int) -> Tests:
+        """The tests of all nodes of a level on the columns that are used in training."""
+        tests = NodeTests(n_nodes)
+        tests.put(self.nodes, self.attribute, self.limits, self.by_code, self.missing)
+        return tests.flat()
