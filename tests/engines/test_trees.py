@@ -60,9 +60,9 @@ def same(a, b, digits=1e-9):
     np.testing.assert_array_equal(a.limits, b.limits)
     np.testing.assert_array_equal(a.groups, b.groups)
     np.testing.assert_array_equal(a.missing, b.missing)
-    np.testing.assert_array_equal(a.looked, b.looked)
+    np.testing.assert_array_equal(a.searched, b.searched)
     np.testing.assert_allclose(a.cells, b.cells, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(a.offered[0], b.offered[0], rtol=digits, atol=digits)
+    np.testing.assert_allclose(a.search_results[0], b.search_results[0], rtol=digits, atol=digits)
 
 
 CLASSES = [

@@ -35,8 +35,8 @@ def same(a: Any, b: Any, digits: float = 1e-9) -> None:
     np.testing.assert_allclose(a.limits, b.limits, rtol=1e-12)
     assert np.array_equal(a.groups, b.groups)
     np.testing.assert_allclose(a.cells, b.cells, rtol=1e-9, atol=1e-6)
-    assert np.array_equal(a.looked, b.looked)
-    np.testing.assert_allclose(a.offered[0], b.offered[0], rtol=digits, atol=digits)
+    assert np.array_equal(a.searched, b.searched)
+    np.testing.assert_allclose(a.search_results[0], b.search_results[0], rtol=digits, atol=digits)
 
 
 @pytest.mark.parametrize("missing", ["fractions", "branch", "majority"])

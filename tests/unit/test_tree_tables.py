@@ -25,7 +25,7 @@ def mixed(seed: int = 0, gaps: float = 0.0) -> tuple[dict[str, Any], np.ndarray]
 
 
 def same(a: Any, b: Any) -> None:
-    for name in ("attribute", "limits", "groups", "parent", "missing", "cells", "looked", "offered"):
+    for name in ("attribute", "limits", "groups", "parent", "missing", "cells", "searched", "search_results"):
         np.testing.assert_array_equal(getattr(a.tree_, name), getattr(b.tree_, name), err_msg=name)
     assert len(a.tree_) > 40
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from countwise.data.output import dense
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Text
+from countwise.engines.gather import EnginePart
 from countwise.engines.relation import Relation
 from countwise.errors import CountwiseError, OptionError, check_number, check_settings
 from countwise.io.paths import is_paths
@@ -94,19 +96,14 @@ class TreeModel(RowModel):
         if is_relation(X):
             from countwise.tree.growth.grow_engine import open_engine
 
-            relation = Relation.open(X, y, sample_weight)
-            return open_engine(relation, self._infer_schema, factors, self._needs_rows, numeric_target=self._numbers)
+            part = EnginePart.open(Relation.open(X, y, sample_weight))
+            return open_engine(part, self._infer_schema, factors, self._needs_rows, numeric_target=self._numbers)
         if self.thresholds == "binned" and is_paths(X) and needs_no_rows(self):
             from countwise.tree.growth.grow_pieces import open_pieces
 
+            reopen = partial(open_rows, X, y, sample_weight, numbers=self._numbers)
             bins = int(self.max_bins)
-            return open_pieces(
-                lambda: open_rows(X, y, sample_weight, numbers=self._numbers),
-                self._infer_schema,
-                factors,
-                bins,
-                numeric_target=self._numbers,
-            )
+            return open_pieces(reopen, self._infer_schema, factors, bins, numeric_target=self._numbers)
         rows = open_whole(dense(X), y, sample_weight, numbers=self._numbers)
         try:
             return MemoryTrainingSet.of(rows, self._infer_schema(rows.frame), *self._encode_target(rows), factors)

@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats, Indices
 
-__all__ = ["NodeTests", "Offered", "Tests", "Tree", "ragged"]
+__all__ = ["NodeCandidates", "NodeTests", "Tests", "Tree", "ragged"]
 
 # attribute, limits, starts of limits, groups, starts of groups, branch of missing values
 Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
-_INTEGERS = ("attribute", "groups", "missing", "children", "parent", "looked")
-_NUMBERS = ("limits", "cells", "offered")
+_INTEGERS = ("attribute", "groups", "missing", "children", "parent", "searched")
+_NUMBERS = ("limits", "cells", "search_results")
 _STARTS = ("limit_starts", "group_starts")
+_FILE_NAMES = {"searched": "looked", "search_results": "offered"}  # of fields that model files call otherwise
 
 
-class Offered(NamedTuple):
+class NodeCandidates(NamedTuple):
     """The candidates of a node, one for each attribute: gains, the scores that were compared, and thresholds."""
 
     gains: Floats
@@ -45,9 +46,9 @@ class Tree:
         The first child and the parent of each node (-1 for the root).
     cells : ndarray, shape (nodes, classes) or (nodes, 3)
         The weight of each class; of a numeric target the weight, the mean, and the sum of squared deviations.
-    looked : ndarray, shape (m,)
+    searched : ndarray, shape (m,)
         The nodes for which a split was searched for, ascending: all that split, and leaves that could have.
-    offered : ndarray, shape (3, m, attributes)
+    search_results : ndarray, shape (3, m, attributes)
         The candidates there: the gain (NaN for no split), the score that was compared, and the threshold.
     """
 
@@ -60,8 +61,8 @@ class Tree:
     children: NDArray[np.int32]
     parent: NDArray[np.int32]
     cells: Floats
-    looked: NDArray[np.int32]
-    offered: Floats
+    searched: NDArray[np.int32]
+    search_results: Floats
 
     def __len__(self) -> int:
         return len(self.attribute)
@@ -72,12 +73,12 @@ class Tree:
         groups = np.where(self.groups < 0, np.repeat(self.missing, np.diff(self.group_starts)), self.groups)
         return (self.attribute, self.limits, self.limit_starts, groups, self.group_starts, self.missing)
 
-    def offers(self, k: int) -> Offered:
+    def candidates(self, k: int) -> NodeCandidates:
         """The candidate split of a node by each attribute; NaN if none was searched for."""
-        at = int(np.searchsorted(self.looked, k))
-        if at < len(self.looked) and self.looked[at] == k:
-            return Offered(*self.offered[:, at])
-        return Offered(*np.full((3, self.offered.shape[2]), np.nan))
+        at = int(np.searchsorted(self.searched, k))
+        if at < len(self.searched) and self.searched[at] == k:
+            return NodeCandidates(*self.search_results[:, at])
+        return NodeCandidates(*np.full((3, self.search_results.shape[2]), np.nan))
 
     @property
     def leaves(self) -> Indices:
@@ -151,28 +152,31 @@ class Tree:
         tests = NodeTests(len(kept))
         limits, groups = ([of(k) for k in inner.tolist()] for of in (self.limits_of, self.groups_of))
         tests.put(number[inner], self.attribute[inner], limits, groups, self.missing[inner])
-        there = ~gone[self.looked]
+        there = ~gone[self.searched]
         return Tree(
             *tests.flat(),
             children=np.where(leaf, 0, number[self.children[kept]]).astype(np.int32),
             parent=np.where(kept > 0, number[np.maximum(self.parent[kept], 0)], -1).astype(np.int32),
             cells=self.cells[kept],
-            looked=number[self.looked[there]].astype(np.int32),
-            offered=self.offered[:, there],
+            searched=number[self.searched[there]].astype(np.int32),
+            search_results=self.search_results[:, there],
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file; NaN is written as None."""
-        plain = {name: getattr(self, name).tolist() for name in (*_INTEGERS, *_STARTS)}
-        return plain | {name: _without_nan(getattr(self, name)) for name in _NUMBERS}
+        plain = {_file_name(name): getattr(self, name).tolist() for name in (*_INTEGERS, *_STARTS)}
+        return plain | {_file_name(name): _without_nan(getattr(self, name)) for name in _NUMBERS}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], n_attributes: int) -> Tree:
         """The tree that `to_dict` wrote, if it is sound."""
-        parts: dict[str, Any] = {name: np.array(data[name], dtype=np.int32) for name in _INTEGERS}
-        parts |= {name: np.array(data[name], dtype=np.int64) for name in _STARTS}
-        parts |= {name: np.array(data[name], dtype=np.float64) for name in _NUMBERS}
-        parts["offered"] = parts["offered"].reshape(3, -1, n_attributes)  # also where no node was searched
+        parts: dict[str, Any] = {name: np.array(data[_file_name(name)], dtype=np.int32) for name in _INTEGERS}
+        parts |= {name: np.array(data[_file_name(name)], dtype=np.int64) for name in _STARTS}
+        parts |= {name: np.array(data[_file_name(name)], dtype=np.float64) for name in _NUMBERS}
+        parts["search_results"] = parts["search_results"].reshape(
+            3, -1, n_attributes
+        )  # also where no node was searched
+        parts["missing"][parts["attribute"] < 0] = -1  # older files have pruned nodes with a branch of missing values
         tree = cls(**parts)
         _check(tree, n_attributes)
         return tree
@@ -224,6 +228,10 @@ def _starts(sizes: Indices) -> Indices:
     return starts
 
 
+def _file_name(field: str) -> str:
+    return _FILE_NAMES.get(field, field)
+
+
 def _without_nan(array: Floats) -> list[Any]:
     plain = array.astype(object)
     plain[np.isnan(array)] = None
@@ -239,9 +247,9 @@ def _check(tree: Tree, n_attributes: int) -> None:
     sound = (
         n > 0
         and all(getattr(tree, name).shape == (n,) for name in ("missing", "children", "parent"))
-        and tree.offered.shape == (3, len(tree.looked), n_attributes)
-        and (np.diff(tree.looked, prepend=-1) > 0).all()
-        and (tree.looked < n).all()
+        and tree.search_results.shape == (3, len(tree.searched), n_attributes)
+        and (np.diff(tree.searched, prepend=-1) > 0).all()
+        and (tree.searched < n).all()
         and tree.cells.ndim == 2
         and len(tree.cells) == n
         and np.isfinite(tree.cells).all()

@@ -165,7 +165,7 @@ class TreeWorking:
 
     def _candidates(self, k: int) -> Grid:
         """The gain of every attribute."""
-        gains, scores, cuts = self.tree.offers(k)
+        gains, scores, cuts = self.tree.candidates(k)
         chosen = int(self.tree.attribute[k])
         order = np.arange(len(gains))
         if len(order) > _MOST_CANDIDATES:

@@ -195,13 +195,13 @@ class Growth:
         for base, nodes, splits in self._splits:
             children[nodes] = base + np.cumsum(splits.sizes) - splits.sizes
             tests.put(nodes, splits.attribute, splits.limits, splits.groups, splits.missing)
-        looked = np.concatenate([np.empty(0, np.int64), *(nodes for nodes, _ in self._searched)])
-        offered = np.empty((3, len(looked), len(self.many_valued)))
+        searched = np.concatenate([np.empty(0, np.int64), *(nodes for nodes, _ in self._searched)])
+        results = np.empty((3, len(searched), len(self.many_valued)))
         end = 0
         for nodes, chosen in self._searched:
             start, end = end, end + len(nodes)
-            offered[:, start:end] = chosen.gains, chosen.scores, chosen.cuts
-        return Tree(*tests.flat(), children, parent.astype(np.int32), cells, looked.astype(np.int32), offered)
+            results[:, start:end] = chosen.gains, chosen.scores, chosen.cuts
+        return Tree(*tests.flat(), children, parent.astype(np.int32), cells, searched.astype(np.int32), results)
 
 
 class TableGrowth(Growth):

@@ -20,11 +20,10 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.engines.bins import Bins, Decode, cut
 from countwise.engines.execute import rows_of_answer
-from countwise.engines.gather import refuse_identifiers
+from countwise.engines.gather import EnginePart, refuse_identifiers, target_of
 from countwise.engines.prepared import Extent, Ready, fetched, numbers_in, switched
 from countwise.engines.relation import MOST_GROUPS, Relation
 from countwise.errors import RowsRefused, TableError
-from countwise.sources.memory import Memory, memory
 from countwise.tree.apply import shares_of
 from countwise.tree.features import Feature, features_of
 from countwise.tree.growth.builder import TableGrowth
@@ -83,7 +82,7 @@ class EngineTrainingSet(TrainingSet):
 
 
 def open_engine(
-    relation: Relation,
+    part: EnginePart,
     infer_schema: Callable[[Frame], Schema],
     class_factors: ClassFactors | None,
     needs_rows: Callable[[Schema], tuple[str, str] | None],
@@ -94,7 +93,7 @@ def open_engine(
 
     Parameters
     ----------
-    relation : Relation
+    part : EnginePart
         The table.
     infer_schema : callable
         Gives the schema of a frame, its domains not yet learned.
@@ -105,10 +104,8 @@ def open_engine(
     numeric_target : bool
         Whether the target is numeric.
     """
-    if relation.target is None:
-        raise TableError("This estimator requires y to be passed, but the target y is None.")
-    name, frame = relation.target, relation.empty()
-    schema = infer_schema(frame)
+    relation, name = part.relation, part.name
+    schema = infer_schema(part.frame)
     reason = needs_rows(schema)
     if reason is not None:
         raise RowsRefused(
@@ -124,11 +121,11 @@ def open_engine(
         raise TableError("The relation is empty: at least one row with a target is needed.")
     extents = ready.extents(numbers)
     schema = _learn_domains(relation, schema, sizes.counted, extents)
-    own = _numeric_target(ready, name) if numeric_target else _classes(relation, class_factors)
+    own = _numeric_target(ready, name) if numeric_target else _class_target(part, class_factors)
     return EngineTrainingSet(
         schema=schema,
         features=features_of(schema),
-        frame=frame,
+        frame=part.frame,
         n_rows=sizes.counted,
         n_left_out=sizes.rows - sizes.known,
         ready=ready,
@@ -171,22 +168,14 @@ def _numeric_target(ready: Ready, name: str) -> dict[str, Any]:
     return {"target": Numeric(name), "pilot": pilot, "scale": max(abs(ends.low), abs(ends.high))}
 
 
-def _classes(relation: Relation, class_factors: ClassFactors | None) -> dict[str, Any]:
+def _class_target(part: EnginePart, class_factors: ClassFactors | None) -> dict[str, Any]:
     """The target, the weights of classes and of all rows, and the dtype of the user's classes."""
-    rows = _class_rows(relation)
-    target = Nominal(rows.name, grows=True).learn(rows.target)
-    codes = target.encode(rows.target, strict=True)
-    counts = np.bincount(codes, weights=rows.weights, minlength=len(target.values)).astype(np.float64)
+    target, label_type = target_of(part.relation, Nominal(part.name, grows=True), part.classes)
+    codes = target.encode(part.classes.frame.columns[part.name], strict=True)
+    counts = np.bincount(codes, weights=part.classes.weights, minlength=len(target.values)).astype(np.float64)
     factors = None if class_factors is None else class_factors(counts, target)
     weight = float((counts if factors is None else counts * factors).sum())
-    return {"target": target, "class_factors": factors, "weight": weight, "label_type": rows.label_type}
-
-
-def _class_rows(relation: Relation) -> Memory:
-    """The classes that there are, a row and a weight for each."""
-    frame, weights = relation.groups([str(relation.target)])
-    columns = {**frame.columns, "cw_any": np.zeros(frame.n_rows)}  # a target alone is no table
-    return memory(Frame(columns, frame.n_rows, named=True), relation.target, weights)
+    return {"target": target, "class_factors": factors, "weight": weight, "label_type": label_type}
 
 
 class NodePaths:

@@ -174,7 +174,7 @@ class Subset:
             return _every_pair(table.astype(np.float64), criterion, least)
         n = criterion.weight(table)
         key = _even(_direction(table, criterion), n > 0)
-        # of values that are alike in that, the order is by what they hold and not by their names
+        # values that are equal in that are ordered by their contents, not by their codes
         spread = _even(table[:, :, -1] if criterion.numeric else n, n > 0)
         order = np.lexsort((_even(n, n > 0), spread, key), axis=1)
         ordered = np.ascontiguousarray(np.take_along_axis(table, order[:, :, None], axis=1))
@@ -222,7 +222,7 @@ def _even(key: Floats, there: Flags) -> Floats:
 
 
 def _every_pair(table: Floats, criterion: Criterion, least: float) -> SplitResult:
-    """Every way to put values into two groups, the first value in the first."""
+    """Every pair of groups of values, the first value in the first group."""
     size = table.shape[1]
     masks = np.array([(0, *rest) for rest in product((0, 1), repeat=max(size - 1, 0))][1:], dtype=np.float64)
     masks = masks.reshape(-1, size)
