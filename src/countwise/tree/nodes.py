@@ -176,7 +176,6 @@ class Tree:
         parts["search_results"] = parts["search_results"].reshape(
             3, -1, n_attributes
         )  # also where no node was searched
-        parts["missing"][parts["attribute"] < 0] = -1  # older files have pruned nodes with a branch of missing values
         tree = cls(**parts)
         _check(tree, n_attributes)
         return tree
@@ -263,7 +262,7 @@ def _check(tree: Tree, n_attributes: int) -> None:
         and _in_levels(tree, sizes)
         and _is_ascending(tree.limit_starts, n, len(tree.limits))
         and _is_ascending(tree.group_starts, n, len(tree.groups))
-        and (tree.missing < np.maximum(sizes, 1)).all()
+        and (tree.missing[inner] < sizes[inner]).all()  # older files have it for pruned nodes, too
         and (tree.missing >= -1).all()
     )
     if not sound:
