@@ -56,7 +56,7 @@ def different_nodes(ours: TreeClassifier, peer: DecisionTreeClassifier) -> tuple
         if not same:
             tied = not leaf and tree.attribute[k] >= 0
             if tied:
-                gains = tree.offers(k).gains
+                gains = tree.candidates(k).gains
                 gap = abs(float(gains[tree.attribute[k]] - gains[other.feature[j]]))
                 tied = gap <= 1e-12 and tree.attribute[k] != other.feature[j]
             ties += tied

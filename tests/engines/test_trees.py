@@ -11,7 +11,7 @@ from countwise.engines import bins as relation_cuts
 from countwise.engines import prepared as relation_levels
 from countwise.engines.relation import Relation
 from countwise.errors import CountwiseError, DataWarning, OptionError, RowsRefused, TableError
-from countwise.tree import grow_engine as relation_passes
+from countwise.tree.growth import grow_engine
 
 from .quiet import QUIET
 
@@ -60,9 +60,9 @@ def same(a, b, digits=1e-9):
     np.testing.assert_array_equal(a.limits, b.limits)
     np.testing.assert_array_equal(a.groups, b.groups)
     np.testing.assert_array_equal(a.missing, b.missing)
-    np.testing.assert_array_equal(a.looked, b.looked)
+    np.testing.assert_array_equal(a.searched, b.searched)
     np.testing.assert_allclose(a.cells, b.cells, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(a.offered[0], b.offered[0], rtol=digits, atol=digits)
+    np.testing.assert_allclose(a.search_results[0], b.search_results[0], rtol=digits, atol=digits)
 
 
 CLASSES = [
@@ -110,8 +110,8 @@ def lazy():
 def test_deeper_trees_are_the_same_however_bins_are_asked_for(lazy, monkeypatch, missing, fetched):
     frame = odd_table(600).drop(columns="w")
     monkeypatch.setattr(relation_cuts, "_FETCHED", fetched)  # cells and values, or bins
-    monkeypatch.setattr(relation_passes, "MOST_GROUPS", 2500)  # few nodes at a time
-    monkeypatch.setattr(relation_passes, "_AT_ONCE", 3)
+    monkeypatch.setattr(grow_engine, "MOST_GROUPS", 2500)  # few nodes at a time
+    monkeypatch.setattr(grow_engine, "_AT_ONCE", 3)
     for criterion, nominal in (("gain_ratio", "multiway"), ("gini", "subset")):
         settings = {
             "thresholds": "binned",
@@ -260,7 +260,7 @@ def test_rows_without_a_target_are_left_out_and_counted(lazy):
 
 
 def test_more_nodes_than_an_engine_is_asked_about_are_refused(lazy, monkeypatch):
-    monkeypatch.setattr(relation_passes, "MOST_NODES", 3)
+    monkeypatch.setattr(grow_engine, "MOST_NODES", 3)
     frame = odd_table().drop(columns=["t", "w"])
     with pytest.raises(RowsRefused, match=r"nodes at depth [12] could be split.*max_depth="):
         TreeClassifier(thresholds="binned").fit(lazy(frame), "y")

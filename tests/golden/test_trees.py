@@ -89,13 +89,13 @@ def test_what_a_node_holds_and_what_each_attribute_gains_there(name: str, i: int
         assert tree.attribute[k] == -1
         return
     assert names[tree.attribute[k]] == node["asks"]
-    gains = dict(zip(names, tree.offers(k).gains.tolist(), strict=True))
+    gains = dict(zip(names, tree.candidates(k).gains.tolist(), strict=True))
     for attribute in names:
         if attribute in node["gain"]:
             assert close(gains[attribute], node["gain"][attribute])
         else:
             assert math.isnan(gains[attribute])  # it was asked above: there is nothing left to split
-    ratios = dict(zip(names, tree.offers(k).scores.tolist(), strict=True))
+    ratios = dict(zip(names, tree.candidates(k).scores.tolist(), strict=True))
     for attribute, ratio in node.get("ratio", {}).items():
         assert close(ratios[attribute], ratio)
         assert close(gains[attribute] / ratios[attribute], node["information"][attribute])
@@ -132,8 +132,8 @@ def test_the_tree_finds_the_binary_splits_of_weather():
     for split in case["split"]:
         k = node_at(model, split.get("where", {}))
         j = names.index(split["column"])
-        assert model.tree_.offers(k).cuts[j] == value(split["cut"])
-        assert close(float(model.tree_.offers(k).gains[j]), split["gain"])
+        assert model.tree_.candidates(k).cuts[j] == value(split["cut"])
+        assert close(float(model.tree_.candidates(k).gains[j]), split["gain"])
 
 
 @pytest.mark.parametrize("thresholds", ["exact", "binned"])
@@ -142,10 +142,10 @@ def test_the_tie_of_cheat_goes_to_the_first_column(thresholds: str):
     sample = samples.load("cheat")
     model = TreeClassifier("gain", thresholds=thresholds).fit(sample.frame, "cheat")
     names = [f.name for f in model._features]
-    gains = dict(zip(names, model.tree_.offers(0).gains.tolist(), strict=True))
+    gains = dict(zip(names, model.tree_.candidates(0).gains.tolist(), strict=True))
     for attribute, gain in case["gain"].items():
         assert close(gains[attribute], gain)
-    assert model.tree_.offers(0).cuts[names.index("income_k")] == 97.5
+    assert model.tree_.candidates(0).cuts[names.index("income_k")] == 97.5
     assert names[model.tree_.attribute[0]] == "marital"
     turned = dict(reversed(sample.X.items()))
     other = TreeClassifier("gain", thresholds=thresholds).fit(turned, sample.y)
@@ -162,7 +162,7 @@ def test_the_regression_example(criterion: str, falls: str):
     assert close(mean, case["expected"]["mean"])
     assert close(math.sqrt(m2 / n), case["expected"]["sd_n"])
     for attribute, fall in case[falls].items():
-        assert close(float(model.tree_.offers(0).gains[names.index(attribute)]), fall)
+        assert close(float(model.tree_.candidates(0).gains[names.index(attribute)]), fall)
     assert names[model.tree_.attribute[0]] == "outlook"
     for outlook, leaf in case["expected"]["leaves"].items():
         k = node_at(model, {"outlook": outlook})

@@ -114,16 +114,16 @@ def assert_same_tree(ours: Any, theirs: Any) -> None:
     for name in ("attribute", "parent", "children", "missing", "limits", "limit_starts", "groups", "group_starts"):
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), err_msg=name)
     np.testing.assert_allclose(ours.cells, theirs.cells, rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(ours.looked, theirs.looked)
+    np.testing.assert_array_equal(ours.searched, theirs.searched)
     # deviations keep half of the digits of squares
-    np.testing.assert_allclose(ours.offered[:2], theirs.offered[:2], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(ours.search_results[:2], theirs.search_results[:2], rtol=0, atol=1e-7)
 
 
 def unique_attributes(model: Any) -> bool:
     """Whether no other attribute scored what the one scored that each node asks."""
     tree = model.tree_
     inner = np.flatnonzero(tree.attribute >= 0).tolist()
-    scores = np.array([tree.offers(k).scores for k in inner]).reshape(len(inner), tree.offered.shape[2])
+    scores = np.array([tree.candidates(k).scores for k in inner]).reshape(len(inner), tree.search_results.shape[2])
     chosen = np.take_along_axis(scores, tree.attribute[inner][:, None].astype(np.int64), axis=1)
     return bool(((np.abs(scores - chosen) <= 1e-6).sum(axis=1) == 1).all())
 
@@ -144,7 +144,7 @@ def test_a_strictly_monotone_change_of_numbers_changes_no_answer_to_the_rows_lea
     one = fitted(rows, criterion, missing=missing, **how)
     other = fitted(changed, criterion, missing=missing, **how)
     np.testing.assert_array_equal(one.tree_.attribute, other.tree_.attribute)
-    np.testing.assert_allclose(one.tree_.offered[0], other.tree_.offered[0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(one.tree_.search_results[0], other.tree_.search_results[0], rtol=0, atol=1e-12)
     assert_same_answers(other, one, changed.frame, rows.frame)
 
 
@@ -184,7 +184,7 @@ def test_other_names_of_values_change_nothing(criterion, missing, data):
     new = {None: None, **dict(zip(NAMES, names, strict=True))}
     other = Rows({**rows.frame, "wind": objects([new[v] for v in rows.frame["wind"]])}, rows.y, rows.weights)
     one, two = fitted(rows, criterion, missing=missing), fitted(other, criterion, missing=missing)
-    np.testing.assert_allclose(two.tree_.offers(0).gains, one.tree_.offers(0).gains, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(two.tree_.candidates(0).gains, one.tree_.candidates(0).gains, rtol=0, atol=1e-12)
     assert sorted(two.tree_.attribute) == sorted(one.tree_.attribute)
     assert_same_answers(two, one, other.frame, rows.frame)
 
@@ -201,7 +201,10 @@ def test_other_names_of_values_do_not_change_what_the_best_groups_gain(criterion
     other = Rows({**rows.frame, "wind": objects([new[v] for v in rows.frame["wind"]])}, rows.y, rows.weights)
     one, two = (fitted(r, criterion, nominal=nominal, missing="branch", max_depth=1) for r in (rows, other))
     np.testing.assert_allclose(
-        two.tree_.offers(0).gains, one.tree_.offers(0).gains, rtol=0, atol=1e-7 if criterion == "sd" else 1e-12
+        two.tree_.candidates(0).gains,
+        one.tree_.candidates(0).gains,
+        rtol=0,
+        atol=1e-7 if criterion == "sd" else 1e-12,
     )
     assert two.tree_.attribute[0] == one.tree_.attribute[0]
 
@@ -218,7 +221,9 @@ def test_the_order_of_the_columns_changes_nothing_where_one_attribute_is_best(cr
     settings = {"missing": missing, "nominal": nominal, "max_depth": 2, "min_samples_split": 5}
     one, two = fitted(rows, criterion, **settings), fitted(other, criterion, **settings)
     place = [list(order).index(name) for name in KINDS]
-    np.testing.assert_allclose(two.tree_.offers(0).gains[place], one.tree_.offers(0).gains, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        two.tree_.candidates(0).gains[place], one.tree_.candidates(0).gains, rtol=0, atol=1e-12
+    )
     assume(unique_attributes(one))
     assert_same_answers(two, one, rows.frame)
     np.testing.assert_allclose(two.feature_importances_[place], one.feature_importances_, rtol=0, atol=1e-12)
@@ -259,7 +264,7 @@ def test_weights_are_copies_and_a_weight_of_0_is_no_row(criterion, data):
     settings = {"missing": missing, "nominal": nominal, **how}
     one, two = fitted(rows, criterion, weighted=True, **settings), fitted(copies, criterion, **settings)
     assert_same_tree(one.tree_, two.tree_)
-    np.testing.assert_array_equal(one.tree_.offered[2], two.tree_.offered[2])
+    np.testing.assert_array_equal(one.tree_.search_results[2], two.tree_.search_results[2])
     assert_same_answers(one, two, rows.frame)
 
 

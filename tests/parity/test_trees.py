@@ -273,16 +273,16 @@ def follow(slow: Slow, model: Any) -> Node:
             assert m2 / n == pytest.approx(variance, rel=1e-10, abs=1e-12)
         else:
             np.testing.assert_allclose(tree.cells[k], answer * total, rtol=0, atol=1e-12 * total)
-        offers, wanted = slow.choice(part, tree.offers(k).gains)
+        offers, wanted = slow.choice(part, tree.candidates(k).gains)
         told = np.array([NAN if offer is None else offer[0] for offer in offers] or [NAN] * len(slow.columns))
         np.testing.assert_allclose(
-            tree.offers(k).gains, told, rtol=0, atol=slow.tolerance, err_msg=f"node {k}, {part}"
+            tree.candidates(k).gains, told, rtol=0, atol=slow.tolerance, err_msg=f"node {k}, {part}"
         )
         assert tree.attribute[k] == (-1 if wanted is None else wanted), (k, part, offers)
         for j, offer in enumerate(offers):
             if offer is not None and slow.kinds[j] == "numeric":
                 low, high = max(offer[2][0][0]), min(offer[2][0][1])
-                assert tree.offers(k).cuts[j] == low + (high - low) / 2
+                assert tree.candidates(k).cuts[j] == low + (high - low) / 2
         if wanted is None:
             return Node(part, answer)
         node = slow.grown(part, wanted, way_of(k, wanted, offers[wanted][2]), answer)
@@ -294,7 +294,7 @@ def follow(slow: Slow, model: Any) -> Node:
     def way_of(k: int, j: int, ways: list[Any]) -> list[list[Any]]:
         """The way that the tree took: the first of the best, or of groups any of the best."""
         if slow.kinds[j] == "numeric":
-            assert tree.limits_of(k).tolist() == [tree.offers(k).cuts[j]]
+            assert tree.limits_of(k).tolist() == [tree.candidates(k).cuts[j]]
             return ways[0]
         groups = tree.groups_of(k)
         there = {v for values in ways[0] for v in values}
@@ -408,7 +408,7 @@ def test_an_attribute_that_gains_nothing_counts_for_the_average_gain():
     }
     four = {name: np.repeat(cells, 4) for name, cells in frame.items()}
     tree = TreeClassifier("gain_ratio", max_depth=1).fit(four, np.repeat(y, 4)).tree_
-    gains, scores = tree.offers(0).gains, tree.offers(0).scores
+    gains, scores = tree.candidates(0).gains, tree.candidates(0).scores
     assert gains[2] == 0
     assert gains[:2].mean() > gains[1] > gains.mean()
     assert scores[1] > scores[0]
@@ -426,9 +426,9 @@ def test_what_many_values_are_depends_on_the_weight_of_the_rows():
     once = TreeClassifier("gain_ratio", max_depth=1).fit(frame, y).tree_
     twice = TreeClassifier("gain_ratio", max_depth=1).fit(frame, y, sample_weight=np.full(12, 2)).tree_
     copied = TreeClassifier("gain_ratio", max_depth=1).fit(copies, np.repeat(y, 2)).tree_
-    np.testing.assert_allclose(twice.offers(0).scores, once.offers(0).scores, rtol=1e-12)
-    assert once.offers(0).scores[1] > once.offers(0).scores[0]
-    assert once.offers(0).gains[1] < once.offers(0).gains.mean()
+    np.testing.assert_allclose(twice.candidates(0).scores, once.candidates(0).scores, rtol=1e-12)
+    assert once.candidates(0).scores[1] > once.candidates(0).scores[0]
+    assert once.candidates(0).gains[1] < once.candidates(0).gains.mean()
     assert [tree.attribute[0] for tree in (once, twice, copied)] == [1, 0, 0]
 
 
@@ -444,7 +444,7 @@ def test_rounding_does_not_decide_between_deviations():
     """Two columns part the rows alike, so that the first is asked."""
     frame = {"a": np.array(list("uuuvv"), dtype=object), "b": np.array([0.0, 0, 0, 1, 1])}
     tree = TreeRegressor("sd", max_depth=1).fit(frame, np.array([0, 0, 0, 0.3, 0.1])).tree_
-    np.testing.assert_allclose(tree.offers(0).gains, np.std([0, 0, 0, 0.3, 0.1]) - 0.4 * 0.1, rtol=1e-7)
+    np.testing.assert_allclose(tree.candidates(0).gains, np.std([0, 0, 0, 0.3, 0.1]) - 0.4 * 0.1, rtol=1e-7)
     assert tree.attribute[0] == 0
 
 
@@ -502,7 +502,7 @@ def walk(ours: Any, theirs: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray) ->
         feature, threshold = int(ours.attribute[a]), float(ours.limits_of(a)[0])
         left, other = X[rows, feature] <= threshold, X[rows, theirs.feature[b]] <= theirs.threshold[b]
         gain = gain_of(y[rows], w[rows], left)
-        assert ours.offers(a).gains[feature] == pytest.approx(gain, rel=1e-9, abs=close)
+        assert ours.candidates(a).gains[feature] == pytest.approx(gain, rel=1e-9, abs=close)
         if (feature, threshold) != (theirs.feature[b], theirs.threshold[b]):
             assert gain == pytest.approx(gain_of(y[rows], w[rows], other), rel=0, abs=close)
             ties += 1

@@ -130,7 +130,7 @@ def test_a_tree_of_one_leaf_and_one_of_many_classes():
 def test_a_branch_without_rows_is_drawn():
     X = {"a": list("uuvvw"), "b": list("pqpqp")}
     model = TreeClassifier().fit(X, list("xyxxz"))
-    empty = np.flatnonzero(model.tree_.weights(numbers=False) == 0)
+    empty = np.flatnonzero(model.tree_.weights(numeric=False) == 0)
     assert model.draw().count("(0)") == len(empty)
     assert len(nodes(parsed(draw_tree(model)))) == len(model.tree_)
 
@@ -156,3 +156,19 @@ def test_letters_keep_one_line_a_node():
     X, y = hostile()
     model = TreeClassifier().fit(X, y)
     assert len(model.draw().split("\n")) == len(model.tree_)
+
+
+def test_summary_and_tables_hold_what_the_command_line_prints():
+    weather = samples.load("weather")
+    tree = TreeClassifier(pruning="cost_complexity", ccp_alpha=0.0).fit(weather.frame, "play")
+    head, *drawing = tree.summary().split("\n")
+    assert head == "14 rows, 4 attributes; play: a tree of 5 leaves, 2 deep"
+    assert [line.removeprefix("  ") for line in drawing] == tree.draw().split("\n")
+    tables = tree.tables()
+    assert list(tables) == ["rules", "importances", "path"]
+    assert len(tables["rules"]["if"]) == tree.get_n_leaves()
+    rules = RuleClassifier("one_r").fit(weather.frame, "play")
+    assert rules.summary().split("\n")[1:] == [f"  {line}" for line in str(rules.rules_).split("\n")]
+    assert list(rules.tables()) == ["rules", "errors"]
+    many = RuleClassifier("one_r").fit({"id": [f"v{i}" for i in range(20)]}, list("ab") * 10)
+    assert many.summary().split("\n")[-1] == "  … and 9 more"

@@ -11,7 +11,7 @@ import pytest
 
 from countwise import TreeClassifier, TreeRegressor, samples
 from countwise.errors import DataWarning, TableError
-from countwise.tree import grow_pieces as passes
+from countwise.tree.growth import grow_pieces
 
 
 def written(frame: dict[str, Any], folder: Path, pieces: int) -> list[Path]:
@@ -35,8 +35,8 @@ def same(a: Any, b: Any, digits: float = 1e-9) -> None:
     np.testing.assert_allclose(a.limits, b.limits, rtol=1e-12)
     assert np.array_equal(a.groups, b.groups)
     np.testing.assert_allclose(a.cells, b.cells, rtol=1e-9, atol=1e-6)
-    assert np.array_equal(a.looked, b.looked)
-    np.testing.assert_allclose(a.offered[0], b.offered[0], rtol=digits, atol=digits)
+    assert np.array_equal(a.searched, b.searched)
+    np.testing.assert_allclose(a.search_results[0], b.search_results[0], rtol=digits, atol=digits)
 
 
 @pytest.mark.parametrize("missing", ["fractions", "branch", "majority"])
@@ -94,13 +94,13 @@ def test_bins_hold_equally_much_by_the_weights_of_classes(tmp_path, class_weight
 def test_the_files_are_read_once_a_level_and_never_kept(tmp_path, monkeypatch):
     paths = written(samples.load("penguins").frame, tmp_path, 5)
     asked = []
-    gathered = passes._Passes._gathered
+    gathered = grow_pieces.PiecesGrowth._gathered
 
     def counted(self, columns, nodes):
         asked.append(len(nodes))
         return gathered(self, columns, nodes)
 
-    monkeypatch.setattr(passes._Passes, "_gathered", counted)
+    monkeypatch.setattr(grow_pieces.PiecesGrowth, "_gathered", counted)
     model = TreeClassifier(thresholds="binned", max_depth=3).fit(paths, "species")
     assert len(asked) == 1 + model.get_depth()  # what is in the root, and each level that is split
     assert max(asked) > 1

@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 from sklearn.model_selection import KFold
 
+import countwise
 from countwise import TreeClassifier, TreeRegressor, samples
 from countwise.errors import CountwiseError, OptionError
 from countwise.tree import pruning as _tree_pruning
@@ -436,3 +437,14 @@ def test_a_wrong_setting_of_pruning_is_named(settings, name):
 def test_trees_of_numbers_have_no_pessimistic_limit():
     with pytest.raises(OptionError, match="pruning"):
         TreeRegressor(pruning="pessimistic").fit({"x": [1.0, 2.0]}, [1.0, 2.0])
+
+
+def test_a_pruned_tree_with_a_branch_for_missing_values_is_saved_and_loaded(tmp_path):
+    rng = np.random.default_rng(1)
+    X = {name: rng.normal(size=300).round(1) for name in "ab"}
+    X["a"][:30] = np.nan
+    model = TreeClassifier(missing="majority", pruning="pessimistic").fit(X, rng.random(300) < 0.5)
+    countwise.save(model, tmp_path / "tree.json")
+    loaded = countwise.load(tmp_path / "tree.json")
+    assert (model.tree_.missing[model.tree_.leaves] == -1).all()
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

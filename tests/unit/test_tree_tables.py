@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from countwise import TreeClassifier, TreeRegressor
-from countwise.tree import column_group as together
-from countwise.tree import counted_column as tables
+from countwise.tree.growth import column_group, counted_column
 
 ROWS = 6000
 
@@ -26,7 +25,7 @@ def mixed(seed: int = 0, gaps: float = 0.0) -> tuple[dict[str, Any], np.ndarray]
 
 
 def same(a: Any, b: Any) -> None:
-    for name in ("attribute", "limits", "groups", "parent", "missing", "cells", "looked", "offered"):
+    for name in ("attribute", "limits", "groups", "parent", "missing", "cells", "searched", "search_results"):
         np.testing.assert_array_equal(getattr(a.tree_, name), getattr(b.tree_, name), err_msg=name)
     assert len(a.tree_) > 40
 
@@ -54,7 +53,7 @@ def test_columns_counted_together_give_the_tree_of_columns_counted_alone(
         return TreeClassifier(thresholds="binned", max_bins=60, max_depth=7, **settings).fit(X, y, weights)
 
     at_once = fitted()
-    monkeypatch.setattr(together, "_FEW", 10**9)
+    monkeypatch.setattr(column_group, "_FEW", 10**9)
     same(at_once, fitted())
 
 
@@ -62,10 +61,10 @@ def test_tables_too_large_to_keep_are_counted_alone(monkeypatch):
     X, told = mixed()
     y = told > np.median(told)
     at_once = TreeClassifier("gini", thresholds="binned", max_depth=8).fit(X, y)
-    monkeypatch.setattr(together, "_KEPT", 60_000)  # from some level on
+    monkeypatch.setattr(column_group, "_KEPT", 60_000)  # from some level on
     same(at_once, TreeClassifier("gini", thresholds="binned", max_depth=8).fit(X, y))
-    monkeypatch.setattr(tables, "_KEPT", 500)
-    monkeypatch.setattr(tables, "_CELLS", 300)
+    monkeypatch.setattr(counted_column, "_KEPT", 500)
+    monkeypatch.setattr(counted_column, "_CELLS", 300)
     same(at_once, TreeClassifier("gini", thresholds="binned", max_depth=8).fit(X, y))
 
 
@@ -79,7 +78,7 @@ def test_wide_columns_are_laid_out_by_the_values_that_a_node_has(monkeypatch, no
     y = told.round(1) if numbers else (told > np.median(told))
     settings = {"nominal": nominal, "max_depth": 4, "min_samples_leaf": 5}
     plain = kind("variance" if numbers else "gain", **settings).fit(X, y)
-    monkeypatch.setattr(tables, "_WIDE", 20)
+    monkeypatch.setattr(counted_column, "_WIDE", 20)
     wide = kind("variance" if numbers else "gain", **settings).fit(X, y)
     np.testing.assert_array_equal(plain.tree_.attribute, wide.tree_.attribute)
     np.testing.assert_array_equal(plain.tree_.groups, wide.tree_.groups)

@@ -30,8 +30,8 @@ def draw_tree(
 ) -> str:
     """Draw a tree as SVG.
 
-    A node shows what it asks, or what it answers, how many rows came to it, and the share of each class as a bar (of
-    numbers, where the mean lies and the deviation around it). Lines are the thicker the more rows they carry.
+    A node shows its test, or its prediction, how many rows reached it, and the share of each class as a bar (of a
+    numeric target, the mean and the standard deviation around it). Lines are the thicker the more rows they carry.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def draw_tree(
     return _TreePage(model, model._passed(X, row), _depth_drawn(model.tree_, max_depth), direction).svg()
 
 
-def _depth_drawn(tree: Any, asked: int | None) -> int:
+def _depth_drawn(tree: Any, max_depth: int | None) -> int:
     """How deep to draw: all of it, or as deep as some hundred leaves go."""
     depths = tree.depths
     deepest = int(depths.max())
-    if asked is not None:
-        return min(asked, deepest)
+    if max_depth is not None:
+        return min(max_depth, deepest)
     nodes = np.bincount(depths)
     ends = np.cumsum(np.bincount(depths[tree.leaves], minlength=len(nodes)))
     room = np.flatnonzero(ends + nodes <= _MOST_LEAVES)
@@ -170,7 +170,7 @@ class _TreePage:
         nodes = [self._node(box) for box in self.boxes.values()]
         width, height = f"{self.width:.0f}", f"{self.height:.0f}"
         leaves = len(self.tree.leaves)
-        title = f"A tree that tells {self.model.target_.name}: {len(self.tree)} nodes, {leaves} leaves"
+        title = f"A tree that predicts {self.model.target_.name}: {len(self.tree)} nodes, {leaves} leaves"
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" '
             f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, Liberation Sans, sans-serif" '
@@ -251,7 +251,7 @@ class _TreePage:
         bold = ' font-weight="bold"' if leaf or k == 0 else ""
         return (
             f'<g class="node{" leaf" * bool(leaf)}{" on" * on}" transform="translate({x:.1f} {y:.1f})">'
-            f"<title>{xml(self._told(k))}</title>"
+            f"<title>{xml(self._tooltip(k))}</title>"
             f'<rect width="{self.wide:g}" height="{_HIGH:g}" rx="{10 if leaf else 3}" fill="#fff" {edge}/>'
             + svg_text(
                 self.wide / 2, 18, shortened(words, self.wide - 14, _BODY), _BODY, f' text-anchor="middle"{bold}'
@@ -262,12 +262,12 @@ class _TreePage:
         )
 
     def _words(self, box: _Box) -> str:
-        """What a node asks, or answers."""
+        """The test of a node, or its prediction."""
         if not self._ends(box):
             return f"{self.features[self.tree.attribute[box.node]].name}?"
-        return self._answer(box.node) + ("" if self.tree.attribute[box.node] < 0 else " …")
+        return self._prediction(box.node) + ("" if self.tree.attribute[box.node] < 0 else " …")
 
-    def _answer(self, k: int) -> str:
+    def _prediction(self, k: int) -> str:
         if self.model._numbers:
             return number(float(self.model._means[k]))
         p = self.model._probabilities[k]
@@ -275,7 +275,7 @@ class _TreePage:
         sure = f" {percent(float(p[best]))}" if p[best] < 1 else ""
         return f"{self.model.classes_[best]}{sure}"
 
-    def _told(self, k: int) -> str:
+    def _tooltip(self, k: int) -> str:
         where = " and ".join(map(str, conditions_to(self.tree, self.features, k))) or "all rows"
         cells = self.tree.cells[k]
         if self.model._numbers:
@@ -291,7 +291,7 @@ class _TreePage:
         cells = self.tree.cells[k]
         total = float(cells.sum())
         if total <= 0:
-            return frame  # no row came here: an empty bar
+            return frame  # no row reached it: an empty bar
         out, at = [frame], x
         parts = [*cells[:_MOST_CLASSES], float(cells[_MOST_CLASSES:].sum())]
         for c, n in enumerate(parts):

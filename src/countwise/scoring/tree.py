@@ -1,4 +1,4 @@
-"""Trees, rules and cuts in the engine: answers as new columns of the same kind of frame."""
+"""Trees, rules and cuts in the engine: predictions as new columns of the same kind of frame."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def chosen(X: Any, tree: Choices, *, proba: bool = True, reasons: int = 0) -> An
 
 
 def _descended(asked: ScoringQuery, tree: Choices) -> Any:
-    """What the leaves answer, times the share of the row that comes to each; a level of the tree a step."""
+    """The predictions of the leaves, times the share of the row that reaches each; one step for each level."""
     import narwhals.stable.v2 as nw
 
     shares = tree.answers if tree.classes else tree.answers[:, None]
@@ -58,7 +58,7 @@ def _descended(asked: ScoringQuery, tree: Choices) -> Any:
 
 
 def _part(tree: Choices, k: int, b: int) -> Any:
-    """Which part of a row comes to a child."""
+    """The part of a row that reaches a child."""
     import narwhals.stable.v2 as nw
 
     way, whole = nw.col(f"cw_b{k}"), nw.col(f"cw_w{k}")
@@ -78,7 +78,7 @@ def _first_largest(tree: Choices) -> Any:
 
 
 def _reason(asked: ScoringQuery, tree: Choices, r: int, k: int = 0, met: tuple[str, ...] = ()) -> Any:
-    """The name of the column that is asked at some place of the way down; none where a row is parted before."""
+    """The name of the column tested at one place of the path; none where a row is divided before."""
     import narwhals.stable.v2 as nw
 
     node = tree.nodes[k]

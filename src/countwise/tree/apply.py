@@ -1,4 +1,4 @@
-"""Paths: where rows come to rest."""
+"""Applying a tree: the leaves that rows reach."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Landing", "land", "shares_of"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Landing:
-    """The leaves that rows come to: one each, or several, each with a share of the row.
+    """The leaves that rows reach: one each, or several, each with a share of the row.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Landing:
     leaves : ndarray, shape (n,)
         Leaves.
     rows, shares : ndarray, shape (n,), or None
-        The row of each, and which share of it came there; None if every row came to one leaf.
+        The row of each, and the share of it that reached the leaf; None if every row reached one leaf.
     """
 
     n_rows: int
@@ -35,18 +35,18 @@ class Landing:
     rows: NDArray[Any] | None = None
     shares: Floats | None = None
 
-    def blended(self, answers: Floats) -> Floats:
-        """The answers (nodes, ...) of the leaves, weighed by the shares; (rows, ...)."""
+    def blended(self, values: Floats) -> Floats:
+        """Values of nodes (nodes, ...) averaged over the leaves of each row by their shares; (rows, ...)."""
         if self.rows is None or self.shares is None:
-            return answers[self.leaves]
-        out = np.zeros((self.n_rows, *answers.shape[1:]))
-        shares = self.shares.reshape(-1, *[1] * (answers.ndim - 1))
-        np.add.at(out, self.rows, shares * answers[self.leaves])
+            return values[self.leaves]
+        out = np.zeros((self.n_rows, *values.shape[1:]))
+        shares = self.shares.reshape(-1, *[1] * (values.ndim - 1))
+        np.add.at(out, self.rows, shares * values[self.leaves])
         return out
 
 
 def shares_of(tree: Tree, weights: Floats) -> Floats:
-    """Which share of its parent's rows each node has: where rows go that lack the value asked for."""
+    """The share of its parent's rows that each node has: where rows with a missing value go."""
     below = np.zeros(len(tree))
     np.add.at(below, tree.parent[1:], weights[1:])
     total = np.ones(len(tree))
@@ -55,7 +55,7 @@ def shares_of(tree: Tree, weights: Floats) -> Floats:
 
 
 def land(tree: Tree, columns: Sequence[NDArray[Any]], n_rows: int, weights: Floats) -> Landing:
-    """Ask rows down to the leaves; a row that lacks a value goes down all branches, in shares."""
+    """Send rows down to the leaves; a row with a missing value goes down all branches, in shares."""
     tests = tree.tests
     at = _kernels.apply_tests(columns, None, None, n_rows, tests, tree.children)
     lost = np.flatnonzero(at < 0)

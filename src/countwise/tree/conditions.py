@@ -1,4 +1,4 @@
-"""Conditions: what a branch says of a row, as data and in words."""
+"""Conditions on attributes, as data and in words."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _MOST_NAMED = 4  # values of a set that are written out
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must hold of one attribute.
+    """A condition on one attribute.
 
     Parameters
     ----------
     attribute : str
         Which.
     values : tuple or None
-        Of names: one of these.
+        Of a nominal attribute: one of these.
     but : tuple or None
-        Or of names: none of these.
+        Or: none of these.
     low, high : float or None
-        Of numbers: above `low`, and at most `high`.
+        Of a numeric attribute: above `low`, and at most `high`.
     missing : bool
-        The cell must be missing.
+        The value must be missing.
     said : str
-        Of an order, the same in words: "<= Mild".
+        Of an ordinal attribute, the same in words: "<= Mild".
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Condition:
         return str(self).removeprefix(f"{self.attribute} ").removeprefix("= ")
 
     def holds(self, column: NDArray[Any], feature: Feature) -> Flags:
-        """Of each cell of a column of codes or numbers, whether it holds; of a missing one it does not."""
+        """For which cells of a column of codes or numbers it holds; a missing value fails every other condition."""
         if isinstance(feature.attribute, Nominal):
             known = column < len(feature.attribute.values)
             if self.missing:
@@ -106,7 +106,7 @@ class Condition:
         return good
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; what says nothing is left out."""
+        """Plain data without empty fields."""
         plain: dict[str, Any] = {"attribute": self.attribute}
         if self.missing:
             return plain | {"missing": True}
@@ -134,7 +134,7 @@ def _set(values: tuple[Any, ...]) -> str:
 
 
 def condition_of(tree: Tree, features: Sequence[Feature], child: int) -> Condition:
-    """What holds of rows that come to a node from its parent."""
+    """The condition on rows that go from its parent to a node."""
     k = int(tree.parent[child])
     branch = child - int(tree.children[k])
     feature = features[tree.attribute[k]]
@@ -147,14 +147,14 @@ def condition_of(tree: Tree, features: Sequence[Feature], child: int) -> Conditi
             low=float(limits[branch - 1]) if branch else None,
             high=float(limits[branch]) if branch < len(limits) else None,
         )
-    assert isinstance(feature.attribute, Nominal)  # noqa: S101 - only names have groups
+    assert isinstance(feature.attribute, Nominal)  # noqa: S101 - only nominal attributes have groups
     domain = feature.attribute.values
     groups = tree.groups_of(k)[: len(domain)]
     mine = tuple(domain[v] for v in np.flatnonzero(groups == branch))
-    return _of_names(feature, mine) if mine else Condition(feature.name, missing=True)
+    return _nominal_condition(feature, mine) if mine else Condition(feature.name, missing=True)
 
 
-def _of_names(feature: Feature, mine: tuple[Any, ...]) -> Condition:
+def _nominal_condition(feature: Feature, mine: tuple[Any, ...]) -> Condition:
     """One of some values; in as few words as will do."""
     assert isinstance(feature.attribute, Nominal)  # noqa: S101 - see above
     domain = feature.attribute.values
@@ -169,12 +169,12 @@ def _of_names(feature: Feature, mine: tuple[Any, ...]) -> Condition:
 
 
 def conditions_to(tree: Tree, features: Sequence[Feature], node: int) -> list[Condition]:
-    """What holds on the way from the root to a node, one condition an attribute."""
+    """The conditions on the path from the root to a node, one for each attribute."""
     return joined([condition_of(tree, features, k) for k in tree.path(node)[1:]], features)
 
 
 def joined(conditions: Sequence[Condition], features: Sequence[Feature]) -> list[Condition]:
-    """Conditions on one attribute made one; in the order in which attributes are first asked."""
+    """Conditions with those on one attribute combined, in the order in which attributes first appear."""
     by_name = {f.name: f for f in features}
     found: dict[str, Condition] = {}
     for one in conditions:
@@ -183,7 +183,7 @@ def joined(conditions: Sequence[Condition], features: Sequence[Feature]) -> list
 
 
 def with_one_more(found: Mapping[str, Condition], one: Condition, feature: Feature) -> dict[str, Condition]:
-    """Conditions by attribute with another one, made one with that which its attribute has."""
+    """Conditions by attribute with one more, combined with that on its attribute."""
     before = found.get(one.attribute)
     return {**found, one.attribute: one if before is None else _both(before, one, feature)}
 
@@ -193,7 +193,7 @@ def _both(a: Condition, b: Condition, feature: Feature) -> Condition:
         return a if a.missing else b
     if isinstance(feature.attribute, Nominal):
         first, second = (_values(c, feature.attribute.values) for c in (a, b))
-        return _of_names(feature, tuple(v for v in feature.attribute.values if v in first and v in second))
+        return _nominal_condition(feature, tuple(v for v in feature.attribute.values if v in first and v in second))
     lows = [c.low for c in (a, b) if c.low is not None]
     highs = [c.high for c in (a, b) if c.high is not None]
     return replace(a, low=max(lows) if lows else None, high=min(highs) if highs else None)

@@ -1,9 +1,9 @@
-"""Features: what a tree may ask of a row. Mostly a column each; of a text or a block, each of its words."""
+"""Features: what a node may test. Mostly a column each; of a text or a block, each of its words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,17 +18,17 @@ from countwise.errors import TableError
 
 __all__ = ["Feature", "columns_of", "features_of"]
 
-_MOST_CELLS = 1 << 28  # of words written out, a byte or two each
+_MOST_CELLS = 1 << 28  # of words laid out, a byte or two each
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What can be asked.
+    """What a node may test.
 
     Parameters
     ----------
     name : str
-        How it is called: the column, or the column and the word.
+        The column, or the column and the word.
     attribute : Attribute
         What it is: nominal, ordinal or numeric.
     column : str
@@ -41,31 +41,22 @@ class Feature:
     attribute: Nominal | Numeric
     column: str
     word: int | None = None
+    nominal: bool = field(init=False, compare=False)  # nominal or ordinal
+    ordinal: bool = field(init=False, compare=False)
 
-    @property
-    def nominal(self) -> bool:
-        """Whether its values are names, or an order of names."""
-        return isinstance(self.attribute, Nominal)
-
-    @property
-    def ordinal(self) -> bool:
-        """Whether its values are an order of names."""
-        return isinstance(self.attribute, Ordinal)
-
-    def value(self, code: int) -> str:
-        """The name of a code."""
-        assert isinstance(self.attribute, Nominal)  # noqa: S101 - only names have codes
-        return str(self.attribute.values[code])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nominal", isinstance(self.attribute, Nominal))
+        object.__setattr__(self, "ordinal", isinstance(self.attribute, Ordinal))
 
 
 def features_of(schema: Schema, n_rows: int = 0) -> list[Feature]:
-    """All that can be asked of rows of a schema."""
+    """All features of a schema."""
     found: list[Feature] = []
     for a in schema.attributes:
         if isinstance(a, Text | Block):
             if len(a.words) * n_rows > _MOST_CELLS:
                 raise TableError(
-                    f"{a.name!r} has {len(a.words)} words in {n_rows} rows: too many to be written out for a tree.",
+                    f"{a.name!r} has {len(a.words)} words in {n_rows} rows: too many to be laid out for a tree.",
                     hint="choose words first, for example with FilterSelector, or use naive Bayes.",
                 )
             plain = isinstance(a, Block)
@@ -77,7 +68,7 @@ def features_of(schema: Schema, n_rows: int = 0) -> list[Feature]:
 
 
 def columns_of(features: Sequence[Feature], table: Table, used: Sequence[int] | None = None) -> list[NDArray[Any]]:
-    """The column of each feature; of those that are not used nothing is written out."""
+    """The column of each feature; those that are not used are left empty."""
     wanted = set(range(len(features)) if used is None else used)
     bags = {f.column: _by_word(table[f.column]) for j, f in enumerate(features) if f.word is not None and j in wanted}
     nothing = np.broadcast_to(np.uint8(0), (table.n_rows,))
@@ -96,7 +87,7 @@ def _by_word(bag: Bag) -> tuple[Any, Flags | None]:
 
 
 def _word(matrix: Any, missing: Flags | None, j: int) -> NDArray[Any]:
-    """How often a word stands in each row; NaN where the whole text is missing."""
+    """How often a word occurs in each row; NaN where the whole text is missing."""
     stored = slice(int(matrix.indptr[j]), int(matrix.indptr[j + 1]))
     counts = matrix.data[stored]
     lost = missing is not None and bool(missing.any())

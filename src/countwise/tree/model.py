@@ -1,32 +1,33 @@
-"""Decision trees for classes and regression trees (001, 002)."""
+"""Decision trees and regression trees."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise import _kernels, progress
 from countwise._typing import Floats
 from countwise.base.protocol import Classifier, Regressor
-from countwise.data.attributes import Nominal, Numeric
+from countwise.data.attributes import Nominal
 from countwise.data.columns import plain
+from countwise.data.frames import Frame
 from countwise.distributions import smoothing_of
-from countwise.errors import OptionError, listed
-from countwise.sources import Memory
-from countwise.tree.base import BLOCK
-from countwise.tree.inspection import TreeAnswers
-from countwise.tree.training_set import TrainingSet
+from countwise.errors import OptionError, check_settings, listed
+from countwise.tree.base import TreeModel
+from countwise.tree.growth.settings import GrowthSettings
+from countwise.tree.growth.sorted_column import RANGE_RULES
+from countwise.tree.growth.training_set import ClassFactors
 
 __all__ = ["TreeClassifier", "TreeRegressor"]
 
 
-class TreeClassifier(Classifier, TreeAnswers):
-    """Decision trees as the lectures draw them: ID3, C4.5 and CART over mixed columns with gaps.
+class TreeClassifier(Classifier, TreeModel):
+    """Decision trees: ID3, C4.5 and CART over mixed columns with missing values.
 
-    With its default settings it is ID3 with thresholds for numbers. C4.5 is ``TreeClassifier("gain_ratio",
+    With its default settings it is ID3 with thresholds for numeric columns. C4.5 is ``TreeClassifier("gain_ratio",
     min_samples_leaf=2, threshold_cost=True, pruning="pessimistic")``, CART is ``TreeClassifier("gini",
     nominal="subset", pruning="cost_complexity")``.
 
@@ -36,10 +37,10 @@ class TreeClassifier(Classifier, TreeAnswers):
         What is compared: the information gain; that over the entropy of the split itself, among
         attributes whose gain is at least average (C4.5); or the fall of Gini impurity. "entropy" is "gain".
     nominal : {"multiway", "one_vs_rest", "subset"}, default="multiway"
-        Names: a branch for each value (ID3); one value against the rest; or the best two groups of values, which are
-        surely the best for two classes and for up to eight values, and else found by a heuristic.
+        Nominal columns: a branch for each value (ID3); one value against the rest; or two groups of values, which
+        are the best two for two classes and for up to eight values, and else found by a heuristic.
     numeric : {"binary", "ranges"}, default="binary"
-        Numbers and orders: at most a threshold and above it, the threshold midway between two values;
+        Numeric and ordinal columns: at most a threshold and above it, the threshold midway between two values;
         or several ranges in one split, cut on the node's own rows.
     ranges : {"mdl", "class_contiguous"}, default="mdl"
         How ranges are cut: where a cut pays for itself, or wherever the class changes.
@@ -49,33 +50,33 @@ class TreeClassifier(Classifier, TreeAnswers):
     max_bins : int, default=255
         Into how many bins a column is put.
     missing : {"fractions", "branch", "majority"}, default="fractions"
-        A row that lacks the value asked for goes down every branch, in fractions (C4.5), in training and in
-        prediction; down a branch of its own, where training rows did; or down the branch with most rows.
+        A row whose value is missing goes down every branch, in fractions (C4.5), in training and in prediction;
+        down a branch of its own, where training rows did; or down the branch with most rows.
     unseen : {"ignore", "error"}, default="ignore"
         A value never met in training is taken as missing, or is an error.
     max_depth : int or None, default=None
-        How many questions a path may have.
+        How many tests a path may have.
     min_samples_split : float, default=2
         The weight that a node must have to be split.
     min_samples_leaf : float, default=1
         The weight that each of two branches must have; of several branches, two of them.
     min_gain : float, default=0
-        What a split must gain, in the unit of the criterion's gain.
+        The least gain of a split, in the unit of the criterion.
     threshold_cost : bool, default=False
         Whether the gain of a threshold must pay for its choice: it is lowered by log2(thresholds) / rows, as in the
         eighth release of C4.5. Columns of many different numbers are then favored less.
     max_branches : int, default=1000
-        A column of more names than this is refused where each would have a branch.
+        A column of more values than this is refused where each would have a branch.
     pruning : {None, "pessimistic", "reduced_error", "cost_complexity"}, default=None
-        Not at all; by an upper limit of the errors in the training rows (C4.5); by the errors of rows that are held
-        out; or at the best of all costs a leaf (CART).
+        No pruning; by an upper limit of the errors in the training rows (C4.5); by the errors of held-out rows; or
+        by the best cost of a leaf (CART).
     confidence : float, default=0.25
         Of the pessimistic limit: smaller prunes more.
     ccp_alpha : float, {"cv", "one_se"}, default="cv"
         The cost of a leaf: given, where cross-validated error is least, or the largest whose error is within
         one standard error of that.
     cv : int or splitter, default=5
-        Folds, to choose the cost by; rows are dealt at random and always alike, equal rows into one fold.
+        Folds by which the cost is chosen; rows are assigned at random by their content, equal rows to one fold.
     validation_fraction : float, default=0.25
         Of each class, the share held out for "reduced_error".
     random_state : int, default=0
@@ -85,7 +86,7 @@ class TreeClassifier(Classifier, TreeAnswers):
     smoothing : float, {"laplace"}, MEstimate or None, default=None
         Of the class shares in a leaf: none, Laplace's ε, or an m-estimate.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        What the columns are, where dtypes do not show it.
     categorical_features : array-like, optional
         Nominal columns as scikit-learn declares them: names, positions or a mask.
 
@@ -96,17 +97,19 @@ class TreeClassifier(Classifier, TreeAnswers):
     tree_ : Tree
         The nodes.
     feature_importances_ : ndarray
-        What the splits by each column tell of the class, in bits.
+        By how much the splits by each column lower the entropy, in bits.
     path_ : Grid
-        For "cost_complexity": the trees passed, with their held-out errors.
+        For "cost_complexity": the trees on the way, with their held-out errors.
     alpha_ : float
         For "cost_complexity": the cost of a leaf in use.
 
     Notes
     -----
-    At equal scores the attribute that stands first in the table is asked, and of one attribute the lowest cut is
-    taken. Scores are equal if they differ by less than 1e-12 of the node's impurity. The order of the rows never
-    matters.
+    At equal scores the attribute that stands first in the table is taken, and of one attribute the lowest threshold.
+    Scores are equal if they differ by less than 1e-12 of the node's impurity. The order of the rows never matters.
+
+    With ``thresholds="binned"``, `fit` also takes a table that an engine holds (DuckDB, Polars lazy, Dask, Spark,
+    Ibis). The engine counts, once for each column and level, and the rows stay there. The tree is the same.
 
     Examples
     --------
@@ -183,51 +186,48 @@ class TreeClassifier(Classifier, TreeAnswers):
 
     def _check_settings(self) -> None:
         super()._check_settings()
+        check_settings(self, ranges=tuple(RANGE_RULES), threshold_cost=(True, False))
+        if self.numeric == "ranges" and self.thresholds == "binned":
+            raise OptionError(
+                "Ranges are cut on the node's own rows; they cannot be binned.", hint="thresholds='exact'."
+            )
         smoothing_of(self.smoothing)
 
-    def _target(self, rows: Memory) -> tuple[Nominal, NDArray[Any], int]:
-        target = Nominal(rows.name, grows=True).learn(rows.target)
-        return target, target.encode(rows.target, strict=True), len(target.values)
+    def _growth_settings(self) -> GrowthSettings:
+        return replace(super()._growth_settings(), ranges=self.ranges, threshold_cost=bool(self.threshold_cost))
 
-    def _weights(self, weights: Any, told: NDArray[Any], target: Nominal) -> Any:
-        """Weights of rows times weights of classes."""
-        counts = np.bincount(told, weights=weights, minlength=len(target.values)).astype(np.float64)
-        factors = self._factors(counts, target)
-        if factors is None:
-            return weights
-        both = factors[told] * (1.0 if weights is None else weights)
-        return both.astype(np.int64) if _kernels.float_is_integral(both) else both
-
-    def _factors(self, counts: Floats, target: Nominal) -> Floats | None:
-        if self.class_weight is None:
-            return None
-        if not isinstance(self.class_weight, str):
-            return _class_factors(self.class_weight, target)
-        if self.class_weight != "balanced":
+    def _class_factors(self) -> ClassFactors | None:
+        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
             raise OptionError(f"class_weight={self.class_weight!r} is unknown.", hint="give 'balanced' or a mapping.")
-        return np.asarray(counts.sum() / (len(counts) * np.maximum(counts, 1e-300)))
+        return None if self.class_weight is None else self._factors_of_classes
+
+    def _factors_of_classes(self, counts: Floats, target: Nominal) -> Floats:
+        """The weights of classes, from their counts."""
+        if isinstance(self.class_weight, str):
+            return np.asarray(counts.sum() / (len(counts) * np.maximum(counts, 1e-300)))
+        given = self.class_weight
+        if not isinstance(given, Mapping):
+            raise OptionError(f"class_weight={given!r} is neither 'balanced' nor a mapping of class to weight.")
+        known = {plain(c): w for c, w in given.items()}
+        odd = [c for c in known if c not in target.values]
+        if odd:
+            raise OptionError(f"class_weight names {listed(odd)}; the classes are {listed(target.values)}.")
+        factors = np.array([float(known.get(c, 1.0)) for c in target.values])
+        if not (np.isfinite(factors).all() and (factors > 0).all()):
+            raise OptionError("The weights of classes must be above 0.")
+        return factors
 
     def _derive(self) -> None:
-        """What follows from the tree."""
-        tree = self.tree_
+        super()._derive()
         self.classes_ = self.target_.labels(self._label_type)
-        self._node_weights = tree.weights(numbers=False)
-        self._used = np.unique(tree.attribute[tree.attribute >= 0]).tolist()
-        cells = tree.answering(self._numbers)
-        pseudo = smoothing_of(self.smoothing).pseudo(tree.cells[:1], self.target_.values)
-        counts = cells + pseudo
+        root = self.tree_.cells[:1]
+        counts = self.tree_.answering(numeric=False) + smoothing_of(self.smoothing).pseudo(root, self.target_.values)
         self._probabilities = counts / counts.sum(axis=1, keepdims=True)
-        self._best = np.argmax(self._probabilities.round(12), axis=1)  # sums of parts of rows may be equal but for it
-        self.class_count_ = tree.cells[0].copy()
-
-    def adopt(self, ground: TrainingSet, target: Nominal) -> None:
-        """Grow from rows that somebody else has opened."""
-        vars(self).update(self._learned(ground, target))
-        self._features, self.target_, self._label_type = list(ground.features), target, None
-        self._derive()
+        self._best = np.argmax(self._probabilities.round(12), axis=1)  # sums of shares may differ by rounding
+        self.class_count_ = root[0].copy()
 
     def _smoothing_words(self) -> str:
-        """How the shares in a leaf are smoothed; nothing if they are not."""
+        """How the class shares in a leaf are smoothed; nothing if they are not."""
         words = str(smoothing_of(self.smoothing))
         return "" if words == "unsmoothed" else words
 
@@ -243,8 +243,11 @@ class TreeClassifier(Classifier, TreeAnswers):
         -------
         ndarray, shape (rows, classes)
         """
-        self._check_fitted()
-        return np.concatenate(self._answered(X, self._probabilities))
+
+        def work(frame: Frame, start: int, stop: int) -> Floats:
+            return self._landing(self._table(frame, start, stop)).blended(self._probabilities)
+
+        return np.concatenate(self._in_blocks(X, work))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Log P(class | row).
@@ -273,31 +276,29 @@ class TreeClassifier(Classifier, TreeAnswers):
         -------
         ndarray, shape (rows,)
         """
-        self._check_fitted()
-        frame = self._open(X)
 
-        def work(start: int, stop: int) -> NDArray[Any]:
+        def work(frame: Frame, start: int, stop: int) -> NDArray[Any]:
             landing = self._landing(self._table(frame, start, stop))
             if landing.rows is None:
                 return np.asarray(self._best[landing.leaves])
             return np.asarray(np.argmax(landing.blended(self._probabilities).round(12), axis=1))
 
-        codes = _kernels.over_blocks(frame.n_rows, BLOCK, work, progress=progress.current())
-        return self.classes_[np.concatenate(codes)]
+        codes = np.concatenate(self._in_blocks(X, work))
+        return self.classes_[codes]
 
 
-class TreeRegressor(Regressor, TreeAnswers):
-    """Regression trees over mixed columns with gaps, by the fall of standard deviation (002) or of variance.
+class TreeRegressor(Regressor, TreeModel):
+    """Regression trees over mixed columns with missing values, by the fall of standard deviation or variance.
 
     Parameters
     ----------
     criterion : {"sd", "variance"}, default="sd"
-        What must fall: the standard deviation, weighed by rows, or the variance. "squared_error" is "variance".
+        What a split lowers: the standard deviation, weighed by rows, or the variance. "squared_error" is "variance".
     nominal : {"multiway", "one_vs_rest", "subset"}, default="multiway"
-        Names: a branch for each value; one value against the rest; or the best two groups of values (surely the best
+        Nominal columns: a branch for each value; one value against the rest; or two groups of values (the best two
         for "variance").
     numeric : {"binary"}, default="binary"
-        Numbers and orders: at most a threshold and above it.
+        Numeric and ordinal columns: at most a threshold and above it.
     thresholds : {"exact", "binned"}, default="exact"
         Every threshold is tried, or only the edges of bins that hold about equally many rows.
     max_bins : int, default=255
@@ -307,7 +308,7 @@ class TreeRegressor(Regressor, TreeAnswers):
     unseen : {"ignore", "error"}, default="ignore"
         A value never met in training is taken as missing, or is an error.
     max_depth : int or None, default=None
-        How many questions a path may have.
+        How many tests a path may have.
     min_samples_split : float, default=2
         The weight that a node must have to be split.
     min_samples_leaf : float, default=1
@@ -315,19 +316,19 @@ class TreeRegressor(Regressor, TreeAnswers):
     min_gain : float, default=0
         By how much the deviation (variance) must fall.
     max_branches : int, default=1000
-        A column of more names than this is refused where each would have a branch.
+        A column of more values than this is refused where each would have a branch.
     pruning : {None, "reduced_error", "cost_complexity"}, default=None
         As for `TreeClassifier`; errors are squared.
     ccp_alpha : float, {"cv", "one_se"}, default="cv"
         The cost of a leaf.
     cv : int or splitter, default=5
-        Folds, to choose the cost by.
+        Folds by which the cost is chosen.
     validation_fraction : float, default=0.25
         The share of the rows held out for "reduced_error".
     random_state : int, default=0
         The seed of folds and of rows held out.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        What the columns are, where dtypes do not show it.
     categorical_features : array-like, optional
         Nominal columns as scikit-learn declares them: names, positions or a mask.
 
@@ -394,18 +395,16 @@ class TreeRegressor(Regressor, TreeAnswers):
         self.types = types
         self.categorical_features = categorical_features
 
-    ranges = "mdl"  # numbers have no classes to cut by; refused with numeric="ranges"
-    threshold_cost = False  # a cost in bits
-
-    def _target(self, rows: Memory) -> tuple[Numeric, NDArray[Any], int]:
-        return Numeric(rows.name), np.asarray(rows.target, dtype=np.float64), 0
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.numeric == "ranges":
+            raise OptionError(
+                "Ranges are cut where classes change; a numeric target has no classes.", hint="numeric='binary'."
+            )
 
     def _derive(self) -> None:
-        """What follows from the tree."""
-        tree = self.tree_
-        self._node_weights = tree.weights(numbers=True)
-        self._used = np.unique(tree.attribute[tree.attribute >= 0]).tolist()
-        self._means = tree.answering(self._numbers)[:, 1]
+        super()._derive()
+        self._means = self.tree_.answering(numeric=True)[:, 1]
 
     def predict(self, X: Any) -> Floats:
         """The mean of the leaf.
@@ -419,18 +418,8 @@ class TreeRegressor(Regressor, TreeAnswers):
         -------
         ndarray, shape (rows,)
         """
-        self._check_fitted()
-        return np.concatenate(self._answered(X, self._means))
 
+        def work(frame: Frame, start: int, stop: int) -> Floats:
+            return self._landing(self._table(frame, start, stop)).blended(self._means)
 
-def _class_factors(given: Any, target: Nominal) -> Floats:
-    if not isinstance(given, Mapping):
-        raise OptionError(f"class_weight={given!r} is neither 'balanced' nor a mapping of class to weight.")
-    known = {plain(c): w for c, w in given.items()}
-    odd = [c for c in known if c not in target.values]
-    if odd:
-        raise OptionError(f"class_weight names {listed(odd)}; the classes are {listed(target.values)}.")
-    factors = np.array([float(known.get(c, 1.0)) for c in target.values])
-    if not (np.isfinite(factors).all() and (factors > 0).all()):
-        raise OptionError("The weights of classes must be above 0.")
-    return factors
+        return np.concatenate(self._in_blocks(X, work))

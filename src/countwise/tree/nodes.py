@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,17 +12,20 @@ from numpy.typing import NDArray
 
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats, Indices
-from countwise.tree.level import Tests, ragged
 
-__all__ = ["Offered", "Tree"]
+__all__ = ["NodeCandidates", "NodeTests", "Tests", "Tree", "ragged"]
 
-_INTEGERS = ("attribute", "groups", "missing", "children", "parent", "looked")
-_NUMBERS = ("limits", "cells", "offered")
+# attribute, limits, starts of limits, groups, starts of groups, branch of missing values
+Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+
+_INTEGERS = ("attribute", "groups", "missing", "children", "parent", "searched")
+_NUMBERS = ("limits", "cells", "search_results")
 _STARTS = ("limit_starts", "group_starts")
+_FILE_NAMES = {"searched": "looked", "search_results": "offered"}  # of fields that model files call otherwise
 
 
-class Offered(NamedTuple):
-    """What the attributes offered a node, one number for each: gains, what was compared, and cuts."""
+class NodeCandidates(NamedTuple):
+    """The candidates of a node, one for each attribute: gains, the scores that were compared, and thresholds."""
 
     gains: Floats
     scores: Floats
@@ -35,17 +39,17 @@ class Tree:
     Parameters
     ----------
     attribute : ndarray, shape (nodes,)
-        What a node asks for; -1 for a leaf.
+        What a node tests; -1 for a leaf.
     limits, limit_starts, groups, group_starts, missing : ndarray
         Where each value goes; see the kernels of trees.
     children, parent : ndarray, shape (nodes,)
-        The first child of each node, and the node from which it comes (-1 for the root).
+        The first child and the parent of each node (-1 for the root).
     cells : ndarray, shape (nodes, classes) or (nodes, 3)
-        The weight of each class; of numbers the weight, the mean, and the sum of squared deviations.
-    looked : ndarray, shape (m,)
-        The nodes that were asked what each attribute offers, ascending: all that split, and leaves that could have.
-    offered : ndarray, shape (3, m, attributes)
-        What it was: the gain (NaN for nothing), what was compared, and where a number would be cut.
+        The weight of each class; of a numeric target the weight, the mean, and the sum of squared deviations.
+    searched : ndarray, shape (m,)
+        The nodes for which a split was searched for, ascending: all that split, and leaves that could have.
+    search_results : ndarray, shape (3, m, attributes)
+        The candidates there: the gain (NaN for no split), the score that was compared, and the threshold.
     """
 
     attribute: NDArray[np.int32]
@@ -57,28 +61,28 @@ class Tree:
     children: NDArray[np.int32]
     parent: NDArray[np.int32]
     cells: Floats
-    looked: NDArray[np.int32]
-    offered: Floats
+    searched: NDArray[np.int32]
+    search_results: Floats
 
     def __len__(self) -> int:
         return len(self.attribute)
 
     @lazy
     def tests(self) -> Tests:
-        """What the kernels ask for: a value that no training row brought to a node goes where missing ones go."""
+        """What the kernels take: a value that no training row of a node had goes where missing ones go."""
         groups = np.where(self.groups < 0, np.repeat(self.missing, np.diff(self.group_starts)), self.groups)
         return (self.attribute, self.limits, self.limit_starts, groups, self.group_starts, self.missing)
 
-    def offers(self, k: int) -> Offered:
-        """What each attribute offered a node; NaN if it was not looked at."""
-        at = int(np.searchsorted(self.looked, k))
-        if at < len(self.looked) and self.looked[at] == k:
-            return Offered(*self.offered[:, at])
-        return Offered(*np.full((3, self.offered.shape[2]), np.nan))
+    def candidates(self, k: int) -> NodeCandidates:
+        """The candidate split of a node by each attribute; NaN if none was searched for."""
+        at = int(np.searchsorted(self.searched, k))
+        if at < len(self.searched) and self.searched[at] == k:
+            return NodeCandidates(*self.search_results[:, at])
+        return NodeCandidates(*np.full((3, self.search_results.shape[2]), np.nan))
 
     @property
     def leaves(self) -> Indices:
-        """The nodes that ask nothing."""
+        """The nodes without a test."""
         return np.flatnonzero(self.attribute < 0)
 
     @lazy
@@ -98,14 +102,14 @@ class Tree:
             high = stop
         return depth
 
-    def weights(self, numbers: bool) -> Floats:
-        """The weight of the rows at each node."""
-        return np.asarray(self.cells[:, 0] if numbers else self.cells.sum(axis=1))
+    def weights(self, numeric: bool) -> Floats:
+        """The weight of the rows at each node; its cells differ for a numeric target."""
+        return np.asarray(self.cells[:, 0] if numeric else self.cells.sum(axis=1))
 
-    def answering(self, numbers: bool) -> Floats:
-        """What each node answers from: its cells, or those of its parent if no row came to it (002)."""
+    def answering(self, numeric: bool) -> Floats:
+        """The cells from which each node predicts: its own, or those of its parent if no row reached it."""
         cells = self.cells.copy()
-        empty = np.flatnonzero(self.weights(numbers) <= 0)
+        empty = np.flatnonzero(self.weights(numeric) <= 0)
         empty = empty[empty > 0]
         cells[empty] = cells[self.parent[empty]]
         return cells
@@ -126,7 +130,7 @@ class Tree:
         return found[::-1]
 
     def passed(self, nodes: Iterable[int]) -> frozenset[int]:
-        """All nodes on the ways from the root to some nodes, these among them."""
+        """All nodes on the paths from the root to some nodes, these among them."""
         found: set[int] = set()
         for k in nodes:
             at = int(k)
@@ -136,7 +140,7 @@ class Tree:
         return frozenset(found)
 
     def without(self, cut: Flags) -> Tree:
-        """The tree with all below the marked nodes taken off."""
+        """The tree with all below the marked nodes removed."""
         gone = np.zeros(len(self), dtype=bool)
         closed = cut | (self.attribute < 0)
         for k in range(1, len(self)):  # parents stand before their children
@@ -144,46 +148,87 @@ class Tree:
         kept = np.flatnonzero(~gone)
         number = np.cumsum(~gone) - 1
         leaf = closed[kept]
-        there = ~gone[self.looked]
-        attribute = np.where(leaf, -1, self.attribute[kept]).astype(np.int32)
-        limits = [np.empty(0) if end else self.limits_of(k) for k, end in zip(kept.tolist(), leaf, strict=True)]
-        groups = [_NO_GROUPS if end else self.groups_of(k) for k, end in zip(kept.tolist(), leaf, strict=True)]
-        flat_limits, limit_starts = ragged(limits, np.float64)
-        flat_groups, group_starts = ragged(groups, np.int32)
-        parent = np.where(kept > 0, number[np.maximum(self.parent[kept], 0)], -1).astype(np.int32)
-        return replace(
-            self,
-            attribute=attribute,
-            limits=flat_limits,
-            limit_starts=limit_starts,
-            groups=flat_groups,
-            group_starts=group_starts,
-            missing=self.missing[kept],
+        inner = kept[~leaf]
+        tests = NodeTests(len(kept))
+        limits, groups = ([of(k) for k in inner.tolist()] for of in (self.limits_of, self.groups_of))
+        tests.put(number[inner], self.attribute[inner], limits, groups, self.missing[inner])
+        there = ~gone[self.searched]
+        return Tree(
+            *tests.flat(),
             children=np.where(leaf, 0, number[self.children[kept]]).astype(np.int32),
-            parent=parent,
+            parent=np.where(kept > 0, number[np.maximum(self.parent[kept], 0)], -1).astype(np.int32),
             cells=self.cells[kept],
-            looked=number[self.looked[there]].astype(np.int32),
-            offered=self.offered[:, there],
+            searched=number[self.searched[there]].astype(np.int32),
+            search_results=self.search_results[:, there],
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file; NaN is written as None."""
-        plain = {name: getattr(self, name).tolist() for name in (*_INTEGERS, *_STARTS)}
-        return plain | {name: _without_nan(getattr(self, name)) for name in _NUMBERS}
+        plain = {_file_name(name): getattr(self, name).tolist() for name in (*_INTEGERS, *_STARTS)}
+        return plain | {_file_name(name): _without_nan(getattr(self, name)) for name in _NUMBERS}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], n_attributes: int) -> Tree:
         """The tree that `to_dict` wrote, if it is sound."""
-        parts: dict[str, Any] = {name: np.array(data[name], dtype=np.int32) for name in _INTEGERS}
-        parts |= {name: np.array(data[name], dtype=np.int64) for name in _STARTS}
-        parts |= {name: np.array(data[name], dtype=np.float64) for name in _NUMBERS}
-        parts["offered"] = parts["offered"].reshape(3, -1, n_attributes)  # also where no node was looked at
+        parts: dict[str, Any] = {name: np.array(data[_file_name(name)], dtype=np.int32) for name in _INTEGERS}
+        parts |= {name: np.array(data[_file_name(name)], dtype=np.int64) for name in _STARTS}
+        parts |= {name: np.array(data[_file_name(name)], dtype=np.float64) for name in _NUMBERS}
+        parts["search_results"] = parts["search_results"].reshape(
+            3, -1, n_attributes
+        )  # also where no node was searched
         tree = cls(**parts)
         _check(tree, n_attributes)
         return tree
 
 
-_NO_GROUPS = np.empty(0, dtype=np.int32)
+class NodeTests:
+    """The tests of nodes, written down node by node in ascending order; nodes without one are leaves.
+
+    Parameters
+    ----------
+    n_nodes : int
+        How many nodes.
+    """
+
+    def __init__(self, n_nodes: int) -> None:
+        self.attribute, self.missing = np.full((2, n_nodes), -1, dtype=np.int32)
+        self.n_limits, self.n_groups = np.zeros((2, n_nodes), dtype=np.int64)
+        self.limits: list[NDArray[Any]] = []
+        self.groups: list[NDArray[Any]] = []
+
+    def put(self, nodes: Indices, attribute: Any, limits: Sequence[Any], groups: Sequence[Any], missing: Any) -> None:
+        """Write down the tests of some nodes: the groups of a node, or if it has none its limits."""
+        sizes = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups))
+        own = sizes == 0
+        self.attribute[nodes], self.missing[nodes], self.n_groups[nodes] = attribute, missing, sizes
+        self.groups.extend(groups)
+        limits = list(compress(limits, own))
+        self.n_limits[nodes[own]] = list(map(len, limits))
+        self.limits.extend(limits)
+
+    def flat(self) -> Tests:
+        """The tests as the kernels want them."""
+        limits, groups = _joined(self.limits, np.float64), _joined(self.groups, np.int32)
+        return self.attribute, limits, _starts(self.n_limits), groups, _starts(self.n_groups), self.missing
+
+
+def ragged(parts: Sequence[NDArray[Any]], kind: Any) -> tuple[NDArray[Any], Indices]:
+    """Arrays one after the other, and where each begins."""
+    return _joined(parts, kind), _starts(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)))
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: Any) -> NDArray[Any]:
+    return np.concatenate(parts).astype(kind, copy=False) if len(parts) else np.empty(0, dtype=kind)
+
+
+def _starts(sizes: Indices) -> Indices:
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def _file_name(field: str) -> str:
+    return _FILE_NAMES.get(field, field)
 
 
 def _without_nan(array: Floats) -> list[Any]:
@@ -194,16 +239,16 @@ def _without_nan(array: Floats) -> list[Any]:
 
 
 def _check(tree: Tree, n_attributes: int) -> None:
-    """Refuse a tree that leads nowhere."""
+    """Refuse a tree that is not sound."""
     n = len(tree)
     inner = tree.attribute >= 0
     sizes = tree.sizes
     sound = (
         n > 0
         and all(getattr(tree, name).shape == (n,) for name in ("missing", "children", "parent"))
-        and tree.offered.shape == (3, len(tree.looked), n_attributes)
-        and (np.diff(tree.looked, prepend=-1) > 0).all()
-        and (tree.looked < n).all()
+        and tree.search_results.shape == (3, len(tree.searched), n_attributes)
+        and (np.diff(tree.searched, prepend=-1) > 0).all()
+        and (tree.searched < n).all()
         and tree.cells.ndim == 2
         and len(tree.cells) == n
         and np.isfinite(tree.cells).all()
@@ -217,7 +262,7 @@ def _check(tree: Tree, n_attributes: int) -> None:
         and _in_levels(tree, sizes)
         and _is_ascending(tree.limit_starts, n, len(tree.limits))
         and _is_ascending(tree.group_starts, n, len(tree.groups))
-        and (tree.missing < np.maximum(sizes, 1)).all()
+        and (tree.missing[inner] < sizes[inner]).all()  # older files have it for pruned nodes, too
         and (tree.missing >= -1).all()
     )
     if not sound:
@@ -227,11 +272,11 @@ def _check(tree: Tree, n_attributes: int) -> None:
         if len(limits) + 1 > sizes[k] or (len(groups) and (groups.max() >= sizes[k] or groups.min() < -1)):
             raise ValueError(f"node {k} has fewer branches than it names")
         if (len(limits) == 0) == (len(groups) == 0) or (np.diff(limits) <= 0).any():
-            raise ValueError(f"what node {k} asks is not sound")
+            raise ValueError(f"the test of node {k} is not sound")
 
 
 def _in_levels(tree: Tree, sizes: Indices) -> bool:
-    """Whether the children of each node stand side by side, and those of one level behind those of the one before."""
+    """Whether siblings stand side by side, and each level behind the one before."""
     place = np.arange(1, len(tree))
     first = tree.children[tree.parent[1:]]
     until, high = np.cumsum(sizes) + 1, 1

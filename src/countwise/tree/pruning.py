@@ -1,9 +1,8 @@
-"""How a tree is grown and pruned, by the settings of its model."""
+"""Pruning: by pessimistic errors, by the errors of held-out rows, or by cost complexity."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,24 +14,24 @@ from countwise._typing import Flags, Floats, Indices
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.splits import by_content, splits_of
 from countwise.tree.apply import Landing, land
-from countwise.tree.criteria import Criterion
+from countwise.tree.growth.criteria import Criterion
+from countwise.tree.growth.grow_memory import MemoryTrainingSet
+from countwise.tree.growth.settings import GrowthSettings
+from countwise.tree.growth.training_set import TrainingSet
 from countwise.tree.nodes import Tree
-from countwise.tree.training_set import Splitting, TrainingSet
 from countwise.working import Grid
 
 __all__ = [
     "Path",
     "at_nodes",
     "between",
+    "check_rule",
     "complexity_path",
+    "grown_and_pruned",
     "held_out_weights",
-    "known_rules",
     "needs_no_rows",
-    "pessimistic_errors",
     "prune_by_errors",
-    "pruned",
-    "pruned_by_itself",
-    "unknown_rule",
+    "prune_pessimistically",
     "upper_error",
 ]
 
@@ -61,21 +60,21 @@ def upper_error(errors: Floats, n: Floats, confidence: float) -> Floats:
     return np.where(n > 0, rate * n, 0.0)
 
 
-def pessimistic_errors(cells: Floats, confidence: float) -> Floats:
-    """The pessimistic errors of nodes that answer with their commonest class."""
-    n = cells.sum(axis=1)
-    return upper_error(n - cells.max(axis=1, initial=0.0), n, confidence)
+def prune_pessimistically(tree: Tree, confidence: float) -> Tree:
+    """A tree of classes pruned by the pessimistic errors of its training rows (C4.5)."""
+    n = tree.cells.sum(axis=1)
+    return prune_by_errors(tree, upper_error(n - tree.cells.max(axis=1, initial=0.0), n, confidence))
 
 
 def prune_by_errors(tree: Tree, errors: Floats) -> Tree:
-    """Bottom up, a node becomes a leaf if it then errs no more than the leaves below it do together.
+    """Bottom up, a node becomes a leaf if it then makes no more errors than the leaves below it together.
 
     Parameters
     ----------
     tree : Tree
         The tree.
     errors : ndarray, shape (nodes,)
-        How much each node would err as a leaf.
+        The errors of each node as a leaf.
     """
     below = np.where(tree.attribute < 0, errors, 0.0)
     cut = np.zeros(len(tree), dtype=bool)
@@ -88,33 +87,33 @@ def prune_by_errors(tree: Tree, errors: Floats) -> Tree:
     return tree.without(cut) if cut.any() else tree
 
 
-def at_nodes(tree: Tree, landing: Landing, told: NDArray[Any], weights: Floats | None, answers: Floats) -> Floats:
-    """How much rows err at each node that they pass, if it answered them: weight of errors, or squared errors.
+def at_nodes(tree: Tree, landing: Landing, y: NDArray[Any], weights: Floats | None, predicted: Floats) -> Floats:
+    """The errors of rows at each node that they pass, if it predicted them: weight of errors, or squared errors.
 
     Parameters
     ----------
     tree : Tree
         The tree.
     landing : Landing
-        Where the rows come to rest.
-    told : ndarray
-        Their classes as codes, or their numbers.
+        The leaves that the rows reach.
+    y : ndarray
+        Their classes as codes, or their numeric targets.
     weights : ndarray or None
         Their weights.
-    answers : ndarray, shape (nodes,)
-        The class, or the number, that each node answers.
+    predicted : ndarray, shape (nodes,)
+        The class, or the number, that each node predicts.
     """
-    numbers = answers.dtype.kind == "f"
+    numeric = predicted.dtype.kind == "f"
     node = landing.leaves.astype(np.int64)
     rows = np.arange(landing.n_rows) if landing.rows is None else landing.rows
     w = np.ones(len(rows)) if landing.shares is None else landing.shares.copy()
     w = w if weights is None else w * weights[rows]
-    y = told[rows]
+    y = y[rows]
     errors = np.zeros(len(tree))
     moving = np.arange(len(node))
     while len(moving):
-        here, said = node[moving], answers[node[moving]]
-        wrong = (y[moving] - said) ** 2 if numbers else (y[moving] != said).astype(np.float64)
+        here = node[moving]
+        wrong = (y[moving] - predicted[here]) ** 2 if numeric else (y[moving] != predicted[here]).astype(np.float64)
         np.add.at(errors, here, w[moving] * wrong)
         node[moving] = tree.parent[here]
         moving = moving[node[moving] >= 0]
@@ -123,7 +122,7 @@ def at_nodes(tree: Tree, landing: Landing, told: NDArray[Any], weights: Floats |
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """The trees that cost-complexity pruning passes, from the whole tree to the root.
+    """The trees of cost-complexity pruning, from the whole tree to the root.
 
     Parameters
     ----------
@@ -144,7 +143,7 @@ class Path:
 
 
 def complexity_path(tree: Tree, risk: Floats) -> Path:
-    """The weakest link is cut first: the node whose branch lowers the risk least, a leaf.
+    """The weakest link is cut first: the node whose branch lowers the risk least for each of its leaves.
 
     .. math:: g(t) = [R(t) - R(T_t)] / (|leaves of T_t| - 1)
 
@@ -213,55 +212,60 @@ def _cut_off(tree: Tree, k: int, alpha: float, pruned_at: Floats, gone: Flags) -
 _RULES = ("pessimistic", "reduced_error", "cost_complexity")
 
 
-def pruned(
-    model: Any, ground: TrainingSet, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
-) -> dict[str, Any]:
-    """The tree, and what pruning found on the way to it."""
-    rule = model.pruning
-    if needs_no_rows(model):
-        return pruned_by_itself(model, lambda: ground.grow(criterion, splitting, stopping), criterion)
-    if rule == "reduced_error":
-        share = between("validation_fraction", model.validation_fraction, 1.0)
-        held = held_out_weights(ground, share, model.random_state)
-        weights = np.ones(ground.n_rows, dtype=np.int64) if ground.weights is None else ground.weights
-        tree = ground.weighed(weights - held).grow(criterion, splitting, stopping)
-        return {"tree_": prune_by_errors(tree, _errors(tree, ground.weighed(held), criterion))}
-    if rule == "cost_complexity":
-        return _by_complexity(model, ground, criterion, splitting, stopping)
-    raise unknown_rule(model)
+def known_rules(numeric_target: bool) -> tuple[str, ...]:
+    """The rules of pruning for one kind of target."""
+    return _RULES[1:] if numeric_target else _RULES
 
 
-def known_rules(model: Any) -> tuple[str, ...]:
-    """The rules of pruning that a model has."""
-    return _RULES[1:] if model._numbers else _RULES
-
-
-def unknown_rule(model: Any) -> OptionError:
-    """What is said of a rule of pruning that there is not."""
-    rule, known = model.pruning, known_rules(model)
-    hint = did_you_mean(rule, known) or f"give {listed(known)} or None."
-    return OptionError(f"pruning={rule!r} is unknown.", hint=hint)
+def check_rule(rule: Any, numeric_target: bool) -> None:
+    """Refuse an unknown rule of pruning."""
+    known = known_rules(numeric_target)
+    if rule is not None and rule not in known:
+        hint = did_you_mean(rule, known) or f"give {listed(known)} or None."
+        raise OptionError(f"pruning={rule!r} is unknown.", hint=hint)
 
 
 def needs_no_rows(model: Any) -> bool:
     """Whether the rule of pruning looks at the tree alone."""
     given = model.pruning == "cost_complexity" and not isinstance(model.ccp_alpha, str)
-    return model.pruning is None or given or (model.pruning == "pessimistic" and not model._numbers)
+    return model.pruning in (None, "pessimistic") or given
 
 
-def pruned_by_itself(model: Any, grow: Callable[[], Tree], criterion: Criterion) -> dict[str, Any]:
-    """A tree pruned by a rule that looks at nothing else."""
+def grown_and_pruned(model: Any, data: TrainingSet, settings: GrowthSettings) -> dict[str, Any]:
+    """The tree, and what pruning found on the way to it.
+
+    Parameters
+    ----------
+    model : TreeClassifier or TreeRegressor
+        Whose settings of pruning to use.
+    data : TrainingSet
+        What to grow from; rows in memory if the rule needs rows.
+    settings : GrowthSettings
+        How to grow.
+
+    Returns
+    -------
+    dict
+        `tree_`, and for cost-complexity pruning `alpha_` and `path_`.
+    """
     if model.pruning is None:
-        return {"tree_": grow()}
+        return {"tree_": data.grow(settings)}
     if model.pruning == "pessimistic":
         confidence = between("confidence", model.confidence, 0.5, closed=True)
-        tree = grow()
-        return {"tree_": prune_by_errors(tree, pessimistic_errors(tree.cells, confidence))}
-    alpha = model.ccp_alpha
-    if not isinstance(alpha, int | float | np.number) or isinstance(alpha, bool) or not alpha >= 0:
-        raise OptionError(f"ccp_alpha={alpha!r} must be a number from 0 on, 'cv' or 'one_se'.")
-    tree = grow()
-    return _cut_at(tree, complexity_path(tree, _risk(tree, criterion)), float(alpha), {})
+        return {"tree_": prune_pessimistically(data.grow(settings), confidence)}
+    if needs_no_rows(model):
+        alpha = model.ccp_alpha
+        if not isinstance(alpha, int | float | np.number) or isinstance(alpha, bool) or not alpha >= 0:
+            raise OptionError(f"ccp_alpha={alpha!r} must be a number from 0 on, 'cv' or 'one_se'.")
+        tree = data.grow(settings)
+        return _cut_at(tree, complexity_path(tree, _risk(tree, settings.criterion)), float(alpha), {})
+    assert isinstance(data, MemoryTrainingSet)  # noqa: S101 - opened so
+    if model.pruning == "cost_complexity":
+        return _by_complexity(model, data, settings)
+    share = between("validation_fraction", model.validation_fraction, 1.0)
+    held = held_out_weights(data, share, model.random_state)
+    tree = data.weighed(data.own_weights - held).grow(settings)
+    return {"tree_": prune_by_errors(tree, _errors(tree, data.weighed(held), settings.criterion))}
 
 
 def _cut_at(tree: Tree, path: Path, alpha: float, more: dict[str, Any]) -> dict[str, Any]:
@@ -280,16 +284,16 @@ def between(name: str, value: Any, most: float, *, closed: bool = False) -> floa
     return float(value)
 
 
-def held_out_weights(ground: TrainingSet, share: float, seed: Any) -> NDArray[Any]:
-    """Which weight of each row is held out, the same share of each class.
+def held_out_weights(data: MemoryTrainingSet, share: float, seed: Any) -> NDArray[Any]:
+    """The weight of each row that is held out, the same share of each class.
 
     Rows are taken by their content, so that their order does not matter; of a row of weight n, or of n equal rows,
     some may be held out and some not.
     """
-    same = by_content([*ground.columns, ground.told], together=True)
+    same = by_content([*data.columns, data.y], together=True)
     turn = np.random.default_rng(seed).permutation(int(same.max()) + 1)[same]
-    weights = np.ones(ground.n_rows, dtype=np.int64) if ground.weights is None else ground.weights
-    strata = ground.told if ground.n_classes else np.zeros(ground.n_rows, dtype=np.intp)
+    weights = data.own_weights
+    strata = data.y if data.n_classes else np.zeros(data.n_rows, dtype=np.intp)
     held = np.zeros_like(weights)
     for c in np.unique(strata):
         rows = np.flatnonzero(strata == c)
@@ -301,34 +305,32 @@ def held_out_weights(ground: TrainingSet, share: float, seed: Any) -> NDArray[An
         held[rows] = taken if w.dtype.kind == "i" else w * taken
     if not held.any() or not (weights - held).any():
         raise TableError(
-            f"No rows can be held out of {ground.n_rows} (n_samples={ground.n_rows}).",
+            f"No rows can be held out of {data.n_rows} (n_samples={data.n_rows}).",
             hint="give more rows, another validation_fraction, or another pruning.",
         )
     return held
 
 
-def _errors(tree: Tree, ground: TrainingSet, criterion: Criterion) -> Floats:
-    """How much some rows err at each node."""
-    landing = land(tree, ground.columns, ground.n_rows, tree.weights(criterion.numbers))
-    cells = tree.answering(criterion.numbers)
-    answers = cells[:, 1] if criterion.numbers else np.argmax(cells, axis=1)
-    return at_nodes(tree, landing, ground.told, ground.floats, answers)
+def _errors(tree: Tree, data: MemoryTrainingSet, criterion: Criterion) -> Floats:
+    """The errors of some rows at each node."""
+    landing = land(tree, data.columns, data.n_rows, tree.weights(criterion.numeric))
+    cells = tree.answering(criterion.numeric)
+    predicted = cells[:, 1] if criterion.numeric else np.argmax(cells, axis=1)
+    return at_nodes(tree, landing, data.y, data.floats, predicted)
 
 
 def _risk(tree: Tree, criterion: Criterion) -> Floats:
     """The impurity of each node, weighed by its share of the rows."""
-    weights = tree.weights(criterion.numbers)
+    weights = tree.weights(criterion.numeric)
     return np.asarray(weights / weights[0] * criterion.at_nodes(tree.cells))
 
 
-def _by_complexity(
-    model: Any, ground: TrainingSet, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any]
-) -> dict[str, Any]:
+def _by_complexity(model: Any, data: MemoryTrainingSet, settings: GrowthSettings) -> dict[str, Any]:
     if model.ccp_alpha not in ("cv", "one_se"):
         raise OptionError(f"ccp_alpha={model.ccp_alpha!r} is unknown.", hint="give 'cv', 'one_se' or a number.")
-    tree = ground.grow(criterion, splitting, stopping)
-    path = complexity_path(tree, _risk(tree, criterion))
-    error, spread = _held_out_errors(model, ground, criterion, splitting, stopping, path)
+    tree = data.grow(settings)
+    path = complexity_path(tree, _risk(tree, settings.criterion))
+    error, spread = _held_out_errors(model, data, settings, path)
     best = int(np.argmin(error))
     limit = error[best] + (spread[best] if model.ccp_alpha == "one_se" else 0.0)
     chosen = int(np.flatnonzero(error <= limit * (1 + 1e-12) + 1e-300)[-1])  # of equally good ones the smallest
@@ -337,16 +339,15 @@ def _by_complexity(
 
 
 def _held_out_errors(
-    model: Any, ground: TrainingSet, criterion: Criterion, splitting: Splitting, stopping: dict[str, Any], path: Path
+    model: Any, data: MemoryTrainingSet, settings: GrowthSettings, path: Path
 ) -> tuple[Floats, Floats]:
-    """The error of each step of the path on rows that were held out, and its standard error over the folds."""
+    """The cross-validated error of each step of the path, and its standard error over the folds."""
     # between two steps, their geometric mean
     alphas = np.append(np.sqrt(path.alphas[:-1] * path.alphas[1:]), np.inf)
-    errors = []
+    criterion, errors = settings.criterion, []
     with progress.quiet():
-        for train, test in _folds(model, ground):
-            tree = ground.take(train).grow(criterion, splitting, stopping)
-            held = ground.take(test)
+        for train, test in _folds(model, data):
+            tree, held = data.take(train).grow(settings), data.take(test)
             own = complexity_path(tree, _risk(tree, criterion))
             total = float(held.n_rows if held.floats is None else held.floats.sum())
             errors.append(_along(tree, own, _errors(tree, held, criterion), alphas) / total)
@@ -354,19 +355,19 @@ def _held_out_errors(
     return every.mean(axis=0), every.std(axis=0) / np.sqrt(len(every))
 
 
-def _folds(model: Any, ground: TrainingSet) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Rows to grow from and rows to try on; splits that are given number the rows of the user's table."""
-    cv, places = model.cv, ground.places
+def _folds(model: Any, data: MemoryTrainingSet) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """Training and test rows of each fold; splits that are given number the rows of the user's table."""
+    cv, places = model.cv, data.places
     if places is not None and not isinstance(cv, int | np.integer | str) and not hasattr(cv, "split"):
-        where = np.full(ground.n_given, -1, dtype=np.intp)
-        where[places] = np.arange(ground.n_rows)
-        pairs = splits_of(cv, ground.n_given, lambda: places)
+        where = np.full(data.n_given, -1, dtype=np.intp)
+        where[places] = np.arange(data.n_rows)
+        pairs = splits_of(cv, data.n_given, lambda: places)
         return [(where[a][where[a] >= 0], where[b][where[b] >= 0]) for a, b in pairs]
 
     def content() -> NDArray[Any]:
-        return by_content([*ground.columns, ground.told])
+        return by_content([*data.columns, data.y])
 
-    return splits_of(cv, ground.n_rows, content, ground.told if ground.n_classes else None, model.random_state)
+    return splits_of(cv, data.n_rows, content, data.y if data.n_classes else None, model.random_state)
 
 
 def _along(tree: Tree, path: Path, errors: Floats, alphas: Floats) -> Floats:

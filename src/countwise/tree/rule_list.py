@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,52 +11,54 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
 from countwise.base.protocol import Classifier
-from countwise.data.attributes import Nominal
+from countwise.base.row_model import RowModel
+from countwise.cuts import min_n
+from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import row_of
+from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.distributions import smoothing_of
 from countwise.errors import OptionError, check_number, check_settings
 from countwise.scoring.sql import rule_query
 from countwise.scoring.tree import ruled
 from countwise.sources import Memory
-from countwise.tree.base import TreeModel
-from countwise.tree.features import columns_of, features_of
-from countwise.tree.model import TreeClassifier
-from countwise.tree.one_rule import one_rule
-from countwise.tree.pruning import between, held_out_weights
-from countwise.tree.rules import RuleSet, rules_of
+from countwise.tallies import Values
+from countwise.tree.conditions import Condition
+from countwise.tree.features import Feature, columns_of, features_of
+from countwise.tree.growth.grow_memory import MemoryTrainingSet
+from countwise.tree.growth.settings import check_growth_settings, growth_settings
+from countwise.tree.pruning import between, held_out_weights, prune_pessimistically
+from countwise.tree.rules import Cover, Rule, RuleSet, counted, ordered, rules_of, simplified
 from countwise.tree.scoring import rules_as_terms
-from countwise.tree.simplify import Cover, counted, ordered, simplified
-from countwise.tree.training_set import TrainingSet
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import percent
 
 __all__ = ["RuleClassifier"]
 
-_SHOWN = 12  # rules that were tried before the one that holds
+_SHOWN = 12  # rules of a summary, and rules before the one that holds
 
 
-class RuleClassifier(Classifier, TreeModel):
+class RuleClassifier(Classifier, RowModel):
     """If-then rules that classify: an ordered list made from a tree, one rule for the best attribute, or one's own.
 
-    The first rule whose conditions hold decides. A condition on a missing cell does not hold, unless it says
-    that the cell is missing.
+    The first rule whose conditions hold decides. A condition on a missing value does not hold, unless it says that
+    the value is missing.
 
     Parameters
     ----------
     method : {"c45", "tree", "one_r"}, default="c45"
-        The rules of a tree with conditions dropped that do not earn their keep, the most reliable first (C4.5rules);
-        the rules of a pruned tree as they are; or a rule for each value, or range, of that attribute whose
-        commonest classes err least (OneR, 001).
+        The rules of a tree without needless conditions, the most reliable first (C4.5rules); the rules of a pruned
+        tree as they are; or a rule for each value, or range, of that attribute whose
+        commonest classes have the fewest errors (OneR).
     rules : RuleSet, optional
         Rules to use as they are, in their order, as `TreeClassifier.rules` gives them; only their counts are learned.
     simplify : {"pessimistic", "held_out", None}, default="pessimistic"
         By which errors conditions of "c45" are dropped: pessimistic ones in the training rows, or those in
-        rows that are held out.
+        held-out rows.
     default : {"majority", "abstain"}, default="majority"
-        Where no rule holds: the commonest class of the training rows left over, or no answer (None).
+        Where no rule holds: the commonest class of the training rows left over, or no class (None).
     n : float, default=6
-        For "one_r": how many rows of one class a range of numbers must hold.
+        For "one_r": how many rows of one class a range of a numeric column must hold.
     criterion : {"gain_ratio", "gain", "gini"}, default="gain_ratio"
         Of the tree.
     nominal : {"multiway", "one_vs_rest", "subset"}, default="multiway"
@@ -76,7 +78,7 @@ class RuleClassifier(Classifier, TreeModel):
     smoothing : float, {"laplace"}, MEstimate or None, default=None
         Of the class shares of a rule.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        What the columns are, where dtypes do not show it.
     categorical_features : array-like, optional
         Nominal columns as scikit-learn declares them: names, positions or a mask.
 
@@ -87,7 +89,7 @@ class RuleClassifier(Classifier, TreeModel):
     rules_ : RuleSet
         The rules in order, and the default.
     errors_ : Grid
-        For "one_r": how much each attribute errs.
+        For "one_r": the errors of each attribute.
 
     Examples
     --------
@@ -104,11 +106,15 @@ class RuleClassifier(Classifier, TreeModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = self.method == "one_r"  # one attribute tells what it can
+        tags.classifier_tags.poor_score = self.method == "one_r"  # one attribute alone predicts
         return tags
 
-    _numbers = False
     rules_: RuleSet
+    classes_: NDArray[Any]
+    _features: Sequence[Feature]
+    _used: list[int]  # the features that rules test
+    _codes: NDArray[np.intp]  # the class of each rule and of the default
+    _probabilities: Floats
 
     def __init__(
         self,
@@ -147,13 +153,10 @@ class RuleClassifier(Classifier, TreeModel):
         self.types = types
         self.categorical_features = categorical_features
 
-    # what a list of rules has no say in
-    numeric, ranges, thresholds, max_bins = "binary", "mdl", "exact", 255
-    _learns_in_engines = False
-    missing, unseen, min_samples_split, min_gain, threshold_cost = "fractions", "ignore", 2, 0.0, False
+    # -- learning --------------------------------------------------------------------
 
     def _check_settings(self) -> None:
-        super()._check_settings()
+        check_growth_settings(self, numeric_target=False)
         check_settings(
             self,
             method=("c45", "tree", "one_r"),
@@ -167,55 +170,50 @@ class RuleClassifier(Classifier, TreeModel):
         if self.rules is not None and not isinstance(self.rules, RuleSet):
             raise OptionError("rules must be a RuleSet, as tree.rules() gives it.")
 
-    def _target(self, rows: Memory) -> tuple[Nominal, NDArray[Any], int]:
-        return TreeClassifier._target(self, rows)  # type: ignore[arg-type]
-
-    def _learned(self, ground: TrainingSet, target: Nominal) -> dict[str, Any]:
-        cover = Cover(ground)
+    def _learn(self, rows: Memory) -> dict[str, Any]:
+        schema = Schema.kinds(rows.frame, self.types, self.categorical_features)
+        data = MemoryTrainingSet.of(rows, schema, *self._encode_target(rows))
+        common = {"schema_": data.schema, "target_": data.target, "_features": data.features}
+        cover = _cover_of(data)
         if self.rules is not None:
-            return {"rules_": counted(self._given(ground, target), cover)}
+            return {**common, "rules_": counted(self._own_rules(self.rules, data), cover)}
         if self.method == "one_r":
-            rules, table = one_rule(ground, target, float(self.n))
-            return {"rules_": counted(rules, cover), "errors_": table}
-        grown = self._tree(ground, target)
+            rules, errors = one_rule(data, float(self.n))
+            return {**common, "rules_": counted(rules, cover), "errors_": errors}
         if self.method == "tree":
-            return {"rules_": counted(rules_of(grown), cover)}
-        return {"rules_": ordered(self._simplified(grown, ground, target), cover, float(self.confidence))}
+            return {**common, "rules_": counted(self._tree_rules(data), cover)}
+        return {**common, "rules_": ordered(self._simplified(data, cover), cover, float(self.confidence))}
 
-    def _given(self, ground: TrainingSet, target: Nominal) -> RuleSet:
-        assert self.rules is not None  # noqa: S101 - asked before
-        odd = [rule.answer for rule in self.rules if rule.answer not in target.values]
-        known = {f.name for f in ground.features}
-        lost = [c.attribute for rule in self.rules for c in rule.conditions if c.attribute not in known]
+    def _own_rules(self, rules: RuleSet, data: MemoryTrainingSet) -> RuleSet:
+        """The user's rules, if the table has their classes and attributes."""
+        assert isinstance(data.target, Nominal)  # noqa: S101 - rules predict classes
+        odd = [rule.answer for rule in rules if rule.answer not in data.target.values]
+        known = {f.name for f in data.features}
+        lost = [c.attribute for rule in rules for c in rule.conditions if c.attribute not in known]
         if odd or lost:
             what = f"the class {odd[0]!r}" if odd else f"the attribute {lost[0]!r}"
             raise OptionError(f"The rules name {what}, which the table has not.")
-        return RuleSet(target.name, target.values, self.rules.rules)
+        return RuleSet(data.target.name, data.target.values, rules.rules)
 
-    def _tree(self, ground: TrainingSet, target: Nominal) -> TreeClassifier:
-        """The tree that rules are read off."""
-        whole = self.method == "c45"
-        tree = TreeClassifier(
-            self.criterion,
-            nominal=self.nominal,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            max_branches=self.max_branches,
-            pruning=None if whole else "pessimistic",
-            confidence=self.confidence,
-        )
-        tree.adopt(ground, target)
-        return tree
+    def _tree_rules(self, data: MemoryTrainingSet) -> RuleSet:
+        """The rules of a tree: of a pruned one if they are used as they are."""
+        assert isinstance(data.target, Nominal)  # noqa: S101 - rules predict classes
+        tree = data.grow(growth_settings(self))
+        if self.method == "tree":
+            tree = prune_pessimistically(tree, float(self.confidence))
+        # sums of shares may differ by rounding
+        best = np.argmax((tree.cells / np.maximum(tree.weights(numeric=False), 1e-300)[:, None]).round(12), axis=1)
+        return rules_of(tree, data.features, data.target.name, data.target.values, best.tolist())
 
-    def _simplified(self, grown: TreeClassifier, ground: TrainingSet, target: Nominal) -> RuleSet:
+    def _simplified(self, data: MemoryTrainingSet, cover: Cover) -> RuleSet:
+        """The rules of the whole tree without needless conditions."""
         if self.simplify is None:
-            return rules_of(grown)
+            return self._tree_rules(data)
         if self.simplify == "pessimistic":
-            return simplified(rules_of(grown), Cover(ground), float(self.confidence))
-        held = held_out_weights(ground, float(self.validation_fraction), self.random_state)
-        whole = np.ones(ground.n_rows, dtype=np.int64) if ground.weights is None else ground.weights
-        grown = self._tree(ground.weighed(whole - held), target)
-        return simplified(rules_of(grown), Cover(ground.weighed(held)), None)
+            return simplified(self._tree_rules(data), cover, float(self.confidence))
+        held = held_out_weights(data, float(self.validation_fraction), self.random_state)
+        rules = self._tree_rules(data.weighed(data.own_weights - held))
+        return simplified(rules, _cover_of(data.weighed(held)), None)
 
     def _derive(self) -> None:
         self.classes_ = self.target_.labels(self._label_type)
@@ -226,13 +224,14 @@ class RuleClassifier(Classifier, TreeModel):
         pseudo = smoothing_of(self.smoothing).pseudo(counts.sum(axis=0)[None], self.target_.values)
         counts = counts + pseudo
         empty = counts.sum(axis=1) <= 0
-        for i in np.flatnonzero(empty):  # a rule that decided no row is trusted as it stands
-            counts[i, self.target_.values.index(every[i].answer)] = 1.0
+        index = {value: c for c, value in enumerate(self.target_.values)}
+        self._codes = np.array([index[rule.answer] for rule in every], dtype=np.intp)
+        counts[empty, self._codes[empty]] = 1.0  # a rule that decided no row is trusted as it stands
         self._probabilities = counts / counts.sum(axis=1, keepdims=True)
         names = {c.attribute for rule in self.rules_ for c in rule.conditions}
         self._used = [j for j, f in enumerate(self._features) if f.name in names]
 
-    # -- answers ---------------------------------------------------------------------
+    # -- predicting ------------------------------------------------------------------
 
     def decides(self, X: Any) -> Indices:
         """The number of the rule that decides each row; that of the default is the number of rules.
@@ -249,9 +248,11 @@ class RuleClassifier(Classifier, TreeModel):
         frame = self._open(X)
         return self._deciding(self._table(frame, 0, frame.n_rows))
 
+    def _cover(self, table: Table) -> Cover:
+        return Cover(self._features, columns_of(self._features, table, self._used), table.n_rows)
+
     def _deciding(self, table: Table) -> Indices:
-        columns = columns_of(self._features, table, self._used)
-        cover = Cover(TrainingSet(self._features, columns, np.zeros(table.n_rows, dtype=np.uint8), None, 1))
+        cover = self._cover(table)
         found = np.full(table.n_rows, len(self.rules_), dtype=np.int64)
         free = np.ones(table.n_rows, dtype=bool)
         for i, rule in enumerate(self.rules_):
@@ -273,13 +274,10 @@ class RuleClassifier(Classifier, TreeModel):
         ndarray, shape (rows,)
         """
         which = self.decides(X)
-        default = self.rules_.default
-        assert default is not None  # noqa: S101 - see above
-        index = {value: c for c, value in enumerate(self.target_.values)}
-        answers = self.classes_[[index[rule.answer] for rule in (*self.rules_, default)]]
+        predicted = self.classes_[self._codes]
         if self.default == "abstain":
-            answers = np.array([*answers[:-1].tolist(), None], dtype=object)
-        return answers[which]
+            predicted = np.array([*predicted[:-1].tolist(), None], dtype=object)
+        return predicted[which]
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row): the shares of the classes among the training rows that the same rule decides.
@@ -322,7 +320,7 @@ class RuleClassifier(Classifier, TreeModel):
         >>> print(RuleClassifier("one_r").fit(tennis.frame, "play").explain(tennis.X, row=0))
         play = No, with probability 60.0 %.
         <BLANKLINE>
-        Rules, in the order in which they are asked
+        Rules, in the order in which they are tried
           rule                                                    holds
           if outlook = Overcast then play = Yes  (4 rows, 100 %)  no: outlook = Overcast does not hold
           if outlook = Rain then play = Yes  (5 rows, 60.0 %)     no: outlook = Rain does not hold
@@ -334,21 +332,20 @@ class RuleClassifier(Classifier, TreeModel):
         return self._account(table, int(self._deciding(table)[0]))
 
     def _account(self, table: Table, which: int) -> Account:
-        columns = columns_of(self._features, table, self._used)
-        cover = Cover(TrainingSet(self._features, columns, np.zeros(1, dtype=np.uint8), None, 1))
+        cover = self._cover(table)
         lines = str(self.rules_).split("\n")
         first = max(0, which - _SHOWN)
-        told = []
+        holds = []
         for i in range(first, min(which + 1, len(self.rules_))):
             failed = [c for c in self.rules_[i].conditions if not cover.of(c)[0]]
-            told.append(f"no: {failed[0]} does not hold" if failed else "yes")
-        shown = lines[first : first + len(told)]
+            holds.append(f"no: {failed[0]} does not hold" if failed else "yes")
+        shown = lines[first : first + len(holds)]
         if which == len(self.rules_):
-            shown, told = [*shown, lines[-1]], [*told, "yes: no rule holds"]
-        section = Section("Rules, in the order in which they are asked", Grid({"rule": shown, "holds": told}))
+            shown, holds = [*shown, lines[-1]], [*holds, "yes: no rule holds"]
+        section = Section("Rules, in the order in which they are tried", Grid({"rule": shown, "holds": holds}))
         notes = (f"{first} rules before these do not hold either.",) if first else ()
         p = self._probabilities[which]
-        best = self.target_.values.index((*self.rules_, self.rules_.default)[which].answer)
+        best = int(self._codes[which])
         posterior = dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
         if which == len(self.rules_) and self.default == "abstain":
             return Account(f"No rule holds: {self.target_.name} is left open.", float("nan"), (section,), notes)
@@ -368,7 +365,7 @@ class RuleClassifier(Classifier, TreeModel):
         proba : bool, default=True
             Whether a column P(class) is appended for each class.
         reasons : int, default=0
-            How many of the columns that the deciding rule asks for are named.
+            How many of the columns that the deciding rule tests are named.
 
         Returns
         -------
@@ -416,6 +413,58 @@ class RuleClassifier(Classifier, TreeModel):
         self._check_fitted()
         return rule_query(rules_as_terms(self), table, dialect, proba=proba)
 
+    def coverage(self, X: Any) -> float:
+        """The share of rows for which some rule holds.
+
+        Parameters
+        ----------
+        X : any table
+            Columns are found by name, or by place in an array.
+
+        Returns
+        -------
+        float
+        """
+        return float(np.mean(self.decides(X) < len(self.rules_)))
+
+    # -- what can be seen of the rules ---------------------------------------------
+
+    def summary(self) -> str:
+        """The rules in a few lines.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from countwise import RuleClassifier, samples
+        >>> print(RuleClassifier("one_r").fit(samples.load("tennis").frame, "play").summary())
+        14 rows, 4 attributes; play: 3 rules
+          if outlook = Overcast then play = Yes  (4 rows, 100 %)
+          if outlook = Rain then play = Yes  (5 rows, 60.0 %)
+          if outlook = Sunny then play = No  (5 rows, 60.0 %)
+          otherwise play = Yes  (0 rows, 64.3 %)
+        """
+        self._check_fitted()
+        n = len(self.rules_)
+        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: {n} rules"
+        lines = [f"  {line}" for line in str(self.rules_).split("\n")[:_SHOWN]]
+        more = [f"  … and {n + 1 - _SHOWN} more"] if n + 1 > _SHOWN else []
+        return "\n".join([head, *lines, *more])
+
+    def tables(self) -> dict[str, Grid]:
+        """What was learned as tables: the rules, and for "one_r" the errors of each attribute.
+
+        Returns
+        -------
+        dict of str to Grid
+        """
+        self._check_fitted()
+        return {"rules": self.rules_.table, **({"errors": self.errors_} if hasattr(self, "errors_") else {})}
+
+    # -- the model file ------------------------------------------------------------
+
     def _state(self) -> dict[str, Any]:
         given = None if self.rules is None else self._counted_by_none(self.rules).to_dict()
         return {"rules": self.rules_.to_dict(), "given": given}
@@ -433,16 +482,65 @@ class RuleClassifier(Classifier, TreeModel):
             self.rules = RuleSet.from_dict(state["given"], self.target_.values, known)
         self._derive()
 
-    def coverage(self, X: Any) -> float:
-        """The share of rows for which some rule holds.
 
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
+def _cover_of(data: MemoryTrainingSet) -> Cover:
+    return Cover(data.features, data.columns, data.n_rows, data.y, data.weights, data.n_classes)
 
-        Returns
-        -------
-        float
-        """
-        return float(np.mean(self.decides(X) < len(self.rules_)))
+
+def one_rule(data: MemoryTrainingSet, n: float) -> tuple[RuleSet, Grid]:
+    """OneR: a rule for each value, or range, of the best attribute; and the errors of each attribute.
+
+    Numeric columns are cut into ranges that hold at least n rows of one class, and neighbors with the same commonest
+    class are joined. Missing values are a value of their own.
+    """
+    target = data.target
+    assert isinstance(target, Nominal)  # noqa: S101 - rules predict classes
+    best: list[Rule] | None = None
+    errors = []
+    for j in range(len(data.features)):
+        rules = _value_rules(data, j, target, n)
+        wrong = sum(rule.support - max(rule.counts) for rule in rules)
+        errors.append(wrong)
+        if best is None or wrong < min(errors[:-1]) - 1e-9:
+            best = rules
+    total = float(data.own_weights.sum())
+    names = [f.name for f in data.features]
+    table = Grid({"attribute": names, "errors": errors, "accuracy": [1 - e / total for e in errors]})
+    return RuleSet(target.name, target.values, tuple(best or ())), table
+
+
+def _value_rules(data: MemoryTrainingSet, j: int, target: Nominal, n: float) -> list[Rule]:
+    feature, column = data.features[j], data.columns[j]
+    if isinstance(feature.attribute, Nominal):
+        values = feature.attribute.values
+        found = [(Condition(feature.name, values=(v,)), column == code) for code, v in enumerate(values)]
+        missing = column >= len(values)
+    else:
+        x = column.astype(np.float64)
+        found = _ranges(data, feature, x, target, n)
+        missing = np.isnan(x)
+    found.append((Condition(feature.name, missing=True), missing))
+    rules = []
+    for condition, rows in found:
+        weights = None if data.weights is None else data.weights[rows]
+        counts = np.bincount(data.y[rows], weights=weights, minlength=data.n_classes).astype(np.float64)
+        if counts.sum() > 0:
+            c = int(np.argmax(counts))
+            share = float(counts[c] / counts.sum())
+            rules.append(Rule((condition,), target.values[c], float(counts.sum()), share, tuple(counts.tolist())))
+    return rules
+
+
+def _ranges(
+    data: MemoryTrainingSet, feature: Feature, x: Floats, target: Nominal, n: float
+) -> list[tuple[Condition, Any]]:
+    rows = Table({"x": x, "class": data.y}, data.n_rows, data.weights)
+    tally = Values(Nominal("class", tuple(range(len(target.values)))), Numeric("x")).fill(rows)
+    edges = min_n(tally, n, "majority").edges
+    place = np.where(np.isnan(x), -1, np.searchsorted(edges, x))
+    found: list[tuple[Condition, Any]] = []
+    for i in range(len(edges) + 1):
+        low = float(edges[i - 1]) if i else None
+        high = float(edges[i]) if i < len(edges) else None
+        found.append((Condition(feature.name, low=low, high=high), place == i))
+    return found

@@ -1,38 +1,40 @@
-"""Rules: if some conditions hold, then a class (002). As data, as text, and as a disjunction of conjunctions."""
+"""Rules: if some conditions hold, then a class. As data and as text, read off a tree, simplified, and in order."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Flags
+from countwise._typing import Flags, Floats
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.tree.conditions import Condition, condition_of, with_one_more
 from countwise.tree.features import Feature
+from countwise.tree.nodes import Tree
+from countwise.tree.pruning import upper_error
 from countwise.working import Grid
 from countwise.working.numbers import number, percent
 
-__all__ = ["Rule", "RuleSet", "covered", "rules_of"]
+__all__ = ["Cover", "Rule", "RuleSet", "counted", "ordered", "rules_of", "simplified"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """If all conditions hold, then the answer.
+    """If all conditions hold, then the class, or the number.
 
     Parameters
     ----------
     conditions : tuple of Condition
-        All must hold; none always do.
+        All must hold; a rule without conditions always holds.
     answer : object
         The class, or the number.
     support : float
         The weight of the training rows for which the conditions hold.
     confidence : float
-        Of these, the share for which the answer is right; of numbers, their standard deviation.
+        Of these, the share for which the class is right; of a numeric target, the standard deviation.
     counts : tuple of float
         Of these, the weight of each class.
 
@@ -83,13 +85,13 @@ class RuleSet(Sequence[Rule]):
     Parameters
     ----------
     target : str
-        What is told.
+        The name of the target.
     classes : tuple
-        Its values; none for numbers.
+        Its classes; none for a numeric target.
     rules : tuple of Rule
         In order.
     default : Rule or None
-        What holds where no rule does.
+        What is predicted where no rule holds.
 
     Examples
     --------
@@ -135,7 +137,7 @@ class RuleSet(Sequence[Rule]):
         return replace(self, rules=tuple(rule for rule in self.rules if rule.answer == answer))
 
     def disjunction(self, answer: Any) -> str:
-        """When a class holds, as a disjunction of conjunctions (002)."""
+        """When a class holds, as a disjunction of conjunctions."""
         parts = [" ∧ ".join(map(str, rule.conditions)) or "always" for rule in self.of(answer)]
         return " ∨ ".join(f"({part})" for part in parts) or "never"
 
@@ -204,28 +206,40 @@ def _condition_from(data: Mapping[str, Any]) -> Condition:
     return Condition(str(data["attribute"]), values, but, low, high, missing, said)
 
 
-def rules_of(model: Any) -> RuleSet:
-    """A rule for each leaf of a tree that rows came to."""
-    tree, features = model.tree_, model._features
+def rules_of(
+    tree: Tree, features: Sequence[Feature], target: str, classes: Sequence[Any] = (), best: Sequence[int] = ()
+) -> RuleSet:
+    """A rule for each leaf of a tree that rows reached.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    features : sequence of Feature
+        What it tests.
+    target : str
+        The name of the target.
+    classes : sequence
+        Its classes; none for a numeric target.
+    best : sequence of int
+        The class that each node predicts.
+    """
     rules = []
-    for k, conditions in _in_order(tree, features):
-        n = float(model._node_weights[k])
+    weights = tree.weights(not classes)
+    for k, conditions in _leaves_in_order(tree, features):
+        n, cells = float(weights[k]), tree.cells[k]
         if n <= 0:
             continue
-        if model._numbers:
-            sd = float(np.sqrt(tree.cells[k][2] / n))
-            rules.append(Rule(conditions, float(tree.cells[k][1]), n, sd))
+        if classes:
+            share = float(cells[best[k]]) / n
+            rules.append(Rule(conditions, classes[best[k]], n, share, tuple(cells.tolist())))
         else:
-            best = int(model._best[k])
-            counts = tree.cells[k]
-            answer = model.classes_.tolist()[best]
-            rules.append(Rule(conditions, answer, n, float(counts[best]) / n, tuple(counts.tolist())))
-    classes = () if model._numbers else tuple(model.classes_.tolist())
-    return RuleSet(model.target_.name, classes, tuple(rules))
+            rules.append(Rule(conditions, float(cells[1]), n, float(np.sqrt(cells[2] / n))))
+    return RuleSet(target, tuple(classes), tuple(rules))
 
 
-def _in_order(tree: Any, features: Sequence[Feature]) -> Iterator[tuple[int, tuple[Condition, ...]]]:
-    """The leaves from left to right, as they are drawn, and what holds on the way to each."""
+def _leaves_in_order(tree: Tree, features: Sequence[Feature]) -> Iterator[tuple[int, tuple[Condition, ...]]]:
+    """The leaves from left to right, as they are drawn, and the conditions on the path to each."""
     sizes = tree.sizes
     waiting: list[tuple[int, dict[str, Condition]]] = [(0, {})]
     while waiting:
@@ -239,13 +253,173 @@ def _in_order(tree: Any, features: Sequence[Feature]) -> Iterator[tuple[int, tup
             waiting.extend((child, above) for child in range(first + int(sizes[k]) - 1, first - 1, -1))
 
 
-def covered(
-    conditions: Sequence[Condition], features: Sequence[Feature], columns: Sequence[NDArray[Any]], n_rows: int
-) -> Flags:
-    """The rows for which all conditions hold."""
-    place = {f.name: j for j, f in enumerate(features)}
-    rows = np.ones(n_rows, dtype=bool)
-    for condition in conditions:
-        j = place[condition.attribute]
-        rows &= condition.holds(columns[j], features[j])
-    return rows
+@dataclass(slots=True, eq=False)
+class Cover:
+    """Which rows conditions cover; each condition is evaluated once.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        What conditions test.
+    columns : list of ndarray
+        The column of each feature.
+    n_rows : int
+        How many rows.
+    y, weights : ndarray, optional
+        The class of each row as a code, and its weight.
+    n_classes : int
+        How many classes there are.
+    """
+
+    features: Sequence[Feature]
+    columns: Sequence[NDArray[Any]]
+    n_rows: int
+    y: NDArray[Any] = field(default_factory=lambda: np.empty(0, np.uint8), repr=False)
+    weights: NDArray[Any] | None = None
+    n_classes: int = 0
+    _masks: dict[Condition, Flags] = field(default_factory=dict, repr=False)
+    _places: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def of(self, condition: Condition) -> Flags:
+        """The rows for which a condition holds."""
+        found = self._masks.get(condition)
+        if found is None:
+            self._places = self._places or {f.name: j for j, f in enumerate(self.features)}
+            j = self._places[condition.attribute]
+            found = condition.holds(self.columns[j], self.features[j])
+            self._masks[condition] = found
+        return found
+
+    def all_of(self, conditions: Sequence[Condition]) -> Flags:
+        """The rows for which all conditions hold."""
+        rows = np.ones(self.n_rows, dtype=bool)
+        for condition in conditions:
+            rows &= self.of(condition)
+        return rows
+
+    def counts(self, rows: NDArray[Any], kind: NDArray[np.intp] | None = None, kinds: int = 1) -> Floats:
+        """The weight of each class in some rows; of rows of several kinds a row for each kind."""
+        weights, k = None if self.weights is None else self.weights[rows], self.n_classes
+        cells = self.y[rows] if kind is None else kind * k + self.y[rows]
+        found = np.bincount(cells, weights=weights, minlength=kinds * k).astype(np.float64)
+        return found if kind is None else found.reshape(kinds, k)
+
+
+def simplified(rules: RuleSet, cover: Cover, confidence: float | None) -> RuleSet:
+    """Rules without needless conditions (C4.5rules), each rule once.
+
+    Of each rule, the condition is dropped without which its error rate is least, as long as it does not rise by that.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    cover : Cover
+        The rows to count errors in.
+    confidence : float or None
+        Errors are pessimistic, with this confidence; None counts them as they are, on held-out rows.
+    """
+    found: dict[tuple[frozenset[Condition], Any], Rule] = {}
+    for rule in rules:
+        c = rules.classes.index(rule.answer)
+        conditions = _shortened(rule.conditions, c, cover, confidence)
+        key = (frozenset(conditions), rule.answer)
+        if key not in found:
+            found[key] = Rule(tuple(conditions), rule.answer, rule.support, rule.confidence, rule.counts)
+    return RuleSet(rules.target, rules.classes, tuple(found.values()))
+
+
+def _shortened(conditions: Sequence[Condition], c: int, cover: Cover, confidence: float | None) -> list[Condition]:
+    kept = list(conditions)
+    fails = np.array([~cover.of(condition) for condition in kept]).reshape(len(kept), cover.n_rows)
+    failed = fails.sum(axis=0)  # how many conditions each row fails
+    while kept:
+        inside = cover.counts(failed == 0)
+        # a row that fails one condition alone comes in when that one is dropped
+        alone = np.flatnonzero(failed == 1)
+        coming = cover.counts(alone, fails[:, alone].argmax(axis=0), len(kept))
+        without = _rates(inside + coming, c, confidence)
+        best = int(np.argmin(without))
+        if without[best] > _rates(inside[None], c, confidence)[0] + 1e-12:
+            return kept
+        failed -= fails[best]
+        fails = np.delete(fails, best, axis=0)
+        kept.pop(best)
+    return kept
+
+
+def _rates(counts: Floats, c: int, confidence: float | None) -> Floats:
+    """The error rates of rules, by the classes of the rows that each covers; 1 for one that covers nothing."""
+    n = counts.sum(axis=1)
+    errors = n - counts[:, c]
+    if confidence is not None:
+        errors = upper_error(errors, n, confidence)
+    return np.divide(errors, n, out=np.ones(len(n)), where=n > 0)
+
+
+def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
+    """The rules in the order in which they are tried, and a default.
+
+    The most reliable first, by pessimistic error; rules at the end that predict as the default does are removed.
+    Each rule's counts are those of the rows that it decides.
+    """
+    masks = [cover.all_of(rule.conditions) for rule in rules]
+    counts = [cover.counts(mask) for mask in masks]
+    rates = [
+        float(_rates(n[None], rules.classes.index(rule.answer), confidence)[0])
+        for n, rule in zip(counts, rules, strict=True)
+    ]
+    order = sorted(range(len(rules)), key=lambda i: (rates[i], -counts[i].sum(), i))
+    free = np.ones(cover.n_rows, dtype=bool)
+    decided: list[tuple[Rule, Floats]] = []
+    for i in order:
+        mine = masks[i] & free
+        inside = cover.counts(mine)
+        if inside.sum() > 0:
+            decided.append((rules[i], inside))
+            free &= ~mine
+    left = cover.counts(free)
+    everything = cover.counts(np.ones(cover.n_rows, dtype=bool))
+    while decided:  # what the default predicts needs no rule
+        default = int(np.argmax(left + decided[-1][1]))
+        if rules.classes[default] != decided[-1][0].answer or (left.sum() > 0 and int(np.argmax(left)) != default):
+            break
+        left = left + decided.pop()[1]
+    kept = tuple(
+        _counted(rule, inside, _commonest(rule, inside, rules.classes), rules.classes) for rule, inside in decided
+    )
+    return RuleSet(rules.target, rules.classes, kept, otherwise(left, everything, rules.classes))
+
+
+def otherwise(left: Floats, everything: Floats, classes: tuple[Any, ...]) -> Rule:
+    """The default rule: the commonest class of the rows left over, or of all if none is."""
+    counts = left if left.sum() > 0 else everything
+    best = int(np.argmax(counts))
+    share = float(counts[best] / counts.sum())
+    return Rule((), classes[best], float(left.sum()), share, tuple(counts.tolist()))
+
+
+def _counted(rule: Rule, inside: Floats, answer: Any, classes: tuple[Any, ...]) -> Rule:
+    n = float(inside.sum())
+    right = float(inside[classes.index(answer)])
+    return Rule(rule.conditions, answer, n, right / n if n else 0.0, tuple(inside.tolist()))
+
+
+def _commonest(rule: Rule, inside: Floats, classes: tuple[Any, ...]) -> Any:
+    """The class of a rule, unless most rows that are left to it are of another class."""
+    best = int(np.argmax(inside))
+    return rule.answer if inside[classes.index(rule.answer)] >= inside[best] else classes[best]
+
+
+def counted(rules: RuleSet, cover: Cover) -> RuleSet:
+    """Rules in the order given, each with the counts of the rows that it decides."""
+    free = np.ones(cover.n_rows, dtype=bool)
+    everything = cover.counts(free)
+    found = []
+    for rule in rules:
+        mine = cover.all_of(rule.conditions) & free
+        free &= ~mine
+        found.append(_counted(rule, cover.counts(mine), rule.answer, rules.classes))
+    return RuleSet(
+        rules.target, rules.classes, tuple(found), otherwise(cover.counts(free), everything, rules.classes)
+    )

@@ -20,7 +20,7 @@ __all__ = ["choices_of", "rules_as_terms"]
 def choices_of(model: Any) -> Choices:
     """A fitted tree."""
     tree, features = model.tree_, model._features
-    _refuse_words([features[j] for j in model._used], "A tree that asks")
+    _refuse_words([features[j] for j in model._used], "A tree that tests")
     shares, sizes = shares_of(tree, model._node_weights), tree.sizes
     nodes = []
     for k in range(len(tree)):
@@ -45,10 +45,9 @@ def rules_as_terms(model: Any) -> Rules:
     """A fitted list of rules."""
     features = {f.name: f for f in model._features}
     every = [[(c, features[c.attribute]) for c in rule.conditions] for rule in model.rules_]
-    _refuse_words([feature for rule in every for _, feature in rule], "A rule that asks")
+    _refuse_words([feature for rule in every for _, feature in rule], "A rule that tests")
     rules = tuple(tuple(as_test(c, feature) for c, feature in rule) for rule in every)
-    index = {value: c for c, value in enumerate(model.target_.values)}
-    answers: list[int | None] = [index[rule.answer] for rule in (*model.rules_, model.rules_.default)]
+    answers: list[int | None] = model._codes.tolist()
     if model.default == "abstain":
         answers[-1] = None
     classes = tuple(model.classes_.tolist())
@@ -69,5 +68,5 @@ def as_test(condition: Condition, feature: Feature) -> Test:
 def _refuse_words(features: Sequence[Feature], what: str) -> None:
     if any(feature.word is not None for feature in features):
         raise OptionError(
-            f"{what} for words of a text cannot be answered in SQL or by an engine.", hint="predict takes rows."
+            f"{what} words of a text cannot be computed in SQL or by an engine.", hint="predict takes rows."
         )

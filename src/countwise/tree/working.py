@@ -1,7 +1,11 @@
-"""The working of a tree's answer: the questions on the way down, what else could have been asked, and the leaf."""
+"""A tree in words: drawn with letters for the terminal, and the working of a prediction.
+
+The working shows the tests on the path, which other splits there were, and the leaf.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,18 +13,79 @@ import numpy as np
 from countwise.data.table import Table
 from countwise.tree.apply import Landing, shares_of
 from countwise.tree.conditions import condition_of, conditions_to
-from countwise.tree.features import columns_of
+from countwise.tree.features import Feature, columns_of
+from countwise.tree.nodes import Tree
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
 
-__all__ = ["TreeWorking"]
+__all__ = ["TreeWorking", "drawn"]
 
-_MOST_NODES, _MOST_OFFERS, _MOST_LEAVES, _MOST_CLASSES = 20, 15, 20, 6
-_WAYS = {"multiway": "each value", "one_vs_rest": "one against the rest", "subset": "two groups"}
+_MOST_NODES, _MOST_CANDIDATES, _MOST_LEAVES, _MOST_CLASSES = 20, 15, 20, 6
+_ROOM = 10_000_000  # letters that may stand before the lines of a drawing, as many in all
+_STRATEGIES = {"multiway": "each value", "one_vs_rest": "one against the rest", "subset": "two groups"}
+
+
+def drawn(
+    tree: Tree,
+    features: Sequence[Feature],
+    leaf_text: Callable[[int], str],
+    max_depth: int | None = None,
+    marked: frozenset[int] = frozenset(),
+) -> str:
+    """A tree with branches of letters.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    features : sequence of Feature
+        What it tests.
+    leaf_text : callable
+        The text of a leaf.
+    max_depth : int, optional
+        How deep to draw; by default as deep as there is room, which is all of any tree but a very deep one.
+    marked : frozenset of int
+        Nodes that are marked: the path of one row.
+    """
+    sizes = tree.sizes
+    max_depth = _room(tree) if max_depth is None else max_depth
+    lines: list[str] = []
+    # node, what stands before its line, what stands before the lines below it, its depth
+    waiting: list[tuple[int, str, str, int]] = [(0, "", "", 0)]
+    while waiting:
+        k, before, below, depth = waiting.pop()
+        words = f"{condition_of(tree, features, k).short}: " if k else ""
+        leaf = tree.attribute[k] < 0
+        cut = not leaf and max_depth is not None and depth >= max_depth
+        text = leaf_text(k) if leaf or cut else f"{features[tree.attribute[k]].name}?"
+        more = " …" if cut else ""
+        end = "  ◀" if k in marked and (leaf or cut) else ""
+        lines.append(f"{before}{_on_one_line(words + text)}{more}{end}")
+        if leaf or cut:
+            continue
+        first, last = int(tree.children[k]), int(tree.children[k] + sizes[k] - 1)
+        for child in range(last, first - 1, -1):  # the last is put first: it is taken last
+            path = "━" if child in marked else "─"
+            if child == last:
+                waiting.append((child, f"{below}└{path} ", f"{below}   ", depth + 1))
+            else:
+                waiting.append((child, f"{below}├{path} ", f"{below}│  ", depth + 1))
+    return "\n".join(lines)
+
+
+def _room(tree: Tree) -> int | None:
+    """How deep a tree can be drawn; None for all of it."""
+    nodes = np.bincount(tree.depths)
+    letters = np.cumsum(3 * np.arange(len(nodes)) * nodes)
+    return None if letters[-1] <= _ROOM else int(np.searchsorted(letters, _ROOM, side="right")) - 1
+
+
+def _on_one_line(text: str) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 class TreeWorking:
-    """How one row came to its answer."""
+    """How one row came to its prediction."""
 
     def __init__(self, model: Any, table: Table, landing: Landing) -> None:
         self.model, self.tree, self.features = model, model.tree_, model._features
@@ -28,28 +93,28 @@ class TreeWorking:
         self.shares = np.ones(len(landing.leaves)) if landing.shares is None else landing.shares
         self.passed = self.tree.passed(landing.leaves.tolist())
         self.target = model.target_.name
-        self.criterion = model._criterion()
+        self.criterion = model._growth_settings().criterion
 
     def account(self) -> Account:
-        """The answer, a section for each node on the way, and one for the leaves."""
+        """The prediction, a section for each node on the path, and one for the leaves."""
         nodes = sorted(k for k in self.passed if self.tree.attribute[k] >= 0)
         notes = self._notes()
         if len(nodes) > _MOST_NODES:
             notes.append(f"{len(nodes) - _MOST_NODES} more nodes were passed, further down.")
         sections = [self._node(k) for k in nodes[:_MOST_NODES]]
-        answer, value, posterior = self._answer()
-        return Account(answer, value, (*sections, self._leaves()), tuple(notes), posterior)
+        title, value, posterior = self._prediction()
+        return Account(title, value, (*sections, self._leaves()), tuple(notes), posterior)
 
-    def _answer(self) -> tuple[str, float, dict[Any, float] | None]:
-        if self.criterion.numbers:
+    def _prediction(self) -> tuple[str, float, dict[Any, float] | None]:
+        if self.criterion.numeric:
             value = float(self.landing.blended(self.model._means)[0])
             return f"{self.target} = {number(value)}.", value, None
         p = self.landing.blended(self.model._probabilities)[0]
         best = int(np.argmax(p.round(12)))
         classes = self.model.classes_.tolist()
         alone = float(p[best]) == 1.0 and np.count_nonzero(p) == 1
-        told = f"{self.target} = {classes[best]}, with probability {percent(float(p[best]), certain=alone)}."
-        return told, float(p[best]), dict(zip(classes, p.tolist(), strict=True))
+        title = f"{self.target} = {classes[best]}, with probability {percent(float(p[best]), certain=alone)}."
+        return title, float(p[best]), dict(zip(classes, p.tolist(), strict=True))
 
     def _notes(self) -> list[str]:
         notes = [
@@ -57,11 +122,9 @@ class TreeWorking:
             for a in self.model.schema_.attributes
             if hasattr(a, "unseen") and int(self.table[a.name][0]) == a.unseen
         ]
-        ways = self.model.nominal == "subset" and not self.criterion.numbers and len(self.model.classes_) > 2
-        if ways or (self.model.nominal == "subset" and self.criterion.word == "sd"):
-            notes.append(
-                "Two groups of more than eight values of a name are found by a heuristic; there may be better ones."
-            )
+        many_classes = not self.criterion.numeric and len(self.model.classes_) > 2
+        if self.model.nominal == "subset" and (many_classes or self.criterion.word == "sd"):
+            notes.append("Two groups of more than eight values are found by a heuristic; there may be better ones.")
         if self.model.thresholds == "binned":
             notes.append(
                 f"Thresholds are edges of at most {int(self.model.max_bins)} bins, not any number between two rows."
@@ -74,12 +137,12 @@ class TreeWorking:
         where = " and ".join(map(str, conditions_to(self.tree, self.features, k)))
         n = number(float(self.model._node_weights[k]))
         rows = f"{n} rows where {where}" if k else f"All {n} rows"
-        return Section(f"{rows}: {self._inside(k)}", self._offers(k), (self._taken(k),))
+        return Section(f"{rows}: {self._contents(k)}", self._candidates(k), (self._branch_taken(k),))
 
-    def _inside(self, k: int) -> str:
-        """What is in a node, and how mixed it is."""
+    def _contents(self, k: int) -> str:
+        """The contents of a node, and its impurity."""
         cells = self.tree.cells[k]
-        if self.criterion.numbers:
+        if self.criterion.numeric:
             sd = float(np.sqrt(cells[2] / cells[0])) if cells[0] > 0 else 0.0
             what = f"variance {number(sd * sd)}" if self.criterion.word == "variance" else f"SD {number(sd)}"
             return f"mean {number(float(cells[1]))}, {what}"
@@ -88,25 +151,25 @@ class TreeWorking:
 
     def _counts(self, cells: Any) -> str:
         shown = self._shown()
-        told = [f"{number(float(cells[c]))} {self.model.classes_[c]}" for c in shown]
+        counts = [f"{number(float(cells[c]))} {self.model.classes_[c]}" for c in shown]
         rest = len(cells) - len(shown)
         if rest:
             others = float(cells.sum() - cells[shown].sum())
-            told.append(f"{number(others)} of {rest} others")
-        return ", ".join(told)
+            counts.append(f"{number(others)} of {rest} others")
+        return ", ".join(counts)
 
     def _shown(self) -> list[int]:
         """The classes that are written out: the most probable ones, in their order."""
         p = self.landing.blended(self.model._probabilities)[0]
         return sorted(np.argsort(-p, kind="stable")[:_MOST_CLASSES].tolist())
 
-    def _offers(self, k: int) -> Grid:
-        """What every attribute would have gained."""
-        gains, scores, cuts = self.tree.offers(k)
+    def _candidates(self, k: int) -> Grid:
+        """The gain of every attribute."""
+        gains, scores, cuts = self.tree.candidates(k)
         chosen = int(self.tree.attribute[k])
         order = np.arange(len(gains))
-        if len(order) > _MOST_OFFERS:
-            best = np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")[:_MOST_OFFERS]
+        if len(order) > _MOST_CANDIDATES:
+            best = np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")[:_MOST_CANDIDATES]
             order = np.unique(np.append(best, chosen))
         table: dict[str, list[Any]] = {
             "": ["▶" if j == chosen else "" for j in order],
@@ -130,9 +193,9 @@ class TreeWorking:
             return f"at {number(cut)}"
         if feature.ordinal:
             return "in order"
-        return _WAYS[self.model.nominal]
+        return _STRATEGIES[self.model.nominal]
 
-    def _taken(self, k: int) -> str:
+    def _branch_taken(self, k: int) -> str:
         """Which branch the row took, or branches."""
         below = [c for c in np.flatnonzero(self.tree.parent == k).tolist() if c in self.passed]
         feature = self.features[self.tree.attribute[k]]
@@ -149,8 +212,8 @@ class TreeWorking:
                 return str(condition)
             return f"{condition}: it is {number(float(column[0]))}"
         shares = shares_of(self.tree, self.model._node_weights)
-        told = [f"{condition_of(self.tree, self.features, c).short} {number(float(shares[c]))}" for c in below]
-        return f"{feature.name} is missing, so the row goes down every branch, in shares: {', '.join(told)}"
+        parts = [f"{condition_of(self.tree, self.features, c).short} {number(float(shares[c]))}" for c in below]
+        return f"{feature.name} is missing, so the row goes down every branch, in shares: {', '.join(parts)}"
 
     # -- leaves ----------------------------------------------------------------------
 
@@ -164,7 +227,7 @@ class TreeWorking:
             table["share"] = [float(s) for s in self.shares[order]]
         table["rows"] = [float(self.model._node_weights[k]) for k in leaves]
         lines: list[str] = []
-        if self.criterion.numbers:
+        if self.criterion.numeric:
             table["mean"] = [float(self.model._means[k]) for k in leaves]
             total = number(float(self.landing.blended(self.model._means)[0]))
         else:
@@ -178,11 +241,11 @@ class TreeWorking:
             blend = self.landing.blended(p)[0]
             total = ", ".join(f"P({n}) = {number(float(blend[c]))}" for c, n in zip(shown, names, strict=True))
         if any(self.model._node_weights[k] <= 0 for k in leaves):
-            lines.append("No training row came to a leaf without rows; it answers as its parent does.")
+            lines.append("No training row reached a leaf without rows; it predicts as its parent does.")
         if len(self.landing.leaves) > len(order):
             lines.append(f"and {len(self.landing.leaves) - len(order)} leaves with smaller shares")
         if several:
-            lines.append(f"sum of the leaves' answers times their shares: {total}")
-        if not self.criterion.numbers and self.model._smoothing_words():
+            lines.append(f"sum of the leaves' predictions times their shares: {total}")
+        if not self.criterion.numeric and self.model._smoothing_words():
             lines.append(f"P is smoothed: {self.model._smoothing_words()}")
         return Section("Leaves" if several else "Leaf", Grid(table), tuple(lines))

@@ -1,4 +1,4 @@
-"""Ways to split by an attribute whose cells are counted, each a function of a table (nodes, values, classes)."""
+"""Strategies of splits by an attribute that is counted, each a function of a table (nodes, values, classes)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats, Indices
-from countwise.tree.criteria import Criterion, moments_of
+from countwise.tree.growth.criteria import Criterion, moments_of
 
 __all__ = ["Multiway", "OneAgainstRest", "Searched", "SplitResult", "SplitStrategy", "Subset", "Threshold"]
 
@@ -36,7 +36,7 @@ class SplitResult:
         Of the i-th node, the branch of each cell; -1 where no row is.
     table : callable
         The cells of the values, (n, values, classes).
-    two : callable or None
+    binary : callable or None
         Where there are two branches and every value has one: the branches of all nodes, (n, values).
     """
 
@@ -45,20 +45,20 @@ class SplitResult:
     branches: Callable[[], NDArray[Any]]
     branch: Callable[[int], NDArray[Any]]
     table: Callable[[], NDArray[Any]]
-    two: Callable[[], NDArray[Any]] | None = None
+    binary: Callable[[], NDArray[Any]] | None = None
 
 
 class SplitStrategy(Protocol):
-    """A way to split: what it gains, and what becomes of values that no row of a node has."""
+    """How to split, and what becomes of values that no row of a node has: a branch "empty" or "rest", or none."""
 
-    takes_absent: str | None
+    unseen_branch: str | None
 
-    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
+    def split(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
         """How each node of a table (nodes, values, classes) would be split."""
 
 
 class Searched:
-    """A way whose best split a kernel finds, also for tables that are only at hand for a moment."""
+    """A strategy whose best split a kernel finds, also for tables that are only at hand for a moment."""
 
     def search(
         self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
@@ -66,20 +66,20 @@ class Searched:
         """The place and the gain of each node's best split, by the first so many cells of a table."""
         raise NotImplementedError
 
-    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> SplitResult:
+    def result(self, table: Table, n_values: int, found: tuple[Indices, Floats]) -> SplitResult:
         """How the nodes would be split, given what was found."""
         raise NotImplementedError
 
-    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
+    def split(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
         """How each node of a table (nodes, values, classes) would be split."""
         n_values = table.shape[1]
-        return self.parted(lambda: table, n_values, criterion, self.search(table, n_values, criterion, least))
+        return self.result(lambda: table, n_values, self.search(table, n_values, criterion, least))
 
 
 class Multiway(Searched):
     """A branch for each value (ID3); at least two of them must have the least weight."""
 
-    takes_absent: str | None = "empty"
+    unseen_branch: str | None = "empty"
 
     def search(
         self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
@@ -87,11 +87,11 @@ class Multiway(Searched):
         """The gain; there is nothing to choose."""
         return np.zeros(len(table), dtype=np.int64), _kernels.branch_gains(table, n_values, criterion.kernel, least)
 
-    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> SplitResult:
+    def result(self, table: Table, n_values: int, found: tuple[Indices, Floats]) -> SplitResult:
         """Each value on its own."""
 
         def branch(i: int) -> NDArray[Any]:
-            there = criterion.weight(table()[i]) > 0
+            there = table()[i].any(axis=-1)
             return np.where(there, np.cumsum(there) - 1, -1)
 
         return SplitResult(found[1], found[0], table, branch, table)
@@ -100,7 +100,7 @@ class Multiway(Searched):
 class Threshold(Searched):
     """Values up to one, and the others."""
 
-    takes_absent: str | None = None
+    unseen_branch: str | None = None
 
     def search(
         self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
@@ -108,7 +108,7 @@ class Threshold(Searched):
         """The best place between two values."""
         return _kernels.best_bins(table, n_values, criterion.kernel, least)
 
-    def parted(self, table: Table, n_values: int, criterion: Criterion, found: tuple[Indices, Floats]) -> SplitResult:
+    def result(self, table: Table, n_values: int, found: tuple[Indices, Floats]) -> SplitResult:
         """The cells before and after a place."""
         place, gain = found
         values = np.arange(n_values)
@@ -131,10 +131,10 @@ class Threshold(Searched):
 class OneAgainstRest:
     """One value against all others."""
 
-    takes_absent: str | None = "rest"
+    unseen_branch: str | None = "rest"
 
-    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
-        """The best value to tell from the rest."""
+    def split(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
+        """The best value to set against the rest."""
         cells = table.astype(np.float64)
         total = cells.sum(axis=1, keepdims=True)
         sides = np.stack([cells, total - cells], axis=2)  # (n, values, 2, classes)
@@ -158,24 +158,24 @@ class OneAgainstRest:
 
 
 class Subset:
-    """Two groups of values: the best pair for two classes and for numbers by variance, and else for few values.
+    """Two groups of values: the best pair for two classes, for variance, and else for few values.
 
-    For two classes the values are ordered by the share of the second, for numbers by their mean: no
+    For two classes the values are ordered by the share of the second, for a numeric target by their mean: no
     two groups are better than a cut in that order. For more classes every pair of groups is tried
     if there are at most eight values; beyond that a cut is sought in the order along the
     direction in which the values' class shares differ most, which is good but need not be the best.
     """
 
-    takes_absent: str | None = None
+    unseen_branch: str | None = None
 
-    def part(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
+    def split(self, table: NDArray[Any], criterion: Criterion, least: float) -> SplitResult:
         """The best two groups of values."""
-        if not criterion.numbers and table.shape[2] > 2 and table.shape[1] <= _TRIED:
+        if not criterion.numeric and table.shape[2] > 2 and table.shape[1] <= _TRIED:
             return _every_pair(table.astype(np.float64), criterion, least)
         n = criterion.weight(table)
         key = _even(_direction(table, criterion), n > 0)
-        # of values that are alike in that, the order is by what they hold and not by their names
-        spread = _even(table[:, :, -1] if criterion.numbers else n, n > 0)
+        # values that are equal in that are ordered by their contents, not by their codes
+        spread = _even(table[:, :, -1] if criterion.numeric else n, n > 0)
         order = np.lexsort((_even(n, n > 0), spread, key), axis=1)
         ordered = np.ascontiguousarray(np.take_along_axis(table, order[:, :, None], axis=1))
         place, gain = _kernels.best_bins(ordered, table.shape[1], criterion.kernel, least)
@@ -185,13 +185,13 @@ class Subset:
     @staticmethod
     def exact(n_values: int, n_classes: int, criterion: Criterion) -> bool:
         """Whether the groups are surely the best ones."""
-        return criterion.word == "variance" or (not criterion.numbers and (n_classes < 3 or n_values <= _TRIED))
+        return criterion.word == "variance" or (not criterion.numeric and (n_classes < 3 or n_values <= _TRIED))
 
 
 def _tolerance(whole: NDArray[Any], criterion: Criterion) -> Any:
-    """What rounding may add to a gain; of numbers by the squares about the center of the node that they come from."""
+    """What rounding may add to a gain; for a numeric target by the squares about the center of the parent."""
     n = criterion.weight(whole)
-    if not criterion.numbers:
+    if not criterion.numeric:
         return criterion.tolerance(criterion.impurity(whole), n)
     square = np.divide(whole[..., 2], n, out=np.zeros_like(n), where=n > 0)
     return criterion.tolerance(square if criterion.word == "variance" else np.sqrt(square), n)
@@ -199,7 +199,7 @@ def _tolerance(whole: NDArray[Any], criterion: Criterion) -> Any:
 
 def _direction(table: NDArray[Any], criterion: Criterion) -> Floats:
     """A number for each value of each node, in the order of which groups are sought."""
-    if criterion.numbers:
+    if criterion.numeric:
         return moments_of(table)[1]
     n = table.sum(axis=-1, keepdims=True)
     p = table / np.maximum(n, 1e-300)
@@ -222,7 +222,7 @@ def _even(key: Floats, there: Flags) -> Floats:
 
 
 def _every_pair(table: Floats, criterion: Criterion, least: float) -> SplitResult:
-    """Every way to put values into two groups, the first value in the first."""
+    """Every pair of groups of values, the first value in the first group."""
     size = table.shape[1]
     masks = np.array([(0, *rest) for rest in product((0, 1), repeat=max(size - 1, 0))][1:], dtype=np.float64)
     masks = masks.reshape(-1, size)

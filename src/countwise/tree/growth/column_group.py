@@ -1,7 +1,7 @@
 """Columns of codes that are counted together: the codes of a row lie side by side and are fetched at once.
 
-Nodes are counted in groups, and while the tables of a group are at hand those of their siblings are told by a
-difference, and the best split by every column is sought.
+Nodes are counted in batches. While the tables of a batch are at hand, those of their siblings are computed by a
+difference, and the best split by every column is searched for.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from countwise import _kernels
 from countwise._typing import Floats, Indices
 from countwise.data.table import BLOCK, threads_for
-from countwise.tree.level import RowLevel
-from countwise.tree.splits import Searched
+from countwise.tree.growth.level import RowLevel
+from countwise.tree.growth.splits import Searched
 
 __all__ = ["ColumnGroup"]
 
@@ -64,14 +64,14 @@ class ColumnGroup:
         The codes of each column.
     n_cells : list of int
         How many cells each column has.
-    ways : list of Searched or None
-        Of columns without missing cells, how their best split is found while they are counted; None for others,
-        whose best split is sought elsewhere.
+    strategies : list of Searched or None
+        Of columns without missing values, how their best split is found while they are counted; None for others,
+        whose best split is searched for elsewhere.
     """
 
     codes: InitVar[Sequence[NDArray[Any]]]
     n_cells: Sequence[int]
-    ways: Sequence[Searched | None]
+    strategies: Sequence[Searched | None]
     matrix: NDArray[np.uint8] = field(init=False, repr=False)
     places: Indices | None = field(default=None, repr=False)
     gains: Floats | None = field(default=None, repr=False)
@@ -108,15 +108,15 @@ class ColumnGroup:
         return np.ascontiguousarray(self._tables.of(nodes, j)[:, : self.n_cells[j]])
 
     def count(self, level: RowLevel, threads: int | None) -> None:
-        """Count the nodes of a level that are not told by a difference, and find the best splits."""
+        """Count the nodes of a level that are not computed by a difference, and find the best splits."""
         before, self._tables = self._tables, None
         width = max(self.n_cells)
-        if not level.crowd.whole or len(level) * len(self.n_cells) * width * level.crowd.n_classes > _KEPT:
+        if not level.rows.whole or level.n_nodes * len(self.n_cells) * width * level.rows.n_classes > _KEPT:
             return
         larger = level.larger if before is not None else np.empty(0, dtype=np.int64)
-        direct = np.setdiff1d(np.arange(len(level)), larger, assume_unique=True)
-        sibling = np.full(len(level), -1, dtype=np.int64)
-        parent = np.full(len(level), -1, dtype=np.int64)
+        direct = np.setdiff1d(np.arange(level.n_nodes), larger, assume_unique=True)
+        sibling = np.full(level.n_nodes, -1, dtype=np.int64)
+        parent = np.full(level.n_nodes, -1, dtype=np.int64)
         if len(larger):
             sibling[level.smaller], parent[level.smaller] = level.larger, level.parents
         segments = np.stack([level.starts[direct], level.starts[direct + 1]], axis=1)
@@ -125,10 +125,10 @@ class ColumnGroup:
         whole = len(parts) == len(direct)
 
         def count(group: slice) -> NDArray[Any]:
-            crowd = level.crowd
+            rows = level.rows
             return _kernels.count_matrix(
-                self.matrix, level.members, parts[group], crowd.told, crowd.weights, crowd.rows, width,
-                crowd.n_classes,
+                self.matrix, level.members, parts[group], rows.y, rows.weights, rows.rows, width,
+                rows.n_classes,
             )  # fmt: skip
 
         def finish(nodes: Indices, counted: NDArray[Any]) -> Any:
@@ -145,15 +145,16 @@ class ColumnGroup:
             tables = np.concatenate(_kernels.over_items(groups, count, threads), axis=1)
             first = np.searchsorted(owner, np.arange(len(direct)))
             done = [finish(direct, np.add.reduceat(tables, first, axis=1, dtype=tables.dtype))]
-        self._gather(len(level), done)
+        self._gather(level.n_nodes, done)
 
     def _best(self, tables: NDArray[Any], level: RowLevel) -> tuple[Indices, Floats]:
-        """The best split by each column at some nodes, as far as it is sought here: (nodes, columns)."""
+        """The best split by each column at some nodes, as far as it is searched for here: (nodes, columns)."""
         places = np.full((tables.shape[1], len(self.n_cells)), -1, dtype=np.int64)
         gains = np.zeros((tables.shape[1], len(self.n_cells)))
-        for j, way in enumerate(self.ways):
-            if way is not None:
-                places[:, j], gains[:, j] = way.search(tables[j], self.n_cells[j], level.criterion, level.least)
+        for j, strategy in enumerate(self.strategies):
+            if strategy is not None:
+                found = strategy.search(tables[j], self.n_cells[j], level.criterion, level.settings.min_leaf)
+                places[:, j], gains[:, j] = found
         return places, gains
 
     def _gather(self, n_nodes: int, done: Sequence[Any]) -> None:

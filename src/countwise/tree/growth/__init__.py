@@ -1,0 +1,1 @@
+"""Growing trees, level by level, wherever the rows are."""

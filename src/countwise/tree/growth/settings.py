@@ -1,0 +1,110 @@
+"""How a tree is grown: what makes a split a good one, which splits there are, and when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countwise._typing import Flags
+from countwise.data.attributes import Nominal
+from countwise.errors import TableError, check_number, check_settings
+from countwise.tree.features import Feature
+from countwise.tree.growth.criteria import OF_CLASSES, OF_NUMBERS, SYNONYMS, Criterion
+from countwise.tree.growth.splits import Multiway, OneAgainstRest, SplitStrategy, Subset, Threshold
+
+__all__ = ["STRATEGIES", "GrowthSettings", "check_growth_settings", "growth_settings"]
+
+ROUNDING = 1 - 1e-12  # of a least weight: a sum of fractional weights may miss it by rounding
+STRATEGIES: dict[str, type[Any]] = {"multiway": Multiway, "one_vs_rest": OneAgainstRest, "subset": Subset}
+_MANY = 0.3  # of the rows' weight: an attribute with so many values gains much by chance
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthSettings:
+    """The settings of growth.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        What makes a split a good one.
+    nominal : {"multiway", "one_vs_rest", "subset"}
+        Splits by a nominal attribute.
+    numeric : {"binary", "ranges"}
+        Splits by a numeric or ordinal attribute.
+    ranges : {"mdl", "class_contiguous"}
+        How ranges are cut.
+    bins : int or None
+        How many bins numeric columns are put into first; None tries every threshold.
+    max_branches : int
+        The most values of an attribute that may have a branch each.
+    max_depth : int or None
+        No node is deeper.
+    min_split, min_leaf : float
+        The weight that a node must have to be split, and that its branches must have.
+    min_gain : float
+        The least gain of a split.
+    missing : {"fractions", "branch", "majority"}
+        Where rows with a missing value go.
+    threshold_cost : bool
+        Whether a gain must pay for the choice of its threshold.
+    """
+
+    criterion: Criterion
+    nominal: str = "multiway"
+    numeric: str = "binary"
+    ranges: str = "mdl"
+    bins: int | None = None
+    max_branches: int = 1000
+    max_depth: int | None = None
+    min_split: float = 2.0 * ROUNDING
+    min_leaf: float = 1.0
+    min_gain: float = 0.0
+    missing: str = "fractions"
+    threshold_cost: bool = False
+
+    def strategy(self, feature: Feature) -> SplitStrategy:
+        """How nodes may be split by a nominal or ordinal attribute."""
+        attribute = feature.attribute
+        assert isinstance(attribute, Nominal)  # noqa: S101 - numeric attributes have thresholds
+        strategy: SplitStrategy = Threshold() if feature.ordinal else STRATEGIES[self.nominal]()
+        n_values = len(attribute.values)
+        if isinstance(strategy, Multiway) and n_values > self.max_branches:
+            raise TableError(
+                f"{attribute.name!r} has {n_values} values; a split into as many branches is refused above "
+                f"{self.max_branches}.",
+                hint="leave the column out, give nominal='subset' or 'one_vs_rest', or raise max_branches.",
+            )
+        return strategy
+
+    def many_valued(self, features: Sequence[Feature], weight: float) -> Flags:
+        """Which attributes have so many values, for rows of this weight, that they gain much by chance."""
+        multiway, many = self.nominal == "multiway", np.zeros(len(features), dtype=bool)
+        for j, f in enumerate(features):
+            if multiway and isinstance(f.attribute, Nominal) and not f.ordinal:
+                many[j] = len(f.attribute.values) >= _MANY * weight * (1 - 1e-9)
+        return many
+
+
+def check_growth_settings(model: Any, *, numeric_target: bool) -> None:
+    """Check the settings that all learners that grow trees have."""
+    criteria = OF_NUMBERS if numeric_target else OF_CLASSES
+    synonyms = tuple(word for word, meaning in SYNONYMS.items() if meaning in criteria)
+    check_settings(model, criterion=(*criteria, *synonyms), nominal=tuple(STRATEGIES))
+    check_number("max_depth", model.max_depth, 0, none=True, whole=True)
+    check_number("min_samples_leaf", model.min_samples_leaf, 0, above=True)
+    check_number("max_branches", model.max_branches, 2, whole=True)
+
+
+def growth_settings(model: Any, **more: Any) -> GrowthSettings:
+    """The settings of growth of such a learner, and more that only some have."""
+    return GrowthSettings(
+        Criterion(model.criterion),
+        model.nominal,
+        max_branches=int(model.max_branches),
+        max_depth=None if model.max_depth is None else int(model.max_depth),
+        min_leaf=float(model.min_samples_leaf) * ROUNDING,
+        **more,
+    )
