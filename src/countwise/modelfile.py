@@ -128,7 +128,8 @@ def _revived(value: Any) -> Any:
     if isinstance(value, Mapping) and value.get("@") == "metric":
         return DistanceMetric(**{str(name): revived(v) for name, v in value["of"]})
     if isinstance(value, Mapping) and value.get("@") == "dirichlet":
-        return Dirichlet(float(value["ess"]))
+        size = value["ess"] if "ess" in value else value["equivalent_sample_size"]  # "ess" in files of format 1
+        return Dirichlet(float(size))
     return revived(value)
 
 
