@@ -28,7 +28,7 @@ from countwise.errors import (
     warn,
 )
 from countwise.network import inspection, queries
-from countwise.network.blueprint import Blueprint, has_missing, is_empty
+from countwise.network.blueprint import Blueprint, GivenTable, has_missing, is_empty
 from countwise.network.editing import Editor
 from countwise.network.em import Learned, ParameterLearner
 from countwise.network.engine import EngineRows
@@ -50,7 +50,7 @@ from countwise.network.structure_learning import (
     named_distribution,
 )
 from countwise.sources import EnginePart, Memory, in_one
-from countwise.tallies import Counts, fill_all, tally_from
+from countwise.tallies import fill_all, tally_from
 from countwise.working import Account, Grid
 
 __all__ = ["NetworkModel"]
@@ -99,9 +99,9 @@ class NetworkModel(TallyModel):
         """Nodes that are never observed."""
         return {}
 
-    def _given_table(self, name: str, tally: Counts) -> Floats | None:
-        """The table of a node, if it does not follow from its counts alone."""
-        return None
+    def _given_tables(self) -> GivenTable:
+        """What gives the table of a node that does not follow from its counts alone."""
+        raise NotImplementedError
 
     def _fixed(self) -> set[str]:
         """Nodes whose tables were given by hand."""
@@ -239,11 +239,12 @@ class NetworkModel(TallyModel):
 
     def _parameters(self) -> ParameterLearner:
         return ParameterLearner(
-            self._given_table, self._fixed(), int(self.max_iter), float(self.tol), self.random_state
+            self._given_tables(), self._fixed(), int(self.max_iter), float(self.tol), self.random_state
         )
 
     def _first_tallies(self, learned: LearnedStructure, terms: list[Term], derived: Table) -> dict[str, Any]:
-        if self.missing == "em" and has_missing(derived, terms):
+        known = learned.found is None  # the arcs are those that the rows were laid out for
+        if self.missing == "em" and (learned.rows.missing if known else has_missing(derived, terms)):
             self.em_ = self._parameters().by_em(self._blueprint, terms, self.target_, derived, learned.start)
             return self.em_.tallies
         return fill_all(blank_tallies(terms, self.target_), derived)
@@ -258,7 +259,7 @@ class NetworkModel(TallyModel):
                 raise TooFewRows(f"Every value of {a.name!r} is missing: it can have no arc.")
         self.terms_ = plan.terms(self.schema_, self.target_)
         self.densities_ = plan.densities(self.terms_, self.tallies_)
-        self.net_ = plan.net(self.densities_, self.tallies_, self._given_table)
+        self.net_ = plan.net(self.densities_, self.tallies_, self._given_tables())
         self._release()
 
     def _forget_all(self) -> None:

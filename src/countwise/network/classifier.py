@@ -20,7 +20,7 @@ from countwise.data.table import Table
 from countwise.data.text import Block, Text
 from countwise.errors import OptionError
 from countwise.network.base import NetworkModel
-from countwise.network.blueprint import is_empty
+from countwise.network.blueprint import GivenTable, is_empty
 from countwise.network.classifier_working import NetworkWorking
 from countwise.network.editing import Editor
 from countwise.network.inference.batch_inference import EvidenceRows, posteriors
@@ -265,7 +265,11 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
     # -- estimating and predicting -------------------------------------------------------------
 
-    def _given_table(self, name: str, tally: Counts) -> Floats | None:
+    def _given_tables(self) -> GivenTable:
+        return self._prior_table
+
+    def _prior_table(self, name: str, tally: Counts) -> Floats | None:
+        """P(class), where the class has no parents."""
         if name != self.target_.name or len(tally.axes) > 1 or not tally.table.any():
             return None
         return self._prior_of(tally.table.astype(np.float64))

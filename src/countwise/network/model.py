@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from countwise._typing import Floats
 from countwise.base.term import numeric_and_nominal
 from countwise.data.attributes import Attribute, Nominal
 from countwise.data.frames import Frame
@@ -18,12 +17,11 @@ from countwise.data.schema import Schema
 from countwise.errors import OptionError, warn
 from countwise.network import bif
 from countwise.network.base import NetworkModel
-from countwise.network.blueprint import Blueprint
+from countwise.network.blueprint import Blueprint, GivenTable
 from countwise.network.editing import Drawing, Editor
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination_working import elimination_told
 from countwise.network.structure_learning import LearnedStructure, StructureLearner, TrainingRows
-from countwise.tallies import Counts
 from countwise.working import Account
 
 __all__ = ["BayesNetwork"]
@@ -278,8 +276,8 @@ class BayesNetwork(NetworkModel):
             vars(self).pop(name, None)
         self.nodes, self.arcs, self.cpts = drawing.nodes or None, drawing.arcs or None, drawing.tables or None
 
-    def _given_table(self, name: str, tally: Counts) -> Floats | None:
-        return self._drawing().table(name, tally)
+    def _given_tables(self) -> GivenTable:
+        return self._drawing().table
 
     def _fixed(self) -> set[str]:
         return set(self.cpts or {})
