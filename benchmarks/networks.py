@@ -116,12 +116,12 @@ def net() -> Any:
 
     drawn_net = BayesNetwork()
     for v, n in SIZES.items():
-        drawn_net.node(v, list(range(n)))
+        drawn_net.add_node(v, list(range(n)))
     for v, above in ABOVE.items():
         for p in above:
-            drawn_net.arc(p, v)
+            drawn_net.add_arc(p, v)
     for v, table in tables().items():
-        drawn_net.table(v, table)
+        drawn_net.set_cpt(v, table)
     return drawn_net
 
 

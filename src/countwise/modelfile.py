@@ -121,10 +121,16 @@ def _old_distribution(**settings: Any) -> Any:
     return distribution_from({names.get(key, key): v for key, v in settings.items()})
 
 
+def _dirichlet(**settings: Any) -> Any:
+    """A Dirichlet prior; its setting is "ess" in files of format 1."""
+    (size,) = settings.values()
+    return Dirichlet(float(size))
+
+
 # What settings may be made of, by the word "@"; nothing else is ever made.
 _SETTINGS: dict[str, Callable[..., Any]] = {
     "attribute": lambda of: attribute_from(of),
-    "dirichlet": lambda ess: Dirichlet(float(ess)),
+    "dirichlet": _dirichlet,
     "distribution": lambda **settings: distribution_from(settings),
     "law": _old_distribution,
     "m-estimate": MEstimate,

@@ -98,6 +98,8 @@ class Kind:
     renamed: dict[str, str] = field(default_factory=dict)
 
 
+_OF_NETWORKS = {"conditionals": "distributions", "ess": "equivalent_sample_size", "k": "max_dependence"}
+
 # The kinds of model by the name that model files use; no other name in a file is ever looked up.
 KINDS: dict[str, Kind] = {
     "NaiveBayes": Kind(
@@ -116,10 +118,8 @@ KINDS: dict[str, Kind] = {
     ),
     "Exemplars": Kind("countwise.neighbors.pebls", "PEBLSClassifier", "pebls"),
     "Rote": Kind("countwise.neighbors.rote", "RoteClassifier", "rote"),
-    "NetworkBayes": Kind(
-        "countwise.network.classifier", "BayesNetworkClassifier", "network", {"conditionals": "distributions"}
-    ),
-    "Network": Kind("countwise.network.model", "BayesNetwork", "net", {"conditionals": "distributions"}),
+    "NetworkBayes": Kind("countwise.network.classifier", "BayesNetworkClassifier", "network", _OF_NETWORKS),
+    "Network": Kind("countwise.network.model", "BayesNetwork", "net", {**_OF_NETWORKS, "tables": "cpts"}),
 }
 
 

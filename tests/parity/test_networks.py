@@ -18,7 +18,7 @@ from sklearn.metrics import mutual_info_score
 
 from countwise import BayesNetwork, BayesNetworkClassifier, Dirichlet, Nominal, samples
 from countwise.data.schema import Schema
-from countwise.network.family_scores import Families, MixedFamilies, family_score
+from countwise.network.family_scores import Families, family_score
 from countwise.network.graph import Graph
 from countwise.sources import open_whole
 
@@ -78,12 +78,12 @@ class Random:
     def ours(self) -> BayesNetwork:
         net = BayesNetwork()
         for v, values in self.values.items():
-            net.node(v, values)
+            net.add_node(v, values)
         for v, above in self.parents.items():
             for p in above:
-                net.arc(p, v)
+                net.add_arc(p, v)
         for v, table in self.tables.items():
-            net.table(v, table)
+            net.set_cpt(v, table)
         return net
 
     def bare(self) -> Any:
@@ -427,7 +427,7 @@ def test_the_most_probable_explanation_is_as_probable_as_pyagrums(seed):
     lazy.setEvidence(known)
     lazy.makeInference()
     theirs = {v: net.values[v][i] for v, i in lazy.mpe().todict().items()}
-    best = ours.most_probable(known)
+    best = ours.most_probable_explanation(known)
     assert set(best) == set(net.values) - set(known)
     p = probability(net, {**known, **best})
     assert p == pytest.approx(probability(net, {**theirs, **known}), rel=1e-12)
@@ -600,7 +600,7 @@ def test_separations_are_those_of_networkx_on_200_graphs():
             rest = mixed[len(a) :]
             b, rest = rest[:1], rest[1:]
             given = rest[: rng.integers(0, len(rest) + 1)]
-            answers.append(graph.separated(a, b, given))
+            answers.append(graph.d_separated(a, b, given))
             assert answers[-1] == networkx.is_d_separator(other, set(a), set(b), set(given)), (parents, a, b, given)
     assert 100 < sum(answers) < 900  # both answers are tried
 
@@ -618,7 +618,7 @@ def test_markov_blankets_are_those_of_pyagrum():
                 bn.addArc(p, v)
         for v in parents:
             theirs = {bn.variable(i).name() for i in gum.MarkovBlanket(bn, v).nodes()} - {v}
-            assert set(graph.blanket(v)) == theirs
+            assert set(graph.markov_blanket(v)) == theirs
 
 
 # -- numbers --------------------------------------------------------------------------------------------------
@@ -695,10 +695,15 @@ def test_a_missing_number_is_integrated_out():
     assert net.score_samples(ask)[0] == pytest.approx(math.log(total), abs=1e-9)
 
 
-def mixed_families(rows: pd.DataFrame, score: str) -> MixedFamilies:
+def mixed_families(rows: pd.DataFrame, score: str) -> Families:
     net = BayesNetwork({}).fit(rows)
     source = open_whole(rows, None, None, needs_target=False)
-    return MixedFamilies(list(net.schema_.attributes), net.schema_.encode(source.frame), net._laws, score)
+    return Families(
+        list(net.schema_.attributes),
+        net.schema_.encode(source.frame),
+        score,
+        distributions=net._blueprint.distributions,
+    )
 
 
 @pytest.mark.parametrize("parents", [(), ("x",), ("x", "z")])

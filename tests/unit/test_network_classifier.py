@@ -163,7 +163,7 @@ def test_two_equal_numbers_are_no_certainty():
     assert 1e-6 < share < 0.5
     raw = BayesNetworkClassifier("tan", smoothing=0).fit(weather.frame, "play")  # both sunny days of play had 70
     assert raw.predict_proba([{"outlook": "sunny", "humidity": 90}])[0, 1] == 0.0
-    assert "mean" in model._shown_table("humidity")
+    assert "mean" in model.cpt("humidity")
 
 
 def test_terms_add_up_to_the_joint():
@@ -229,7 +229,7 @@ def test_a_class_with_parents_is_told_by_its_family_and_its_children():
     joint = table.loc["l"].to_numpy() * below["r"].to_numpy()
     np.testing.assert_allclose(model.predict_proba([{"a": "l", "b": "r"}])[0], joint / joint.sum(), atol=1e-12)
     assert "P(class | a = l)" in str(model.explain([{"a": "l", "b": "r"}]))
-    with pytest.raises(OptionError, match="has no meaning where the class depends on others"):
+    with pytest.raises(OptionError, match="has no meaning where the class has parents"):
         BayesNetworkClassifier([("a", "class")], prior="uniform").fit(frame, y)
 
 
@@ -245,7 +245,7 @@ def test_a_class_with_parents_is_told_by_its_family_and_its_children():
         ({"distributions": {"q": "kernel"}}, "distributions names 'q'"),
         ({"distributions": {"x": "gausian"}}, "did you mean 'gaussian'"),
         ({"prior": "odd"}, "prior='odd' is unknown"),
-        ({"k": -1}, "k=-1 must be a whole number"),
+        ({"max_dependence": -1}, "max_dependence=-1 must be a whole number"),
     ],
 )
 def test_what_is_wrong_is_told(settings, told):

@@ -163,7 +163,7 @@ def test_rows_with_gaps_cannot_be_added_to_what_em_has_filled():
         net.partial_fit(frame)
     with pytest.raises(TableError, match="cannot be merged"):
         net + net
-    with pytest.raises(TableError, match="cannot be taken back"):
+    with pytest.raises(TableError, match="cannot forget rows"):
         net.forget(frame.head(3))
 
 

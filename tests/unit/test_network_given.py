@@ -8,7 +8,7 @@ import pytest
 from countwise import Nominal
 from countwise.data.table import Table
 from countwise.errors import CountwiseError
-from countwise.network.parent_configurations import codes_of_parents, joined_parents
+from countwise.network.families import codes_of_parents, joined_parents
 
 A, B = Nominal("a", (0, 1)), Nominal("b", ("x", "y", "z"))
 

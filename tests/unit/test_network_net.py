@@ -13,9 +13,9 @@ from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.distributions import Gaussian
 from countwise.errors import CountwiseError
+from countwise.network.families import codes_of_parents, joined_parents
 from countwise.network.graph import Graph
 from countwise.network.net import Net
-from countwise.network.parent_configurations import codes_of_parents, joined_parents
 from countwise.tallies import Counts
 
 YES = ("yes", "no")
@@ -62,7 +62,7 @@ def test_asia_by_evidence_is_the_joint_s_answer(seed):
     part = JOINT[tuple(known.get(name, slice(None)) for name in NAMES)]
     told = {name: YES[code] for name, code in known.items()}
     if part.sum() == 0:
-        for ask in (ASIA.marginals, ASIA.most_probable):
+        for ask in (ASIA.marginals, ASIA.most_probable_explanation):
             with pytest.raises(CountwiseError, match="probability 0"):
                 ask(told)
         return
@@ -73,7 +73,7 @@ def test_asia_by_evidence_is_the_joint_s_answer(seed):
         wanted = part.sum(axis=tuple(j for j in range(len(rest)) if j != i)) / part.sum()
         np.testing.assert_allclose(every[name], wanted, rtol=0, atol=1e-12)
         np.testing.assert_allclose(ASIA.query(name, told), wanted, rtol=0, atol=1e-12)
-    best = ASIA.most_probable(told)
+    best = ASIA.most_probable_explanation(told)
     assert part[tuple(YES.index(best[name]) for name in rest)] == pytest.approx(part.max(), rel=1e-12)
 
 

@@ -115,13 +115,15 @@ def test_the_working_of_a_class_whose_parent_is_missing():
 
 def long_evidence(n=130):
     """So many improbable things are known that their probability is less than the least number above 0."""
-    net = BayesNetwork().node("c", ["u", "v"], [0.3, 0.7])
+    net = BayesNetwork().add_node("c", ["u", "v"], [0.3, 0.7])
     known = {}
     for i in range(n):
-        net.node(f"a{i}", ["no", "yes"]).arc("c", f"a{i}").table(f"a{i}", [[0.999, 0.001], [0.998, 0.002]])
+        net.add_node(f"a{i}", ["no", "yes"]).add_arc("c", f"a{i}").set_cpt(f"a{i}", [[0.999, 0.001], [0.998, 0.002]])
         known[f"a{i}"] = "yes" if i % 2 else "no"
         if i % 2 == 0:
-            net.node(f"b{i}", ["no", "yes"]).arc("c", f"b{i}").table(f"b{i}", [[0.998, 0.002], [0.999, 0.001]])
+            net.add_node(f"b{i}", ["no", "yes"]).add_arc("c", f"b{i}").set_cpt(
+                f"b{i}", [[0.998, 0.002], [0.999, 0.001]]
+            )
             known[f"b{i}"] = "yes"
     return net, known
 
@@ -138,7 +140,7 @@ def test_much_improbable_evidence_is_not_impossible():
     wanted = 1 / (1 + math.exp(v - u))
     assert net.query("c", known)["u"] == pytest.approx(wanted, rel=1e-9)
     assert net.marginals(known)["c"]["u"] == pytest.approx(wanted, rel=1e-9)
-    assert net.most_probable(known) == {"c": "u" if u > v else "v"}
+    assert net.most_probable_explanation(known) == {"c": "u" if u > v else "v"}
     for method in ("likelihood_weighting", "gibbs"):
         assert net.query("c", known, method=method, n=20_000)["u"] == pytest.approx(wanted, abs=0.02)
 
@@ -154,8 +156,8 @@ def test_the_slopes_of_an_answer_from_improbable_evidence():
 def test_the_most_probable_row_of_many_nodes_is_found():
     net = BayesNetwork()
     for i in range(260):
-        net.node(f"n{i}", list(range(20)), np.eye(20)[7] * 0.01 + 0.0495)
-    assert set(net.most_probable().values()) == {7}
+        net.add_node(f"n{i}", list(range(20)), np.eye(20)[7] * 0.01 + 0.0495)
+    assert set(net.most_probable_explanation().values()) == {7}
 
 
 @pytest.mark.parametrize("gap", [None, float("nan"), np.float32("nan"), np.datetime64("NaT"), pd.NA, pd.NaT])
@@ -180,13 +182,17 @@ def test_a_gap_in_the_evidence_is_not_known(gap, arcs):
 def test_evidence_on_a_number_that_is_none_is_told(given, told):
     rows = far_apart()
     net = BayesNetwork({"x": ["c"]}).fit({"c": rows["c"], "x": rows["x"]})
-    for ask in (lambda: net.query("c", given), lambda: net.marginals(given), lambda: net.most_probable(given)):
+    for ask in (
+        lambda: net.query("c", given),
+        lambda: net.marginals(given),
+        lambda: net.most_probable_explanation(given),
+    ):
         with pytest.raises(OptionError, match=told):
             ask()
 
 
 def test_a_node_that_is_asked_for_twice_is_told():
-    net = BayesNetwork().node("c", ["u", "v"], [0.3, 0.7])
+    net = BayesNetwork().add_node("c", ["u", "v"], [0.3, 0.7])
     with pytest.raises(OptionError, match="'c' is asked for twice"):
         net.query(["c", "c"])
 
@@ -204,7 +210,7 @@ def test_a_number_is_told_from_soft_evidence_in_any_form():
     ("asked", "given", "told"), [("c", "d", "given as"), ("c", ["d"], "given as"), (3, None, "3")]
 )
 def test_questions_of_another_kind_are_told(asked, given, told):
-    net = BayesNetwork().node("c", ["u", "v"], [0.3, 0.7]).node("d", ["u", "v"], [0.3, 0.7])
+    net = BayesNetwork().add_node("c", ["u", "v"], [0.3, 0.7]).add_node("d", ["u", "v"], [0.3, 0.7])
     with pytest.raises(OptionError, match=told):
         net.query(asked, given)
 
@@ -239,7 +245,7 @@ def test_what_a_tree_cannot_keep_is_told_and_not_dropped(structure, how):
 
 def test_an_arc_by_hand_that_a_tree_would_drop_is_told():
     with pytest.raises(OptionError, match="leaves out a required arc: w → z"):
-        BayesNetwork("chow_liu").arc("w", "z").fit(hanging_together())
+        BayesNetwork("chow_liu").add_arc("w", "z").fit(hanging_together())
 
 
 def test_the_search_over_orderings_sees_numbers_too():
@@ -269,7 +275,7 @@ def test_texts_below_a_class_are_drawn_and_not_asked_for():
 
 @pytest.mark.parametrize("weights", [["yes"], {"u": "much"}, {"u": None}, [[1], [2, 3]]])
 def test_weights_that_are_no_numbers_are_told(weights):
-    net = BayesNetwork().node("a", ["u", "v"], [0.4, 0.6])
+    net = BayesNetwork().add_node("a", ["u", "v"], [0.4, 0.6])
     with pytest.raises(OptionError, match="Soft evidence on 'a' needs a weight"):
         net.log_evidence({"a": weights})
 
@@ -277,7 +283,7 @@ def test_weights_that_are_no_numbers_are_told(weights):
 def test_settings_of_the_wrong_kind_are_told():
     rows = {"a": ["x", "y"] * 5, "b": ["u", "v"] * 5}
     with pytest.raises(OptionError, match="The values of 'a' must be a list, not 3"):
-        BayesNetwork().node("a", 3)
+        BayesNetwork().add_node("a", 3)
     with pytest.raises(OptionError, match="how many values each node has"):
         BayesNetwork({"a": ["kind"]}, latent=["kind"]).fit(rows)
     for setting in ("required", "forbidden"):
@@ -292,9 +298,17 @@ def test_a_file_that_is_no_text_is_told(tmp_path):
 
 
 def test_an_entry_that_cannot_matter_has_no_rounding_for_a_derivative():
-    net = BayesNetwork().node("a", ["u", "v", "w"], [0.63, 0.27, 0.1]).arc("a", "b").arc("a", "c").arc("b", "c")
-    net = net.node("b", [0, 1], [[0.836124, 0.163876], [0.7, 0.3], [0.6, 0.4]])
-    net = net.node("c", [0, 1], [[[0.15, 0.85], [0.49, 0.51]], [[0.3, 0.7], [0.6, 0.4]], [[0.2, 0.8], [0.1, 0.9]]])
+    net = (
+        BayesNetwork()
+        .add_node("a", ["u", "v", "w"], [0.63, 0.27, 0.1])
+        .add_arc("a", "b")
+        .add_arc("a", "c")
+        .add_arc("b", "c")
+    )
+    net = net.add_node("b", [0, 1], [[0.836124, 0.163876], [0.7, 0.3], [0.6, 0.4]])
+    net = net.add_node(
+        "c", [0, 1], [[[0.15, 0.85], [0.49, 0.51]], [[0.3, 0.7], [0.6, 0.4]], [[0.2, 0.8], [0.1, 0.9]]]
+    )
     told = str(net.sensitivity("c", 0, {"a": "u"}))
     assert "P(c = 0 | a = u, b = 0)" in told
     assert "e-1" not in told
@@ -306,7 +320,7 @@ def test_a_network_without_arcs_is_told_to_be_one():
 
 
 def test_impossible_evidence_has_the_log_probability_of_nothing():
-    net = BayesNetwork().node("a", ["x", "y"], [1.0, 0.0])
+    net = BayesNetwork().add_node("a", ["x", "y"], [1.0, 0.0])
     assert net.log_evidence({"a": "y"}) == -np.inf
     assert net.log_evidence({"a": "x"}) == 0.0
 

@@ -18,8 +18,10 @@ from countwise.network.inference.factors import Potential, product
 from countwise.network.inference.junction_tree import Junction
 from countwise.network.inference.sampling import gibbs, likelihood_weighting
 from countwise.network.search.class_structures import augmented_tree, conditional_information, k_dependence, naive
+from countwise.network.search.constraints import Constraints
+from countwise.network.search.hill_climb import hill_climb
 from countwise.network.search.ordering import search_orders
-from countwise.network.search.trees import Constraints, by_ordering, chow_liu, hill_climb
+from countwise.network.search.trees import by_ordering, chow_liu
 
 ASIA = """
 network asia { property "made up"; }
@@ -115,7 +117,7 @@ def test_nodes_that_are_separated_are_independent_for_all_tables(seed):
         table = joint.without(*(v for v in names if v not in (a, b, *given)))
         cells = table.over((*given, a, b)).reshape(-1, 2, 2)
         ratio = cells[:, 0, 0] * cells[:, 1, 1] / (cells[:, 0, 1] * cells[:, 1, 0])
-        assert graph.separated(a, b, given) == bool(np.allclose(ratio, 1.0, rtol=0, atol=1e-9))
+        assert graph.d_separated(a, b, given) == bool(np.allclose(ratio, 1.0, rtol=0, atol=1e-9))
 
 
 def test_a_circle_is_named_by_its_nodes():
@@ -130,7 +132,7 @@ def test_an_unknown_node_is_told_with_a_hint():
 
 def test_the_blanket_is_parents_children_and_their_other_parents():
     graph = Graph({"a": (), "b": ("a",), "c": (), "d": ("b", "c"), "e": ("d",)})
-    assert graph.blanket("b") == ("a", "c", "d")
+    assert graph.markov_blanket("b") == ("a", "c", "d")
     assert graph.order() == ("a", "b", "c", "d", "e")
 
 
@@ -302,7 +304,7 @@ def test_the_marginal_likelihood_is_the_product_of_predictions():
         for row in rows:
             log += np.log(seen[row] / seen.sum())
             seen[row] += 1
-        assert family_score(np.bincount(rows), score, ess=2.0) == pytest.approx(log, rel=1e-12)
+        assert family_score(np.bincount(rows), score, equivalent_sample_size=2.0) == pytest.approx(log, rel=1e-12)
 
 
 # -- sampling ---------------------------------------------------------------------------

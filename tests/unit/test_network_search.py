@@ -14,8 +14,9 @@ from countwise.network.family_scores import SCORES, Families, family_score, fami
 from countwise.network.graph import Graph
 from countwise.network.inference.factors import Potential
 from countwise.network.inference.junction_tree import Junction
-from countwise.network.search.hill_climb import _Climb, _shake
-from countwise.network.search.trees import Constraints, by_ordering, hill_climb
+from countwise.network.search.constraints import Constraints
+from countwise.network.search.hill_climb import _Climb, _shake, hill_climb
+from countwise.network.search.trees import by_ordering
 from countwise.tallies import Counts
 
 NAMES = tuple("abcdefg")

@@ -14,11 +14,11 @@ from countwise import Nominal, Numeric
 from countwise.data.table import Table
 from countwise.distributions import Gaussian
 from countwise.errors import CountwiseError
-from countwise.network.explaining_away import explaining_away
+from countwise.network.families import joined_parents
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination_working import elimination_told
+from countwise.network.inspection import explaining_away
 from countwise.network.net import Net
-from countwise.network.parent_configurations import joined_parents
 from countwise.working import Account, Section
 from countwise.working.numbers import number, percent
 
@@ -150,7 +150,7 @@ def test_what_is_left_out_says_nothing_of_what_is_asked(seed):
     assert sorted([asked, *known, *itertools.chain(*sets)]) == sorted(names)
     below = {name: {n for n in names if name in ASIA.graph.ancestors([n])} for name in names}
     assert sets[0] == {name for name in names if not below[name] & {asked, *known}}
-    assert all(ASIA.graph.separated(asked, name, list(known)) for name in sets[1])
+    assert all(ASIA.graph.d_separated(asked, name, list(known)) for name in sets[1])
     for name in set(idle[1].split(", ")) if idle else set():
         rest = {k: v for k, v in known.items() if k != name}
         np.testing.assert_allclose(ASIA.query(asked, rest), ASIA.query(asked, known), rtol=1e-10)
@@ -431,5 +431,5 @@ def test_causes_and_effects_must_be_three_nodes_of_the_network():
         explaining_away(net, {"burglary": "yes", "radio": "yes"}, {"alarm": "yes"}, "earthquake")
     with pytest.raises(CountwiseError, match="no node 'fire'"):
         explaining_away(net, "fire", {"alarm": "yes"}, "earthquake")
-    with pytest.raises(CountwiseError, match="is a number"):
+    with pytest.raises(CountwiseError, match="is numeric"):
         explaining_away(gaussian_net(), "x", {"y": 1}, "side")

@@ -1,4 +1,4 @@
-"""countwise ask: what a network says of a node, given others."""
+"""countwise ask: queries of a network."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ __all__ = ["command"]
 @click.command("ask")
 @click.argument("model")
 @click.argument("nodes", nargs=-1)
-@click.option(
-    "--given", "given", multiple=True, metavar="NAME=VALUE,…", help="What is known; nodes not named are not known."
-)
+@click.option("--given", "given", multiple=True, metavar="NAME=VALUE,…", help="Evidence: observed values of nodes.")
 @click.option(
     "--method",
     default="exact",
     show_default=True,
     type=click.Choice(["exact", "likelihood_weighting", "gibbs"]),
-    help="Exactly, or by rows that are drawn, with standard errors.",
+    help="Exact inference, or sampling with standard errors.",
 )
 @click.option("-n", "n", default=10_000, show_default=True, help="How many rows to draw.")
-@click.option("--explain", is_flag=True, help="Show factors, products and sums.")
-@click.option("--most-probable", is_flag=True, help="The most probable values of all nodes together.")
-@click.option("--svg", default=None, metavar="FILE", help="The network as a picture, with what is known marked.")
-@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@click.option("--explain", is_flag=True, help="Show the steps of variable elimination.")
+@click.option(
+    "--most-probable", is_flag=True, help="The most probable explanation: the values of all nodes together."
+)
+@click.option("--svg", default=None, metavar="FILE", help="The network as a picture, with the evidence marked.")
+@click.option("--json", "as_json", is_flag=True, help="JSON for other programs.")
 def command(
     model: str,
     nodes: tuple[str, ...],
@@ -38,7 +38,7 @@ def command(
     svg: str | None,
     as_json: bool,
 ) -> None:
-    """Ask a network for P(NODES | given): MODEL is a model file or a BIF file. Without NODES, for every node.
+    """Query a network for P(NODES | given); MODEL is a model file or a BIF file. Without NODES, of every node.
 
     \b
     countwise ask asia.bif lung --given dysp=yes,smoke=yes
@@ -56,7 +56,7 @@ def command(
             out.write(draw_network(fitted, known))
         click.echo(f"Written to {svg}", err=svg == "-")
     elif most_probable:
-        found = fitted.most_probable(known)
+        found = fitted.most_probable_explanation(known)
         echo_json(found) if as_json else click.echo("\n".join(f"{name} = {value}" for name, value in found.items()))
     elif explain:
         _explained(fitted, nodes, known, as_json)
@@ -75,13 +75,13 @@ def _explained(fitted: Any, nodes: tuple[str, ...], known: dict[str, Any], as_js
     from countwise.network.inference.elimination_working import elimination_told
 
     if not nodes:
-        raise click.UsageError("--explain needs a node to ask for.")
-    told = elimination_told(fitted._net(), nodes[0] if len(nodes) == 1 else nodes, fitted._known(known))
+        raise click.UsageError("--explain needs a node.")
+    told = elimination_told(fitted._net(), nodes[0] if len(nodes) == 1 else nodes, fitted._evidence(known))
     echo_json(told.to_dict()) if as_json else click.echo(str(told))
 
 
 def _typed(fitted: Any, texts: dict[str, str]) -> dict[str, Any]:
-    """What a person typed, as values of the nodes."""
+    """The evidence as typed, as values of the nodes."""
     net = fitted._net()
     folded = {node.casefold(): node for node in net.graph}
     found: dict[str, Any] = {}
@@ -92,7 +92,7 @@ def _typed(fitted: Any, texts: dict[str, str]) -> dict[str, Any]:
             continue
         a = net.attributes[node]
         value = a.parse(text)
-        if node in getattr(fitted, "cuts_", {}) and value == text:  # a range is asked by a number in it
+        if node in getattr(fitted, "cuts_", {}) and value == text:  # a binned node is given by a number
             try:
                 value = float(text)
             except ValueError:

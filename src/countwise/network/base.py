@@ -1,27 +1,22 @@
-"""What networks have in common, whether they tell a class or whatever is asked: nodes, laws, structure, gaps."""
+"""What the two networks have in common: how they learn, and what can be asked of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from countwise._typing import Floats
 from countwise.base.tally_model import TallyModel
-from countwise.base.term import Term, blank_tallies, derive_checked
-from countwise.cuts import labels
-from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
-from countwise.data.derived import AsGiven, InRanges, Latent
+from countwise.base.term import Term, blank_tallies, derive, derive_checked
+from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
+from countwise.data.series import is_missing
 from countwise.data.table import Table
-from countwise.distributions import (
-    Binned,
-    Categorical,
-    distribution_from,
-)
+from countwise.distributions import Categorical
 from countwise.errors import (
     OptionError,
     TableError,
@@ -32,28 +27,46 @@ from countwise.errors import (
     listed,
     warn,
 )
-from countwise.network.em import Learned, em
-from countwise.network.families import FamilyRule, table_smoothing
-from countwise.network.family_scores import SCORES
+from countwise.network import inspection, queries
+from countwise.network.blueprint import Blueprint, GivenTable, has_missing, is_empty
+from countwise.network.editing import Editor
+from countwise.network.em import Learned, ParameterLearner
+from countwise.network.engine import EngineRows
+from countwise.network.families import FamilyTally, table_smoothing
 from countwise.network.graph import Graph
 from countwise.network.net import Net
-from countwise.network.search.dispatch import STRUCTURES, arcs_of
-from countwise.network.search.trees import FoundStructure
+from countwise.network.queries import QueryAnswer
+from countwise.network.search.constraints import FoundStructure
+from countwise.network.search.dispatch import BY_INFORMATION
+from countwise.network.structure_learning import (
+    LearnedStructure,
+    MemoryRows,
+    StructureLearner,
+    TrainingRows,
+    binning_rule,
+    check_structure,
+    choose_distributions,
+    is_searched,
+    named_distribution,
+)
 from countwise.sources import EnginePart, Memory, in_one
-from countwise.tallies import Counts, fill_all
+from countwise.tallies import fill_all, tally_from
+from countwise.working import Account, Grid
 
-__all__ = ["Networking", "has_gaps", "is_empty"]
+__all__ = ["NetworkModel"]
+
+_FRAMES = ("pandas", "polars", "pyarrow")
 
 
-class Networking(TallyModel):
-    """A network over the columns of a table, and over nodes that no column shows."""
+class NetworkModel(TallyModel):
+    """A network over the columns of a table; a model writes `_structure_learner` and what it adds."""
 
     structure: Any
     order: Any
     criterion: Any
-    ess: Any
+    equivalent_sample_size: Any
     max_parents: Any
-    k: Any
+    max_dependence: Any
     root: Any
     required: Any
     forbidden: Any
@@ -69,308 +82,595 @@ class Networking(TallyModel):
     tol: Any
     random_state: Any
 
-    graph_: Graph
     net_: Net
-    cuts_: dict[str, tuple[float, ...]]
     found_: FoundStructure | None
     em_: Learned | None
-    _laws: dict[str, Any]
+    _blueprint: Blueprint
+
+    _class_is_node = False  # whether the target is a node
 
     # -- to be written by each model ---------------------------------------------------
 
-    def _class_node(self, target: Nominal) -> Nominal | None:
-        """The class, if it is a node."""
+    def _structure_learner(self, schema: Schema, target: Nominal) -> StructureLearner:
+        """The object that finds the structure."""
         raise NotImplementedError
 
     def _latent(self) -> dict[str, Nominal]:
-        """Nodes that no column shows."""
+        """Nodes that are never observed."""
         return {}
 
-    def _hand_arcs(self) -> list[tuple[str, str]]:
-        """Arcs that were drawn by hand."""
-        return []
+    def _given_tables(self) -> GivenTable:
+        """What gives the table of a node that does not follow from its counts alone."""
+        raise NotImplementedError
 
-    def _hand_table(self, name: str) -> tuple[Floats, float | None] | None:
-        """A table that was given by hand, and how many rows it is worth (None: it stands)."""
-        return None
+    def _fixed(self) -> set[str]:
+        """Nodes whose tables were given by hand."""
+        return set()
+
+    # -- the structure -------------------------------------------------------------------
+
+    @property
+    def graph_(self) -> Graph:
+        """The structure."""
+        return self._plan().graph
+
+    @property
+    def cuts_(self) -> dict[str, tuple[float, ...]]:
+        """Where numeric columns are cut that nominal nodes depend on."""
+        return dict(self._plan().cuts)
+
+    def _plan(self) -> Blueprint:
+        if "_blueprint" not in vars(self):
+            raise AttributeError(f"This {type(self).__name__} has no structure yet: it is not fitted.")
+        return self._blueprint
+
+    @property
+    def n_iter_(self) -> int:
+        """How many steps EM took; 1 where nothing had to be filled."""
+        return 1 if self.em_ is None else len(self.em_.log_likelihoods)
 
     # -- what the columns are ------------------------------------------------------------
 
     def _infer_schema(self, frame: Frame) -> Schema:
         self._check_settings()
-        if isinstance(self.distributions, Mapping):
-            for name in self.distributions:
-                if name not in frame.columns:
-                    raise OptionError(
-                        f"distributions names {name!r}, which the table does not have.",
-                        hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
-                    )
-        schema = Schema.kinds(frame, self.types, self.categorical_features)
-        return Schema(self._implied(a) for a in schema.attributes)
+        named = self.distributions if isinstance(self.distributions, Mapping) else {}
+        for name in named:
+            if name not in frame.columns:
+                raise OptionError(
+                    f"distributions names {name!r}, which the table does not have.",
+                    hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
+                )
 
-    def _implied(self, a: Attribute) -> Attribute:
-        """A law of names says that a column of numbers is one of names."""
-        named = isinstance(self.distributions, Mapping) and a.name in self.distributions
-        if named and isinstance(a, Numeric) and isinstance(self._law_named(a), Categorical):
-            return Nominal(a.name)
-        return a
+        def implied(a: Attribute) -> Attribute:
+            """A column with a distribution of nominal values is nominal."""
+            nominal = (
+                a.name in named and isinstance(a, Numeric) and isinstance(named_distribution(self, a), Categorical)
+            )
+            return Nominal(a.name) if nominal else a
 
-    def _law_named(self, a: Attribute) -> Any:
-        """The law that the user gave a column; None if none."""
-        spec = self.distributions
-        if isinstance(spec, Mapping):
-            return distribution_from(spec[a.name]) if a.name in spec else None
-        return None if spec is None else distribution_from(spec)
+        return Schema(implied(a) for a in Schema.kinds(frame, self.types, self.categorical_features).attributes)
 
     def _check_settings(self) -> None:
-        if isinstance(self.structure, str):
-            check_settings(self, structure=STRUCTURES)
-        else:
-            arcs_of(self.structure)
-        check_settings(self, criterion=SCORES, missing=("em", "available", "complete"))
+        check_structure(self)
+        check_settings(self, missing=("em", "available", "complete"))
         check_number("max_parents", self.max_parents, 0, whole=True)
-        check_number("ess", self.ess, 0, above=True)
-        check_number("k", self.k, 0, whole=True)
+        check_number("equivalent_sample_size", self.equivalent_sample_size, 0, above=True)
+        check_number("max_dependence", self.max_dependence, 0, whole=True)
         check_number("restarts", self.restarts, 0, whole=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         check_number("tol", self.tol, 0, above=True)
         check_number("random_state", self.random_state, 0, none=True, whole=True)
         table_smoothing(self.smoothing, 1)
-        self._cutting()
-
-    def _cutting(self) -> Binned:
-        """How numbers are cut that names depend on."""
-        if isinstance(self.ranges, int) and not isinstance(self.ranges, bool):
-            return Binned("equal_frequency", n_bins=self.ranges)
-        rule = distribution_from(self.ranges)
-        if not isinstance(rule, Binned):
-            raise OptionError(f"ranges={self.ranges!r} is no rule for ranges.", hint="give how many, or a Ranges.")
-        return rule
+        binning_rule(self)
 
     # -- learning --------------------------------------------------------------------------
 
-    def _needs_rows(self) -> bool:
-        """Whether all rows must be seen at once."""
-        return self.missing == "em" or (isinstance(self.structure, str) and self.structure != "given")
-
     def _open_parts(self, X: Any, y: Any, sample_weight: Any) -> Iterator[Memory | EnginePart]:
         parts = super()._open_parts(X, y, sample_weight)
-        return parts if hasattr(self, "tallies_") or not self._needs_rows() else in_one(parts)
+        needs_all = self.missing == "em" or is_searched(self)  # of the rows at once
+        return in_one(parts) if needs_all and not hasattr(self, "tallies_") else parts
 
     def _count_in(self, part: Memory | EnginePart) -> None:
         if isinstance(part, EnginePart):
-            self._learn_relation(part)
+            self._count_in_engine(part)
         else:
-            self._tally(part)
+            self._count_rows(part)
 
-    def _learn_relation(self, part: EnginePart) -> None:
-        raise NotImplementedError
-
-    def _tally(self, rows: Memory) -> None:
-        first, start = not hasattr(self, "tallies_"), None
+    def _count_rows(self, rows: Memory) -> None:
+        first = not hasattr(self, "tallies_")
         schema = self._infer_schema(rows.frame) if first else self.schema_
         frame = schema.coded(rows.frame if first else schema.match(rows.frame))
         schema = schema.learn(frame)
         target = self._first_target(rows.name) if first else self._same_kind_of_target(rows.known)
         target = target.learn(rows.target)
         table = replace(rows, frame=frame).table(schema, target)
+        if self.missing == "complete":
+            table = _complete_rows(table, schema)
         if first:
-            table = self._complete_rows(table, schema) if self.missing == "complete" else table
-            start = self._prepare(schema, target, table)
-        elif self.missing == "complete":
-            table = self._complete_rows(table, schema)
-        parts = self._parts_over(schema, target)
-        derived = derive_checked(table, parts)
-        if first:
-            vars(self).update(self._names(rows.frame))
             self._label_type, self._known_target = rows.label_type, rows.known
-            self.schema_, self.target_ = schema, target
-            self.n_rows_, self.n_left_out_ = 0, 0
-            self.tallies_ = self._first_tallies(parts, target, derived, start)
+            learned = self._begin(schema, target, MemoryRows(table), rows.frame)
+            terms = self._blueprint.terms(schema, target)
+            self.tallies_ = self._first_tallies(learned, terms, learned.rows.table)
         else:
-            self._refuse_gaps(derived, parts)
-            self._join(schema, target, fill_all(blank_tallies(parts, target), derived))
+            terms = self._blueprint.terms(schema, target)
+            derived = derive_checked(table, terms)
+            if self.missing == "em" and has_missing(derived, terms):
+                raise TableError(
+                    "Rows with missing values cannot be added to a network that fills them by EM.",
+                    hint="fit on all rows at once, or missing='available'.",
+                )
+            self._join(schema, target, fill_all(blank_tallies(terms, target), derived))
         self.n_rows_ += table.n_rows
 
-    def _complete_rows(self, table: Table, schema: Schema) -> Table:
-        """The rows without a missing cell."""
-        there = np.ones(table.n_rows, dtype=bool)
-        for a in schema.attributes:
-            column = table[a.name]
-            if isinstance(a, Nominal):
-                there &= column < a.missing
-            elif isinstance(a, Numeric):
-                there &= ~np.isnan(np.asarray(column, dtype=np.float64))
-        if there.all():
-            return table
-        gone = int((~there).sum())
-        if not there.any():
-            raise TableError("Every row has a missing cell.", hint="missing='em' or 'available'.")
-        warn(f"{gone} of {table.n_rows} rows were left out: they have a missing cell. Hint: missing='em' uses them.")
-        return table.take(there)
+    def _count_in_engine(self, part: EnginePart) -> None:
+        if hasattr(self, "tallies_"):
+            raise TableError("A network learns from one relation at a time.", hint="merge two by +.")
+        engine, schema = EngineRows.open(part, self._infer_schema(part.frame), self.missing)
+        target, self._label_type = engine.target(self._first_target(part.name))
+        self._known_target = part.known
+        learned = self._begin(schema, target, engine, part.frame)
+        self.tallies_ = learned.rows.tallies(blank_tallies(self._blueprint.terms(schema, target), target), target)
+        self.n_rows_ = engine.classes.rows
 
-    def _refuse_gaps(self, derived: Table, parts: Sequence[Term]) -> None:
-        """EM must see all rows at once; more rows can only be added if they lack nothing."""
-        if self.missing == "em" and has_gaps(derived, parts):
-            raise TableError(
-                "Rows with missing cells cannot be added to a network that fills gaps by EM.",
-                hint="fit on all rows at once, or missing='available'.",
-            )
+    def _tallies_of(
+        self, part: Memory | EnginePart, only: Collection[str] | None = None
+    ) -> tuple[dict[str, Any], int]:
+        """What a part counts in the domains of the model, and its rows; a value never seen is an error."""
+        schema, target = self.schema_, self._same_kind_of_target(part.known)
+        terms = self._blueprint.terms(schema, target)
+        asked = {name: tally for name, tally in blank_tallies(terms, target).items() if only is None or name in only}
+        if isinstance(part, EnginePart):
+            engine, _ = EngineRows.open(part, schema, self.missing)
+            return engine.laid_out(self._blueprint, schema, target).tallies(asked, target), engine.classes.rows
+        codes = Nominal(target.name, target.values, grows=False).encode(part.target, strict=True)
+        table = schema.encode(schema.match(part.frame), part.weights, strict=True).with_column(target.name, codes)
+        if self.missing == "complete":
+            table = _complete_rows(table, schema)
+        return fill_all(asked, derive_checked(table, terms)), table.n_rows
 
-    def _prepare(self, schema: Schema, target: Nominal, table: Table) -> Net | None:
-        """Choose the structure, the law of each number, and where numbers are cut; the network if it is at hand."""
-        raise NotImplementedError
+    def _begin(self, schema: Schema, target: Nominal, rows: TrainingRows, frame: Frame) -> LearnedStructure:
+        """Learn the structure, and keep it with what the columns are."""
+        self.schema_, self.target_ = schema, target
+        learned = self._structure_learner(schema, target).learn(rows, self._parameters())
+        vars(self).update(self._names(frame))
+        self._blueprint, self.found_, self.em_ = learned.plan, learned.found, None
+        self.n_rows_ = self.n_left_out_ = 0
+        return learned
 
-    def _first_laws(self, graph: Graph, schema: Schema) -> dict[str, Any]:
-        """The law of each column that is a number."""
-        raise NotImplementedError
-
-    # -- counting ---------------------------------------------------------------------------
-
-    def _nodes(self, schema: Schema, target: Nominal) -> dict[str, Attribute]:
-        """Every node as the network sees it."""
-        nodes: dict[str, Attribute] = {}
-        own = self._class_node(target)
-        if own is not None:
-            nodes[own.name] = own
-        for a in schema.attributes:
-            cut = a.name in self.cuts_
-            nodes[a.name] = Ordinal(a.name, labels(np.array(self.cuts_[a.name])), grows=False) if cut else a
-        return {**nodes, **self._latent()}
-
-    def _terms(self, schema: Schema, target: str) -> list[Term]:
-        return self._parts_over(schema, self.target_)
-
-    def _parts_over(self, schema: Schema, target: Nominal) -> list[Term]:
-        nodes = self._nodes(schema, target)
-        own = self._class_node(target)
-        return [
-            self._part(name, nodes) for name in nodes if own is None or name != own.name or self.graph_.parents[name]
-        ]
-
-    def _part(self, name: str, nodes: Mapping[str, Attribute]) -> Term:
-        above = [nodes[p] for p in self.graph_.parents[name]]
-        names = tuple(a for a in above if isinstance(a, Nominal))
-        numbers = tuple(a for a in above if isinstance(a, Numeric))
-        cut = self.cuts_.get(name)
-        law = None if isinstance(nodes[name], Nominal) else self._laws[name]
-        rule = FamilyRule(names, numbers, law, self.smoothing, cut)
-        if cut is not None:
-            return Term(InRanges(nodes[name], (name,), rule.codes), rule)
-        return Term(Latent(nodes[name], ()) if name in self._latent() else AsGiven(nodes[name]), rule)
-
-    def _first_tallies(self, parts: list[Term], target: Nominal, derived: Table, start: Net | None) -> dict[str, Any]:
-        self.em_ = None
-        if self.missing == "em" and has_gaps(derived, parts):
-            self.em_ = self._learned_by_em(parts, target, derived, start)
-            return self.em_.tallies
-        return fill_all(blank_tallies(parts, target), derived)
-
-    def _learned_by_em(
-        self,
-        parts: list[Term],
-        target: Nominal,
-        derived: Table,
-        start: Net | None = None,
-        *,
-        rough: bool = False,
-    ) -> Learned:
-        """Expected counts by EM; rough ones, for a structure that may not last."""
-        tallies = fill_all(blank_tallies(parts, target), derived)
-        rest = {name: tally for name, tally in tallies.items() if name not in self.graph_}
-
-        def estimate(found: Mapping[str, Any]) -> Net:
-            return self._net_of(parts, found)
-
-        nodes = {name: tally for name, tally in tallies.items() if name in self.graph_}
-        if start is None and self._latent():
-            start = self._started(estimate(nodes))
-        steps, tol = int(self.max_iter), float(self.tol)
-        if rough:
-            steps, tol = min(steps, 25), max(tol, 1e-4)
-        learned = em(estimate, nodes, derived, start=start, max_iter=steps, tol=tol, quiet=rough)
-        return replace(learned, tallies={**rest, **learned.tallies})
-
-    def _started(self, net: Net) -> Net:
-        """Tables of latent nodes and their children by chance: alike, they would stay alike."""
-        rng = np.random.default_rng(self.random_state)
-        tables = dict(net.tables)
-        for name in self._latent():
-            for node in (name, *self.graph_.children(name)):
-                if node in tables and self._hand_table(node) is None:
-                    noise = rng.dirichlet(np.full(tables[node].shape[-1], 5.0), size=tables[node].shape[:-1])
-                    tables[node] = 0.5 * tables[node] + 0.5 * noise
-        return replace(net, tables=tables)
-
-    # -- what follows -------------------------------------------------------------------------
-
-    def _net_of(self, parts: Sequence[Term], tallies: Mapping[str, Any]) -> Net:
-        """The network that tallies give, steady from step to step of EM."""
-        return self._net_from(self._densities_of(parts, tallies, steady=True), tallies)
-
-    def _densities_of(
-        self, parts: Sequence[Term], tallies: Mapping[str, Any], *, steady: bool = False
-    ) -> dict[str, Any]:
-        """The law of every node."""
-        rules = {part.key: part.distribution for part in parts}
-        plain = FamilyRule((), (), None, self.smoothing)  # of a class that depends on nothing
-        return {name: rules.get(name, plain).estimate(tallies[name], steady=steady) for name in self.graph_}
-
-    def _net_from(self, densities: Mapping[str, Any], tallies: Mapping[str, Any]) -> Net:
-        named = {name for name in self.graph_ if isinstance(tallies[name], Counts)}
-        attributes = {name: tallies[name].axes[-1] if name in named else tallies[name].of for name in self.graph_}
-        some = [name for name in self.graph_ if not is_empty(attributes[name])]
-        return Net(
-            self.graph_ if len(some) == len(self.graph_) else self.graph_.within(some),
-            {name: attributes[name] for name in some},
-            {name: self._table_of(name, tallies[name], densities[name]) for name in some if name in named},
-            {name: densities[name] for name in some if name not in named},
+    def _parameters(self) -> ParameterLearner:
+        return ParameterLearner(
+            self._given_tables(), self._fixed(), int(self.max_iter), float(self.tol), self.random_state
         )
 
-    def _table_of(self, name: str, tally: Counts, density: Any) -> Floats:
-        shape = tally.table.shape
-        hand = self._hand_table(name)
-        if hand is None:
-            prob: Floats = density.prob.reshape(shape)
-            if not tally.table.any() and not density.pseudo.any():
-                return np.full(shape, 1.0 / max(shape[-1], 1))  # nothing was counted: every value alike
-            return prob
-        table, rows = hand
-        if rows is None:
-            return table
-        counts = tally.table + rows / max(int(np.prod(shape[:-1])), 1) * table
-        totals = counts.sum(axis=-1, keepdims=True)
-        return np.where(totals > 0, counts / np.maximum(totals, 1e-300), table)
+    def _first_tallies(self, learned: LearnedStructure, terms: list[Term], derived: Table) -> dict[str, Any]:
+        known = learned.found is None  # the arcs are those that the rows were laid out for
+        if self.missing == "em" and (learned.rows.missing if known else has_missing(derived, terms)):
+            self.em_ = self._parameters().by_em(self._blueprint, terms, self.target_, derived, learned.start)
+            return self.em_.tallies
+        return fill_all(blank_tallies(terms, self.target_), derived)
+
+    def _terms(self, schema: Schema, target: str) -> list[Term]:
+        return self._blueprint.terms(schema, self.target_)
 
     def _estimate(self) -> None:
+        plan = self._blueprint
         for a in self.schema_.attributes:
-            if is_empty(a) and (self.graph_.parents[a.name] or self.graph_.children(a.name)):
-                raise TooFewRows(f"{a.name!r} has nothing but missing cells: no arc can lead to it or from it.")
-        self.terms_ = self._parts_over(self.schema_, self.target_)
-        self.densities_ = self._densities_of(self.terms_, self.tallies_)
-        self.net_ = self._net_from(self.densities_, self.tallies_)
+            if is_empty(a) and (plan.graph.parents[a.name] or plan.graph.children(a.name)):
+                raise TooFewRows(f"Every value of {a.name!r} is missing: it can have no arc.")
+        self.terms_ = plan.terms(self.schema_, self.target_)
+        self.densities_ = plan.densities(self.terms_, self.tallies_)
+        self.net_ = plan.net(self.densities_, self.tallies_, self._given_tables())
         self._release()
 
-    @property
-    def n_iter_(self) -> int:
-        """How many steps EM took; 1 where there was nothing to fill."""
-        return 1 if self.em_ is None else len(self.em_.log_likelihoods)
+    def _forget_all(self) -> None:
+        super()._forget_all()
+        vars(self).pop("_blueprint", None)
+
+    # -- merging, forgetting, files ----------------------------------------------------------
+
+    def __add__(self, other: object) -> Self:
+        if type(other) is type(self):
+            for model in (self, other):
+                model._check_fitted(answers=False)
+                if model.em_ is not None:
+                    raise TableError(
+                        "Networks whose missing values were filled by EM cannot be merged: EM must see all rows.",
+                        hint="missing='available' counts what is present.",
+                    )
+            if self.graph_ != other.graph_ or self.cuts_ != other.cuts_:
+                raise TableError(
+                    "The networks differ in structure, or in the ranges of their numeric columns.",
+                    hint="give both the structure of one: structure=other.graph_.",
+                )
+        return super().__add__(other)
+
+    def _adopt(self, other: Self) -> None:
+        super()._adopt(other)
+        self._blueprint, self.found_, self.em_ = other._blueprint, other.found_, other.em_
+
+    def _subtract_rows(self, part: Memory | EnginePart) -> None:
+        if self.em_ is not None:
+            raise TableError(
+                "A network whose missing values were filled by EM cannot forget rows.",
+                hint="fit again, or missing='available'.",
+            )
+        tallies, n_rows = self._tallies_of(part)
+        self.tallies_ = {name: tally - tallies[name] for name, tally in self.tallies_.items()}
+        self.n_rows_ -= n_rows
+
+    def _state(self) -> dict[str, Any]:
+        found = self.found_
+        return {
+            **super()._state(),
+            "parents": {name: list(above) for name, above in self.graph_.parents.items()},
+            "cuts": {name: list(edges) for name, edges in self.cuts_.items()},
+            "score": None if found is None else found.score,
+            "tried": [] if found is None else [[p, c, g, bool(t)] for p, c, g, t in found.tried],
+            "em": None if self.em_ is None else [self.em_.log_likelihoods, self.em_.moved],
+        }
+
+    def _revive(self, state: Mapping[str, Any]) -> None:
+        if isinstance(self.structure, str) and self.structure in BY_INFORMATION:
+            self.criterion = None  # older files hold a default here that no search used
+        self._known_target = bool(state.get("known", True))
+        if state.get("library") in (*_FRAMES, "mapping"):
+            self._library = state["library"]
+        graph = Graph({str(n): tuple(map(str, above)) for n, above in state["parents"].items()})
+        cuts = {str(n): tuple(map(float, edges)) for n, edges in state["cuts"].items()}
+        distributions = choose_distributions(self, graph, self.schema_)
+        distributions |= dict.fromkeys(cuts, binning_rule(self))
+        self._blueprint = Blueprint(graph, cuts, distributions, self._latent(), self.smoothing, self._class_is_node)
+        tried = [(str(p), str(c), float(g), bool(t)) for p, c, g, t in state["tried"]]
+        score = state["score"]
+        self.found_ = None if score is None else FoundStructure(graph, float(score), tried)
+        terms = self._blueprint.terms(self.schema_, self.target_)
+        attributes: dict[str, Any] = {self.target_.name: self.target_, **{term.key: term.of for term in terms}}
+        data = state["tallies"]
+        self.tallies_ = {
+            name: blank.read(data[name]) if isinstance(blank, FamilyTally) else tally_from(data[name], attributes)
+            for name, blank in blank_tallies(terms, self.target_).items()
+        }
+        self.em_ = None
+        if state["em"] is not None:
+            self.em_ = Learned(self.tallies_, [float(v) for v in state["em"][0]], float(state["em"][1]))
+        self._estimate()
+
+    # -- a fitted network is extended --------------------------------------------------------
+
+    def remove_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Remove an arc from a fitted network; the child's distribution is estimated anew from rows, all else stays.
+
+        Parameters
+        ----------
+        parent, child : str
+            The arc.
+        X, y, sample_weight
+            Rows, as for `fit`. Those in which the child and all its parents are present count.
+
+        Returns
+        -------
+        self
+        """
+        Editor(self).remove_arc(parent, child, X, y, sample_weight)
+        return self
+
+    # -- inference -----------------------------------------------------------------------
+
+    def _net(self) -> Net:
+        self._check_fitted()
+        return self.net_
+
+    def _evidence(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The evidence; numbers of binned nodes by their range."""
+        net = self._net()
+        if not (given is None or isinstance(given, Mapping)):
+            raise OptionError(f"Evidence is given as {{node: value}}, not {given!r}.")
+        net.graph.known(given or {})
+        found = {
+            name: value
+            for name, value in (given or {}).items()
+            if isinstance(value, Mapping | list | np.ndarray) or not is_missing(value)
+        }
+        for name, value in found.items():
+            edges = self._blueprint.cuts.get(name)
+            if edges is not None and isinstance(value, int | float | np.number) and not isinstance(value, bool):
+                at = int(np.searchsorted(np.array(edges), float(value), side="left"))
+                found[name] = net.attributes[name].values[at]  # type: ignore[attr-defined]
+        return found
+
+    def query(
+        self,
+        asked: str | Sequence[str],
+        given: Mapping[str, Any] | None = None,
+        *,
+        method: str = "exact",
+        n: int = 10_000,
+        random_state: int = 0,
+    ) -> QueryAnswer:
+        """P(asked | given).
+
+        Parameters
+        ----------
+        asked : str or sequence of str
+            A node, or several for their joint probabilities.
+        given : mapping of str to value, optional
+            The evidence: a value, a number, or ``{value: weight}`` for soft evidence. None and NaN are no evidence.
+        method : {"exact", "likelihood_weighting", "gibbs"}, default="exact"
+            By variable elimination, or by sampling, with standard errors.
+        n : int, default=10000
+            How many rows to draw.
+        random_state : int, default=0
+            The seed.
+
+        Returns
+        -------
+        QueryAnswer
+            A dict of value (of several nodes: tuple of values) to probability. Of a numeric node: "mean" and
+            "deviation".
+
+        Examples
+        --------
+        >>> from countwise import BayesNetwork
+        >>> net = BayesNetwork().add_arc("rain", "wet")
+        >>> net.add_node("rain", ["no", "yes"], [0.8, 0.2]).add_node("wet", ["no", "yes"])
+        BayesNetwork(...)
+        >>> net.set_cpt("wet", {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        BayesNetwork(...)
+        >>> print(net.query("rain", {"wet": "yes"}))
+        P(rain | wet = yes)
+        no   0.333333
+        yes  0.666667
+        """
+        net, evidence = self._net(), self._evidence(given)
+        return queries.query(net, asked, evidence, shown=given or {}, method=method, n=n, seed=random_state)
+
+    def marginals(self, given: Mapping[str, Any] | None = None) -> dict[str, QueryAnswer]:
+        """P(node | given) of every nominal node, in one pass over the junction tree.
+
+        Parameters
+        ----------
+        given : mapping of str to value, optional
+            The evidence.
+
+        Returns
+        -------
+        dict of str to QueryAnswer
+        """
+        return queries.marginals(self._net(), self._evidence(given))
+
+    def most_probable_explanation(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The most probable values of all nominal nodes together (MPE).
+
+        Parameters
+        ----------
+        given : mapping of str to value, optional
+            The evidence.
+
+        Returns
+        -------
+        dict of str to value
+            Of the nodes without evidence.
+        """
+        return self._net().most_probable_explanation(self._evidence(given))
+
+    def log_evidence(self, given: Mapping[str, Any]) -> float:
+        """Log P(given), minus infinity if it is impossible; of numbers, the log of their density.
+
+        Parameters
+        ----------
+        given : mapping of str to value
+            The evidence.
+
+        Returns
+        -------
+        float
+        """
+        return self._net().weighed(self._evidence(given))[1]
+
+    def _rows_of(self, X: Any) -> Table:
+        """A table encoded by node."""
+        self._check_fitted()
+        return derive(self.schema_.encode(self.schema_.opened(X)), self.terms_)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Log P(row), with missing values summed out.
+
+        Parameters
+        ----------
+        X : any table
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+        """
+        return queries.log_prob_rows(self._net(), self._rows_of(X))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+        """Rows drawn from the network.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, Generator or None
+            The seed.
+
+        Returns
+        -------
+        table
+            Of the kind that the network learned from; a mapping of columns if there was none.
+        """
+        net = self._net()
+        check_number("n_samples", n_samples, 1, whole=True)
+        cells = queries.sample_rows(net, int(n_samples), np.random.default_rng(random_state))
+        library = getattr(self, "_library", None)
+        return Grid({n: c.tolist() for n, c in cells.items()}).to_frame(library) if library in _FRAMES else cells
+
+    # -- inspection ------------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """Rows, arcs and score in a few lines.
+
+        Returns
+        -------
+        str
+        """
+        self._check_fitted()
+        target = f"; {self.target_.name}" if self._class_is_node else ""
+        head = (
+            f"{self.n_rows_} rows, {len(self.schema_)} attributes{target}: a network of {len(self.graph_.arcs)} arcs"
+        )
+        if self.found_ is not None:
+            head += f", {self.criterion or 'bic'} {self.found_.score:.6g}"
+        lines = [head, "  missing values filled by EM"] if self.em_ is not None else [head]
+        return "\n".join([*lines, *(f"  {line}" for line in inspection.arc_lines(self.graph_)[:40])])
+
+    def tables(self) -> dict[str, Grid]:
+        """The conditional probability table, or the parameters, of every node; see `cpt`.
+
+        Returns
+        -------
+        dict of str to Grid
+        """
+        return {name: self.cpt(name) for name in self._net().graph}
+
+    def cpt(self, name: str) -> Grid:
+        """The conditional probability table of a node; of a numeric node, its parameters.
+
+        Parameters
+        ----------
+        name : str
+            The node.
+
+        Returns
+        -------
+        Grid
+            A row for each combination of the parents' values. Numbers are not rounded until they are printed.
+        """
+        return inspection.cpt_grid(self._net(), name)
+
+    _shown_table = cpt  # `countwise show` asks by this name
+
+    def explain_arc(self, parent: str, child: str) -> Grid:
+        """Why an arc is there or not: what it was found to gain, each time that the search weighed it.
+
+        Parameters
+        ----------
+        parent, child : str
+            The arc.
+
+        Returns
+        -------
+        Grid
+            The arc in both directions, what it adds to the score (of "chow_liu", "tan" and "k_dependence": mutual
+            information in bits), whether it was taken, and why.
+        """
+        graph = self._net().graph
+        return inspection.arc_reasons(
+            graph, self.found_, parent, child, by_score=self.structure not in BY_INFORMATION
+        )
+
+    def explaining_away(
+        self, cause: str | Mapping[str, Any], effect: Mapping[str, Any], other: str | Mapping[str, Any]
+    ) -> Account:
+        """Whether one cause explains an effect away, so that another becomes less probable.
+
+        Parameters
+        ----------
+        cause, other : str or mapping of str to value
+            Two nodes, each with its value, as ``{"rain": "yes"}``; of a name alone, the value for which the effect is
+            the strongest evidence.
+        effect : mapping of str to value
+            The evidence.
+
+        Returns
+        -------
+        Account
+        """
+        return inspection.explaining_away(self._net(), cause, self._evidence(effect), other)
+
+    def sensitivity(self, asked: str, value: Any, given: Mapping[str, Any] | None = None) -> Grid:
+        """The derivative of P(asked = value | given) by each entry of each table, the largest first.
+
+        The other entries of a row change in proportion, so that it still sums to 1.
+
+        Parameters
+        ----------
+        asked : str
+            A node.
+        value : object
+            Its value.
+        given : mapping of str to value, optional
+            The evidence.
+
+        Returns
+        -------
+        Grid
+        """
+        return inspection.sensitivity_grid(self._net(), asked, value, self._evidence(given))
+
+    def d_separated(
+        self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()
+    ) -> bool:
+        """Whether nodes are d-separated: independent given others, whatever the tables are.
+
+        Parameters
+        ----------
+        one, other, given : str or iterable of str
+            Nodes.
+
+        Returns
+        -------
+        bool
+        """
+        return self._net().graph.d_separated(one, other, given)
+
+    def markov_blanket(self, node: str) -> tuple[str, ...]:
+        """The Markov blanket: given these nodes, a node is independent of all others.
+
+        Parameters
+        ----------
+        node : str
+
+        Returns
+        -------
+        tuple of str
+        """
+        return self._net().graph.markov_blanket(node)
+
+    def independence(self, X: Any, one: str, other: str, given: str | Sequence[str] = ()) -> Grid:
+        """Pearson's test whether two nodes are independent given others, on the rows of a table.
+
+        Parameters
+        ----------
+        X : any table
+            Rows with columns for the nodes.
+        one, other : str
+            Nominal nodes.
+        given : str or sequence of str
+            Within each combination of their values the two are compared.
+
+        Returns
+        -------
+        Grid
+            χ², degrees of freedom, p-value, and whether the graph says that they are independent.
+        """
+        return inspection.independence_test(self._net(), self._rows_of(X), one, other, given)
 
 
-def is_empty(a: Attribute) -> bool:
-    """Whether nothing but missing cells was met of a node: it then has no say."""
-    return isinstance(a, Nominal) and not a.values
-
-
-def has_gaps(table: Table, parts: Sequence[Term]) -> bool:
-    """Whether a cell that EM would fill is missing: of a name, or of a number that numbers depend on."""
-    linked = {n.name for part in parts for n in part.distribution.numbers}
-    linked |= {part.key for part in parts if part.distribution.numbers}
-    for part in parts:
-        column = table[part.key]
-        if isinstance(part.of, Nominal):
-            if part.of.values and len(column) and int(column.max()) >= part.of.missing:
-                return True
-        elif part.key in linked and np.isnan(np.asarray(column, dtype=np.float64)).any():
-            return True
-    return False
+def _complete_rows(table: Table, schema: Schema) -> Table:
+    """The rows without a missing value."""
+    there = np.ones(table.n_rows, dtype=bool)
+    for a in schema.attributes:
+        column = table[a.name]
+        if isinstance(a, Nominal):
+            there &= column < a.missing
+        elif isinstance(a, Numeric):
+            there &= ~np.isnan(np.asarray(column, dtype=np.float64))
+    if there.all():
+        return table
+    if not there.any():
+        raise TableError("Every row has a missing value.", hint="missing='em' or 'available'.")
+    gone = int((~there).sum())
+    warn(f"{gone} of {table.n_rows} rows were left out: they have a missing value. Hint: missing='em' uses them.")
+    return table.take(there)

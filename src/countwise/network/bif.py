@@ -6,14 +6,17 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.errors import ReadError
+from countwise.errors import OptionError, ReadError
+from countwise.jsonfile import write_whole
+from countwise.network.net import Net
 
-__all__ = ["BifNetwork", "read_bif", "write_bif"]
+__all__ = ["BifNetwork", "read_bif", "read_bif_file", "to_networkx", "write_bif", "write_bif_file"]
 
 _TOKEN = re.compile(
     r"""\s+|//[^\n]*|/\*.*?\*/            # blanks and comments
@@ -318,6 +321,40 @@ def write_bif(
             lines.append(f"  ({told}) {_numbers(tables[variable][row])};")
         lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def read_bif_file(place: Path) -> BifNetwork:
+    """A network from a BIF file."""
+    try:
+        text = place.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ReadError(f"{place} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ReadError(f"{place} is no text in UTF-8, so no BIF file.") from None
+    return read_bif(text, str(place))
+
+
+def write_bif_file(place: Path, net: Net, name: str) -> None:
+    """Write a network of nominal nodes to a BIF file."""
+    odd = [node for node in net.graph if node not in net.tables]
+    if odd:
+        raise OptionError(f"{odd[0]!r} is numeric; BIF holds nominal nodes.", hint="countwise.save writes all kinds.")
+    values = {node: tuple(map(str, net.attributes[node].values)) for node in net.graph}  # type: ignore[attr-defined]
+    write_whole(place, write_bif(name, values, net.graph.parents, net.tables).encode())
+
+
+def to_networkx(net: Net) -> Any:
+    """A network as a networkx graph."""
+    try:
+        import networkx
+    except ImportError:
+        raise OptionError("networkx is not installed.", hint="pip install networkx.") from None
+    graph = networkx.DiGraph()
+    for node, a in net.attributes.items():
+        more = {"values": a.values, "table": net.tables[node]} if node in net.tables else {"kind": a.kind}  # type: ignore[attr-defined]
+        graph.add_node(node, **more, parents=net.graph.parents[node])
+    graph.add_edges_from(net.graph.arcs)
+    return graph
 
 
 def _quoted(text: str) -> str:

@@ -1,49 +1,51 @@
-"""A class told by a network: naive Bayes, trees beside it, k parents beside it, or any structure."""
+"""Classifiers by a Bayesian network: naive Bayes, TAN, k-dependence, or any structure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Floats
+from countwise import _kernels
+from countwise._typing import Flags, Floats
 from countwise.base.generative import GenerativeClassifier
-from countwise.base.term import derive_checked
 from countwise.data.attributes import Nominal, Numeric
+from countwise.data.columns import narrowest
 from countwise.data.frames import Frame
 from countwise.data.output import library_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
-from countwise.engines.gather import EnginePart
 from countwise.errors import OptionError
-from countwise.network.classifier_terms import FamilyLookups
-from countwise.network.classifier_working import ClassWorking
-from countwise.network.editing import Extending
-from countwise.network.family_scores import MixedFamilies
+from countwise.network.base import NetworkModel
+from countwise.network.blueprint import GivenTable, is_empty
+from countwise.network.classifier_working import NetworkWorking
+from countwise.network.editing import Editor
 from countwise.network.inference.batch_inference import EvidenceRows, posteriors
+from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
-from countwise.network.queries import NetworkAnswers
 from countwise.network.search.class_structures import conditional_information
-from countwise.network.search.dispatch import StructureSearch
+from countwise.network.structure_learning import LearnedStructure, MemoryRows, StructureLearner, TrainingRows
 from countwise.scoring.plan import Scoring
-from countwise.working import Grid
+from countwise.tallies import Counts
+from countwise.working import Factor, Grid, Step, Working
+from countwise.working.numbers import probability
 
-__all__ = ["BayesNetworkClassifier"]
+__all__ = ["BayesNetworkClassifier", "FamilyLookups"]
 
 _MOST_PAIRS = 20_000  # of attributes, beyond which they are compared only if the structure asks for it
 
 
-class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, GenerativeClassifier):
-    """A class told by a Bayesian network: naive Bayes, a tree beside it (TAN), and on to any structure.
+class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
+    """A classifier by a Bayesian network: naive Bayes, tree-augmented naive Bayes (TAN), or any structure.
 
     .. math:: P(c | x) ∝ P(c | parents) ∏_a P(x_a | c, parents of a)
 
     Naive Bayes takes attributes for independent within a class. `conditional_mi_` shows which pairs are not; "tan"
-    gives every attribute one parent beside the class, "k_dependence" up to k, "hill_climb" whatever pays.
-    A missing cell is no evidence: what depends on it is summed over its values.
+    gives every attribute one parent beside the class, "k_dependence" up to `max_dependence`, "hill_climb" those that
+    raise the score. A missing value is no evidence: what depends on it is summed over its values.
 
     Parameters
     ----------
@@ -51,15 +53,15 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
         "naive", "tan", "k_dependence", "hill_climb", "ordering", "orders", "annealing", or the arcs themselves. See
         `BayesNetwork`; the class is a node by its column's name, or "class".
     prior : {"raw", "smoothed", "uniform"}, mapping or array-like, default="raw"
-        P(class), where it depends on nothing.
-    ranges : int, str, list of edges or Ranges, default="mdl"
-        How numbers are cut that names depend on.
+        P(class), where the class has no parents.
+    ranges : int, str, list of edges or Binned, default="mdl"
+        How numeric columns are cut that nominal nodes depend on.
     unseen : {"ignore", "error"}, default="ignore"
-        A value never met in training is taken for missing, or is an error.
-    order, criterion, ess, max_parents, required, forbidden, tiers, root, k
+        A value never seen in training is treated as missing, or is an error.
+    order, criterion, equivalent_sample_size, max_parents, required, forbidden, tiers, root, max_dependence
         As for `BayesNetwork`.
     smoothing, distributions, types, categorical_features, missing, restarts, max_iter, tol, random_state
-        As for `BayesNetwork`. Texts and sparse blocks depend on the class alone.
+        As for `BayesNetwork`. Text columns and sparse blocks depend on the class alone.
 
     Attributes
     ----------
@@ -67,8 +69,13 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
         The classes in order.
     graph_ : Graph
         The structure, the class among the nodes.
+    net_ : Net
+        The parameters: ``net_.tables[node]`` is an array with an axis for each parent and the last for the node;
+        ``net_.densities[node]`` has the parameters of a numeric node.
+    densities_ : dict of str to Density
+        The distribution of every node over the combinations of its nominal parents' values; see `BayesNetwork`.
     conditional_mi_ : Grid
-        What each two attributes tell of each other within the classes, in bits.
+        The conditional mutual information of each two attributes given the class, in bits.
     tallies_ : dict
         All that was counted.
 
@@ -84,22 +91,23 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
     """
 
     _smooths = True
+    _class_is_node = True
     lookups_: FamilyLookups
-    _pairs_told: list[tuple[str, str, float]]
+    _information: list[tuple[str, str, float]]
 
     def __init__(
         self,
         structure: Any = "tan",
         *,
         order: Any = None,
-        criterion: str = "bic",
-        ess: float = 1.0,
+        criterion: str | None = None,
+        equivalent_sample_size: float = 1.0,
         max_parents: int = 3,
         required: Any = (),
         forbidden: Any = (),
         tiers: Any = None,
         root: str | None = None,
-        k: int = 2,
+        max_dependence: int = 2,
         smoothing: Any = 1.0,
         prior: Any = "raw",
         distributions: Any = None,
@@ -116,13 +124,13 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
         self.structure = structure
         self.order = order
         self.criterion = criterion
-        self.ess = ess
+        self.equivalent_sample_size = equivalent_sample_size
         self.max_parents = max_parents
         self.required = required
         self.forbidden = forbidden
         self.tiers = tiers
         self.root = root
-        self.k = k
+        self.max_dependence = max_dependence
         self.smoothing = smoothing
         self.prior = prior
         self.distributions = distributions
@@ -142,61 +150,49 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
         self._library = library_of(X)
         return X
 
-    def _class_node(self, target: Nominal) -> Nominal | None:
-        return target
+    def _infer_schema(self, frame: Frame) -> Schema:
+        if self.unseen not in ("ignore", "error"):
+            raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore' or 'error'.")
+        return super()._infer_schema(frame)
 
-    def _hand_arcs(self) -> list[tuple[str, str]]:
-        return [] if not hasattr(self, "_texts") else [(c, t) for c, t in self._texts]
-
-    def _prepare(self, schema: Schema, target: Nominal, table: Table) -> Net | None:
-        # texts and blocks depend on the class alone: no other structure has a law for them
-        self._texts = [(target.name, a.name) for a in schema.attributes if isinstance(a, Text | Block)]
-        self._told = target.name
+    def _structure_learner(self, schema: Schema, target: Nominal) -> StructureLearner:
         if isinstance(self.structure, str) and self.structure == "given":
             raise OptionError("structure='given' needs arcs.", hint="structure=[(parent, child), ...], or 'tan'.")
-        net = super()._prepare(schema, target, table)
-        self._compare(schema, target, table)
-        return net
+        # texts and blocks depend on the class alone: no other structure has a distribution for them
+        arcs = [(target.name, a.name) for a in schema.attributes if isinstance(a, Text | Block)]
+        return StructureLearner(self, schema, target, latent={}, arcs=arcs, class_is_node=True, around=target.name)
 
-    def _learn_relation(self, part: EnginePart) -> None:
-        self._texts, self._told, self._pairs_told = [], part.name, []
-        super()._learn_relation(part)
-        if self.found_ is not None and self.structure in ("tan", "k_dependence"):
-            self._pairs_told = sorted(((a, b, bits) for a, b, bits, _ in self.found_.tried), key=_most_first)
+    def _begin(self, schema: Schema, target: Nominal, rows: TrainingRows, frame: Frame) -> LearnedStructure:
+        learned = super()._begin(schema, target, rows, frame)
+        pairs: list[tuple[str, str, float]] = []
+        if learned.found is not None and self.structure in ("tan", "k_dependence"):  # it has compared them
+            pairs = [(a, b, bits) for a, b, bits, _ in learned.found.tried]
+        elif isinstance(learned.rows, MemoryRows):
+            pairs = self._compared(schema, target, learned.rows)
+        self._information = sorted(pairs, key=lambda pair: (-pair[2], *pair[:2]))
+        return learned
 
-    def _search_target(self) -> str | None:
-        return self._told
-
-    def _how(self, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> StructureSearch:
-        return super()._how(names, [arc for arc in arcs if arc[1] in names])
-
-    def _compare(self, schema: Schema, target: Nominal, table: Table) -> None:
-        """What each two attributes tell of each other within the classes."""
-        nodes = self._nodes(schema, target)
-        free = [a for a in nodes.values() if isinstance(a, Numeric) or (isinstance(a, Nominal) and a.values)]
+    def _compared(self, schema: Schema, target: Nominal, rows: MemoryRows) -> list[tuple[str, str, float]]:
+        """The conditional mutual information of each two attributes given the class."""
+        nodes = self._blueprint.nodes(schema, target).values()
+        free = [a for a in nodes if isinstance(a, Nominal | Numeric) and not is_empty(a)]
         names = [a.name for a in free if a.name != target.name]
-        self._pairs_told = []
-        if self.found_ is not None and self.structure in ("tan", "k_dependence"):  # they were compared just before
-            self._pairs_told = sorted(((a, b, bits) for a, b, bits, _ in self.found_.tried), key=_most_first)
-            return
         if len(names) * (len(names) - 1) // 2 > _MOST_PAIRS:
-            return
-        parts = self._parts_over(schema, target)
-        laws = {name: law for name, law in self._laws.items() if name not in self.cuts_}
-        families = MixedFamilies(free, derive_checked(table, parts), laws, "log_likelihood")
+            return []
+        families = MemoryRows(rows.table).families(free, self._blueprint, "log_likelihood", 1.0)
         bits = conditional_information(families, names, target.name)
         pairs = [(names[j], names[i], float(bits[i, j])) for i in range(len(names)) for j in range(i)]
-        self._pairs_told = sorted((p for p in pairs if np.isfinite(p[2])), key=_most_first)
+        return [pair for pair in pairs if np.isfinite(pair[2])]
 
     @property
     def conditional_mi_(self) -> Grid:
-        """What each two attributes tell of each other within the classes, in bits, the most first.
+        """The conditional mutual information of each two attributes given the class in bits, the largest first.
 
         Naive Bayes takes all of it for 0; `add_arc` puts the pair into the network.
         """
         self._check_fitted()
         arcs = {frozenset(arc) for arc in self.graph_.arcs}
-        pairs = self._pairs_told
+        pairs = self._information
         return Grid(
             {
                 "one": [a for a, _, _ in pairs],
@@ -206,15 +202,77 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
             }
         )
 
-    # -- what follows ------------------------------------------------------------------------
-
     def _adds_up(self) -> bool:
         return False  # arcs and cuts are found in the first piece: pieces would be networks of different shape
 
-    def _table_of(self, name: str, tally: Any, density: Any) -> Floats:
-        if name == tally.axes[-1].name == self._told and not self.graph_.parents[name] and tally.table.any():
-            return self._prior_of(tally.table.astype(np.float64))
-        return super()._table_of(name, tally, density)
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "pairs": [[a, b, bits] for a, b, bits in self._information]}
+
+    def _revive(self, state: Any) -> None:
+        self._information = [(str(a), str(b), float(bits)) for a, b, bits in state["pairs"]]
+        super()._revive(state)
+
+    def _adopt(self, other: Self) -> None:
+        super()._adopt(other)
+        self._information = other._information
+
+    # -- a fitted network is extended --------------------------------------------------------
+
+    def add_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add an arc to the fitted network; the child's distribution is estimated anew from rows, all else stays.
+
+        Parameters
+        ----------
+        parent, child : str
+            The arc: the child depends on the parent.
+        X, y, sample_weight
+            Rows, as for `fit`. Those in which the child and all its parents are present count.
+
+        Returns
+        -------
+        self
+        """
+        Editor(self).add_arc(parent, child, X, y, sample_weight)
+        return self
+
+    def add_node(
+        self,
+        name: str,
+        X: Any,
+        y: Any = None,
+        *,
+        parents: str | Iterable[str] = (),
+        children: str | Iterable[str] = (),
+        sample_weight: Any = None,
+    ) -> Self:
+        """Add a column to the fitted network; what was learned of the others stays.
+
+        Parameters
+        ----------
+        name : str
+            A column of X that the network does not have yet.
+        X, y, sample_weight
+            Rows with all columns of the network and the new one.
+        parents, children : str or iterable of str
+            What it depends on, and what depends on it. The children's distributions are estimated anew.
+
+        Returns
+        -------
+        self
+        """
+        Editor(self).add_node(name, parents, children, X, y, sample_weight)
+        return self
+
+    # -- estimating and predicting -------------------------------------------------------------
+
+    def _given_tables(self) -> GivenTable:
+        return self._prior_table
+
+    def _prior_table(self, name: str, tally: Counts) -> Floats | None:
+        """P(class), where the class has no parents."""
+        if name != self.target_.name or len(tally.axes) > 1 or not tally.table.any():
+            return None
+        return self._prior_of(tally.table.astype(np.float64))
 
     @property
     def class_count_(self) -> NDArray[Any]:
@@ -225,8 +283,8 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
     def _estimate(self) -> None:
         name = self.target_.name
         if self.graph_.parents[name] and not (isinstance(self.prior, str) and self.prior == "raw"):
-            raise OptionError(f"prior={self.prior!r} has no meaning where the class depends on others.")
-        Extending._estimate(self)
+            raise OptionError(f"prior={self.prior!r} has no meaning where the class has parents.")
+        NetworkModel._estimate(self)
         self.classes_ = self.target_.labels(getattr(self, "_label_type", None))
         self.class_prior_ = self.net_.query(name)
         with np.errstate(divide="ignore"):
@@ -239,58 +297,171 @@ class BayesNetworkClassifier(ClassWorking, NetworkAnswers, Extending, Generative
 
     def _add_terms(self, table: Table, out: Floats, *, whole: bool = True) -> None:
         self.lookups_.add(table, out, whole=whole)
-        gaps = self.lookups_.open_rows(table)
-        if not len(gaps):
+        lacking = self.lookups_.open_rows(table)
+        if not len(lacking):
             return
         net, name = self.net_, self.target_.name
-        codes = {n: table[n][gaps] for n in net.tables if n != name}
-        codes[name] = np.full(len(gaps), len(self.classes_))
-        numbers = {n: c.take(gaps) if hasattr(c := table[n], "words") else c[gaps] for n in net.densities}
-        rows = EvidenceRows(codes, numbers, len(gaps))
+        codes = {n: table[n][lacking] for n in net.tables if n != name}
+        codes[name] = np.full(len(lacking), len(self.classes_))
+        numbers = {n: c.take(lacking) if hasattr(c := table[n], "words") else c[lacking] for n in net.densities}
+        rows = EvidenceRows(codes, numbers, len(lacking))
         for found in posteriors(net.graph, net.tables, net.numbers, rows, asked=[name]):
-            out[gaps[found.rows]] = found.log_of([name]) + found.log[:, None]
+            out[lacking[found.rows]] = found.log_of([name]) + found.log[:, None]
 
     def _add_term(self, part: Any, table: Table, out: Floats) -> None:
         self.lookups_.add(table, out, whole=True, only=part.key)
 
     def scoring(self) -> Scoring:
-        """The terms of an answer as plain data: of a naive structure, where each depends on the class alone."""
+        """The terms of a prediction as plain data: of a naive structure, where each depends on the class alone."""
         self._check_fitted()
-        odd = [f"{p} → {c}" for p, c in self.graph_.arcs if p != self._told]
+        odd = [f"{p} → {c}" for p, c in self.graph_.arcs if p != self.target_.name]
         if odd:
             raise OptionError(
                 f"The arc {odd[0]} makes terms that no lookup of one column gives.",
-                hint="structure='naive' can be answered in an engine or by SQL; predict takes rows.",
+                hint="structure='naive' can be computed in an engine or by SQL; predict takes rows.",
             )
         return super().scoring()
 
     def _rows_of(self, X: Any) -> Table:
         table = super()._rows_of(X)
-        return table.with_column(self._told, np.full(table.n_rows, self.target_.missing))
+        return table.with_column(self.target_.name, np.full(table.n_rows, self.target_.missing))
 
     def _showing(self) -> set[str]:
         return set()
 
-    def _infer_schema(self, frame: Frame) -> Schema:
-        if self.unseen not in ("ignore", "error"):
-            raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore' or 'error'.")
-        return super()._infer_schema(frame)
-
     def _zeros(self) -> tuple[str, str]:
         return "a value was never counted there, or a number lies beyond all densities", "smoothing=1 avoids it"
 
-    def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "pairs": [[a, b, bits] for a, b, bits in self._pairs_told]}
+    def table(self, name: str) -> Grid:
+        """The parameters of one node as a readable table: its `cpt`.
 
-    def _revive(self, state: Any) -> None:
-        self._told = self.target_.name
-        self._pairs_told = [(str(a), str(b), float(bits)) for a, b, bits in state["pairs"]]
-        super()._revive(state)
+        Parameters
+        ----------
+        name : str
+            The node.
 
-    def _adopt(self, other: Self) -> None:
-        super()._adopt(other)
-        self._pairs_told, self._told = other._pairs_told, other._told
+        Returns
+        -------
+        Grid
+        """
+        return self.cpt(name)
+
+    # -- the working ---------------------------------------------------------------------------
+
+    def _prior_step(self) -> Step:
+        if not self.graph_.parents[self.target_.name]:
+            return super()._prior_step()
+        logs = [float(log) for log in self.log_prior_]
+        factors = tuple(Factor(log, probability(log), probability(log)) for log in logs)
+        return Step(self.target_.name, "", factors, "known", "prior")
+
+    def _steps(self, table: Table, one: Frame) -> tuple[list[Step], list[str]]:
+        return NetworkWorking(self, table, one).steps()
+
+    def _worked(self, table: Table, one: Frame) -> Working:
+        return NetworkWorking(self, table, one).finished(super()._worked(table, one))
 
 
-def _most_first(pair: tuple[str, str, float]) -> tuple[float, str, str]:
-    return -pair[2], *pair[:2]
+class FamilyLookups:
+    """Log P(class | parents) and log P(node | class, ...) laid out for lookups.
+
+    Parameters
+    ----------
+    net : Net
+    target : str
+        The class.
+    """
+
+    def __init__(self, net: Net, target: str) -> None:
+        self.net, self.target = net, target
+        self.sizes = net.sizes()
+        self.n_classes = self.sizes[target]
+        self.parents = net.graph.parents
+        self.of_class = [n for n in net.graph if target in self.parents[n] or (n == target and self.parents[n])]
+        self.others = [n for n in net.graph if n not in self.of_class and n != target]
+        self.lookups = {n: self._laid(n) for n in net.graph if n in net.tables and (n != target or self.parents[n])}
+        children = {n: net.graph.children(n) for n in net.graph}
+        self.inner = [n for n in net.tables if n != target and children[n]]  # missing, they must be summed out
+        self.linked = list(net.numbers.linked)
+
+    def _known(self, name: str) -> tuple[str, ...]:
+        """The nominal nodes of a family, but for the class; the node last if it is no class."""
+        above = tuple(p for p in self.parents[name] if p != self.target and p in self.sizes)
+        return above if name == self.target else (*above, name)
+
+    def _laid(self, name: str) -> Floats:
+        """Log P by (values of the family, two more of its last for missing and never seen; classes)."""
+        family = (*self.parents[name], name)
+        known = self._known(name)
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.net.tables[name])
+        if self.target in family:
+            logs = logs.transpose([*(family.index(v) for v in known), family.index(self.target)])
+        else:
+            logs = np.repeat(logs[..., None], self.n_classes, axis=-1)
+        pad = [(0, 0)] * logs.ndim
+        pad[len(known) - 1] = (0, 2)  # rows of zeros: a missing or unseen value has no say
+        return np.ascontiguousarray(np.pad(logs, pad).reshape(-1, self.n_classes))
+
+    def key(self, name: str, table: Table) -> NDArray[Any]:
+        """Which entry of its lookup each row has."""
+        *above, last = self._known(name)
+        size = self.sizes[last]
+        if not above:
+            return np.asarray(table[last])
+        total = int(np.prod([self.sizes[v] for v in above], dtype=np.int64)) * (size + 2)
+        kind = narrowest(total + 1)
+        key = np.minimum(table[above[0]], self.sizes[above[0]] - 1).astype(kind)
+        for v in above[1:]:
+            key *= kind.type(self.sizes[v])
+            key += np.minimum(table[v], self.sizes[v] - 1).astype(kind)
+        key *= kind.type(size + 2)
+        key += table[last].astype(kind)
+        return key
+
+    def add(self, table: Table, out: Floats, *, whole: bool = True, only: str | None = None) -> None:
+        """Add the terms of rows to out (rows, classes); what is the same for all classes only for the whole."""
+        names = [*self.of_class, *(self.others if whole else [])]
+        names = names if only is None else [n for n in names if n == only]
+        looked = [n for n in names if n in self.lookups]
+        if looked:
+            _kernels.add_lookup([self.key(n, table) for n in looked], [self.lookups[n] for n in looked], out)
+        for name in names:
+            if name not in self.lookups:
+                self._add_number(name, table, out)
+
+    def _add_number(self, name: str, table: Table, out: Floats) -> None:
+        density, above = self.net.densities[name], self.net.numbers.names_above(name)
+        line = density if isinstance(density, LinearDensity) else None
+        if above == (self.target,) and line is None:
+            density.add_log_prob(table[name], out)
+            return
+        logs = None
+        if line is None:
+            logs = np.zeros((len(out), density.n_classes))
+            density.add_log_prob(table[name], logs)
+        for c in range(self.n_classes):
+            combos = np.zeros(len(out), dtype=np.int64)
+            for parent in above:
+                code = c if parent == self.target else np.minimum(table[parent], self.sizes[parent] - 1)
+                combos = combos * self.sizes[parent] + code
+            if line is not None:
+                out[:, c] += line.log_prob(table[name], [table[p] for p in line.numbers], combos)
+            elif logs is not None:
+                out[:, c] += logs[np.arange(len(out)), combos]
+
+    def open_rows(self, table: Table) -> NDArray[np.intp]:
+        """The rows with a missing value on which an observed one depends."""
+        lacks: Flags | None = None
+        for name in self.inner:
+            column = table[name]
+            if len(column) and int(column.max()) >= self.sizes[name]:
+                lacks = self._or(lacks, column >= self.sizes[name])
+        for name in self.linked:
+            gone = np.isnan(np.asarray(table[name], dtype=np.float64))
+            lacks = self._or(lacks, gone) if gone.any() else lacks
+        return np.empty(0, dtype=np.intp) if lacks is None else np.flatnonzero(lacks)
+
+    @staticmethod
+    def _or(a: Flags | None, b: Flags) -> Flags:
+        return b if a is None else a | b

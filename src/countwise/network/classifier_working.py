@@ -1,4 +1,4 @@
-"""The working of a class told by a network: a factor for each family, and sums over what is missing."""
+"""The working of a prediction by a network: a factor for each family, and sums over what is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.base.classifier import AdditiveClassifier
 from countwise.data.attributes import Nominal
 from countwise.data.cells import cell_of, shown_cell
 from countwise.data.frames import Frame
@@ -16,56 +15,69 @@ from countwise.data.table import Table
 from countwise.data.text import Text
 from countwise.distributions.categorical import CategoricalDensity
 from countwise.errors import listed
-from countwise.network.classifier_terms import FamilyLookups
 from countwise.network.linear_gaussian import LinearDensity
-from countwise.network.net import Net
 from countwise.working import Factor, Step, Working
 from countwise.working.numbers import number, probability
 
-__all__ = ["ClassWorking"]
+__all__ = ["NetworkWorking"]
 
 
-class ClassWorking(AdditiveClassifier):
-    """Explanations of a class that a network tells."""
+class NetworkWorking:
+    """The working of one prediction of a network.
 
-    net_: Net
-    lookups_: FamilyLookups
-    densities_: dict[str, Any]
+    Parameters
+    ----------
+    model : BayesNetworkClassifier
+    table : Table
+        One row, encoded.
+    one : Frame
+        The same as it was given.
+    """
 
-    def _worked(self, table: Table, one: Frame) -> Working:
-        working = super()._worked(table, one)
-        own = [step for step in working.steps if step.attribute == self.target_.name]
-        if own:  # what the class depends on is known: its own family is the first factor
+    def __init__(self, model: Any, table: Table, one: Frame) -> None:
+        self.model, self.table, self.one = model, table, one
+        self.net, self.lookups = model.net_, model.lookups_
+        self.target, self.n_classes = model.target_.name, len(model.classes_)
+        self.gone = self._gone()
+        self.hidden = self._hidden()
+
+    def finished(self, working: Working) -> Working:
+        """The working with the class's own family first, and the joint without what all classes share."""
+        own = [step for step in working.steps if step.attribute == self.target]
+        if own:  # the parents of the class are known: its own family is the first factor
             working = replace(working, prior=own[0], steps=tuple(s for s in working.steps if s is not own[0]))
-        joint = self._priors(1).copy()
-        self._add_terms(table, joint, whole=False)
-        shift = np.zeros(1)
-        if len(self.lookups_.open_rows(table)):
-            shift = self._common(table)
-        return replace(working, log_joint=tuple((joint[0] - shift).tolist()))
+        joint = self._joint()
+        shift = self._common() if len(self.lookups.open_rows(self.table)) else np.zeros(1)
+        return replace(working, log_joint=tuple((joint - shift).tolist()))
 
-    def _common(self, table: Table) -> Floats:
+    def _joint(self) -> Floats:
+        joint = self.model._priors(1).copy()
+        self.model._add_terms(self.table, joint, whole=False)
+        found: Floats = joint[0]
+        return found
+
+    def _common(self) -> Floats:
         """What the whole has, and the steps have not: families that the class is not in."""
         common = np.zeros((1, 1))
-        for name in self.lookups_.others:
-            if name not in self._hidden(table):
-                out = np.zeros((1, len(self.classes_)))
-                self.lookups_.add(table, out, only=name)
+        for name in self.lookups.others:
+            if name not in self.hidden:
+                out = np.zeros((1, self.n_classes))
+                self.lookups.add(self.table, out, only=name)
                 common += out[:, :1]
         return common[0]
 
-    def _gone(self, table: Table) -> set[str]:
-        """The nodes that are missing in a one-row table, or have a value never seen."""
-        net = self.net_
+    def _gone(self) -> set[str]:
+        """The nodes whose value is missing, or was never seen."""
+        net, table = self.net, self.table
         sizes = net.sizes()
-        gone = {n for n in net.tables if n != self.target_.name and int(table[n][0]) >= sizes[n]}
+        gone = {n for n in net.tables if n != self.target and int(table[n][0]) >= sizes[n]}
         numbers = [n for n in net.densities if isinstance(table[n], np.ndarray)]
         return gone | {n for n in numbers if np.isnan(float(table[n][0]))}
 
-    def _hidden(self, table: Table) -> dict[str, set[str]]:
-        """Nodes that are there or must be summed out, and whose family has a gap that matters: which gaps."""
-        graph, gone = self.net_.graph, self._gone(table)
-        below = graph.ancestors([n for n in graph if n not in gone])  # the class among them: it may depend on a gap
+    def _hidden(self) -> dict[str, set[str]]:
+        """Nodes that are observed or must be summed out, and the missing values that matter in their families."""
+        graph, gone = self.net.graph, self.gone
+        below = graph.ancestors([n for n in graph if n not in gone])  # the class among them
         open_nodes = {n for n in gone if n in below}
         found = {}
         for name in graph:
@@ -76,100 +88,87 @@ class ClassWorking(AdditiveClassifier):
                 found[name] = lost
         return found
 
-    def _prior_step(self) -> Step:
-        parents = self.net_.graph.parents[self.target_.name]
-        if not parents:
-            step: Step = super()._prior_step()
-            return step
-        logs = [float(log) for log in self.log_prior_]
-        factors = tuple(Factor(log, probability(log), probability(log)) for log in logs)
-        return Step(self.target_.name, "", factors, "known", "prior")
-
-    def _steps(self, table: Table, one: Frame) -> tuple[list[Step], list[str]]:
-        graph, gone, hidden = self.net_.graph, self._gone(table), self._hidden(table)
-        target = self.target_.name
+    def steps(self) -> tuple[list[Step], list[str]]:
+        """A factor for each family that the class is in, one for all that hangs on missing values, and notes."""
+        graph, gone, hidden = self.net.graph, self.gone, self.hidden
+        table, one, target = self.table, self.one, self.target
         steps: list[Step] = []
         notes: list[str] = []
-        total = np.zeros(len(self.classes_))
+        total = np.zeros(self.n_classes)
         for name in graph:
             if name == target and not graph.parents[name]:
                 continue
             if name in gone and name not in hidden:
-                unseen = isinstance(a := self.net_.attributes[name], Nominal) and int(table[name][0]) == a.unseen
+                unseen = isinstance(a := self.net.attributes[name], Nominal) and int(table[name][0]) == a.unseen
                 shown = shown_cell(one.columns[name])
                 steps.append(Step(name, shown, (), "never seen" if unseen else "missing"))
             elif name not in hidden and (name == target or target in graph.parents[name]):
-                made = self._step_of(name, table, one)
+                made = self._step_of(name)
                 steps += made
                 total += [sum(step.factors[c].log for step in made if step.factors) for c in range(len(total))]
-            notes += self._unknown_words(name, one)
+            notes += self._unknown_words(name)
         if hidden:
-            step, note = self._summed(table, one, hidden, gone, total)
+            step, note = self._summed(total)
             steps.append(step)
             notes.append(note)
         return steps, notes
 
-    def _unknown_words(self, name: str, one: Frame) -> list[str]:
-        a = self.net_.attributes[name]
+    def _unknown_words(self, name: str) -> list[str]:
+        a = self.net.attributes[name]
         if not isinstance(a, Text):
             return []
-        unknown = a.unknown(cell_of(one.columns[name]) or "")
+        unknown = a.unknown(cell_of(self.one.columns[name]) or "")
         return [f"{listed(unknown)} in {name!r}: never seen in training, left out."] if unknown else []
 
-    def _combos(self, name: str, table: Table) -> list[int]:
+    def _combos(self, name: str) -> list[int]:
         """The combination of the nominal parents' values, for each class."""
-        sizes = self.net_.sizes()
-        target = self.target_.name
+        sizes = self.net.sizes()
         found = []
-        for c in range(len(self.classes_)):
+        for c in range(self.n_classes):
             key = 0
-            for parent in self.net_.graph.parents[name]:
+            for parent in self.net.graph.parents[name]:
                 if parent in sizes:
-                    key = key * sizes[parent] + (c if parent == target else int(table[parent][0]))
+                    key = key * sizes[parent] + (c if parent == self.target else int(self.table[parent][0]))
             found.append(key)
         return found
 
-    def _given(self, name: str, table: Table, one: Frame) -> str:
-        target = self.target_.name
-        parts = []
-        for parent in self.net_.graph.parents[name]:
-            if parent == target:
+    def _given(self, name: str) -> str:
+        parts, table = [], self.table
+        for parent in self.net.graph.parents[name]:
+            if parent == self.target:
                 continue
-            a = self.net_.attributes[parent]
+            a = self.net.attributes[parent]
             shown = a.values[int(table[parent][0])] if isinstance(a, Nominal) else number(float(table[parent][0]))
             parts.append(f"{parent} = {shown}")
         return ", ".join(parts)
 
-    def _step_of(self, name: str, table: Table, one: Frame) -> list[Step]:
+    def _step_of(self, name: str) -> list[Step]:
         """The factor of one family, for each class."""
-        density = self.densities_[name]
-        given = self._given(name, table, one)
-        classes = range(len(self.classes_))
-        if name == self.target_.name:
-            combo = self._combos(name, table)[0]
+        density, table = self.model.densities_[name], self.table
+        given, classes = self._given(name), range(self.n_classes)
+        if name == self.target:
+            combo = self._combos(name)[0]
             factors = tuple(density._factors(c)[combo] for c in classes)
             return [Step(name, "", factors, "known", density.rule, given=given)]
-        combos = self._combos(name, table)
+        combos = self._combos(name)
         if isinstance(density, CategoricalDensity):
             code = int(table[name][0])
             shown = str(density.of.values[code])
             factors = tuple(density._factors(code)[combos[c]] for c in classes)
             return [Step(name, shown, factors, "known", density.rule, given=given)]
-        shown = shown_cell(one.columns[name])
+        shown = shown_cell(self.one.columns[name])
         if isinstance(density, LinearDensity):
-            return [self._line_step(name, density, combos, table, shown, given)]
+            return [self._line_step(name, density, combos, shown, given)]
         made = density.steps(name, table[name], shown)
         return [
             replace(s, factors=tuple(s.factors[c] for c in combos), given=given) if s.factors else s for s in made
         ]
 
-    def _line_step(
-        self, name: str, line: LinearDensity, combos: list[int], table: Table, shown: str, given: str
-    ) -> Step:
+    def _line_step(self, name: str, line: LinearDensity, combos: list[int], shown: str, given: str) -> Step:
         if line.constant:
             return Step(name, shown, (), "constant", "linear Gaussian")
-        y = float(table[name][0])
-        x = np.array([float(table[p][0]) for p in line.numbers])
+        y = float(self.table[name][0])
+        x = np.array([float(self.table[p][0]) for p in line.numbers])
         factors = []
         for combo in combos:
             mean, sd = float(line.intercept[combo] + line.slope[combo] @ x), float(line.sd[combo])
@@ -180,19 +179,14 @@ class ClassWorking(AdditiveClassifier):
         rule = "linear Gaussian" if line.numbers else "Gaussian"
         return Step(name, shown, tuple(factors), "known", rule, given=given)
 
-    def _summed(
-        self, table: Table, one: Frame, hidden: dict[str, set[str]], gone: set[str], total: Floats
-    ) -> tuple[Step, str]:
-        """One factor for all that hangs on what is missing: summed over its values."""
-        joint = self._priors(1).copy()
-        self._add_terms(table, joint, whole=False)
-        target = self.target_.name
-        first = not self.net_.graph.parents[target] or target in hidden
-        start = self.log_prior_ if first else np.zeros_like(self.log_prior_)
+    def _summed(self, total: Floats) -> tuple[Step, str]:
+        """One factor for all that hangs on missing values: summed over them."""
+        hidden, one, prior = self.hidden, self.one, self.model.log_prior_
+        first = not self.net.graph.parents[self.target] or self.target in hidden
         with np.errstate(invalid="ignore"):
-            logs = joint[0] - self._common(table) - start - total
+            logs = self._joint() - self._common() - (prior if first else np.zeros_like(prior)) - total
         logs = np.where(np.isnan(logs), -np.inf, logs)
-        there = [n for n in self.net_.graph if n in hidden and n not in gone]
+        there = [n for n in self.net.graph if n in hidden and n not in self.gone]
         lost = sorted({v for some in hidden.values() for v in some})
         texts = [probability(float(log)) for log in logs]
         factors = tuple(Factor(float(log), text, text) for log, text in zip(logs, texts, strict=True))
@@ -201,5 +195,5 @@ class ClassWorking(AdditiveClassifier):
             f"depend{'s' * (len(there) == 1)} on {'it' if len(lost) == 1 else 'them'}, "
             f"so the factors are multiplied and summed over {'its' if len(lost) == 1 else 'their'} values."
         )
-        shown = ", ".join(f"{n} = {shown_cell(one.columns[n])}" for n in there if n != target) or ", ".join(lost)
+        shown = ", ".join(f"{n} = {shown_cell(one.columns[n])}" for n in there if n != self.target) or ", ".join(lost)
         return Step(shown, "", factors, "known", "summed over what is missing"), note

@@ -1,148 +1,301 @@
-"""A fitted network with one arc more, or one variable more: only the families that change are counted anew."""
+"""Networks changed by hand: nodes, arcs and tables drawn, and a fitted network extended by an arc or a node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from countwise.base.term import blank_tallies, derive_checked
-from countwise.data.attributes import Nominal
+from countwise._typing import Floats
+from countwise.data.attributes import Attribute, Nominal
 from countwise.data.frames import Frame, frame_of
 from countwise.data.schema import Schema
-from countwise.errors import OptionError, TableError, listed
-from countwise.network.engine import Relating
+from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.network.graph import Graph
-from countwise.sources import Memory, open_rows
-from countwise.tallies import fill_all
+from countwise.network.net import Net
+from countwise.network.search.dispatch import given_graph
+from countwise.network.structure_learning import choose_distributions
+from countwise.tallies import Counts
 
-__all__ = ["Extending"]
+__all__ = ["Drawing", "Editor"]
+
+_OFF = 1e-6  # by how much the sum of a row may miss 1
 
 
-class Extending(Relating):
-    """Networks that grow after they were fitted."""
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A network drawn by hand: the settings `nodes`, `arcs` and `tables`.
 
-    def add_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Let a node depend on one more, and learn its law anew from rows; all else stays.
+    Parameters
+    ----------
+    nodes : dict of str to list, Attribute or None
+        The values of each node; None where the data must say.
+    arcs : list of (parent, child)
+    tables : dict of str to dict
+        P(node | parents), and how many rows it is worth (None: it stands).
+    """
 
-        Parameters
-        ----------
-        parent, child : str
-            The arc.
-        X, y, sample_weight
-            Rows, as for `fit`. Those in which the child and all its parents are there count.
+    nodes: dict[str, Any]
+    arcs: list[tuple[str, str]]
+    tables: dict[str, dict[str, Any]]
 
-        Returns
-        -------
-        self
-        """
-        self._check_fitted()
-        graph = self.graph_.with_arc(*self.graph_.known([parent, child]))
-        return self._extended(graph, self.schema_, [child], X, y, sample_weight)
+    @classmethod
+    def of(cls, nodes: Any, arcs: Any, tables: Any) -> Drawing:
+        """From the settings, which may be None."""
+        return cls(dict(nodes or {}), [(p, c) for p, c in arcs or []], dict(tables or {}))
 
-    def remove_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Let a node depend on one less, and learn its law anew from rows; all else stays.
+    def with_node(self, name: str, values: Sequence[Any] | Attribute | None) -> Drawing:
+        """The same with a node more."""
+        if isinstance(values, str):
+            raise OptionError(f"The values of {name!r} must be a list, not the word {values!r}.")
+        if values is not None and not isinstance(values, Attribute | Iterable):
+            raise OptionError(f"The values of {name!r} must be a list, not {values!r}.")
+        found: Any = values
+        if values is not None and not isinstance(values, Attribute):
+            found = list(Nominal(name, tuple(values)).values)
+        return replace(self, nodes={**self.nodes, name: found})
 
-        Parameters
-        ----------
-        parent, child : str
-            The arc.
-        X, y, sample_weight
-            As for `add_arc`.
+    def with_arc(self, parent: str, child: str) -> Drawing:
+        """The same with an arc more; nodes that are not declared yet are."""
+        nodes = {name: self.nodes.get(name) for name in (*self.nodes, parent, child)}
+        if (parent, child) in self.arcs:
+            return replace(self, nodes=nodes)
+        arcs = [*self.arcs, (parent, child)]
+        given_graph(list(nodes), arcs)  # a cycle is refused here
+        if child in self.tables:
+            raise OptionError(
+                f"{child!r} has a table already, which {parent!r} is not in.", hint="add arcs before tables."
+            )
+        return replace(self, nodes=nodes, arcs=arcs)
 
-        Returns
-        -------
-        self
-        """
-        self._check_fitted()
-        if (parent, child) not in self.graph_.arcs:
+    def with_table(self, name: str, table: Any, rows: float | None) -> Drawing:
+        """The same with the table of a node."""
+        nodes = {**self.nodes, name: self.nodes.get(name)}
+        above = self.parents(name)
+        if nodes[name] is None:
+            said = _values_in(table, len(above))
+            nodes[name] = None if said is None else list(said)
+        for node in (name, *above):
+            if not isinstance(nodes.get(node), list | Nominal):
+                raise OptionError(
+                    f"The values of {node!r} are not known.", hint=f"net.add_node({node!r}, [...]) first."
+                )
+        if rows is not None and not (isinstance(rows, int | float | np.number) and rows >= 0 and np.isfinite(rows)):
+            raise OptionError(f"rows must be 0 or more, not {rows!r}.")
+        found = _table_of(_nominal(name, nodes[name]), [_nominal(p, nodes[p]) for p in above], table)
+        entry = {"table": found.tolist(), "rows": None if rows is None else float(rows)}
+        return replace(self, nodes=nodes, tables={**self.tables, name: entry})
+
+    def parents(self, name: str) -> list[str]:
+        """The parents of a node, as their arcs were drawn."""
+        return [p for p, c in self.arcs if c == name]
+
+    def declared(self) -> dict[str, Attribute | None]:
+        """The nodes as attributes; None where the data must say."""
+        return {
+            name: what if what is None or isinstance(what, Attribute) else _nominal(name, what)
+            for name, what in self.nodes.items()
+        }
+
+    def graph(self) -> Graph:
+        """The structure."""
+        return given_graph(list(self.nodes), self.arcs)
+
+    def table(self, name: str, tally: Counts) -> Floats | None:
+        """The table of a node: as given, or with the counts if it is worth some rows; None if there is none."""
+        if name not in self.tables:
+            return None
+        table, rows = np.array(self.tables[name]["table"], dtype=np.float64), self.tables[name]["rows"]
+        if rows is None:
+            return table
+        counts = tally.table + rows / max(int(np.prod(tally.table.shape[:-1])), 1) * table
+        totals = counts.sum(axis=-1, keepdims=True)
+        return np.where(totals > 0, counts / np.maximum(totals, 1e-300), table)
+
+    def check_columns(self, schema: Schema, latent: Mapping[str, Nominal]) -> None:
+        """Refuse a table that lacks the column of a node."""
+        hidden = [name for name in self.nodes if name not in schema and name not in latent]
+        if hidden:
+            raise TableError(
+                f"The table lacks the column{'s' * (len(hidden) > 1)} {listed(hidden)}.",
+                hint=did_you_mean(hidden[0], schema)
+                or f"a node that is never observed is latent: latent={{{hidden[0]!r}: how many values}}.",
+            )
+
+    def check_graph(self, graph: Graph) -> None:
+        """Refuse a structure that does not fit the tables drawn by hand."""
+        for name in self.tables:
+            if list(graph.parents[name]) != self.parents(name):
+                raise OptionError(f"{name!r} has a table drawn by hand, which does not fit other arcs.")
+
+    def net(self) -> Net:
+        """The network of the tables alone, without any data."""
+        lost = [name for name in self.nodes if name not in self.tables]
+        if lost:
+            raise OptionError(
+                f"{listed(lost)} {'has' if len(lost) == 1 else 'have'} no table.",
+                hint=f"net.set_cpt({lost[0]!r}, ...), or fit on data.",
+            )
+        attributes = {name: a for name, a in self.declared().items() if isinstance(a, Nominal)}
+        tables = {name: np.array(entry["table"], dtype=np.float64) for name, entry in self.tables.items()}
+        return Net(self.graph(), attributes, tables, {})
+
+
+class Editor:
+    """Changes a fitted network: only the families that change are counted anew.
+
+    Parameters
+    ----------
+    model : BayesNetwork or BayesNetworkClassifier
+    """
+
+    def __init__(self, model: Any) -> None:
+        model._check_fitted()
+        self.model, self.graph = model, model.graph_
+
+    def add_arc(self, parent: str, child: str, *rows: Any) -> None:
+        """One arc more; see `BayesNetworkClassifier.add_arc`."""
+        graph = self.graph.with_arc(*self.graph.known([parent, child]))
+        self._extend(graph, self.model.schema_, [child], *rows)
+
+    def remove_arc(self, parent: str, child: str, *rows: Any) -> None:
+        """One arc less."""
+        if (parent, child) not in self.graph.arcs:
             raise OptionError(
                 f"There is no arc {parent} → {child}.",
-                hint=f"arcs into {child!r}: {listed(self.graph_.parents.get(child, ())) or 'none'}.",
+                hint=f"arcs into {child!r}: {listed(self.graph.parents.get(child, ())) or 'none'}.",
             )
-        graph = self.graph_.without_arc(parent, child)
-        return self._extended(graph, self.schema_, [child], X, y, sample_weight)
+        self._extend(self.graph.without_arc(parent, child), self.model.schema_, [child], *rows)
 
     def add_node(
-        self,
-        name: str,
-        X: Any,
-        y: Any = None,
-        *,
-        parents: Iterable[str] = (),
-        children: Iterable[str] = (),
-        sample_weight: Any = None,
-    ) -> Self:
-        """Add a variable to a fitted network; what was learned of the others stays.
-
-        Parameters
-        ----------
-        name : str
-            A column of X that the network does not know yet.
-        X, y, sample_weight
-            Rows with all columns of the network and the new one.
-        parents, children : iterable of str
-            What it depends on, and what depends on it. Laws of the children are learned anew.
-
-        Returns
-        -------
-        self
-        """
-        self._check_fitted()
-        if name in self.graph_:
-            raise OptionError(f"There is a node {name!r} already.", hint="add_arc adds what it depends on.")
-        above = [parents] if isinstance(parents, str) else list(parents)
-        below = [children] if isinstance(children, str) else list(children)
-        self.graph_.known([*above, *below])
-        frame = frame_of(X) if not isinstance(X, Frame) else X
+        self, name: str, parents: str | Iterable[str], children: str | Iterable[str], X: Any, *rows: Any
+    ) -> None:
+        """One node more."""
+        if name in self.graph:
+            raise OptionError(f"There is a node {name!r} already.", hint="add_arc adds its parents.")
+        above, below = (self.graph.known(names) for names in (parents, children))
+        frame = X if isinstance(X, Frame) else frame_of(X)
         if name not in frame.columns:
             raise TableError(f"The table lacks the column {name!r}.", hint=f"it has {listed(frame.columns)}.")
-        column = {name: frame.columns[name]}
-        types = self.types if isinstance(self.types, dict) and name in self.types else {}
-        one = Frame(column, frame.n_rows, named=True)
-        fresh = Schema.kinds(one, {k: v for k, v in types.items() if k == name} or None).learn(one)
-        schema = Schema([*self.schema_.attributes, *fresh.attributes])
-        tree = {**self.graph_.parents, name: tuple(above)}
-        for child in below:
-            tree[child] = (*tree[child], name)
-        return self._extended(Graph(tree), schema, [name, *below], frame, y, sample_weight)
+        types = self.model.types
+        kind = {name: types[name]} if isinstance(types, dict) and name in types else None
+        one = Frame({name: frame.columns[name]}, frame.n_rows, named=True)
+        schema = Schema([*self.model.schema_.attributes, *Schema.kinds(one, kind).learn(one).attributes])
+        tree = {**self.graph.parents, name: tuple(above)}
+        tree |= {child: (*tree[child], name) for child in below}
+        self._extend(Graph(tree), schema, [name, *below], frame, *rows)
 
-    def _extended(
-        self, graph: Graph, schema: Schema, changed: Sequence[str], X: Any, y: Any, sample_weight: Any
-    ) -> Self:
-        with self._restore_on_error():
-            self.graph_, self.schema_ = graph, schema
-            self.n_features_in_ = len(schema)
-            if hasattr(self, "feature_names_in_"):
-                self.feature_names_in_ = np.array(list(schema), dtype=object)
-            self._check_laws(graph, schema)
+    def _extend(self, graph: Graph, schema: Schema, changed: Sequence[str], X: Any, y: Any, weight: Any) -> None:
+        model = self.model
+        with model._restore_on_error():
+            model.schema_, model.n_features_in_ = schema, len(schema)
+            if hasattr(model, "feature_names_in_"):
+                model.feature_names_in_ = np.array(list(schema), dtype=object)
+            fresh = choose_distributions(model, Graph(dict.fromkeys(graph, ())), schema)
+            plan = model._blueprint
+            model._blueprint = replace(plan, graph=graph, distributions={**fresh, **plan.distributions})
+            model._blueprint.check_arcs("fit again with distributions={{{parent!r}: 'binned'}}.")
             total: dict[str, Any] = {}
-            for rows in open_rows(self._coerce_input(X), y, sample_weight, needs_target=self._needs_target()):
-                for name, tally in self._recounted(rows, changed).items():
-                    total[name] = total[name] + tally if name in total else tally
-            self.tallies_ = {**self.tallies_, **total}
-            self.found_ = None if self.found_ is None else replace(self.found_, graph=graph)
-            self._estimate()
-        return self
+            for part in model._open_parts(X, y, weight):
+                tallies = model._tallies_of(part, changed)[0]
+                total = {name: total[name] + tallies[name] if name in total else tallies[name] for name in changed}
+            model.tallies_ = {**model.tallies_, **total}
+            model.found_ = None if model.found_ is None else replace(model.found_, graph=graph)
+            model._estimate()
 
-    def _check_laws(self, graph: Graph, schema: Schema) -> None:
-        """Laws of new numbers; a number that names would depend on must be held by its ranges already."""
-        laws = self._first_laws(Graph(dict.fromkeys(graph, ())), schema)
-        self._laws = {**laws, **self._laws}
-        for parent, child in graph.arcs:
-            if not self._may(self._laws, parent, child):
-                raise OptionError(
-                    f"{child!r} cannot depend on the number {parent!r}, which is not held by its ranges.",
-                    hint=f"fit anew with distributions={{{parent!r}: 'ranges'}}.",
-                )
 
-    def _recounted(self, rows: Memory, changed: Sequence[str]) -> dict[str, Any]:
-        target = Nominal(self.target_.name, self.target_.values, grows=False)
-        codes = target.encode(rows.target, strict=True)
-        frame = self.schema_.match(rows.frame)
-        table = self.schema_.encode(frame, rows.weights, strict=True).with_column(target.name, codes)
-        parts = self._parts_over(self.schema_, self.target_)
-        wanted = {name: tally for name, tally in blank_tallies(parts, self.target_).items() if name in changed}
-        return fill_all(wanted, derive_checked(table, parts))
+def _nominal(name: str, what: Any) -> Nominal:
+    return what if isinstance(what, Nominal) else Nominal(name, tuple(what), grows=False)
+
+
+# -- tables as a person writes them ---------------------------------------------------------
+
+
+def _values_in(table: Any, parents: int) -> tuple[Any, ...] | None:
+    """The values that a table by value has probabilities for; None if it does not say."""
+    if not isinstance(table, Mapping):
+        return None
+    if not parents:
+        return tuple(table)
+    rows = [row for row in table.values() if isinstance(row, Mapping)]
+    return tuple(dict.fromkeys(value for row in rows for value in row)) or None
+
+
+def _table_of(of: Nominal, parents: Sequence[Nominal], table: Any) -> Floats:
+    """P(node | parents) as an array, an axis for each parent and the last for the node.
+
+    Numbers have an axis for each parent and the last for the node. A mapping is ``{value: p}`` without parents,
+    ``{parent's value: {value: p}}`` with one, and ``{(value, value): {value: p}}`` with several.
+    """
+    shape = tuple(len(a.values) for a in (*parents, of))
+    if isinstance(table, Mapping):
+        found = np.full(shape, np.nan)
+        for key, row in _rows_of(table, len(parents)):
+            place = tuple(_code(a, value) for a, value in zip(parents, _key(key, parents), strict=True))
+            found[place] = _row(of, row)
+        lost = np.argwhere(np.isnan(found).any(axis=-1))
+        if len(lost):
+            case = [a.values[i] for a, i in zip(parents, lost[0].tolist(), strict=True)]
+            raise OptionError(f"The table of {of.name!r} has no numbers for {listed(case)}.")
+    else:
+        try:
+            found = np.array(table, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise OptionError(f"The table of {of.name!r} is no table of numbers.") from None
+        if found.shape != shape:
+            raise OptionError(
+                f"The table of {of.name!r} has the shape {found.shape}; it must be {shape}.",
+                hint=f"an axis for each of {listed([a.name for a in (*parents, of)])}"
+                + ("." if parents else "; arcs are added before tables."),
+            )
+    return _sound(of.name, found)
+
+
+def _rows_of(table: Mapping[Any, Any], parents: int) -> list[tuple[Any, Any]]:
+    return list(table.items()) if parents else [((), table)]
+
+
+def _key(key: Any, parents: Sequence[Nominal]) -> tuple[Any, ...]:
+    found = (key,) if len(parents) == 1 and not (isinstance(key, tuple) and len(key) == 1) else tuple(key)
+    if len(found) != len(parents):
+        raise OptionError(f"{key!r} must name a value of each of {listed([a.name for a in parents])}.")
+    return found
+
+
+def _code(a: Nominal, value: Any) -> int:
+    if value not in a.values:
+        raise OptionError(
+            f"{a.name!r} has no value {value!r}.",
+            hint=did_you_mean(value, a.values) or f"its values are {listed(a.values)}.",
+        )
+    return a.values.index(value)
+
+
+def _row(of: Nominal, row: Any) -> Floats:
+    if isinstance(row, Mapping):
+        numbers = np.zeros(len(of.values))
+        for value, p in row.items():
+            numbers[_code(of, value)] = float(p)
+        lost = [v for v in of.values if v not in row]
+        rest = 1.0 - float(numbers.sum())
+        if len(lost) == 1 and rest > _OFF:  # it has what the others leave
+            numbers[_code(of, lost[0])] = rest
+        return numbers
+    numbers = np.asarray(row, dtype=np.float64)
+    if numbers.shape != (len(of.values),):
+        raise OptionError(f"A row of {of.name!r} needs {len(of.values)} numbers, one for each value; not {row!r}.")
+    return numbers
+
+
+def _sound(name: str, table: Floats) -> Floats:
+    """The table with rows that sum to 1; those that miss it by more than rounding are an error."""
+    if not np.isfinite(table).all() or (table < 0).any():
+        raise OptionError(f"The table of {name!r} has numbers that are no probabilities.")
+    sums = table.sum(axis=-1, keepdims=True)
+    off = np.abs(sums - 1.0)
+    if off.size and off.max() > _OFF:
+        at = np.unravel_index(int(np.argmax(off)), sums.shape)
+        raise OptionError(f"A row of the table of {name!r} sums to {float(sums[at]):.6g}, not to 1.")
+    return np.where(off > 1e-15, table / np.where(sums > 0, sums, 1.0), table)

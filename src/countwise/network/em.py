@@ -1,24 +1,28 @@
-"""EM: parameters from rows with gaps. What is missing is counted in the shares that the network itself gives it."""
+"""EM: parameters from rows with missing values, counted in the shares that the network itself gives them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from countwise._typing import Floats, Indices
+from countwise.base.term import Term, blank_tallies
+from countwise.data.attributes import Nominal
 from countwise.data.columns import narrowest
 from countwise.data.table import Table
 from countwise.errors import TableError, warn
+from countwise.network.blueprint import Blueprint, GivenTable
 from countwise.network.families import FamilyTally
 from countwise.network.inference.batch_inference import EvidenceRows, Posterior, batches, posteriors
 from countwise.network.inference.gaussian_nodes import BlockTerm
 from countwise.network.net import Net
+from countwise.tallies import fill_all
 from countwise.tallies._cells import PatternMoments
 
-__all__ = ["Learned", "completed", "em"]
+__all__ = ["Learned", "ParameterLearner", "completed", "em"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +34,7 @@ class Learned:
     tallies : dict of str to tally
         Expected counts of each family.
     log_likelihoods : list of float
-        Of what is there, before each step.
+        Of the observed values, before each step.
     moved : float
         How far the last step moved any parameter.
     """
@@ -38,6 +42,78 @@ class Learned:
     tallies: dict[str, Any]
     log_likelihoods: list[float]
     moved: float
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterLearner:
+    """Estimates the tables and densities of a blueprint.
+
+    Parameters
+    ----------
+    given : callable
+        The table of a node that does not follow from its counts alone; None for others.
+    fixed : collection of str
+        Nodes whose tables were given by hand.
+    max_iter, tol
+        Of EM; see `em`.
+    seed : int or None
+        Of where latent nodes begin.
+    """
+
+    given: GivenTable
+    fixed: Collection[str]
+    max_iter: int
+    tol: float
+    seed: int | None
+
+    def steady_net(self, plan: Blueprint, terms: Sequence[Term], tallies: Mapping[str, Any]) -> Net:
+        """The network that tallies give, steady from step to step of EM."""
+        return plan.net(plan.densities(terms, tallies, steady=True), tallies, self.given)
+
+    def by_em(
+        self,
+        plan: Blueprint,
+        terms: list[Term],
+        target: Nominal,
+        derived: Table,
+        start: Net | None = None,
+        *,
+        rough: bool = False,
+    ) -> Learned:
+        """Expected counts by EM; rough ones, for a structure that may not last."""
+        tallies = fill_all(blank_tallies(terms, target), derived)
+        rest = {name: tally for name, tally in tallies.items() if name not in plan.graph}
+        nodes = {name: tally for name, tally in tallies.items() if name in plan.graph}
+
+        def estimate(found: Mapping[str, Any]) -> Net:
+            return self.steady_net(plan, terms, found)
+
+        if start is None and plan.latent:
+            start = self._started(plan, estimate(nodes))
+        steps, tol = (min(self.max_iter, 25), max(self.tol, 1e-4)) if rough else (self.max_iter, self.tol)
+        learned = em(estimate, nodes, derived, start=start, max_iter=steps, tol=tol, quiet=rough)
+        return replace(learned, tallies={**rest, **learned.tallies})
+
+    def _started(self, plan: Blueprint, net: Net) -> Net:
+        """Random tables of latent nodes and their children: alike, they would stay alike."""
+        rng = np.random.default_rng(self.seed)
+        tables = dict(net.tables)
+        for name in plan.latent:
+            for node in (name, *plan.graph.children(name)):
+                if node in tables and node not in self.fixed:
+                    noise = rng.dirichlet(np.full(tables[node].shape[-1], 5.0), size=tables[node].shape[:-1])
+                    tables[node] = 0.5 * tables[node] + 0.5 * noise
+        return replace(net, tables=tables)
+
+    def carried(self, net: Net, plan: Blueprint, terms: list[Term], target: Nominal, derived: Table) -> Net:
+        """A network of another structure that keeps the parameters of the families that are the same."""
+        fresh = self.steady_net(plan, terms, fill_all(blank_tallies(terms, target), derived))
+        same = [node for node in fresh.graph if fresh.graph.parents[node] == net.graph.parents.get(node)]
+        return replace(
+            fresh,
+            tables={node: net.tables[node] if node in same else table for node, table in fresh.tables.items()},
+            densities={node: net.densities[node] if node in same else one for node, one in fresh.densities.items()},
+        )
 
 
 def em(
@@ -52,29 +128,29 @@ def em(
 ) -> Learned:
     """Expected counts at which another step would not move the parameters.
 
-    A cell of a node that has nothing known below it tells nothing, and is left out: that leads to the same end in
-    fewer steps.
+    A missing value with nothing observed below it says nothing, and is left out: that leads to the same end in fewer
+    steps.
 
     Parameters
     ----------
-    settle : callable
+    estimate : callable
         The network that tallies give.
     tallies : mapping of str to tally
-        Of the families, from rows in which the whole family is there.
+        Of the families, from rows in which nothing of the family is missing.
     table : Table
         All rows: codes and numbers by node.
     start : Net, optional
-        Where to begin; what `tallies` give if not said.
+        Where to begin; what `tallies` give if not given.
     max_iter : int
         The most steps.
     tol : float
         A step that moves no parameter by more is the last; so is the third in a row that gains less than a hundredth
         of that share of the likelihood, which parameters that the rows hardly tell apart may drift past for long.
     quiet : bool
-        Whether nothing is said if the steps do not suffice.
+        Whether there is no warning if the steps do not suffice.
     """
     net = estimate(tallies) if start is None else start
-    work = _Gaps(net, tallies, table)
+    work = _IncompleteRows(net, tallies, table)
     logs: list[float] = []
     moved, still = np.inf, 0
     found = dict(tallies)
@@ -120,8 +196,8 @@ def _moved(a: Net, b: Net) -> float:
     return moved
 
 
-class _Gaps:
-    """The rows with gaps, ready to be filled in again and again; the others are counted once."""
+class _IncompleteRows:
+    """Rows with missing values, ready to be filled in again and again; the others are counted once."""
 
     def __init__(self, net: Net, tallies: Mapping[str, Any], table: Table) -> None:
         self.base = dict(tallies)
@@ -159,7 +235,7 @@ class _Gaps:
             setattr(self, which, rows.take(first))
 
     def step(self, net: Net) -> tuple[dict[str, Any], float]:
-        """Expected tallies of all rows, and the log-likelihood of what is there."""
+        """Expected tallies of all rows, and the log-likelihood of the observed values."""
         expected = _Expected(net, self.base)
         log = 0.0
         for which, weights in (("complete", self.complete_weights), ("gaps", self.weights)):
@@ -304,7 +380,7 @@ def _expected_cells(block: BlockTerm, places: list[int], own: Indices, at: Float
 
 
 def _as_tally(tally: FamilyTally, cells: PatternMoments) -> FamilyTally:
-    blank = tally._blank(tally.parents)
+    blank = tally.blank(tally.parents)
     if tally.numbers:
         return replace(tally, inner=replace(blank, cells={blank._full: cells}))
     assert cells.scatter is not None  # noqa: S101 - expected moments have one
@@ -315,14 +391,14 @@ _MOST_ROWS = 1 << 24
 
 
 def completed(net: Net, table: Table) -> Table:
-    """The table with each row once for every way to fill its missing names, weighed by how probable that is.
+    """The table with each row once for every way to fill its missing nominal values, weighted by the probability.
 
-    Counts of such a table are expected counts, of any family. Numbers that are missing stay so.
+    Counts of such a table are expected counts, of any family. Missing numbers stay missing.
 
     Parameters
     ----------
     net : Net
-        Which tells what is probable.
+        It says what is probable.
     table : Table
         Codes and numbers by node.
     """
@@ -340,8 +416,8 @@ def completed(net: Net, table: Table) -> Table:
         total += len(row)
         if total > _MOST_ROWS:
             raise TableError(
-                f"The gaps can be filled in more than {_MOST_ROWS:,} ways in all.",
-                hint="missing='complete' or 'available' does without; or leave out columns with many gaps.",
+                f"The missing values can be filled in more than {_MOST_ROWS:,} ways in all.",
+                hint="missing='complete' or 'available' does without; or leave out columns with many missing values.",
             )
         at = found.rows[row]
         codes = np.unravel_index(cell, share.shape[1:]) if found.open else ()

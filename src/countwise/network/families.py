@@ -1,15 +1,16 @@
-"""Families: a node with its parents, what is counted of them, and the law that comes of it."""
+"""Families: a node with its parents, what is counted of them, and the distribution that comes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import add, sub
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise import _kernels
 from countwise._typing import Flags
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.columns import narrowest
@@ -17,122 +18,156 @@ from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.distributions import Gaussian, MEstimate, smoothing_of
 from countwise.distributions.categorical import CategoricalDensity
-from countwise.errors import OptionError
+from countwise.errors import OptionError, TableError
 from countwise.network.linear_gaussian import linear_from, steady_from
-from countwise.network.parent_configurations import codes_of_parents, joined_parents
 from countwise.tallies import Counts, Progress, Scatter, tally_from
 from countwise.tallies._base import joined
 
-__all__ = ["Dirichlet", "FamilyRule", "FamilyTally", "table_smoothing"]
+__all__ = [
+    "MOST_COMBINATIONS",
+    "Dirichlet",
+    "FamilyRule",
+    "FamilyTally",
+    "codes_of_parents",
+    "joined_parents",
+    "table_smoothing",
+]
+
+MOST_COMBINATIONS = 1 << 22  # of the values of nominal parents
 
 
 @dataclass(frozen=True, slots=True)
 class Dirichlet:
-    """Imagined rows, spread evenly over all cells of a node's table (the prior behind the BDeu score).
+    """A Dirichlet prior: imagined rows, spread evenly over all cells of a table (the prior behind the BDeu score).
 
     Parameters
     ----------
-    ess : float, default=1
-        The equivalent sample size: how many rows in all, whatever the number of cells.
+    equivalent_sample_size : float, default=1
+        How many imagined rows in all, whatever the number of cells.
 
     Examples
     --------
     >>> from countwise import Dirichlet
     >>> Dirichlet(10)
-    Dirichlet(ess=10)
+    Dirichlet(equivalent_sample_size=10)
     """
 
-    ess: float = 1.0
+    equivalent_sample_size: float = 1.0
 
     def __post_init__(self) -> None:
-        number = isinstance(self.ess, int | float | np.number) and not isinstance(self.ess, bool)
-        if not (number and self.ess >= 0 and np.isfinite(self.ess)):
-            raise OptionError(f"ess must be 0 or more, not {self.ess!r}.")
+        size = self.equivalent_sample_size
+        number = isinstance(size, int | float | np.number) and not isinstance(size, bool)
+        if not (number and size >= 0 and np.isfinite(size)):
+            raise OptionError(f"equivalent_sample_size must be 0 or more, not {size!r}.")
 
     def as_setting(self) -> dict[str, Any]:
         """As plain data, for the model file."""
-        return {"@": "dirichlet", "ess": self.ess}
+        return {"@": "dirichlet", "equivalent_sample_size": self.equivalent_sample_size}
 
 
 def table_smoothing(option: Any, combinations: int) -> Any:
-    """The smoothing of a table with so many combinations of the parents' values."""
+    """The smoothing of a conditional probability table with so many combinations of the parents' values."""
     if isinstance(option, str) and option == "bdeu":
         option = Dirichlet()
     if isinstance(option, Dirichlet):
-        return smoothing_of(MEstimate(option.ess / max(combinations, 1)))
+        return smoothing_of(MEstimate(option.equivalent_sample_size / max(combinations, 1)))
     return smoothing_of(option)
+
+
+def joined_parents(parents: Sequence[Nominal]) -> Nominal:
+    """One attribute whose values are the combinations of the parents' values, the last running fastest.
+
+    A distribution of one attribute given a class then serves a node with any nominal parents; without parents there
+    is one combination.
+
+    Examples
+    --------
+    >>> from countwise import Nominal
+    >>> from countwise.network.families import joined_parents
+    >>> joined_parents([Nominal("a", (0, 1)), Nominal("b", ("x", "y"))]).values
+    ((0, 'x'), (0, 'y'), (1, 'x'), (1, 'y'))
+    """
+    size = int(np.prod([len(a.values) for a in parents], dtype=np.float64))
+    if size > MOST_COMBINATIONS:
+        raise TableError(
+            f"The values of {', '.join(repr(a.name) for a in parents)} have {size:,} combinations.",
+            hint="fewer parents, or fewer values.",
+        )
+    name = ", ".join(a.name for a in parents)
+    return Nominal(f"({name})", tuple(itertools.product(*(a.values for a in parents))), grows=False)
+
+
+def codes_of_parents(parents: Sequence[Nominal], table: Table) -> NDArray[Any]:
+    """The combination of each row; one past the last where a parent is missing or was never seen."""
+    sizes = [len(a.values) for a in parents]
+    size = int(np.prod(sizes, dtype=np.int64))
+    key = np.zeros(table.n_rows, dtype=np.int64)
+    lost = np.zeros(table.n_rows, dtype=bool)
+    for a, n in zip(parents, sizes, strict=True):
+        codes = table[a.name]
+        lost |= codes >= n
+        key = key * n + np.minimum(codes, max(n - 1, 0))
+    key[lost] = size
+    return key.astype(narrowest(size + 2))
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyRule:
-    """What is asked of a node and its parents, and what is made of it.
+    """What is counted of a node and its parents, and what is estimated from it.
 
     Parameters
     ----------
     parents : tuple of Nominal
-        The parents that are names.
+        The nominal parents.
     numbers : tuple of Numeric
-        The parents that are numbers; only a Gaussian has such.
-    law : Distribution or None
-        The law of a number given names; None: a table.
+        The numeric parents; only a Gaussian has such.
+    distribution : Distribution or None
+        Of a numeric node given its nominal parents; None: a conditional probability table.
     smoothing : optional
         Of a table.
-    edges : tuple of float, optional
-        Where a number that is held by its ranges is cut.
     """
 
     parents: tuple[Nominal, ...]
     numbers: tuple[Numeric, ...]
-    law: Any
+    distribution: Any
     smoothing: Any = 0.0
-    edges: tuple[float, ...] | None = None
-
-    def codes(self, column: NDArray[Any]) -> NDArray[Any]:
-        """The range of each number; missing has its own code."""
-        edges = np.array(self.edges, dtype=np.float64)
-        codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
-        _kernels.cut_codes(column, edges, codes)
-        return codes
 
     @property
     def _shares(self) -> bool:
         """Whether combinations of several parents lend each other a row: many have hardly any of their own."""
-        smoothed = not (self.smoothing is None or (isinstance(self.smoothing, str) and self.smoothing == "none"))
-        smoothed = smoothed and not (isinstance(self.smoothing, int | float) and self.smoothing == 0)
+        smoothed = self.smoothing is not None and self.smoothing not in ("none", 0)
         return smoothed and len(self.parents) > 0 and len(self.parents) + len(self.numbers) > 1
 
-    @property
-    def shows_infinity(self) -> bool:
-        """Whether an infinity shows in what is counted."""
-        return False
-
     def blank(self, given: Nominal, of: Attribute) -> Any:
-        """The request: counts over parents and node, or whatever the law asks for in each combination."""
-        if self.law is None:
-            assert isinstance(of, Nominal)  # noqa: S101 - laws are chosen by kinds
+        """The request: counts over parents and node, or what the distribution asks for in each combination."""
+        if self.distribution is None:
+            assert isinstance(of, Nominal)  # noqa: S101 - distributions are chosen by kinds
             return Counts((*self.parents, of))
-        return FamilyTally(self.parents, self.numbers, self.law, of)
+        return FamilyTally(self.parents, self.numbers, self.distribution, of)
 
     def estimate(self, tally: Any, *, steady: bool = False) -> Any:
         """The density over combinations of the nominal parents' values; a steady one is for the steps of EM."""
-        if self.law is not None:
-            return tally.estimate(steady=steady or self._shares)
-        cells = tally.table
-        counts = cells.reshape(int(np.prod(cells.shape[:-1], dtype=np.int64)), cells.shape[-1])
-        return CategoricalDensity(tally.axes[-1], counts, table_smoothing(self.smoothing, len(counts)))
+        rule = self.distribution
+        if rule is None:
+            cells = tally.table
+            counts = cells.reshape(int(np.prod(cells.shape[:-1], dtype=np.int64)), cells.shape[-1])
+            return CategoricalDensity(tally.axes[-1], counts, table_smoothing(self.smoothing, len(counts)))
+        if (steady or self._shares) and isinstance(rule, Gaussian):
+            return steady_from(tally.filled, rule.floor)
+        return linear_from(tally.filled, rule.divisor, rule.floor) if self.numbers else rule.estimate(tally.filled)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FamilyTally:
-    """The tally of a number in each combination of its nominal parents' values.
+    """The tally of a numeric node in each combination of its nominal parents' values.
 
     Parameters
     ----------
     parents : tuple of Nominal
     numbers : tuple of Numeric
         Numeric parents: then moments of all of them together are kept.
-    law : Distribution
-        Which tally, and what it becomes.
+    distribution : Distribution
+        Which tally.
     of : Attribute
         The node.
     inner : tally or None
@@ -141,7 +176,7 @@ class FamilyTally:
 
     parents: tuple[Nominal, ...]
     numbers: tuple[Numeric, ...]
-    law: Any
+    distribution: Any
     of: Attribute
     inner: Any = None
 
@@ -153,33 +188,23 @@ class FamilyTally:
     @property
     def filled(self) -> Any:
         """The tally by combination; blank while it is."""
-        return self._blank(self.parents) if self.inner is None else self.inner
+        return self.blank(self.parents) if self.inner is None else self.inner
 
-    def _blank(self, parents: Sequence[Nominal]) -> Any:
+    def blank(self, parents: Sequence[Nominal]) -> Any:
+        """The request by combination, over any domains of the parents."""
         given = joined_parents(parents)
         if self.numbers:
             return Scatter(given, Vector(f"({self.of.name})", (*self.numbers, self.of)))
-        return self.law.blank(given, self.of)
-
-    def estimate(self, *, steady: bool = False) -> Any:
-        """The law of each combination; a steady one is for the steps of EM."""
-        if steady and isinstance(self.law, Gaussian):
-            return steady_from(self.filled, self.law.floor)
-        if not self.numbers:
-            return self.law.estimate(self.filled)
-        return linear_from(self.filled, self.law.divisor, self.law.floor)
-
-    def fill(self, table: Table) -> Self:
-        """Gather from the rows of a table in which all parents are there."""
-        return self.fill_many([self], table)[0]
+        return self.distribution.blank(given, self.of)
 
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
         """One after the other: each has combinations of its own."""
-        return [blank._fill(table) for blank in blanks]
+        return [blank.fill(table) for blank in blanks]
 
-    def _fill(self, table: Table) -> Self:
-        blank = self._blank(self.parents)
+    def fill(self, table: Table) -> Self:
+        """Gather from the rows of a table in which all parents are present."""
+        blank = self.blank(self.parents)
         codes = codes_of_parents(self.parents, table)
         there: Flags = codes < len(blank.given.values)
         names = [a.name for a in (*self.numbers, self.of)]
@@ -194,20 +219,18 @@ class FamilyTally:
             rows = rows.with_column(blank.of.name, columns)  # type: ignore[arg-type]
         return replace(self, inner=blank.fill(rows))
 
-    def _laid(self, parents: Sequence[Nominal]) -> Any:
-        """The tally over wider domains of the parents."""
-        blank = self._blank(parents)
-        return blank if self.inner is None else blank + self.inner
-
     def __add__(self, other: Self) -> Self:
-        parents = tuple(joined(a, b) for a, b in zip(self.parents, other.parents, strict=True))
-        inner = self._laid(parents) + other._laid(parents)
-        return replace(self, parents=parents, of=_of(self.of, other.of), inner=inner)
+        return self._with(other, add)
 
     def __sub__(self, other: Self) -> Self:
+        return self._with(other, sub)
+
+    def _with(self, other: Self, combine: Callable[[Any, Any], Any]) -> Self:
         parents = tuple(joined(a, b) for a, b in zip(self.parents, other.parents, strict=True))
-        inner = self._laid(parents) - other._laid(parents)
-        return replace(self, parents=parents, of=_of(self.of, other.of), inner=inner)
+        blank = self.blank(parents)  # over the domains of both
+        one, two = (blank if tally.inner is None else blank + tally.inner for tally in (self, other))
+        of = self.of if self.of == other.of else self.of.join(other.of)
+        return replace(self, parents=parents, of=of, inner=combine(one, two))
 
     def within(self, attributes: Mapping[str, Any]) -> Self:
         """The same over fewer values of the parents."""
@@ -221,9 +244,5 @@ class FamilyTally:
 
     def read(self, data: Mapping[str, Any]) -> Self:
         """The same request with what `to_dict` wrote."""
-        blank = self._blank(self.parents)
+        blank = self.blank(self.parents)
         return replace(self, inner=tally_from(data["inner"], {a.name: a for a in (blank.given, blank.of)}))
-
-
-def _of(a: Attribute, b: Attribute) -> Attribute:
-    return a if a == b else a.join(b)

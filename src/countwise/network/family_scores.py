@@ -17,21 +17,22 @@ from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.distributions import Gaussian, Poisson
 from countwise.errors import OptionError, TableError, check_settings
-from countwise.network.parent_configurations import codes_of_parents, joined_parents
+from countwise.network.families import codes_of_parents, joined_parents
 from countwise.tallies import Moments, Scatter
 
-__all__ = ["SCORES", "Families", "Family", "MixedFamilies", "allowed", "family_score", "family_scores"]
+__all__ = ["SCORES", "Families", "Family", "family_score", "family_scores", "may_depend"]
 
 
 SCORES = ("bic", "aic", "bdeu", "k2", "log_likelihood")
 MOST_CELLS = 1 << 24  # of a family's table
 _AT_ONCE = 1 << 22  # cells of tables that are kept at a time
 _WORTH = 1 << 28  # rows times cells from which on threads save more than they cost: about a millisecond
+_FLOOR = 1e-9  # the least variance, as a share of that of the whole column
 
 Family = tuple[str, tuple[str, ...]]  # a child with its parents
 
 
-def family_score(counts: NDArray[Any], score: str, ess: float = 1.0) -> float:
+def family_score(counts: NDArray[Any], score: str, equivalent_sample_size: float = 1.0) -> float:
     """The score of a table of counts in nats; larger is better.
 
     Parameters
@@ -40,9 +41,10 @@ def family_score(counts: NDArray[Any], score: str, ess: float = 1.0) -> float:
         How often each value of the child meets each combination of its parents' values.
     score : {"bic", "aic", "bdeu", "k2", "log_likelihood"}
         The log-likelihood less (log n) / 2 or 1 for each free number; the log of the marginal likelihood under
-        Dirichlet priors that together weigh `ess` rows (BDeu), or one for each cell (K2); or the likelihood alone.
-    ess : float, default=1
-        For "bdeu": the equivalent sample size.
+        Dirichlet priors of `equivalent_sample_size` imagined rows in all (BDeu), or of one for each cell (K2); or the
+        log-likelihood alone.
+    equivalent_sample_size : float, default=1
+        For "bdeu": how many imagined rows the prior is worth.
 
     Examples
     --------
@@ -51,10 +53,10 @@ def family_score(counts: NDArray[Any], score: str, ess: float = 1.0) -> float:
     >>> round(family_score(np.array([5, 9]), "bic"), 6)
     -10.444121
     """
-    return family_scores([np.asarray(counts)], score, ess)[0]
+    return family_scores([np.asarray(counts)], score, equivalent_sample_size)[0]
 
 
-def family_scores(tables: Sequence[NDArray[Any]], score: str, ess: float = 1.0) -> list[float]:
+def family_scores(tables: Sequence[NDArray[Any]], score: str, equivalent_sample_size: float = 1.0) -> list[float]:
     """The scores of many tables; see `family_score`. Those whose children have as many values are scored together."""
     found = [0.0] * len(tables)
     alike: dict[int, list[int]] = {}
@@ -65,16 +67,16 @@ def family_scores(tables: Sequence[NDArray[Any]], score: str, ess: float = 1.0) 
         cells = np.concatenate([tables[i].reshape(-1) for i in places]).astype(np.float64).reshape(-1, r)
         q = np.array([tables[i].size // r for i in places])
         marginal = score in ("bdeu", "k2")
-        scores = _marginal(cells, q, score, ess) if marginal else _penalized(cells, q, score)
+        scores = _marginal(cells, q, score, equivalent_sample_size) if marginal else _penalized(cells, q, score)
         for i, one in zip(places, scores.tolist(), strict=True):
             found[i] = one
     return found
 
 
-def _marginal(n: Floats, q: NDArray[Any], score: str, ess: float) -> Floats:
+def _marginal(n: Floats, q: NDArray[Any], score: str, equivalent_sample_size: float) -> Floats:
     """Log marginal likelihoods of tables below each other, of which each has q rows."""
     r = n.shape[1]
-    cell = np.repeat(ess / (q * r), q)[:, None] if score == "bdeu" else np.ones((1, 1))
+    cell = np.repeat(equivalent_sample_size / (q * r), q)[:, None] if score == "bdeu" else np.ones((1, 1))
     given = cell[:, 0] * r
     rows = gammaln(given) - gammaln(given + n.sum(axis=1)) + (gammaln(cell + n) - gammaln(cell)).sum(axis=1)
     return _sums(rows, q)
@@ -97,38 +99,62 @@ def _sums(rows: Floats, q: NDArray[Any]) -> Floats:
     return np.add.reduceat(rows, np.cumsum(q) - q)
 
 
+def may_depend(parent: Any, child: Any) -> bool:
+    """Whether a node may depend on another, by their distributions; None stands for a table.
+
+    Nominal nodes depend on nominal ones; Gaussians on nominal ones and Gaussians; other numeric ones on nominal ones.
+    """
+    return parent is None or (child is not None and bool(child.may_depend_on(parent)))
+
+
 class Families:
     """Families of a table, each counted and scored once.
 
     Parameters
     ----------
-    attributes : sequence of Nominal
-        The variables.
+    attributes : sequence of Attribute
+        The nominal and numeric variables.
     table : Table
-        Their codes; rows in which a cell of a family is missing do not count for it.
+        Their codes and numbers; rows in which a value of a family is missing do not count for it.
     score : str
         See `family_score`.
-    ess : float, default=1
+    equivalent_sample_size : float, default=1
         For "bdeu".
+    distributions : mapping of str to Distribution
+        Of the numeric variables.
     even : bool, default=False
-        Whether a family with gaps is scored as if its complete rows spoke for all rows: else a family would be the
-        better the more of its cells are missing.
+        Whether a family with missing values is scored as if its complete rows spoke for all rows: else a family would
+        be the better the more of its values are missing.
     """
 
     def __init__(
-        self, attributes: Sequence[Nominal], table: Table, score: str = "bic", ess: float = 1.0, *, even: bool = False
+        self,
+        attributes: Sequence[Attribute],
+        table: Table,
+        score: str = "bic",
+        equivalent_sample_size: float = 1.0,
+        *,
+        distributions: Mapping[str, Any] | None = None,
+        even: bool = False,
     ) -> None:
-        self.score, self.ess = score, ess
+        self.score, self.equivalent_sample_size = score, equivalent_sample_size
         check_settings(self, score=SCORES)
-        if not (np.isfinite(ess) and ess > 0):
-            raise OptionError(f"ess must be above 0, not {ess!r}.")
-        self.attributes = {a.name: a for a in attributes}
+        if not (np.isfinite(equivalent_sample_size) and equivalent_sample_size > 0):
+            raise OptionError(f"equivalent_sample_size must be above 0, not {equivalent_sample_size!r}.")
+        self.attributes = {a.name: a for a in attributes if isinstance(a, Nominal)}
+        self.numbers = {a.name: a for a in attributes if isinstance(a, Numeric)}
+        self.distributions = dict(distributions or {})
+        if self.numbers and score in ("bdeu", "k2"):
+            raise OptionError(
+                f"The score {score!r} is of nominal columns; {next(iter(self.numbers))!r} is numeric.",
+                hint="criterion='bic', or cut it: distributions={...: 'binned'}.",
+            )
         self.table, self.even = table, even
         self.total = float(table.n_rows if table.weights is None else table.weights.sum())
         self.known: dict[Family, float] = {}
         self.counted = 0
         self._place = {name: i for i, name in enumerate(self.attributes)}
-        self._sizes = [len(a.values) for a in attributes]
+        self._sizes = [len(a.values) for a in self.attributes.values()]
 
     def counts(self, child: str, parents: Sequence[str]) -> NDArray[Any]:
         """How often values meet: an axis for each parent, the last for the child."""
@@ -181,13 +207,17 @@ class Families:
         part: list[Family] = []
         room = _AT_ONCE
         for family in new:
+            if family[0] in self.numbers:
+                self.known[family] = self._score_number(*family)
+                continue
             cells = self._cells(family)
             if part and cells > room:
                 self._score(part)
                 part, room = [], _AT_ONCE
             part.append(family)
             room -= cells
-        self._score(part)
+        if part:
+            self._score(part)
 
     def _score(self, part: Sequence[Family]) -> None:
         tables = self.tables(part)
@@ -197,80 +227,27 @@ class Families:
                 table * (self.total / n) if 0 < n < self.total else table
                 for table, n in zip(tables, totals, strict=True)
             ]
-        self.known.update(zip(part, family_scores(tables, self.score, self.ess), strict=True))
+        self.known.update(zip(part, family_scores(tables, self.score, self.equivalent_sample_size), strict=True))
 
-
-_FLOOR = 1e-9  # the least variance, as a share of that of the whole column
-
-
-def allowed(parent: Any, child: Any) -> bool:
-    """Whether a node may depend on another, by their laws; None stands for a table.
-
-    Names depend on names; Gaussians on names and Gaussians; other numbers on names.
-    """
-    if parent is None:
-        return True
-    return isinstance(child, Gaussian) and isinstance(parent, Gaussian)
-
-
-class MixedFamilies(Families):
-    """Families of names and numbers, each counted and scored once.
-
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-        The variables.
-    table : Table
-        Their codes and numbers; rows in which a cell of a family is missing do not count for it.
-    laws : mapping of str to Distribution
-        Of the numbers.
-    score, ess
-        As for `Families`.
-    even : bool
-        Whether a family with gaps is scored as if its complete rows spoke for all rows.
-    """
-
-    def __init__(
-        self,
-        attributes: Sequence[Attribute],
-        table: Table,
-        laws: Mapping[str, Any],
-        score: str = "bic",
-        ess: float = 1.0,
-        *,
-        even: bool = False,
-    ) -> None:
-        super().__init__([a for a in attributes if isinstance(a, Nominal)], table, score, ess, even=even)
-        self.numbers = {a.name: a for a in attributes if isinstance(a, Numeric)}
-        self.laws = dict(laws)
-        if self.numbers and score in ("bdeu", "k2"):
-            raise OptionError(
-                f"The score {score!r} is of names; {next(iter(self.numbers))!r} is a number.",
-                hint="criterion='bic', or cut it: distributions={...: 'ranges'}.",
-            )
-
-    def _learn(self, new: Sequence[Family]) -> None:
-        super()._learn([family for family in new if family[0] not in self.numbers])
+    def _score_number(self, child: str, parents: Sequence[str]) -> float:
+        """The score of a numeric child: its log-likelihood less what its parameters cost."""
         cost = {"bic": 0.5 * float(np.log(max(self.total, 1.0))), "aic": 1.0}.get(self.score, 0.0)
-        for child, parents in new:
-            if child in self.numbers:
-                log, free, n = self.likelihood(child, parents)
-                log *= self.total / n if self.even and n > 0 else 1.0
-                self.known[child, parents] = log - cost * free
+        log, free, n = self.likelihood(child, parents)
+        return log * (self.total / n if self.even and n > 0 else 1.0) - cost * free
 
     def likelihood(self, child: str, parents: Sequence[str]) -> tuple[float, int, float]:
-        """The log-likelihood of a number given its parents, how many parameters it takes, and the rows behind it."""
+        """The log-likelihood of a numeric child, how many parameters it takes, and the rows behind it."""
         names = [self.attributes[p] for p in parents if p in self.attributes]
         numbers = [*(self.numbers[p] for p in parents if p in self.numbers), self.numbers[child]]
         self.counted += 1
-        if isinstance(self.laws[child], Poisson):
+        if isinstance(self.distributions[child], Poisson):
             return self._poisson(child, joined_parents(names), self.rows(names, numbers))
-        if not isinstance(self.laws[child], Gaussian):
-            return 0.0, 0, 1.0  # other laws have the parents that they are given, whatever their score
+        if not isinstance(self.distributions[child], Gaussian):
+            return 0.0, 0, 1.0  # others keep the parents that they are given, whatever their score
         return _gaussian(self.scatter(names, numbers))
 
     def rows(self, names: Sequence[Nominal], numbers: Sequence[Numeric]) -> Table:
-        """The rows in which all are there: the numbers, and the combination of the names."""
+        """The rows in which nothing is missing: the numbers, and the combination of the nominal values."""
         given = joined_parents(names)
         codes = codes_of_parents(names, self.table)
         there: Flags = codes < len(given.values)
@@ -281,25 +258,23 @@ class MixedFamilies(Families):
         return rows if there.all() else rows.take(there)
 
     def scatter(self, names: Sequence[Nominal], numbers: Sequence[Numeric]) -> Scatter:
-        """The moments of numbers in each combination of the names, of rows in which all are there."""
+        """The moments of numbers in each combination of nominal values, of rows in which nothing is missing."""
         of = Vector("(numbers)", tuple(numbers))
         rows = self.rows(names, numbers)
         laid = rows.with_column(of.name, [rows[n.name] for n in numbers])  # type: ignore[arg-type]
         return Scatter(joined_parents(names), of).fill(laid)
 
     def information(self, a: str, b: str, given: tuple[str, ...]) -> float:
-        """What one of two tells of the other, in bits; minus infinity where neither may depend on the other."""
+        """The mutual information of two variables in bits; minus infinity where neither may depend on the other."""
         child, parent = (a, b) if a in self.numbers else (b, a)
-        if not allowed(self.laws.get(parent), self.laws.get(child)):
+        if not may_depend(self.distributions.get(parent), self.distributions.get(child)):
             return -np.inf
         with_it, _, n = self.likelihood(child, (*given, parent))
         without, _, m = self._with(parent).likelihood(child, given)
         return max(0.0, (with_it / n - without / m) / float(np.log(2))) if n > 0 and m > 0 else 0.0
 
-    def _with(self, name: str) -> MixedFamilies:
-        """The same of the rows in which a variable is there, so that what it gains is of the same rows."""
-        if type(self) is not MixedFamilies:
-            return self  # an engine has counted the rows
+    def _with(self, name: str) -> Families:
+        """The same of the rows in which a variable is present, so that what it gains is of the same rows."""
         column = np.asarray(self.table[name])
         there = ~np.isnan(column) if name in self.numbers else column < len(self.attributes[name].values)
         if there.all():
@@ -318,7 +293,7 @@ class MixedFamilies(Families):
 
 
 def _gaussian(tally: Scatter) -> tuple[float, int, float]:
-    """Of the last number, by a line on the others in each combination."""
+    """The log-likelihood of the last number, by a line on the others in each combination."""
     cells, p = tally.complete, len(tally.of.names) - 1
     n, scatter = cells.n, cells.scattered()
     total = float(n.sum())

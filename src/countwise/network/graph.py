@@ -23,7 +23,7 @@ class Graph:
     --------
     >>> from countwise.network.graph import Graph
     >>> graph = Graph({"rain": (), "sprinkler": (), "wet": ("rain", "sprinkler")})
-    >>> graph.separated("rain", "sprinkler"), graph.separated("rain", "sprinkler", given=["wet"])
+    >>> graph.d_separated("rain", "sprinkler"), graph.d_separated("rain", "sprinkler", given=["wet"])
     (True, False)
     """
 
@@ -119,7 +119,7 @@ class Graph:
                 waiting.extend(self.parents[node])
         return found
 
-    def blanket(self, node: str) -> tuple[str, ...]:
+    def markov_blanket(self, node: str) -> tuple[str, ...]:
         """The Markov blanket: parents, children, and the children's other parents."""
         (node,) = self.known(node)
         around = set(self.parents[node])
@@ -138,7 +138,7 @@ class Graph:
                 near[one].update(other for other in family if other != one)
         return near
 
-    def separated(
+    def d_separated(
         self, one: Iterable[str] | str, other: Iterable[str] | str, given: Iterable[str] | str = ()
     ) -> bool:
         """Whether two sets of nodes are independent given a third, whatever the tables are (d-separation)."""

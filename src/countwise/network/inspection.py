@@ -1,215 +1,353 @@
-"""What a network says of itself: tables, reasons for arcs, independence, and what an answer hangs on."""
+"""What a network says of itself: tables, reasons for arcs, independence, sensitivity, explaining away."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from countwise.data.attributes import Numeric
+from countwise._typing import Floats
+from countwise.data.attributes import Nominal, Numeric
 from countwise.data.table import Table
 from countwise.errors import OptionError
 from countwise.measures import chi_square
-from countwise.network.explaining_away import explaining_away
 from countwise.network.graph import Graph
+from countwise.network.inference.elimination import Elimination
+from countwise.network.inference.factors import Potential
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
-from countwise.network.sensitivity import sensitivities
+from countwise.network.search.constraints import FoundStructure
 from countwise.tallies import Counts
-from countwise.working import Account, Grid
+from countwise.working import Account, Grid, Section
+from countwise.working.numbers import number, percent
 
-__all__ = ["NetworkInsight"]
+__all__ = ["arc_lines", "arc_reasons", "cpt_grid", "explaining_away", "independence_test", "sensitivity_grid"]
 
-TREES = ("chow_liu", "tan", "k_dependence")  # arcs are taken by what they tell, whether or not they pay
-
-
-class NetworkInsight:
-    """Tables, reasons and independence of a network that is fitted or drawn."""
-
-    def _net(self) -> Net:
-        raise NotImplementedError
-
-    def _known(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What is known."""
-        raise NotImplementedError
-
-    def _rows_of(self, X: Any) -> Table:
-        """A table encoded by node."""
-        raise NotImplementedError
-
-    # -- explanations ---------------------------------------------------------------------
-
-    def why(self, parent: str, child: str) -> Grid:
-        """Why an arc is there, or is not: what it was found to gain, each time it was tried.
-
-        Parameters
-        ----------
-        parent, child : str
-            The arc.
-
-        Returns
-        -------
-        Grid
-            The arc, either way; what it gains of the score (for trees and around a class: the bits that the two
-            tell of each other), each time that it was weighed; whether it was taken, and why.
-        """
-        net = self._net()
-        net.graph.known([parent, child])
-        found = self.found_  # type: ignore[attr-defined]
-        if found is None:
-            raise OptionError("The structure was given, not found; no arc was tried.")
-        rows = [(p, c, g, t) for p, c, g, t in found.tried if {p, c} == {parent, child}]
-        return Grid(
-            {
-                "arc": [f"{p} → {c}" for p, c, _, _ in rows],
-                "gain": [float(g) for _, _, g, _ in rows],
-                "taken": ["yes" if t else "no" for *_, t in rows],
-                "because": [_because(net.graph, *row, tree=self.structure in TREES) for row in rows],  # type: ignore[attr-defined]
-            }
-        )
-
-    def explaining_away(
-        self, cause: str | Mapping[str, Any], effect: Mapping[str, Any], other: str | Mapping[str, Any]
-    ) -> Account:
-        """Whether one cause explains an effect away, so that another becomes less probable.
-
-        Parameters
-        ----------
-        cause, other : str or mapping of str to value
-            Two nodes, each with its value, as ``{"rain": "yes"}``; for a name alone it is the value for which the
-            effect speaks most.
-        effect : mapping of str to value
-            What is seen.
-
-        Returns
-        -------
-        Account
-        """
-        return explaining_away(self._net(), cause, self._known(effect), other)
-
-    def sensitivity(self, asked: str, value: Any, given: Mapping[str, Any] | None = None) -> Grid:
-        """How P(asked = value | given) moves with each entry of each table, the largest first.
-
-        The other entries of a row give way in proportion. An answer that moves by 1 where an entry moves by 1 has
-        the derivative 1.
-
-        Parameters
-        ----------
-        asked : str
-            A node.
-        value : object
-            Its value.
-        given : mapping of str to value, optional
-            What is known.
-
-        Returns
-        -------
-        Grid
-        """
-        net, known = self._net(), self._known(given)
-        net.graph.known(asked)
-        if asked not in net.tables:
-            raise OptionError(f"{asked!r} is a number; sensitivity is asked of a value.")
-        rows: list[tuple[str, str, float, float]] = []
-        for node, slopes in sensitivities(net, asked, net.code(asked, value), known).items():
-            above = net.graph.parents[node]
-            for at in np.ndindex(*slopes.shape):
-                if slopes[at] == 0.0:
-                    continue
-                case = [f"{p} = {net.attributes[p].values[i]}" for p, i in zip(above, at, strict=False)]  # type: ignore[attr-defined]
-                head = f"{node} = {net.attributes[node].values[at[-1]]}"  # type: ignore[attr-defined]
-                entry = f"P({head}{' | ' + ', '.join(case) if case else ''})"
-                rows.append((node, entry, float(net.tables[node][at]), float(slopes[at])))
-        rows.sort(key=lambda row: (-abs(row[3]), row[1]))
-        return Grid({name: [row[i] for row in rows] for i, name in enumerate(("node", "entry", "P", "derivative"))})
-
-    def _shown_table(self, name: str) -> Grid:
-        """P(node | parents) as a table: a row for each combination of the parents' values."""
-        net = self._net()
-        (name,) = net.graph.known([name])
-        above = net.numbers.names_above(name) if name not in net.tables else net.graph.parents[name]
-        cases = list(itertools.product(*(net.attributes[p].values for p in above)))  # type: ignore[attr-defined]
-        columns: dict[str, list[Any]] = {p: [case[i] for case in cases] for i, p in enumerate(above)}
-        if name in net.tables:
-            rows = net.tables[name].reshape(len(cases), -1)
-            values = net.attributes[name].values  # type: ignore[attr-defined]
-            columns.update({f"{name} = {v}": rows[:, j].tolist() for j, v in enumerate(values)})
-            return Grid(columns)
-        line = net.numbers.lines.get(name)
-        if isinstance(net.densities[name], LinearDensity) and line is not None:
-            columns["intercept" if line.numbers else "mean"] = line.intercept.tolist()
-            columns.update({f"× {x}": line.slope[:, j].tolist() for j, x in enumerate(line.numbers)})
-            return Grid({**columns, "deviation": line.sd.tolist(), "n": line.n.tolist()})
-        shown = net.densities[name].summary(range(len(cases)))
-        if not isinstance(net.attributes[name], Numeric):
-            return Grid(shown)
-        return Grid({**columns, **{k: v for i, (k, v) in enumerate(shown.items()) if i or not above}})
-
-    # -- independence -----------------------------------------------------------------------
-
-    def separated(
-        self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()
-    ) -> bool:
-        """Whether nodes are independent given others, whatever the tables are (d-separation)."""
-        return self._net().graph.separated(one, other, given)
-
-    def blanket(self, node: str) -> tuple[str, ...]:
-        """The Markov blanket: given these, all others tell nothing of the node."""
-        return self._net().graph.blanket(node)
-
-    def independence(self, X: Any, one: str, other: str, given: str | Sequence[str] = ()) -> Grid:
-        """Pearson's test whether two nodes are independent given others, on the rows of a table.
-
-        Parameters
-        ----------
-        X : any table
-            Rows with columns for the nodes.
-        one, other : str
-            Nodes of names.
-        given : str or sequence of str
-            Within each combination of their values the two are compared.
-
-        Returns
-        -------
-        Grid
-            χ², degrees of freedom, p-value, and whether the graph says that they are independent.
-        """
-        net = self._net()
-        names = net.graph.known([one, other, *net.graph.known(given)])
-        odd = [name for name in names if name not in net.tables]
-        if odd:
-            raise OptionError(f"{odd[0]!r} is a number; the test is of names.")
-        table = self._rows_of(X)
-        axes = tuple(net.attributes[name] for name in (*names[2:], one, other))
-        counts = Counts(axes).fill(table).table  # type: ignore[arg-type]
-        counts = counts.reshape(-1, *counts.shape[-2:])
-        statistic, freedom, _ = chi_square(counts)
-        total, free = float(np.sum(statistic)), int(np.sum(freedom))
-        from scipy.special import gammaincc
-
-        p = float(gammaincc(free / 2, total / 2)) if free else float("nan")
-        apart = net.graph.separated(one, other, names[2:])
-        return Grid(
-            {
-                "pair": [f"{one} and {other}" + (f" given {', '.join(names[2:])}" if names[2:] else "")],
-                "chi-square": [total],
-                "freedom": [free],
-                "p-value": [p],
-                "in the graph": ["independent" if apart else "dependent"],
-            }
-        )
+_SAME = 1e-9  # of a probability: less is rounding
 
 
-def _because(graph: Graph, parent: str, child: str, gain: float, taken: bool, *, tree: bool) -> str:
+# -- tables and arcs ---------------------------------------------------------------------
+
+
+def arc_lines(graph: Graph) -> list[str]:
+    """Each node with its parents."""
+    return [f"{name} ← {', '.join(above)}" if above else name for name, above in graph.parents.items()]
+
+
+def cpt_grid(net: Net, name: str) -> Grid:
+    """P(node | parents): a row for each combination of the parents' values."""
+    (name,) = net.graph.known([name])
+    above = net.numbers.names_above(name) if name not in net.tables else net.graph.parents[name]
+    cases = list(itertools.product(*(_values(net, p) for p in above)))
+    columns: dict[str, list[Any]] = {p: [case[i] for case in cases] for i, p in enumerate(above)}
+    if name in net.tables:
+        rows = net.tables[name].reshape(len(cases), -1)
+        return Grid(columns | {f"{name} = {v}": rows[:, j].tolist() for j, v in enumerate(_values(net, name))})
+    line = net.numbers.lines.get(name)
+    if isinstance(net.densities[name], LinearDensity) and line is not None:
+        columns["intercept" if line.numbers else "mean"] = line.intercept.tolist()
+        columns.update({f"× {x}": line.slope[:, j].tolist() for j, x in enumerate(line.numbers)})
+        return Grid({**columns, "deviation": line.sd.tolist(), "n": line.n.tolist()})
+    shown = net.densities[name].summary(range(len(cases)))
+    if not isinstance(net.attributes[name], Numeric):
+        return Grid(shown)
+    return Grid({**columns, **{k: v for i, (k, v) in enumerate(shown.items()) if i or not above}})
+
+
+def _values(net: Net, name: str) -> tuple[Any, ...]:
+    values: tuple[Any, ...] = net.attributes[name].values  # type: ignore[attr-defined]
+    return values
+
+
+def arc_reasons(graph: Graph, found: FoundStructure | None, parent: str, child: str, *, by_score: bool) -> Grid:
+    """Why an arc is there or not: what it gained each time that a search weighed it.
+
+    Parameters
+    ----------
+    graph : Graph
+        The structure.
+    found : FoundStructure or None
+        What the search tried.
+    parent, child : str
+        The arc.
+    by_score : bool
+        Whether arcs had to raise a score; else the gain is mutual information in bits.
+    """
+    graph.known([parent, child])
+    if found is None:
+        raise OptionError("The structure was given, not searched; no arc was tried.")
+    rows = [(p, c, g, t) for p, c, g, t in found.tried if {p, c} == {parent, child}]
+    return Grid(
+        {
+            "arc": [f"{p} → {c}" for p, c, _, _ in rows],
+            "gain": [float(g) for _, _, g, _ in rows],
+            "taken": ["yes" if t else "no" for *_, t in rows],
+            "because": [_because(graph, *row, by_score=by_score) for row in rows],
+        }
+    )
+
+
+def _because(graph: Graph, parent: str, child: str, gain: float, taken: bool, *, by_score: bool) -> str:
     """Why an arc was taken, or was not."""
-    if tree:
-        return "of those that may join it, it tells most" if taken else "others tell more"
+    if not by_score:
+        return "it has the most information of those possible" if taken else "others have more information"
     if taken:
-        return "it pays" if gain > 0 else "it is required"
+        return "it raises the score" if gain > 0 else "it is required"
     if not gain > 0:
-        return "it does not pay"
+        return "it does not raise the score"
     if child in graph.ancestors([parent]):
-        return "the other way is taken" if child in graph.parents[parent] else "it would close a circle"
-    return "others paid more"
+        return "the other direction is taken" if child in graph.parents[parent] else "it would close a cycle"
+    return "others raise the score more"
+
+
+# -- independence ------------------------------------------------------------------------
+
+
+def independence_test(net: Net, table: Table, one: str, other: str, given: str | Sequence[str]) -> Grid:
+    """Pearson's test whether two nominal nodes are independent given others, on encoded rows."""
+    names = net.graph.known([one, other, *net.graph.known(given)])
+    odd = [name for name in names if name not in net.tables]
+    if odd:
+        raise OptionError(f"{odd[0]!r} is numeric; the test takes nominal nodes.")
+    axes = tuple(net.attributes[name] for name in (*names[2:], one, other))
+    counts = Counts(axes).fill(table).table  # type: ignore[arg-type]
+    statistic, freedom, _ = chi_square(counts.reshape(-1, *counts.shape[-2:]))
+    total, free = float(np.sum(statistic)), int(np.sum(freedom))
+    from scipy.special import gammaincc
+
+    return Grid(
+        {
+            "pair": [f"{one} and {other}" + (f" given {', '.join(names[2:])}" if names[2:] else "")],
+            "chi-square": [total],
+            "freedom": [free],
+            "p-value": [float(gammaincc(free / 2, total / 2)) if free else float("nan")],
+            "in the graph": ["independent" if net.graph.d_separated(one, other, names[2:]) else "dependent"],
+        }
+    )
+
+
+# -- sensitivity -------------------------------------------------------------------------
+
+
+def sensitivity_grid(net: Net, asked: str, value: Any, evidence: Mapping[str, Any]) -> Grid:
+    """The derivative of P(asked = value | evidence) by each entry of each table, the largest first."""
+    net.graph.known(asked)
+    if asked not in net.tables:
+        raise OptionError(f"{asked!r} is numeric; sensitivity is of a value of a nominal node.")
+    rows: list[tuple[str, str, float, float]] = []
+    for node, slopes in _sensitivities(net, asked, net.code(asked, value), evidence).items():
+        above = net.graph.parents[node]
+        for at in np.ndindex(*slopes.shape):
+            if slopes[at] == 0.0:
+                continue
+            case = [f"{p} = {_values(net, p)[i]}" for p, i in zip(above, at, strict=False)]
+            entry = f"P({node} = {_values(net, node)[at[-1]]}{' | ' + ', '.join(case) if case else ''})"
+            rows.append((node, entry, float(net.tables[node][at]), float(slopes[at])))
+    rows.sort(key=lambda row: (-abs(row[3]), row[1]))
+    return Grid({name: [row[i] for row in rows] for i, name in enumerate(("node", "entry", "P", "derivative"))})
+
+
+def _sensitivities(net: Net, asked: str, code: int, known: Mapping[str, Any]) -> dict[str, Floats]:
+    """The derivative of P(asked = value | known) by each entry of each table.
+
+    The other entries of the row give way in proportion, so that it still sums to 1. Nodes that cannot matter have 0.
+    """
+    codes, numbers = net.evidence(known)
+    if asked in codes and np.ndim(codes[asked]) == 0:
+        raise OptionError(f"{asked!r} is known; its probability cannot be asked for.")
+    hit = np.zeros(net.sizes()[asked])
+    hit[code] = 1.0
+    relevant = net.graph.ancestors({asked, *codes, *numbers})
+    among = [node for node in net.graph if node in relevant]
+    both = _Weights(net, codes, numbers, among, Potential((asked,), hit))
+    alone = _Weights(net, codes, numbers, among, None)
+    log_known = alone.total()
+    if log_known == -np.inf:
+        raise OptionError("The evidence has probability 0 in this network.")
+    p = float(np.exp(both.total() - log_known))
+    found = {}
+    for node, table in net.tables.items():
+        if node not in relevant:
+            found[node] = np.zeros_like(table)
+            continue
+        gains = both.of(node, log_known), alone.of(node, log_known)
+        parts = _with_others(table, gains[0]), p * _with_others(table, gains[1])
+        size = max(float(np.abs(gain).max(initial=0.0)) for gain in (gains[0], p * gains[1]))
+        found[node] = np.where(np.abs(parts[0] - parts[1]) > 1e-14 * size, parts[0] - parts[1], 0.0)  # not rounding
+    return found
+
+
+class _Weights:
+    """Sums over all rows that agree with the evidence, as they depend on the entries of one table."""
+
+    def __init__(
+        self,
+        net: Net,
+        codes: Mapping[str, Any],
+        numbers: Mapping[str, float],
+        among: list[str],
+        extra: Potential | None,
+    ) -> None:
+        self.net, self.codes, self.among = net, codes, among
+        self.rest = [factor for factor, _ in net.number_factors(numbers, codes)]
+        sizes = net.sizes()
+        for name, known in codes.items():
+            self.rest.append(Potential((name,), np.eye(sizes[name])[known] if np.ndim(known) == 0 else known))
+        if extra is not None:
+            self.rest.append(extra)
+
+    def _factors(self, but: str | None) -> list[Potential]:
+        tables = [node for node in self.among if node in self.net.tables and node != but]
+        own = [Potential((*self.net.graph.parents[node], node), self.net.tables[node]) for node in tables]
+        return own + self.rest
+
+    def total(self) -> float:
+        """Log P(known), and what is asked."""
+        work = Elimination(self._factors(None), [])
+        with np.errstate(divide="ignore"):
+            return float(np.log(work.result.table)) + work.log
+
+    def of(self, node: str, log: float) -> Floats:
+        """What the sum gains for each entry of the node's table, as a share of a number whose log is given."""
+        family = (*self.net.graph.parents[node], node)
+        sizes = self.net.sizes()
+        ones = [Potential((v,), np.ones(sizes[v])) for v in family]
+        work = Elimination([*self._factors(node), *ones], family)
+        return np.asarray(work.result.table) * np.exp(work.log - log)
+
+
+def _with_others(table: Floats, gain: Floats) -> Floats:
+    """The gain of an entry when the others of its row give way in proportion."""
+    rest = 1.0 - table
+    size = table.shape[-1]
+    weighed = (table * gain).sum(axis=-1, keepdims=True) - table * gain
+    even = (gain.sum(axis=-1, keepdims=True) - gain) / max(size - 1, 1)  # a certain entry gives way to all alike
+    others = np.where(rest > 1e-12, weighed / np.where(rest > 1e-12, rest, 1.0), even)
+    return gain - others if size > 1 else np.zeros_like(gain)
+
+
+# -- explaining away ---------------------------------------------------------------------
+
+
+def explaining_away(
+    net: Net, cause: str | Mapping[str, Any], effect_known: Mapping[str, Any], other: str | Mapping[str, Any]
+) -> Account:
+    """Whether one cause explains an effect away, so that another cause becomes less probable.
+
+    It shows P(cause), P(cause | effect), P(cause | effect, other) and P(cause | other), and whether the causes are
+    d-separated before the effect is known and after.
+
+    Parameters
+    ----------
+    net : Net
+        The network.
+    cause, other : str or mapping of str to value
+        Two nodes, each with its value, as ``{"rain": "yes"}``; of a name alone, the value for which the effect is the
+        strongest evidence.
+    effect_known : mapping of str to value
+        The evidence.
+
+    Returns
+    -------
+    Account
+        `value` is P(cause | effect, other).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise import Nominal
+    >>> from countwise.network.inspection import explaining_away
+    >>> from countwise.network.graph import Graph
+    >>> from countwise.network.net import Net
+    >>> both = ("no", "yes")
+    >>> net = Net(
+    ...     Graph({"rain": (), "sprinkler": (), "wet": ("rain", "sprinkler")}),
+    ...     {name: Nominal(name, both) for name in ("rain", "sprinkler", "wet")},
+    ...     {
+    ...         "rain": np.array([0.8, 0.2]),
+    ...         "sprinkler": np.array([0.7, 0.3]),
+    ...         "wet": np.array([[[0.98, 0.02], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]]),
+    ...     },
+    ...     {},
+    ... )
+    >>> print(explaining_away(net, "rain", {"wet": "yes"}, "sprinkler"))
+    sprinkler = yes explains wet = yes away: P(rain = yes) falls from 44.9 % to 21.6 %.
+    <BLANKLINE>
+    What is known, and what that says of rain
+      known                       P(rain = yes)
+      nothing                     0.2
+      sprinkler = yes             0.2
+      wet = yes                   0.449346
+      wet = yes, sprinkler = yes  0.215686
+      rain and sprinkler are d-separated as long as nothing is known, and no longer once wet is.
+    """
+    net.evidence(effect_known)
+    (name, value), (beside, seen) = (_event(net, which, effect_known) for which in (cause, other))
+    if not effect_known or len({name, beside, *effect_known}) < 2 + len(effect_known):
+        raise OptionError("A cause, another cause and an effect are three different nodes.")
+    code = net.code(name, value)
+    effect, both = dict(effect_known), {**effect_known, beside: seen}
+    told: list[dict[str, Any]] = [{}, {beside: seen}, effect, both]
+    p = [float(net.query(name, known)[code]) for known in told]
+    event, helper, seen_words = f"{name} = {value}", f"{beside} = {seen}", _words(effect_known)
+    table = Grid({"known": [_words(known) or "nothing" for known in told], f"P({event})": p})
+    line = _separation(net, name, beside, list(effect_known))
+    section = Section(f"What is known, and what that says of {name}", table, (line,))
+    return Account(_verdict(event, helper, seen_words, p[0], p[2], p[3]), p[3], (section,))
+
+
+def _event(net: Net, which: str | Mapping[str, Any], effect: Mapping[str, Any]) -> tuple[str, Any]:
+    """A node and its value: the one given, else the one for which the effect is the strongest evidence."""
+    if isinstance(which, Mapping):
+        if len(which) != 1:
+            raise OptionError(f"A cause is one node with its value, not {dict(which)!r}.", hint='{"rain": "yes"}.')
+        ((name, value),) = which.items()
+    else:
+        name, value = which, None
+    net.graph.known([name])
+    a = net.attributes[name]
+    if not isinstance(a, Nominal):
+        raise OptionError(f"{name!r} is numeric; a cause is a nominal node.")
+    if isinstance(which, Mapping) or name in effect:
+        return name, value
+    before, after = net.query(name), net.query(name, effect)
+    return name, a.values[int(np.argmax(after / np.where(before > 0, before, np.inf)))]
+
+
+def _words(known: Mapping[str, Any]) -> str:
+    words = []
+    for name, value in known.items():
+        soft = isinstance(value, Mapping | np.ndarray | list)
+        shown = number(value) if isinstance(value, float) else str(value)
+        words.append(f"{name} by weights" if soft else f"{name} = {shown}")
+    return ", ".join(words)
+
+
+def _verdict(event: str, helper: str, effect: str, before: float, after: float, last: float) -> str:
+    """What the three probabilities say, in a sentence."""
+    start, seen, end = (percent(p, certain=p in (0.0, 1.0)) for p in (before, after, last))
+    moved = f"P({event}) {'falls' if last < after else 'rises'} from {seen} to {end}"
+    if abs(last - after) <= _SAME * max(after, last):
+        return f"No: once {effect} is known, {helper} says nothing of {event}; P({event}) stays {seen}."
+    if after - before <= _SAME * max(after, before):
+        why = f"{effect} does not speak for {event} (from {start} to {seen}), so there is nothing to explain away"
+        return f"No: {why}; with {helper}, {moved}."
+    if last < after:
+        return f"{helper} explains {effect} away: {moved}."
+    return f"No, the opposite: {helper} speaks for {event} even more; {moved}."
+
+
+def _separation(net: Net, one: str, other: str, effect: list[str]) -> str:
+    """Whether two causes are d-separated before an effect is known, and after."""
+    before, after = net.graph.d_separated(one, other), net.graph.d_separated(one, other, effect)
+    pair, known = f"{one} and {other} are", ", ".join(effect)
+    verb = "is" if len(effect) == 1 else "are"
+    if before and after:
+        return f"{pair} d-separated, whether {known} {verb} known or not."
+    if before:
+        return f"{pair} d-separated as long as nothing is known, and no longer once {known} {verb}."
+    if after:
+        return f"{pair} d-separated once {known} {verb} known, but not before."
+    return f"{pair} not d-separated, whether {known} {verb} known or not."

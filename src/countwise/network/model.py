@@ -1,101 +1,112 @@
-"""Bayesian belief networks: drawn by hand, learned from tables, or both (004)."""
+"""Bayesian networks: drawn by hand, learned from tables, or both."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from countwise._typing import Floats
 from countwise.base.term import numeric_and_nominal
 from countwise.data.attributes import Attribute, Nominal
 from countwise.data.frames import Frame
 from countwise.data.output import dense, library_of
 from countwise.data.schema import Schema
-from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
-from countwise.network.cpt_input import table_of, values_in
-from countwise.network.editing import Extending
+from countwise.errors import OptionError, warn
+from countwise.network import bif
+from countwise.network.base import NetworkModel
+from countwise.network.blueprint import Blueprint, GivenTable
+from countwise.network.editing import Drawing, Editor
+from countwise.network.graph import Graph
 from countwise.network.inference.elimination_working import elimination_told
-from countwise.network.net import Net
-from countwise.network.persistence import NetworkFiles
-from countwise.network.queries import NetworkAnswers
-from countwise.network.search.dispatch import given_graph
+from countwise.network.structure_learning import LearnedStructure, StructureLearner, TrainingRows
 from countwise.working import Account
 
 __all__ = ["BayesNetwork"]
 
 
-class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
-    """A Bayesian belief network over names and numbers: drawn by hand, learned from a table, or both (004).
+class BayesNetwork(NetworkModel):
+    """A Bayesian network over nominal and numeric variables: drawn by hand, learned from a table, or both.
 
     .. math:: P(x_1, ..., x_d) = ∏_i P(x_i | parents of x_i)
 
-    Names have tables. Numbers have a law of their own for each combination of the names above them, and Gaussians may
-    depend on Gaussians by a line; a number that names depend on is held by its ranges.
+    A nominal node has a conditional probability table. A numeric node has a distribution for each combination of its
+    nominal parents' values, and a Gaussian may be linear in Gaussian parents. A numeric column that nominal nodes
+    depend on is binned.
 
     Parameters
     ----------
     structure : str, mapping, list of arcs, Graph or networkx graph, default="given"
-        Who depends on whom: ``{child: [parents]}`` or pairs (parent, child); or "given" (what `arc` drew), "ordering"
-        (the loop of 004 over `order`), "orders" and "annealing" (a search for the ordering), "chow_liu" (the tree of
-        most mutual information), "naive", "tan", "k_dependence" (with the class `target`), "hill_climb".
+        The arcs: ``{child: [parents]}`` or pairs (parent, child); or "given" (what `add_arc` drew), "ordering" (the
+        K2 algorithm: parents are added greedily along `order`), "orders" and "annealing" (a search for the ordering),
+        "chow_liu" (the tree of most mutual information), "naive", "tan", "k_dependence" (with the class `target`),
+        "hill_climb".
     order : sequence of str, optional
         For "ordering": causes before effects; by default the columns as they stand.
-    criterion : {"bic", "aic", "bdeu", "k2", "log_likelihood"}, default="bic"
-        What a structure is judged by. "bdeu" and "k2" are of names: numbers are then held by their ranges.
-    ess : float, default=1
-        For "bdeu": the equivalent sample size.
+    criterion : {"bic", "aic", "bdeu", "k2", "log_likelihood"} or None, default=None
+        The score of a search; None is "bic". "bdeu" and "k2" are scores of nominal columns: numeric ones are then
+        binned. "chow_liu", "tan" and "k_dependence" go by mutual information and "naive" is fixed: they take none.
+    equivalent_sample_size : float, default=1
+        For "bdeu": how many imagined rows the prior is worth.
     max_parents : int, default=3
         The most parents that a search gives a node.
     required, forbidden : arcs, optional
-        What a search must and must not find; `arc` draws required ones too.
+        Arcs that a search must and must not find; those of `add_arc` are required too.
     tiers : list of lists, or mapping of node to number, optional
         No arc that is searched goes from a later tier to an earlier one.
     target : str, optional
         The class, for "naive", "tan" and "k_dependence".
     root : str, optional
-        Where the tree of "chow_liu" and "tan" begins.
-    k : int, default=2
+        The root of the tree of "chow_liu" and "tan".
+    max_dependence : int, default=2
         For "k_dependence": the most parents beside the class.
     smoothing : float, {"laplace", "global", "bdeu", "none"}, MEstimate, Dirichlet or None, default=1
-        Against zero counts: Laplace with that ε, or imagined rows. Unless it is 0, a Gaussian in a combination of
-        several parents' values has one imagined row of the spread within all combinations.
-    distributions : mapping of column to law, optional
-        Of numbers: "gaussian", "poisson", "kernel", "ranges". By default numbers are Gaussian, counts Poisson.
-    ranges : int, str, list of edges or Ranges, default=4
-        How numbers are cut that names depend on: how many ranges of equal frequency, or a rule.
+        The prior of the tables: Laplace's with that ε, or imagined rows. Unless it is 0, a Gaussian in a combination
+        of several parents' values has one imagined row of the pooled variance.
+    distributions : mapping of column to distribution, optional
+        Of numeric columns: "gaussian", "poisson", "kernel", "binned". By default Gaussian, and Poisson for counts.
+    ranges : int, str, list of edges or Binned, default=4
+        How numeric columns are cut that nominal nodes depend on: into how many ranges of equal frequency, or by which
+        rule.
     types, categorical_features
-        What columns are; see `NaiveBayesClassifier`.
+        What the columns are; see `NaiveBayesClassifier`.
     missing : {"em", "available", "complete"}, default="em"
-        Missing cells: expected counts by EM (and by structural EM where the structure is searched), each family from
-        the rows that have all of it, or only rows that lack nothing.
+        Missing values: expected counts by EM (and structural EM where the structure is searched), each family from
+        the rows in which nothing of it is missing, or only complete rows.
     latent : mapping of node to number of values or list of values, optional
-        Nodes that no column shows.
+        Nodes that are never observed.
     restarts : int, default=3
-        Of the searches.
+        From how many starts a search begins.
     max_iter : int, default=500
         The most steps of EM.
     tol : float, default=1e-8
-        EM ends with a step that moves no probability by more.
+        EM ends when no probability changes by more.
     random_state : int or None, default=0
-        Of searches, and of where latent nodes begin.
-    nodes, arcs, tables : optional
-        What `node`, `arc` and `table` wrote.
+        The seed of searches, and of the start of latent nodes.
+    nodes, arcs, cpts : optional
+        What `add_node`, `add_arc` and `set_cpt` wrote.
 
     Attributes
     ----------
     graph_ : Graph
         The structure.
-    found_ : Found or None
-        Its score, and every arc that was tried.
+    net_ : Net
+        The parameters: ``net_.tables[node]`` is an array with an axis for each parent and the last for the node;
+        ``net_.densities[node]`` has the parameters of a numeric node.
+    densities_ : dict of str to Density
+        The distribution of every node over the combinations of its nominal parents' values, the last parent running
+        fastest: counts and probabilities of a nominal node (``counts``, ``prob``), parameters of a numeric one
+        (``mean``, ``sd``, ``rate``; ``intercept``, ``slope``, ``sd`` of a linear Gaussian).
+    found_ : FoundStructure or None
+        The score of a searched structure, and every arc that was tried.
     em_ : Learned or None
         The log-likelihood before each step of EM.
     tallies_ : dict
-        All that was counted; expected counts where EM filled gaps.
+        All that was counted; expected counts where EM filled missing values.
     cuts_ : dict
-        Where numbers are cut that are held by their ranges.
+        Where numeric columns are cut that are binned.
 
     Examples
     --------
@@ -107,7 +118,7 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
     P(play | outlook = Sunny, temperature = Cool, humidity = High, wind = Strong)
     No   0.795417
     Yes  0.204583
-    >>> net.separated("outlook", "wind", given="play"), net.separated("outlook", "wind")
+    >>> net.d_separated("outlook", "wind", given="play"), net.d_separated("outlook", "wind")
     (True, False)
     """
 
@@ -116,15 +127,15 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
         structure: Any = "given",
         *,
         order: Any = None,
-        criterion: str = "bic",
-        ess: float = 1.0,
+        criterion: str | None = None,
+        equivalent_sample_size: float = 1.0,
         max_parents: int = 3,
         required: Any = (),
         forbidden: Any = (),
         tiers: Any = None,
         target: str | None = None,
         root: str | None = None,
-        k: int = 2,
+        max_dependence: int = 2,
         smoothing: Any = 1.0,
         distributions: Any = None,
         ranges: Any = 4,
@@ -138,19 +149,19 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
         random_state: int | None = 0,
         nodes: Any = None,
         arcs: Any = None,
-        tables: Any = None,
+        cpts: Any = None,
     ) -> None:
         self.structure = structure
         self.order = order
         self.criterion = criterion
-        self.ess = ess
+        self.equivalent_sample_size = equivalent_sample_size
         self.max_parents = max_parents
         self.required = required
         self.forbidden = forbidden
         self.tiers = tiers
         self.target = target
         self.root = root
-        self.k = k
+        self.max_dependence = max_dependence
         self.smoothing = smoothing
         self.distributions = distributions
         self.ranges = ranges
@@ -164,187 +175,198 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
         self.random_state = random_state
         self.nodes = nodes
         self.arcs = arcs
-        self.tables = tables
+        self.cpts = cpts
 
     # -- by hand -----------------------------------------------------------------------
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """The log-likelihood of all rows together, with what is missing summed out.
+    def add_node(
+        self,
+        name: str,
+        values: Sequence[Any] | Attribute | None = None,
+        cpt: Any = None,
+        *,
+        X: Any = None,
+        sample_weight: Any = None,
+        parents: str | Iterable[str] = (),
+        children: str | Iterable[str] = (),
+    ) -> Self:
+        """Declare a node by hand; or, with rows X, add a column of them to a fitted network.
 
         Parameters
         ----------
-        X : any table
-            The rows.
+        name : str
+            Its name, which is that of its column.
+        values : sequence or Attribute, optional
+            Its values, in order; if not given, the data says.
+        cpt : array-like or mapping, optional
+            Its table, if all its arcs are drawn: see `set_cpt`.
+        X, sample_weight : optional
+            Rows with all columns of the fitted network and the new one.
+        parents, children : str or iterable of str
+            With X: what the node depends on, and what depends on it. The children's distributions are estimated anew;
+            all else stays.
+
+        Returns
+        -------
+        self
+        """
+        if X is not None:
+            if values is not None or cpt is not None:
+                raise OptionError("Values and table of a node come from the rows X.", hint="leave one of them out.")
+            Editor(self).add_node(name, parents, children, X, None, sample_weight)
+            return self
+        if parents or children:
+            raise OptionError("parents and children need rows X to learn from.", hint="add_arc draws arcs by hand.")
+        self._draw(self._drawing().with_node(str(name), values))
+        return self if cpt is None else self.set_cpt(str(name), cpt)
+
+    def add_arc(self, parent: str, child: str, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Draw an arc by hand; or, with rows X, add an arc to a fitted network.
+
+        Parameters
+        ----------
+        parent, child : str
+            Nodes: the child depends on the parent. By hand, those that are not there yet are declared.
+        X, sample_weight : optional
+            Rows, from which the child's distribution is estimated anew; all else stays.
         y : ignored
             For scikit-learn's sake.
 
         Returns
         -------
-        float
-        """
-        return float(self.score_samples(X).sum())
-
-    def node(self, name: str, values: Sequence[Any] | Attribute | None = None, table: Any = None) -> Self:
-        """Declare a node by hand.
-
-        Parameters
-        ----------
-        name : str
-            Its name; a column of that name shows it.
-        values : sequence or Attribute, optional
-            Its values, in order; if there are none, the data says.
-        table : array-like or mapping, optional
-            P(node), if it depends on nothing: see `table`.
-
-        Returns
-        -------
         self
         """
-        self._refuse_fitted()
-        name = str(name)
-        if isinstance(values, str):
-            raise OptionError(f"The values of {name!r} must be a list, not the word {values!r}.")
-        if values is not None and not isinstance(values, Attribute | Iterable):
-            raise OptionError(f"The values of {name!r} must be a list, not {values!r}.")
-        found: Any = values
-        if values is not None and not isinstance(values, Attribute):
-            found = list(Nominal(name, tuple(values)).values)
-        self.nodes = {**(self.nodes or {}), str(name): found}
-        return self if table is None else self.table(str(name), table)
-
-    def arc(self, parent: str, child: str) -> Self:
-        """Draw an arc by hand: the child depends on the parent.
-
-        Parameters
-        ----------
-        parent, child : str
-            Nodes; those that there are not yet are declared.
-
-        Returns
-        -------
-        self
-        """
-        self._refuse_fitted()
-        arcs = [tuple(pair) for pair in self.arcs or []]
-        nodes = dict(self.nodes or {})
-        for name in (parent, child):
-            nodes.setdefault(str(name), None)
-        if (parent, child) not in arcs:
-            given_graph(list(nodes), [*arcs, (str(parent), str(child))])  # a circle is refused here
-            if child in (self.tables or {}):
-                raise OptionError(
-                    f"{child!r} has a table already, which {parent!r} is not in.", hint="draw arcs before tables."
-                )
-            arcs.append((str(parent), str(child)))
-        self.nodes, self.arcs = nodes, arcs
+        if X is None:
+            self._draw(self._drawing().with_arc(str(parent), str(child)))
+        else:
+            Editor(self).add_arc(parent, child, X, None, sample_weight)
         return self
 
-    def table(self, name: str, table: Any = None, rows: float | None = None) -> Any:
-        """Give the table of a node by hand; without a table, show the one that it has.
+    def set_cpt(self, name: str, table: Any, rows: float | None = None) -> Self:
+        """Give the conditional probability table of a node by hand.
 
         Parameters
         ----------
         name : str
             The node.
-        table : array-like or mapping, optional
+        table : array-like or mapping
             P(node | parents): an axis for each parent, in the order in which their arcs were drawn, and the last for
             the node; or ``{value: p}``, ``{parent's value: {value: p}}``, ``{(value, value): {value: p}}``.
         rows : float, optional
-            How many rows it is worth when there are data too; if not given, it stands whatever the data say.
+            How many rows it is worth when there are data too; if not given, the data do not change it.
 
         Returns
         -------
-        self or Grid
+        self
         """
-        if table is None:
-            return self._shown_table(name)
-        self._refuse_fitted()
-        nodes = dict(self.nodes or {})
-        if name not in nodes:
-            nodes[str(name)] = None
-        above = [p for p, c in self.arcs or [] if c == name]
-        if nodes[name] is None:
-            said = values_in(table, len(above))
-            nodes[name] = None if said is None else list(said)
-        for node in (name, *above):
-            if not isinstance(nodes.get(node), list | Nominal):
-                raise OptionError(f"The values of {node!r} are not known.", hint=f"net.node({node!r}, [...]) first.")
-        if rows is not None and not (isinstance(rows, int | float | np.number) and rows >= 0 and np.isfinite(rows)):
-            raise OptionError(f"rows must be 0 or more, not {rows!r}.")
-        found = table_of(_nominal(name, nodes[name]), [_nominal(p, nodes[p]) for p in above], table)
-        entry = {"table": found.tolist(), "rows": None if rows is None else float(rows)}
-        self.nodes, self.tables = nodes, {**(self.tables or {}), str(name): entry}
+        self._draw(self._drawing().with_table(str(name), table, rows))
         return self
 
-    def _refuse_fitted(self) -> None:
-        if hasattr(self, "tallies_") and self.tallies_:
+    def _drawing(self) -> Drawing:
+        return Drawing.of(self.nodes, self.arcs, self.cpts)
+
+    def _draw(self, drawing: Drawing) -> None:
+        """Keep what was drawn; a network that has learned from data is not drawn by hand any more."""
+        if getattr(self, "tallies_", None):
             raise OptionError(
                 "The network has learned from data; it is not drawn by hand any more.",
-                hint="add_arc and add_node extend it, with rows to learn from.",
+                hint="add_arc and add_node extend it, with rows X to learn from.",
             )
-        for name in ("schema_", "net_", "graph_"):
+        for name in ("schema_", "net_", "_blueprint"):
             vars(self).pop(name, None)
+        self.nodes, self.arcs, self.cpts = drawing.nodes or None, drawing.arcs or None, drawing.tables or None
 
-    def _declared(self) -> dict[str, Attribute | None]:
-        """The nodes drawn by hand, as attributes; None where the data must say."""
-        found: dict[str, Attribute | None] = {}
-        for name, what in (self.nodes or {}).items():
-            found[name] = None if what is None else what if isinstance(what, Attribute) else _nominal(name, what)
-        return found
+    def _given_tables(self) -> GivenTable:
+        return self._drawing().table
 
-    def _hand_arcs(self) -> list[tuple[str, str]]:
-        return [(p, c) for p, c in self.arcs or []]
+    def _fixed(self) -> set[str]:
+        return set(self.cpts or {})
 
-    def _hand_table(self, name: str) -> tuple[Floats, float | None] | None:
-        entry = (self.tables or {}).get(name)
-        return None if entry is None else (np.array(entry["table"], dtype=np.float64), entry["rows"])
+    @property
+    def graph_(self) -> Graph:
+        """The structure; of a network drawn by hand as soon as it is drawn."""
+        drawn = "_blueprint" not in vars(self) and self.nodes
+        return self._drawing().graph() if drawn else super().graph_
 
     def _check_fitted(self, *, answers: bool = True) -> None:
         if not hasattr(self, "schema_") and self.nodes:
-            self._settle_by_hand()
+            self._estimate_by_hand()
         super()._check_fitted(answers=answers)
 
-    def _settle_by_hand(self) -> None:
+    def _estimate_by_hand(self) -> None:
         """The network of tables that were given, without any data."""
-        nodes = self._declared()
-        lost = [name for name in nodes if name not in (self.tables or {})]
-        if lost:
-            raise OptionError(
-                f"{listed(lost)} {'has' if len(lost) == 1 else 'have'} no table.",
-                hint=f"net.table({lost[0]!r}, ...), or fit on data.",
-            )
-        attributes: dict[str, Any] = {name: a for name, a in nodes.items() if isinstance(a, Nominal)}
-        self.graph_ = given_graph(list(nodes), self._hand_arcs())
-        tables = {name: np.array(entry["table"], dtype=np.float64) for name, entry in self.tables.items()}
-        self.net_ = Net(self.graph_, attributes, tables, {})
-        self.schema_ = Schema(attributes.values())
+        self.net_ = self._drawing().net()
+        self._blueprint = Blueprint(self.net_.graph, {}, {}, {}, self.smoothing, class_is_node=False)
+        self.schema_ = Schema(self.net_.attributes.values())
         self.target_ = Nominal("", (0,))
-        self.tallies_, self.cuts_, self.found_, self.em_, self.terms_ = {}, {}, None, None, []
+        self.tallies_, self.densities_, self.terms_, self.found_, self.em_ = {}, {}, [], None, None
         self.n_rows_ = self.n_left_out_ = 0
-        self.n_features_in_ = len(attributes)
-        self._label_type: Any = None
-        self._laws: dict[str, Any] = {}
+        self.n_features_in_ = len(self.schema_)
+        self._label_type = None
 
     def _revive(self, state: Mapping[str, Any]) -> None:
         if state["tallies"]:
             super()._revive(state)
         else:
-            self._settle_by_hand()
+            self._estimate_by_hand()
+
+    # -- files -------------------------------------------------------------------------
+
+    @classmethod
+    def read_bif(cls, path: str | os.PathLike[str], **settings: Any) -> Self:
+        """A network from a file in the interchange format BIF.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        **settings
+            Of the network, for a later `fit`.
+
+        Returns
+        -------
+        BayesNetwork
+        """
+        read = bif.read_bif_file(Path(path))
+        drawn: dict[str, Any] = {
+            "nodes": {name: list(values) for name, values in read.values.items()},
+            "arcs": [(p, c) for c, above in read.parents.items() for p in above],
+            "cpts": {name: {"table": table.tolist(), "rows": None} for name, table in read.tables.items()},
+        }
+        return cls(**drawn, **settings)
+
+    def write_bif(self, path: str | os.PathLike[str], name: str = "network") -> None:
+        """Write the network to a BIF file, with every digit; all nodes must be nominal.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to.
+        name : str, default="network"
+            What the network is called in it.
+        """
+        bif.write_bif_file(Path(path), self._net(), name)
+
+    def to_networkx(self) -> Any:
+        """The network as a networkx graph: a node each, with its values and table, and an arc each.
+
+        Returns
+        -------
+        networkx.DiGraph
+        """
+        return bif.to_networkx(self._net())
 
     # -- from data -------------------------------------------------------------------------
 
     def _needs_target(self) -> bool:
         return False
 
-    def _class_node(self, target: Nominal) -> Nominal | None:
-        return None
-
     def _coerce_input(self, X: Any) -> Any:
         self._library = library_of(X)
         return dense(X)
 
     def _infer_schema(self, frame: Frame) -> Schema:
-        declared = self._declared()
+        declared = self._drawing().declared()
         schema = numeric_and_nominal(super()._infer_schema(frame), "a network")
         return Schema(declared.get(a.name) or a for a in schema.attributes)
 
@@ -369,34 +391,30 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
         if self._latent() and self.missing != "em":
             raise OptionError("Latent nodes are learned by EM.", hint="missing='em'.")
 
-    def _prepare(self, schema: Schema, target: Nominal, table: Any) -> Net | None:
-        for name in self._latent():
+    def _structure_learner(self, schema: Schema, target: Nominal) -> StructureLearner:
+        drawing, latent = self._drawing(), self._latent()
+        for name in latent:
             if name in schema:
-                raise OptionError(f"The latent node {name!r} is a column of the table.", hint="name it otherwise.")
-        hidden = [name for name in self.nodes or {} if name not in schema and name not in self._latent()]
-        if hidden:
-            raise TableError(
-                f"The table lacks the column{'s' * (len(hidden) > 1)} {listed(hidden)}.",
-                hint=did_you_mean(hidden[0], schema)
-                or f"a node that is never seen is latent: latent={{{hidden[0]!r}: how many values}}.",
-            )
-        net = super()._prepare(schema, target, table)
-        for name in self.tables or {}:
-            above = self.graph_.parents[name]
-            if list(above) != [p for p, c in self._hand_arcs() if c == name]:
-                raise OptionError(f"{name!r} has a table by hand; other arcs than by hand do not fit it.")
-        return net
+                raise OptionError(f"The latent node {name!r} is a column of the table.", hint="give it another name.")
+        drawing.check_columns(schema, latent)
+        return StructureLearner(
+            self,
+            schema,
+            target,
+            latent=latent,
+            arcs=drawing.arcs,
+            fixed=drawing.tables,
+            class_is_node=False,
+            around=self.target,
+        )
 
-    def _how(self, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> Any:
-        found = super()._how(names, arcs)
-        fixed = set(self.tables or {})
-        closed = {(p, c) for c in fixed for p in names if p != c and (p, c) not in arcs}
-        if not closed:
-            return found
-        return replace(found, constraints=replace(found.constraints, forbidden=found.constraints.forbidden | closed))
+    def _begin(self, schema: Schema, target: Nominal, rows: TrainingRows, frame: Frame) -> LearnedStructure:
+        learned = super()._begin(schema, target, rows, frame)
+        self._drawing().check_graph(learned.plan.graph)
+        return learned
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a table: the structure if it is not given, and the law of each node.
+        """Learn from a table: the structure if it is not given, and the distribution of each node.
 
         Parameters
         ----------
@@ -412,12 +430,8 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
         self
         """
         super().fit(X, None, sample_weight)
-        if (
-            isinstance(self.structure, str)
-            and self.structure == "given"
-            and not (self.arcs or self.nodes)
-            and len(self.schema_) > 1
-        ):
+        given = isinstance(self.structure, str) and self.structure == "given"
+        if given and not (self.arcs or self.nodes) and len(self.schema_) > 1:
             warn("No arcs were given: every node stands alone. Hint: structure='hill_climb' looks for arcs.")
         return self
 
@@ -450,15 +464,31 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
         """
         return super().forget(X, None, sample_weight)
 
+    def score(self, X: Any, y: Any = None) -> float:
+        """The log-likelihood of all rows together, with missing values summed out.
+
+        Parameters
+        ----------
+        X : any table
+            The rows.
+        y : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.score_samples(X).sum())
+
     def explain(self, asked: str | Sequence[str], given: Mapping[str, Any] | None = None) -> Account:
-        """P(asked | given) worked out by variable elimination, as a lecture would: factors, products, sums.
+        """P(asked | given) by variable elimination, step by step: factors, products, sums.
 
         Parameters
         ----------
         asked : str or sequence of str
-            A node of names, or several.
+            A nominal node, or several.
         given : mapping of str to value, optional
-            What is known.
+            The evidence.
 
         Returns
         -------
@@ -468,8 +498,8 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
         Examples
         --------
         >>> from countwise import BayesNetwork
-        >>> net = BayesNetwork().arc("rain", "wet").node("rain", ["no", "yes"], [0.8, 0.2])
-        >>> net = net.node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
+        >>> net = BayesNetwork().add_arc("rain", "wet").add_node("rain", ["no", "yes"], [0.8, 0.2])
+        >>> net = net.add_node("wet", ["no", "yes"], {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
         >>> print(net.explain("rain", {"wet": "yes"}).sections[-1])
         What is left: P(rain) · P(wet = yes | rain)
           rain  P(rain)  P(wet = yes | rain)  product  P(rain | wet = yes)
@@ -477,8 +507,4 @@ class BayesNetwork(NetworkFiles, NetworkAnswers, Extending):
           yes   0.2      0.8                  0.16     0.666667
           The sum of the products is 0.24 = P(wet = yes); each is divided by it.
         """
-        return elimination_told(self._net(), asked, self._known(given))
-
-
-def _nominal(name: str, what: Any) -> Nominal:
-    return what if isinstance(what, Nominal) else Nominal(name, tuple(what), grows=False)
+        return elimination_told(self._net(), asked, self._evidence(given))

@@ -230,7 +230,7 @@ class Net:
         draw = gibbs if method == "gibbs" else likelihood_weighting
         return draw(Graph(parents), tables, asked, hard, n, seed)
 
-    def most_probable(self, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def most_probable_explanation(self, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The most probable values of all nominal nodes that are not known, together."""
         codes, numbers = self.evidence(known or {})
         work = Elimination(self.factors(codes, numbers, self.graph), [], largest=True)

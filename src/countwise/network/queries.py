@@ -1,52 +1,200 @@
-"""What can be asked of a network: probabilities, explanations, independence, rows, pictures."""
+"""Answers of a network: probabilities, moments, log-likelihoods of rows, and samples."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
-from countwise.base.term import derive
 from countwise.data.attributes import Nominal, Numeric
-from countwise.data.series import is_missing
 from countwise.data.table import Table
 from countwise.errors import OptionError, check_number, listed
-from countwise.network.answer import QueryAnswer
 from countwise.network.inference.batch_inference import EvidenceRows, posteriors
 from countwise.network.inference.elimination import refuse_wide
 from countwise.network.inference.sampling import forward
-from countwise.network.inspection import NetworkInsight
 from countwise.network.net import Net
-from countwise.working import Grid
 from countwise.working.numbers import number
 
-__all__ = ["NetworkAnswers", "drawn_rows"]
+__all__ = ["QueryAnswer", "log_prob_rows", "marginals", "moments", "query", "query_text", "sample_rows"]
+
+METHODS = ("exact", "likelihood_weighting", "gibbs")
 
 
-def drawn_rows(net: Net, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Codes of names and numbers, by node.
+class QueryAnswer(dict[Any, float]):
+    """Probabilities of values, or of combinations of values; a dict that prints as a table.
+
+    Parameters
+    ----------
+    shares : mapping of value to float
+        Of several nodes the keys are tuples.
+    asked : str
+        The query.
+    errors : mapping of value to float, optional
+        Standard errors, of an answer by sampling.
+    effective : float, optional
+        The effective sample size.
+    method : str
+        "exact", or the method of sampling.
+
+    Examples
+    --------
+    >>> from countwise.network.queries import QueryAnswer
+    >>> print(QueryAnswer({"no": 0.25, "yes": 0.75}, "P(rain)"))
+    P(rain)
+    no   0.25
+    yes  0.75
+    """
+
+    def __init__(
+        self,
+        shares: Mapping[Any, float],
+        asked: str,
+        errors: Mapping[Any, float] | None = None,
+        effective: float | None = None,
+        method: str = "exact",
+    ) -> None:
+        super().__init__(shares)
+        self.asked, self.errors, self.effective, self.method = asked, errors, effective, method
+
+    @property
+    def best(self) -> Any:
+        """The most probable; of equals the first."""
+        return max(self, key=lambda value: self[value])
+
+    def _rows(self) -> list[tuple[str, str]]:
+        def shown(value: Any) -> str:
+            return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+        return [
+            (shown(v), number(p) if self.errors is None else f"{number(p)} ± {number(self.errors[v])}")
+            for v, p in self.items()
+        ]
+
+    def _note(self) -> str:
+        if self.effective is None:
+            return ""
+        return f"drawn by {self.method.replace('_', ' ')}; worth {self.effective:.0f} independent rows"
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        width = max((len(value) for value, _ in rows), default=0)
+        lines = [self.asked, *(f"{value.ljust(width)}  {p}" for value, p in rows)]
+        return "\n".join([*lines, self._note()] if self._note() else lines)
+
+    def _repr_html_(self) -> str:
+        body = "".join(f"<tr><td>{escape(v)}</td><td>{escape(p)}</td></tr>" for v, p in self._rows())
+        note = f"<p>{escape(self._note())}</p>" if self._note() else ""
+        return f"<table><caption>{escape(self.asked)}</caption><tbody>{body}</tbody></table>{note}"
+
+
+def query(
+    net: Net, asked: str | Sequence[str], evidence: Mapping[str, Any], *, shown: Any, method: str, n: int, seed: int
+) -> QueryAnswer:
+    """P(asked | evidence).
 
     Parameters
     ----------
     net : Net
-    n : int
-        How many rows.
-    rng : Generator
+    asked : str or sequence of str
+        A node, or several for their joint probabilities.
+    evidence : mapping of str to value
+        As `Net.query` takes it.
+    shown : mapping of str to value
+        The evidence as the user gave it.
+    method : {"exact", "likelihood_weighting", "gibbs"}
+    n, seed : int
+        How many rows to draw, and the seed.
     """
-    names = net.graph.within([node for node in net.graph if node in net.tables])
-    columns: dict[str, NDArray[Any]] = dict(forward(names, net.tables, n, rng)[0])
+    names = net.graph.known(asked)
+    if not names:
+        raise OptionError("No node is asked for.", hint="name a node, or several.")
+    if method not in METHODS:
+        raise OptionError(f"method={method!r} is unknown.", hint=f"give one of {listed(METHODS)}.")
+    text = query_text(names, {name: value for name, value in shown.items() if name in evidence})
+    numeric = [name for name in names if name not in net.tables]
+    if numeric:
+        if len(names) > 1 or method != "exact":
+            raise OptionError(f"{numeric[0]!r} is numeric; it is asked for on its own, and exactly.")
+        mean, sd = moments(net, names[0], evidence)
+        return QueryAnswer({"mean": mean, "deviation": sd}, text.replace("P(", "(", 1))
+    if method != "exact":
+        return _by_sampling(net, names, evidence, text, method, n, seed)
+    table = net.query(names, evidence)
+    values = [_values(net, name) for name in names]
+    if len(names) == 1:
+        return QueryAnswer(dict(zip(values[0], table.tolist(), strict=True)), text)
+    keys = [tuple(v[i] for v, i in zip(values, at, strict=True)) for at in np.ndindex(*table.shape)]
+    return QueryAnswer(dict(zip(keys, table.ravel().tolist(), strict=True)), text)
+
+
+def _by_sampling(net: Net, names: list[str], evidence: Any, text: str, method: str, n: int, seed: int) -> QueryAnswer:
+    if len(names) > 1:
+        raise OptionError("Sampling answers one node at a time.")
+    check_number("n", n, 1, whole=True)
+    found = net.sampled(names[0], evidence, method, int(n), seed)
+    shares, errors = (
+        dict(zip(_values(net, names[0]), each.tolist(), strict=True)) for each in (found.shares, found.errors)
+    )
+    return QueryAnswer(shares, text, errors, found.effective, method)
+
+
+def moments(net: Net, name: str, evidence: Mapping[str, Any]) -> tuple[float, float]:
+    """Mean and deviation of a numeric node given evidence."""
+    if name in evidence:
+        raise OptionError(f"{name!r} is known; it cannot be asked for.")
+    numbers = {k: float(v) for k, v in evidence.items() if k not in net.tables}
+    scope, mean, variance = net.numbers.moments(name, numbers)
+    weights = np.ones(1)
+    if scope:
+        shape = [net.sizes()[v] for v in scope]
+        refuse_wide(int(np.prod(shape)))
+        free = [v for v in scope if v not in evidence or isinstance(evidence[v], Mapping | list | np.ndarray)]
+        table = net.query(free, evidence) if free else np.ones(())
+        index = tuple(slice(None) if v in free else net.code(v, evidence[v]) for v in scope)
+        whole = np.zeros(shape)
+        whole[index] = table
+        weights = whole.ravel()
+    center = float(weights @ mean)
+    spread = float(weights @ (variance + (mean - center) ** 2))
+    return center, float(np.sqrt(max(spread, 0.0)))
+
+
+def marginals(net: Net, evidence: Mapping[str, Any]) -> dict[str, QueryAnswer]:
+    """P(node | evidence) of every nominal node."""
+    found, _ = net.marginals(evidence)
+    return {
+        name: QueryAnswer(dict(zip(_values(net, name), table.tolist(), strict=True)), query_text([name], evidence))
+        for name, table in found.items()
+    }
+
+
+def log_prob_rows(net: Net, table: Table) -> Floats:
+    """Log P(row) of encoded rows, with missing values summed out."""
+    rows = EvidenceRows({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
+    found = np.zeros(table.n_rows)
+    for part in posteriors(net.graph, net.tables, net.numbers, rows):
+        found[part.rows] = part.log
+    return found
+
+
+def sample_rows(net: Net, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """A column of each node for n rows drawn from a network."""
+    nominal = net.graph.within([node for node in net.graph if node in net.tables])
+    columns: dict[str, NDArray[Any]] = dict(forward(nominal, net.tables, n, rng)[0])
     for node in net.graph.order():
-        if node in net.tables:
-            continue
-        above = net.numbers.names_above(node)
-        combos = np.zeros(n, dtype=np.int64)
-        for parent in above:
-            combos = combos * net.sizes()[parent] + columns[parent]
-        columns[node] = _numbers(net, node, combos, columns, rng)
-    return {node: columns[node] for node in net.graph}
+        if node not in net.tables:
+            combos = np.zeros(n, dtype=np.int64)
+            for parent in net.numbers.names_above(node):
+                combos = combos * net.sizes()[parent] + columns[parent]
+            columns[node] = _numbers(net, node, combos, columns, rng)
+    return {
+        node: a.decode(columns[node]) if isinstance(a := net.attributes[node], Nominal) else columns[node]
+        for node in net.graph
+    }
 
 
 def _numbers(net: Net, node: str, combos: Indices, columns: Any, rng: np.random.Generator) -> Any:
@@ -63,237 +211,18 @@ def _numbers(net: Net, node: str, combos: Indices, columns: Any, rng: np.random.
     return found
 
 
-METHODS = ("exact", "likelihood_weighting", "gibbs")
+def _values(net: Net, name: str) -> tuple[Any, ...]:
+    values: tuple[Any, ...] = net.attributes[name].values  # type: ignore[attr-defined]
+    return values
 
 
-class NetworkAnswers(NetworkInsight):
-    """Answers of a network that is fitted or drawn; mixed into `BayesNetwork` and `BayesNetworkClassifier`."""
+def query_text(names: Sequence[str], evidence: Mapping[str, Any]) -> str:
+    """A query as it is written: P(rain | wet = yes)."""
 
-    net_: Net
-    _check_fitted: Any
-
-    def _net(self) -> Net:
-        self._check_fitted()
-        return self.net_
-
-    def _known(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What is known, numbers that are held by their ranges as these."""
-        net = self._net()
-        if not (given is None or isinstance(given, Mapping)):
-            raise OptionError(f"What is known is given as {{node: value}}, not {given!r}.")
-        net.graph.known(given or {})
-        known = {name: value for name, value in (given or {}).items() if not _is_gap(value)}
-        for name, value in known.items():
-            edges = getattr(self, "cuts_", {}).get(name)
-            if edges is not None and isinstance(value, int | float | np.number) and not isinstance(value, bool):
-                at = int(np.searchsorted(np.array(edges), float(value), side="left"))
-                known[name] = net.attributes[name].values[at]  # type: ignore[attr-defined]
-        return known
-
-    # -- inference -----------------------------------------------------------------------
-
-    def query(
-        self,
-        asked: str | Sequence[str],
-        given: Mapping[str, Any] | None = None,
-        *,
-        method: str = "exact",
-        n: int = 10_000,
-        random_state: int = 0,
-    ) -> QueryAnswer:
-        """P(asked | given).
-
-        Parameters
-        ----------
-        asked : str or sequence of str
-            A node, or several for their joint probabilities.
-        given : mapping of str to value, optional
-            What is known: a value, a number, or ``{value: weight}`` for soft evidence. None and NaN are not known.
-        method : {"exact", "likelihood_weighting", "gibbs"}, default="exact"
-            By variable elimination, or from rows that are drawn, with standard errors.
-        n : int, default=10000
-            How many rows to draw.
-        random_state : int, default=0
-            The seed of the draw.
-
-        Returns
-        -------
-        QueryAnswer
-            A dict of value (of several nodes: tuple of values) to probability. Of a number: "mean" and "deviation".
-
-        Examples
-        --------
-        >>> from countwise import BayesNetwork
-        >>> net = BayesNetwork().arc("rain", "wet")
-        >>> net.node("rain", ["no", "yes"], [0.8, 0.2]).node("wet", ["no", "yes"])
-        BayesNetwork(...)
-        >>> net.table("wet", {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
-        BayesNetwork(...)
-        >>> print(net.query("rain", {"wet": "yes"}))
-        P(rain | wet = yes)
-        no   0.333333
-        yes  0.666667
-        """
-        net, known = self._net(), self._known(given)
-        names = net.graph.known(asked)
-        if not names:
-            raise OptionError("Nothing was asked.", hint="name a node, or several.")
-        if method not in METHODS:
-            raise OptionError(f"method={method!r} is unknown.", hint=f"give one of {listed(METHODS)}.")
-        told = _told(names, {name: value for name, value in (given or {}).items() if name in known})
-        numbers = [name for name in names if name not in net.tables]
-        if numbers:
-            if len(names) > 1 or method != "exact":
-                raise OptionError(f"{numbers[0]!r} is a number; it is asked on its own, and exactly.")
-            mean, sd = self._moments(names[0], known)
-            return QueryAnswer({"mean": mean, "deviation": sd}, told.replace("P(", "(", 1))
-        values = [net.attributes[name].values for name in names]  # type: ignore[attr-defined]
-        if method != "exact":
-            return self._drawn(names, values, known, told, method, n, random_state)
-        table = net.query(names, known)
-        if len(names) == 1:
-            return QueryAnswer(dict(zip(values[0], table.tolist(), strict=True)), told)
-        keys = [tuple(v[i] for v, i in zip(values, at, strict=True)) for at in np.ndindex(*table.shape)]
-        return QueryAnswer(dict(zip(keys, table.ravel().tolist(), strict=True)), told)
-
-    def _drawn(
-        self, names: list[str], values: list[Any], known: Any, told: str, method: str, n: int, seed: int
-    ) -> QueryAnswer:
-        if len(names) > 1:
-            raise OptionError("Only one node at a time is asked by sampling.")
-        check_number("n", n, 1, whole=True)
-        found = self._net().sampled(names[0], known, method, int(n), seed)
-        pairs = zip(values[0], found.shares.tolist(), found.errors.tolist(), strict=True)
-        shares, errors = {}, {}
-        for value, share, error in pairs:
-            shares[value], errors[value] = share, error
-        return QueryAnswer(shares, told, errors, found.effective, method)
-
-    def _moments(self, name: str, known: Mapping[str, Any]) -> tuple[float, float]:
-        """Mean and deviation of a number, over all that is not known."""
-        net = self._net()
-        if name in known:
-            raise OptionError(f"{name!r} is known; it cannot be asked.")
-        numbers = {k: float(v) for k, v in known.items() if k not in net.tables}
-        scope, mean, variance = net.numbers.moments(name, numbers)
-        weights = np.ones(1)
-        if scope:
-            shape = [net.sizes()[v] for v in scope]
-            refuse_wide(int(np.prod(shape)))
-            free = [v for v in scope if v not in known or isinstance(known[v], Mapping | list | np.ndarray)]
-            table = net.query(free, known) if free else np.ones(())
-            index = tuple(slice(None) if v in free else net.code(v, known[v]) for v in scope)
-            whole = np.zeros(shape)
-            whole[index] = table
-            weights = whole.ravel()
-        center = float(weights @ mean)
-        spread = float(weights @ (variance + (mean - center) ** 2))
-        return center, float(np.sqrt(max(spread, 0.0)))
-
-    def marginals(self, given: Mapping[str, Any] | None = None) -> dict[str, QueryAnswer]:
-        """P(node | given) of every node of names, in one pass over the junction tree.
-
-        Parameters
-        ----------
-        given : mapping of str to value, optional
-            What is known.
-
-        Returns
-        -------
-        dict of str to QueryAnswer
-        """
-        net, known = self._net(), self._known(given)
-        found, _ = net.marginals(known)
-        return {
-            name: QueryAnswer(
-                dict(zip(net.attributes[name].values, table.tolist(), strict=True)),  # type: ignore[attr-defined]
-                _told([name], known),
-            )
-            for name, table in found.items()
-        }
-
-    def most_probable(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The most probable values of all nodes of names that are not known, together (MPE).
-
-        Parameters
-        ----------
-        given : mapping of str to value, optional
-            What is known.
-
-        Returns
-        -------
-        dict of str to value
-        """
-        return self._net().most_probable(self._known(given))
-
-    def log_evidence(self, given: Mapping[str, Any]) -> float:
-        """Log P(given), minus infinity if it cannot be; of numbers, log of their density."""
-        return self._net().weighed(self._known(given))[1]
-
-    # -- rows -----------------------------------------------------------------------------------
-
-    def _rows_of(self, X: Any) -> Table:
-        """A table encoded by node."""
-        self._check_fitted()
-        frame = self.schema_.opened(X)  # type: ignore[attr-defined]
-        return derive(self.schema_.encode(frame), self.terms_)  # type: ignore[attr-defined]
-
-    def score_samples(self, X: Any) -> Floats:
-        """Log P(row), with what is missing summed out.
-
-        Parameters
-        ----------
-        X : any table
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
-        net, table = self._net(), self._rows_of(X)
-        rows = EvidenceRows({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
-        found = np.zeros(table.n_rows)
-        for part in posteriors(net.graph, net.tables, net.numbers, rows):
-            found[part.rows] = part.log
-        return found
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
-        """Rows drawn from the network.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many.
-        random_state : int, Generator or None
-            The seed.
-
-        Returns
-        -------
-        table
-            Of the kind that the network learned from; a mapping of columns if there was none.
-        """
-        net = self._net()
-        check_number("n_samples", n_samples, 1, whole=True)
-        columns = drawn_rows(net, int(n_samples), np.random.default_rng(random_state))
-        cells = {
-            name: a.decode(columns[name]) if isinstance(a := net.attributes[name], Nominal) else columns[name]
-            for name in net.graph
-        }
-        library = getattr(self, "_library", None)
-        return Grid({n: c.tolist() for n, c in cells.items()}).to_frame(library) if library in _FRAMES else cells
-
-
-_FRAMES = ("pandas", "polars", "pyarrow")
-
-
-def _is_gap(value: Any) -> bool:
-    return not isinstance(value, Mapping | list | np.ndarray) and is_missing(value)
-
-
-def _told(names: Sequence[str], known: Mapping[str, Any]) -> str:
     def one(name: str, value: Any) -> str:
         if isinstance(value, Mapping | list | np.ndarray):
             return f"{name} ~ soft"
         return f"{name} = {number(value) if isinstance(value, float) else value}"
 
-    given = ", ".join(one(name, value) for name, value in known.items())
+    given = ", ".join(one(name, value) for name, value in evidence.items())
     return f"P({', '.join(names)}{' | ' + given if given else ''})"

@@ -1,132 +1,261 @@
-"""How a network comes to its structure: given, searched, or searched in turn with EM over gaps."""
+"""How a network comes to its structure: given, searched, or searched in turn with EM over missing values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from countwise.base.term import Term, blank_tallies, derive_checked
+from countwise.base.term import derive_checked
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.distributions import Binned, Categorical, Gaussian, Poisson, default_for
-from countwise.errors import OptionError, check_number, did_you_mean
-from countwise.network.base import has_gaps, is_empty
-from countwise.network.em import completed
+from countwise.distributions import Binned, Categorical, Gaussian, Poisson, default_for, distribution_from
+from countwise.errors import OptionError, check_number, check_settings, did_you_mean
+from countwise.network.blueprint import Blueprint, has_missing, is_empty
+from countwise.network.em import ParameterLearner, completed
 from countwise.network.families import Dirichlet
-from countwise.network.family_scores import MixedFamilies, allowed
+from countwise.network.family_scores import SCORES, Families, may_depend
 from countwise.network.graph import Graph
 from countwise.network.net import Net
-from countwise.network.persistence import Keeping
-from countwise.network.search.dispatch import StructureSearch, arcs_of, given_graph
-from countwise.network.search.trees import Constraints, FoundStructure
-from countwise.tallies import fill_all
+from countwise.network.search.constraints import Constraints, FoundStructure
+from countwise.network.search.dispatch import BY_INFORMATION, STRUCTURES, StructureSearch, arcs_of, given_graph
 
-__all__ = ["Searching"]
+__all__ = [
+    "LearnedStructure",
+    "MemoryRows",
+    "StructureLearner",
+    "TrainingRows",
+    "binning_rule",
+    "check_structure",
+    "choose_distributions",
+    "named_distribution",
+]
 
 
-class Searching(Keeping):
-    """Networks that find their structure, or are given it."""
+# -- settings --------------------------------------------------------------------------
 
-    def _prepare(self, schema: Schema, target: Nominal, table: Table) -> Net | None:
-        """Choose the structure, and where numbers are cut; the network if EM has come to one on the way."""
-        own = self._class_node(target)
-        names = [*([own.name] if own is not None else []), *schema, *self._latent()]
-        arcs = [*(arcs_of(self.structure) or []), *self._hand_arcs()]
-        graph = given_graph(names, arcs)
-        self.found_, self.cuts_ = None, {}
-        self._laws = self._first_laws(graph, schema)
-        self._cut(schema, target, table)
-        self.graph_ = graph
-        self._check_arcs(graph)
-        if not isinstance(self.structure, str) or self.structure == "given":
-            return None
-        self.found_, net = self._search(schema, target, table, arcs)
-        self.graph_ = self.found_.graph
-        return net
 
-    def _first_laws(self, graph: Graph, schema: Schema) -> dict[str, Any]:
-        """The law of each column that is a number; those that names depend on are held by their ranges."""
-        laws: dict[str, Any] = {}
-        learned = isinstance(self.structure, str) and self.structure != "given"
-        for a in schema.attributes:
-            if isinstance(a, Nominal):
-                continue
-            law = self._law_named(a)
-            if law is None or (not isinstance(self.distributions, Mapping) and not isinstance(a, Numeric)):
-                law = default_for(a)
-            if isinstance(law, Categorical):
-                law = default_for(a)
-            if learned and isinstance(a, Numeric) and self.criterion in ("bdeu", "k2"):
-                law = law if isinstance(law, Binned) else self._cutting()
-            # imagined rows for a whole table say nothing of words and counts: they have Laplace's
-            plain = self.smoothing if not (self.smoothing == "bdeu" or isinstance(self.smoothing, Dirichlet)) else 1.0
-            laws[a.name] = law.with_defaults(plain, "ignore")
-        while True:  # a number that is cut may itself depend on a number
-            cut = [
-                parent
-                for parent, child in graph.arcs
-                if parent in laws and not isinstance(laws[parent], Binned) and not self._may(laws, parent, child)
-            ]
-            if not cut:
-                return laws
-            for name in cut:
-                if isinstance(self.distributions, Mapping) and name in self.distributions:
-                    child = next(c for p, c in graph.arcs if p == name and not self._may(laws, p, c))
-                    raise OptionError(
-                        f"{child!r} cannot depend on the number {name!r} by a {laws[name].kind} law.",
-                        hint=f"distributions={{{name!r}: 'ranges'}} cuts it into ranges.",
-                    )
-                laws[name] = self._cutting()
+def is_searched(settings: Any) -> bool:
+    """Whether the structure is searched, not given."""
+    return isinstance(settings.structure, str) and settings.structure != "given"
 
-    @staticmethod
-    def _may(laws: Mapping[str, Any], parent: str, child: str) -> bool:
-        kinds = {name: None if isinstance(law, Binned) else law for name, law in laws.items()}
-        return allowed(kinds.get(parent), kinds.get(child))
 
-    def _check_arcs(self, graph: Graph) -> None:
-        for parent, child in graph.arcs:
-            if not self._may(self._laws, parent, child):
-                raise OptionError(f"{child!r} cannot depend on the number {parent!r}.")
+def check_structure(settings: Any) -> None:
+    """Refuse settings of the structure that do not go together."""
+    if isinstance(settings.structure, str):
+        check_settings(settings, structure=STRUCTURES)
+    else:
+        arcs_of(settings.structure)
+    if settings.criterion is None:
+        return
+    check_settings(settings, criterion=SCORES)
+    if isinstance(settings.structure, str) and settings.structure in BY_INFORMATION:
+        why = "its arcs are fixed" if settings.structure == "naive" else "it is built by mutual information"
+        raise OptionError(
+            f"structure={settings.structure!r} takes no criterion: {why}.",
+            hint=f"leave criterion out, or structure='hill_climb' searches by {settings.criterion!r}.",
+        )
 
-    def _cut(self, schema: Schema, target: Nominal, table: Table) -> None:
-        for name, law in self._laws.items():
-            if isinstance(law, Binned):
-                cuts = law.how.cut(law.blank(target, schema[name]).fill(table))
-                self.cuts_[name] = tuple(cuts.edges.tolist())
 
-    def _search(
-        self, schema: Schema, target: Nominal, table: Table, arcs: Sequence[tuple[str, str]]
-    ) -> tuple[FoundStructure, Net | None]:
-        """The structure, from rows with or without gaps."""
-        nodes = self._nodes(schema, target)
+def named_distribution(settings: Any, a: Attribute) -> Any:
+    """The distribution that the user gave a column; None if none."""
+    spec = settings.distributions
+    if isinstance(spec, Mapping):
+        return distribution_from(spec[a.name]) if a.name in spec else None
+    return None if spec is None else distribution_from(spec)
+
+
+def binning_rule(settings: Any) -> Binned:
+    """How numeric columns are cut that nominal nodes depend on."""
+    if isinstance(settings.ranges, int) and not isinstance(settings.ranges, bool):
+        return Binned("equal_frequency", n_bins=settings.ranges)
+    rule = distribution_from(settings.ranges)
+    if not isinstance(rule, Binned):
+        raise OptionError(f"ranges={settings.ranges!r} is no rule for ranges.", hint="give how many, or a Binned.")
+    return rule
+
+
+def choose_distributions(settings: Any, graph: Graph, schema: Schema) -> dict[str, Any]:
+    """The distribution of each column that is not nominal; those that nominal nodes depend on are binned."""
+    named = settings.distributions if isinstance(settings.distributions, Mapping) else {}
+    by_counts = is_searched(settings) and settings.criterion in ("bdeu", "k2")  # scores of tables alone
+    # imagined rows for a whole table say nothing of words and counts: these have Laplace's smoothing
+    smoothing = (
+        1.0 if settings.smoothing == "bdeu" or isinstance(settings.smoothing, Dirichlet) else settings.smoothing
+    )
+    found: dict[str, Any] = {}
+    for a in schema.attributes:
+        if isinstance(a, Nominal):
+            continue
+        rule = named_distribution(settings, a)
+        if rule is None or isinstance(rule, Categorical) or not (named or isinstance(a, Numeric)):
+            rule = default_for(a)
+        if by_counts and isinstance(a, Numeric) and not isinstance(rule, Binned):
+            rule = binning_rule(settings)
+        found[a.name] = rule.with_defaults(smoothing, "ignore")
+
+    def refused(parent: str, child: str) -> bool:
+        one, other = found.get(parent), found.get(child)
+        return not isinstance(one, Binned) and not may_depend(one, None if isinstance(other, Binned) else other)
+
+    while wrong := [(parent, child) for parent, child in graph.arcs if refused(parent, child)]:
+        for name, child in wrong:  # a column that is binned now may itself depend on a numeric one
+            if name in named:
+                raise OptionError(
+                    f"{child!r} cannot depend on the numeric node {name!r} with a {found[name].kind} distribution.",
+                    hint=f"distributions={{{name!r}: 'binned'}} cuts it into ranges.",
+                )
+            found[name] = binning_rule(settings)
+    return found
+
+
+# -- where the rows are ------------------------------------------------------------------
+
+
+class TrainingRows(Protocol):
+    """Rows that a structure is learned from, wherever they are."""
+
+    def edges(self, rule: Binned, target: Nominal, a: Attribute) -> tuple[float, ...]:
+        """Where a rule cuts a numeric column."""
+
+    def laid_out(self, plan: Blueprint, schema: Schema, target: Nominal) -> TrainingRows:
+        """The same rows as a blueprint sees them."""
+
+    def check(self, plan: Blueprint) -> None:
+        """Refuse a structure that cannot be learned from them."""
+
+    def families(self, free: Sequence[Attribute], plan: Blueprint, score: str, size: float) -> Families:
+        """Scores of families."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryRows:
+    """Rows in memory: encoded, and once they are laid out, with binned and latent columns."""
+
+    table: Table
+    missing: bool = False  # whether there is a missing value that EM would fill
+
+    def edges(self, rule: Binned, target: Nominal, a: Attribute) -> tuple[float, ...]:
+        """From the values."""
+        return tuple(rule.how.cut(rule.blank(target, a).fill(self.table)).edges.tolist())
+
+    def laid_out(self, plan: Blueprint, schema: Schema, target: Nominal) -> MemoryRows:
+        """With the columns that the terms of the network are about; these do not depend on its arcs."""
+        terms = plan.terms(schema, target)
+        derived = derive_checked(self.table, terms)
+        return MemoryRows(derived, has_missing(derived, terms))
+
+    def check(self, plan: Blueprint) -> None:
+        """Everything can be learned from rows."""
+
+    def families(self, free: Sequence[Attribute], plan: Blueprint, score: str, size: float) -> Families:
+        """Counted from the rows."""
+        return Families(free, self.table, score, size, distributions=plan.of_numbers, even=self.missing)
+
+
+# -- the search ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedStructure:
+    """What a structure learner came to.
+
+    Parameters
+    ----------
+    plan : Blueprint
+    found : FoundStructure or None
+        Score and candidates of a search; None if the structure was given.
+    rows : TrainingRows
+        The rows as the blueprint sees them.
+    start : Net or None
+        The network that structural EM came to, if it ran.
+    """
+
+    plan: Blueprint
+    found: FoundStructure | None
+    rows: Any
+    start: Net | None
+
+
+class StructureLearner:
+    """Chooses the distribution of each numeric node, where it is cut, and the arcs.
+
+    Parameters
+    ----------
+    settings : BayesNetwork or BayesNetworkClassifier
+        Whose settings say how.
+    schema : Schema
+    target : Nominal
+        The class.
+    latent : mapping of str to Nominal
+        Nodes that are never observed.
+    arcs : list of (parent, child)
+        Drawn by hand, beside those of the setting `structure`.
+    fixed : collection of str
+        Nodes that take no other parents than those drawn by hand.
+    class_is_node : bool
+        Whether the target is a node.
+    around : str, optional
+        The class of "naive", "tan" and "k_dependence".
+    """
+
+    def __init__(
+        self,
+        settings: Any,
+        schema: Schema,
+        target: Nominal,
+        *,
+        latent: Mapping[str, Nominal],
+        arcs: Sequence[tuple[str, str]],
+        fixed: Collection[str] = (),
+        class_is_node: bool,
+        around: str | None,
+    ) -> None:
+        self.settings, self.schema, self.target, self.fixed, self.around = settings, schema, target, fixed, around
+        self.arcs = [*(arcs_of(settings.structure) or []), *arcs]
+        names = [*([target.name] if class_is_node else []), *schema, *latent]
+        graph = given_graph(names, self.arcs)
+        distributions = choose_distributions(settings, graph, schema)
+        self.plan = Blueprint(graph, {}, distributions, latent, settings.smoothing, class_is_node)
+
+    def learn(self, rows: TrainingRows, parameters: ParameterLearner) -> LearnedStructure:
+        """The blueprint, from rows in memory or in an engine."""
+        binned = {name: rule for name, rule in self.plan.distributions.items() if isinstance(rule, Binned)}
+        cuts = {name: rows.edges(rule, self.target, self.schema[name]) for name, rule in binned.items()}
+        plan = self.plan = replace(self.plan, cuts=cuts)
+        plan.check_arcs()
+        rows = rows.laid_out(plan, self.schema, self.target)
+        rows.check(plan)
+        if not is_searched(self.settings):
+            return LearnedStructure(plan, None, rows, None)
+        nodes = plan.nodes(self.schema, self.target)
         free = [a for a in nodes.values() if isinstance(a, Nominal | Numeric) and not is_empty(a)]
         names = [a.name for a in free]
-        self.graph_ = given_graph(list(nodes), arcs)
-        parts = self._parts_over(schema, target)
-        derived = derive_checked(table, parts)
-        search = self._how(names, arcs)
-        laws = {name: law for name, law in self._laws.items() if not isinstance(law, Binned)}
-        gaps = has_gaps(derived, parts)
+        search = self._search(names)
 
-        def families(rows: Table) -> MixedFamilies:
-            return MixedFamilies(free, rows, laws, self.criterion, float(self.ess), even=gaps)
+        def find(rows: TrainingRows, start: Graph | None = None) -> tuple[Families, FoundStructure]:
+            score, size = self.settings.criterion or "bic", float(self.settings.equivalent_sample_size)
+            families = rows.families(free, plan, score, size)
+            return families, self._with_others(search.find(families, names, start=start))
 
-        def find(rows: Table, start: Graph | None = None) -> tuple[MixedFamilies, FoundStructure]:
-            scored = families(rows)
-            return scored, self._with_others(search.find(scored, names, start=start), nodes)
+        found, net = find(rows)[1], None
+        if self.settings.missing == "em" and isinstance(rows, MemoryRows) and rows.missing:
+            found, net = self._structural_em(rows, found, names, find, parameters)
+        self._check_kept(found.graph, names)
+        plan = replace(plan, graph=found.graph)
+        rows.check(plan)
+        return LearnedStructure(plan, found, rows, net)
 
-        found, net = find(derived)[1], None
-        if gaps and self.missing == "em":
-            found, net = self._structural_em(schema, target, derived, found, names, find)
-        self._check_kept(found.graph, names, arcs)
-        return found, net
+    def _with_others(self, found: FoundStructure) -> FoundStructure:
+        """The structure with the nodes that no search can place, as they were given."""
+        given = self.plan.graph.parents
+        return replace(found, graph=Graph({name: found.graph.parents.get(name, given[name]) for name in given}))
 
-    def _check_kept(self, graph: Graph, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> None:
-        """Trees and structures around a class are what they are: what they cannot keep is told, not dropped."""
-        lost = sorted({*arcs, *self._pairs("required", names)} - set(graph.arcs))
+    def _check_kept(self, graph: Graph, names: Sequence[str]) -> None:
+        """Trees and structures around a class are what they are: an arc that they cannot keep is an error."""
+        lost = sorted({*self.arcs, *self._pairs("required", names)} - set(graph.arcs))
         forbidden, tiers = set(self._pairs("forbidden", names)), self._tiers(names)
         odd = [
             (p, c) for p, c in graph.arcs if (p, c) in forbidden or (p in tiers and tiers[p] > tiers.get(c, tiers[p]))
@@ -134,52 +263,32 @@ class Searching(Keeping):
         if lost or odd:
             arc, what = (lost[0], "leaves out a required") if lost else (odd[0], "has a forbidden")
             raise OptionError(
-                f"structure={self.structure!r} {what} arc: {' → '.join(arc)}.",
+                f"structure={self.settings.structure!r} {what} arc: {' → '.join(arc)}.",
                 hint="'hill_climb', 'ordering', 'orders' and 'annealing' keep to what is required and forbidden.",
             )
 
-    def _with_others(self, found: FoundStructure, nodes: Mapping[str, Attribute]) -> FoundStructure:
-        """The structure with the nodes that no search can place, as they were given."""
-        others = {name: self.graph_.parents[name] for name in nodes if name not in found.graph}
-        parents = {name: found.graph.parents.get(name, others.get(name, ())) for name in nodes}
-        return replace(found, graph=Graph(parents))
-
-    def _how(self, names: Sequence[str], arcs: Sequence[tuple[str, str]]) -> StructureSearch:
-        kinds = {name: None if isinstance(law, Binned) else law for name, law in self._laws.items()}
-        odd = {(p, c) for p in names for c in names if p != c and not allowed(kinds.get(p), kinds.get(c))}
-        required = {*arcs, *self._pairs("required", names)}
-        odd |= {
-            (p, c)
-            for c, law in kinds.items()
-            for p in names
-            if law is not None and not isinstance(law, Gaussian | Poisson) and (p, c) not in required
-        }
-        clash = sorted(required & odd)
-        if clash:
-            raise OptionError(f"The arc {' → '.join(clash[0])} is required, but a name cannot depend on a number.")
-        constraints = Constraints(
-            frozenset(required),
-            frozenset(odd | set(self._pairs("forbidden", names))),
-            self._tiers(names),
-            int(self.max_parents),
-        )
+    def _search(self, names: Sequence[str]) -> StructureSearch:
+        settings, kept = self.settings, self.plan.of_numbers
+        required = {arc for arc in self.arcs if arc[1] in names} | set(self._pairs("required", names))
+        pairs = [(p, c) for p in names for c in names if p != c]
+        forbidden = {(p, c) for p, c in pairs if not self.plan.may_depend(p, c)}
+        forbidden |= {(p, c) for p, c in pairs if c in kept and not _is_scored(kept[c]) and (p, c) not in required}
+        forbidden |= {(p, c) for p, c in pairs if c in self.fixed and (p, c) not in self.arcs}
+        forbidden |= set(self._pairs("forbidden", names))
         return StructureSearch(
-            self.structure,
-            constraints,
-            self.order,
-            self.root,
-            self._search_target(),
-            int(self.k),
-            int(self.restarts),
-            seed=0 if self.random_state is None else int(self.random_state),
-            numbers=frozenset(name for name, law in kinds.items() if law is not None),
+            settings.structure,
+            Constraints(frozenset(required), frozenset(forbidden), self._tiers(names), int(settings.max_parents)),
+            settings.order,
+            settings.root,
+            self.around,
+            int(settings.max_dependence),
+            int(settings.restarts),
+            seed=0 if settings.random_state is None else int(settings.random_state),
+            numbers=frozenset(kept),
         )
-
-    def _search_target(self) -> str | None:
-        return getattr(self, "target", None)
 
     def _pairs(self, setting: str, names: Sequence[str]) -> list[tuple[str, str]]:
-        given = getattr(self, setting)
+        given = getattr(self.settings, setting)
         if isinstance(given, str):
             raise OptionError(
                 f"{setting}={given!r} are no arcs.", hint="arcs are pairs (parent, child), or {child: [parents]}."
@@ -192,9 +301,9 @@ class Searching(Keeping):
 
     def _tiers(self, names: Sequence[str]) -> dict[str, int]:
         """Tiers as they are given: a mapping of node to number, or lists of nodes, the earliest first."""
-        if self.tiers is None:
+        tiers = self.settings.tiers
+        if tiers is None:
             return {}
-        tiers = self.tiers
         if isinstance(tiers, Iterable) and not isinstance(tiers, Mapping | str):
             tiers = {name: i for i, tier in enumerate(tiers) for name in ([tier] if isinstance(tier, str) else tier)}
         if not isinstance(tiers, Mapping):
@@ -205,38 +314,32 @@ class Searching(Keeping):
             check_number(f"the tier of {name!r}", tier, -math.inf, whole=True)
         return {str(name): int(tier) for name, tier in tiers.items()}
 
-    def _carried(self, net: Net, parts: list[Term], target: Nominal, derived: Table) -> Net:
-        """A network of another structure that keeps the laws of the families that are the same."""
-        fresh = self._net_of(parts, fill_all(blank_tallies(parts, target), derived))
-        same = [node for node in fresh.graph if fresh.graph.parents[node] == net.graph.parents.get(node)]
-        return replace(
-            fresh,
-            tables={node: net.tables[node] if node in same else table for node, table in fresh.tables.items()},
-            densities={node: net.densities[node] if node in same else law for node, law in fresh.densities.items()},
-        )
-
     def _structural_em(
         self,
-        schema: Schema,
-        target: Nominal,
-        derived: Table,
+        rows: MemoryRows,
         found: FoundStructure,
         names: Sequence[str],
-        find: Callable[..., tuple[MixedFamilies, FoundStructure]],
+        find: Any,
+        parameters: ParameterLearner,
     ) -> tuple[FoundStructure, Net | None]:
         """Parameters by EM, structure from the rows as the network fills them, and again, as long as it helps."""
         seen: list[Graph] = []
         net: Net | None = None
         for _ in range(20):
-            self.graph_ = found.graph
             seen.append(found.graph)
-            parts = self._parts_over(schema, target)
-            start = None if net is None else self._carried(net, parts, target, derived)
-            net = self._net_of(parts, self._learned_by_em(parts, target, derived, start, rough=True).tallies)
-            rows = completed(net, derived)
-            families, after = find(rows, found.graph.within(names))
+            plan = replace(self.plan, graph=found.graph)
+            terms = plan.terms(self.schema, self.target)
+            here = (plan, terms, self.target, rows.table)
+            start = None if net is None else parameters.carried(net, *here)
+            net = parameters.steady_net(plan, terms, parameters.by_em(*here, start, rough=True).tallies)
+            families, after = find(replace(rows, table=completed(net, rows.table)), found.graph.within(names))
             now = float(sum(families.of(n, found.graph.parents[n]) for n in names))
             if after.score <= now + 1e-6 or after.graph in seen:
                 return replace(found, score=now), net
             found = after
         return found, None
+
+
+def _is_scored(rule: Any) -> bool:
+    """Whether families of a distribution have a score; others keep the parents that they are given."""
+    return isinstance(rule, Gaussian | Poisson)

@@ -15,6 +15,7 @@ from countwise.data.attributes import Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.network.graph import Graph
 from countwise.network.net import Net
+from countwise.network.queries import moments
 from countwise.plots.layered_layout import HEAD, Layout, Run, layout
 from countwise.plots.style import DARK, PALETTE, QUIET, shortened, svg_text, text_width, wrapped, xml
 from countwise.working.numbers import number, percent
@@ -63,7 +64,7 @@ def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: s
     model : BayesNetwork or BayesNetworkClassifier
         Fitted, or drawn by hand with all its tables.
     given : mapping of str to value, optional
-        What is known: it is marked, and the bars of all other nodes follow.
+        The evidence: it is marked, and the bars of all other nodes follow.
     title : str, default=""
         What to write above.
 
@@ -84,10 +85,8 @@ def draw_network(model: Any, given: Mapping[str, Any] | None = None, *, title: s
         raise OptionError(
             f"{type(model).__name__} is not a network.", hint="BayesNetwork and BayesNetworkClassifier are."
         )
-    net, known = model._net(), model._known(given)
-    numbers = {
-        name: model._moments(name, known) for name in net.densities if name not in known and _is_one(net, name)
-    }
+    net, known = model._net(), model._evidence(given)
+    numbers = {name: moments(net, name, known) for name in net.densities if name not in known and _is_one(net, name)}
     return network_svg(net, known, title=title, numbers=numbers)
 
 
@@ -103,7 +102,7 @@ def network_svg(
     title: str = "",
     numbers: Mapping[str, tuple[float, float]] | None = None,
 ) -> str:
-    """Draw a network as SVG, with the probabilities of all values given what is known.
+    """Draw a network as SVG, with the probabilities of all values given the evidence.
 
     Arcs point down. What is known has a dark head, a heavy border and the word "given"; what is known but for weights
     of its values (soft evidence) has a broken border and the word "soft".

@@ -18,7 +18,6 @@ from countwise.network.graph import Graph
 from countwise.network.inference.elimination import elimination_order, refuse_wide
 from countwise.network.inference.gaussian_nodes import BlockTerm, Numbers
 from countwise.network.inference.junction_tree import joined_cliques
-from countwise.network.inference.messages import as_rows, calibrated, calibrated_logs, log_sum, over
 
 __all__ = ["EvidenceBatch", "EvidenceRows", "Posterior", "batches", "posteriors"]
 
@@ -98,7 +97,7 @@ class Posterior:
             if set(names) <= set(variables):
                 gone = tuple(i + 1 for i, v in enumerate(variables) if v not in names)
                 left = [v for v in variables if v in names]
-                summed = log_sum(table, gone) if self.logs else table.sum(axis=gone)
+                summed = _log_sum(table, gone) if self.logs else table.sum(axis=gone)
                 return summed.transpose([0, *(left.index(v) + 1 for v in names)])
         raise KeyError(names)
 
@@ -259,7 +258,7 @@ class EvidenceBatch:
                 scope, found = self._gathered((*self.net.graph.parents[name], name), table)
                 if name not in self.open and not self.there[name].all():
                     # where it is missing, nothing below it is there: its row sums to 1
-                    found = np.where(as_rows(self.there[name], found.ndim), found, 1.0)
+                    found = np.where(_as_rows(self.there[name], found.ndim), found, 1.0)
                 factors.append((scope, found))
         columns = {name: c for name, c in self.rows.numbers.items() if name in numbers.densities}
         plain, blocks = numbers.terms(columns, self.known)
@@ -270,7 +269,7 @@ class EvidenceBatch:
             left, own = self._gathered_by_row(scope, logs)
             for name in left:
                 if name in marks:  # a combination that a row does not have may be likelier by far
-                    own = np.where(over((name,), marks[name], left) > 0, own, -np.inf)
+                    own = np.where(_over((name,), marks[name], left) > 0, own, -np.inf)
             logged.append((left, own))
         with np.errstate(divide="ignore"):
             for scope, table in factors:
@@ -281,9 +280,9 @@ class EvidenceBatch:
                 log += own
         named, told = [(s, t) for s, t in factors if s], [(s, t) for s, t in logged if s]
         if told:
-            shares = calibrated_logs(self.cliques, self.parent, self.net.sizes, named, told, log)
+            shares = _calibrated_logs(self.cliques, self.parent, self.net.sizes, named, told, log)
         else:
-            shares = calibrated(self.cliques, self.parent, self.net.sizes, named, log)
+            shares = _calibrated(self.cliques, self.parent, self.net.sizes, named, log)
         cliques = list(zip(self.cliques, shares, strict=True))
         return Posterior(self.places, log, self.open, cliques, bool(told), blocks, self.relevant)
 
@@ -306,7 +305,7 @@ class EvidenceBatch:
         """The same of a table for each row, flat (rows, cells)."""
         left, place = self._places_in(tuple(variables))
         start = np.arange(len(tables)) * tables.shape[1]
-        return left, tables.ravel()[place + as_rows(start, place.ndim)]
+        return left, tables.ravel()[place + _as_rows(start, place.ndim)]
 
     def _places_in(self, variables: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
         """Where in a flat table over some variables the rows look, (rows, open variables)."""
@@ -320,7 +319,128 @@ class EvidenceBatch:
                     shape[1 + left.index(v)] = -1
                     code = np.arange(size).reshape(shape)
                 else:
-                    code = as_rows(np.minimum(self.rows.codes[v], size - 1).astype(np.intp), 1 + len(left))
+                    code = _as_rows(np.minimum(self.rows.codes[v], size - 1).astype(np.intp), 1 + len(left))
                 place = place * size + code
             self._laid[variables] = place
         return left, self._laid[variables]
+
+
+# -- messages between cliques ------------------------------------------------------------
+#
+# By products where nominal nodes alone speak, in logs where numeric ones do: these may speak for and against by
+# thousands of nats, and in logs, what one clique takes for impossible another can still outvote.
+
+Scoped = tuple[tuple[str, ...], Floats]  # variables, and a table whose first axis is the row
+Cliques = Sequence[tuple[str, ...]]
+
+
+def _as_rows(column: NDArray[Any], ndim: int) -> NDArray[Any]:
+    """A number a row, to be laid beside a table with more axes."""
+    return column.reshape(-1, *[1] * (ndim - 1))
+
+
+def _over(scope: Sequence[str], table: Floats, clique: Sequence[str]) -> Floats:
+    """A table (rows, scope) with the axes of a clique."""
+    moved = table.transpose([0, *(scope.index(v) + 1 for v in clique if v in scope)])
+    sizes = iter(moved.shape[1:])
+    return moved.reshape([len(table), *(next(sizes) if v in scope else 1 for v in clique)])
+
+
+def _gone(clique: Sequence[str], kept: Sequence[str]) -> tuple[int, ...]:
+    return tuple(i + 1 for i, v in enumerate(clique) if v not in kept)
+
+
+def _placed(cliques: Cliques, factors: Sequence[Scoped]) -> list[list[Scoped]]:
+    """Each factor with the first clique that has all its variables."""
+    own: list[list[Scoped]] = [[] for _ in cliques]
+    for scope, table in factors:
+        own[next(i for i, clique in enumerate(cliques) if set(scope) <= set(clique))].append((scope, table))
+    return own
+
+
+def _shared(cliques: Cliques, parent: Sequence[int], i: int) -> tuple[str, ...]:
+    return tuple(v for v in cliques[i] if v in cliques[parent[i]])
+
+
+def _calibrated(
+    cliques: Cliques,
+    parent: Sequence[int],
+    sizes: Mapping[str, int],
+    factors: Sequence[Scoped],
+    log: Floats,
+) -> list[Floats]:
+    """P(clique | row) of each clique; adds the log of what was divided out to `log`, (rows,)."""
+    own, n = _placed(cliques, factors), len(log)
+    tables: list[Floats] = [np.empty(0)] * len(cliques)
+    for i in reversed(range(len(cliques))):
+        whole = np.ones((n, *(sizes[v] for v in cliques[i])))
+        for scope, table in own[i]:
+            whole *= _over(scope, table, cliques[i])
+        total = whole.reshape(n, -1).sum(axis=1)
+        with np.errstate(divide="ignore"):
+            log += np.log(total)
+        tables[i] = whole / _as_rows(np.where(total > 0, total, 1.0), whole.ndim)
+        if parent[i] >= 0:
+            shared = _shared(cliques, parent, i)
+            own[parent[i]].append((shared, tables[i].sum(axis=_gone(cliques[i], shared))))
+    for i, clique in enumerate(cliques):
+        if parent[i] < 0:
+            continue
+        shared, up = _shared(cliques, parent, i), parent[i]
+        before = tables[i].sum(axis=_gone(clique, shared))
+        after = tables[up].sum(axis=_gone(cliques[up], shared))
+        after = after.transpose([0, *(_order(cliques[up], shared).index(v) + 1 for v in shared)])
+        ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
+        tables[i] = tables[i] * _over(shared, ratio, clique)
+    return tables
+
+
+def _order(clique: Sequence[str], shared: Sequence[str]) -> list[str]:
+    """Shared variables as they stand in a clique."""
+    return [v for v in clique if v in shared]
+
+
+def _log_sum(logs: Floats, axis: tuple[int, ...]) -> Floats:
+    """The log of a sum, from logs."""
+    if not axis:
+        return logs
+    most = logs.max(axis=axis, keepdims=True)
+    safe = np.where(np.isfinite(most), most, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(logs - safe).sum(axis=axis)) + safe.squeeze(axis=axis)
+
+
+def _calibrated_logs(
+    cliques: Cliques,
+    parent: Sequence[int],
+    sizes: Mapping[str, int],
+    factors: Sequence[Scoped],
+    logged: Sequence[Scoped],
+    log: Floats,
+) -> list[Floats]:
+    """Log P(clique | row) of each clique, from factors and logs of factors; adds to `log` as `_calibrated` does."""
+    with np.errstate(divide="ignore"):
+        own = _placed(cliques, [*((scope, np.log(table)) for scope, table in factors), *logged])
+    n = len(log)
+    tables: list[Floats] = [np.empty(0)] * len(cliques)
+    for i in reversed(range(len(cliques))):
+        whole = np.zeros((n, *(sizes[v] for v in cliques[i])))
+        for scope, table in own[i]:
+            whole += _over(scope, table, cliques[i])
+        total = _log_sum(whole, tuple(range(1, whole.ndim)))
+        log += total
+        tables[i] = whole - _as_rows(np.where(np.isfinite(total), total, 0.0), whole.ndim)
+        if parent[i] >= 0:
+            shared = _shared(cliques, parent, i)
+            own[parent[i]].append((shared, _log_sum(tables[i], _gone(cliques[i], shared))))
+    for i, clique in enumerate(cliques):
+        if parent[i] < 0:
+            continue
+        shared, up = _shared(cliques, parent, i), parent[i]
+        before = _log_sum(tables[i], _gone(clique, shared))
+        after = _log_sum(tables[up], _gone(cliques[up], shared))
+        after = after.transpose([0, *(_order(cliques[up], shared).index(v) + 1 for v in shared)])
+        with np.errstate(invalid="ignore"):
+            ratio = np.where(np.isfinite(before), after - before, -np.inf)
+        tables[i] = tables[i] + _over(shared, ratio, clique)
+    return tables

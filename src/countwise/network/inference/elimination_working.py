@@ -186,7 +186,7 @@ class _Telling:
             lines.append(f"Left out as d-separated from {', '.join(self.asked)}{given}: {', '.join(apart)}.")
         known = [*self.codes, *self.numbers]
         sure = [*self.hard, *self.numbers]
-        idle = [name for name in known if graph.separated(self.asked, name, [k for k in sure if k != name])]
+        idle = [name for name in known if graph.d_separated(self.asked, name, [k for k in sure if k != name])]
         if idle:
             what = "it is d-separated" if len(idle) == 1 else "each is d-separated"
             lines.append(f"Knowing {', '.join(idle)} changes nothing: {what} given what else is known.")

@@ -1,4 +1,4 @@
-"""Structures for telling a class: naive Bayes, trees beside it (TAN), and k parents beside it."""
+"""Structures around a class: naive Bayes, tree-augmented naive Bayes (TAN), and k-dependence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.measures import mutual_information
-from countwise.network.family_scores import Families, MixedFamilies
+from countwise.network.family_scores import Families
 from countwise.network.graph import Graph
 from countwise.network.search.trees import chow_liu
 
@@ -20,10 +20,10 @@ _TOGETHER = 4096  # pairs that are counted at a time
 
 
 def conditional_information(families: Families, names: Sequence[str], target: str | None) -> Floats:
-    """What each two attributes tell of each other within the classes, in bits: I(a; b | class).
+    """The conditional mutual information of each two attributes given the class, in bits: I(a; b | class).
 
-    Of numbers it is what knowing one gains of the likelihood of the other. It is minus infinity where neither may
-    depend on the other.
+    Of numeric attributes it is what knowing one gains of the log-likelihood of the other. It is minus infinity where
+    neither may depend on the other.
 
     Parameters
     ----------
@@ -48,12 +48,11 @@ def conditional_information(families: Families, names: Sequence[str], target: st
 
 
 def _informations(families: Families, pairs: Sequence[tuple[str, str]], given: tuple[str, ...]) -> list[float]:
-    """What the two of each pair tell of each other; pairs of names are counted together."""
-    numbers = families.numbers if isinstance(families, MixedFamilies) else {}
+    """The mutual information of each pair; pairs of nominal attributes are counted together."""
     found = [0.0] * len(pairs)
     names = []
     for i, (a, b) in enumerate(pairs):
-        if isinstance(families, MixedFamilies) and (a in numbers or b in numbers):
+        if a in families.numbers or b in families.numbers:
             found[i] = families.information(a, b, given)
         else:
             names.append(i)
@@ -70,7 +69,7 @@ def _informations(families: Families, pairs: Sequence[tuple[str, str]], given: t
 
 
 def _weighed(counts: NDArray[Any]) -> Floats:
-    """The bits within classes, by the classes' weights; counts (tables, classes if any, values of a, values of b)."""
+    """Mutual information within classes, weighted; counts (tables, classes if any, values of a, values of b)."""
     counts = counts.reshape(len(counts), -1, *counts.shape[-2:])
     weight = counts.sum(axis=(2, 3))
     bits = np.asarray(mutual_information(counts))
@@ -89,7 +88,7 @@ def augmented_tree(
     root: str | None = None,
     last: Collection[str] = (),
 ) -> Graph:
-    """TAN: every attribute depends on the class and, but for the first, on one other, so that they tell most.
+    """TAN: every attribute but the root depends on the class and one other, with the most information in all.
 
     Parameters
     ----------
@@ -102,7 +101,7 @@ def augmented_tree(
     root : str, optional
         The root of the tree.
     last : collection of str
-        Numbers: no name may depend on them.
+        Numeric attributes: no nominal one may depend on them.
     """
     parent = chow_liu(names, information, root, last) if names else {}
     at = {name: i for i, name in enumerate(names)}
@@ -118,10 +117,10 @@ def k_dependence(
     names: Sequence[str],
     target: str,
     information: Floats,
-    k: int,
+    max_dependence: int,
     last: Collection[str] = (),
 ) -> Graph:
-    """Every attribute depends on the class and on up to k others that tell more of the class than it does.
+    """Every attribute depends on the class and on up to k others with more information on the class than it has.
 
     Parameters
     ----------
@@ -129,16 +128,18 @@ def k_dependence(
         Where tables come from.
     names, target, information
         As for `augmented_tree`.
-    k : int
+    max_dependence : int
         The most parents beside the class.
     last : collection of str
-        Numbers: no name may depend on them.
+        Numeric attributes: no nominal one may depend on them.
     """
-    tells = _informations(families, [(name, target) for name in names], ())
-    order = sorted(range(len(names)), key=lambda i: (names[i] in last, -tells[i], i))
+    relevance = _informations(families, [(name, target) for name in names], ())
+    order = sorted(range(len(names)), key=lambda i: (names[i] in last, -relevance[i], i))
     parents: dict[str, tuple[str, ...]] = {target: ()}
     for place, i in enumerate(order):
-        before = sorted(order[:place], key=lambda j: (-information[i, j], j))[:k]  # infinities of no use come last
+        before = sorted(order[:place], key=lambda j: (-information[i, j], j))[
+            :max_dependence
+        ]  # infinities of no use come last
         chosen = [names[j] for j in sorted(before) if information[i, j] > 0]
         parents[names[i]] = (target, *chosen)
     return Graph({node: parents[node] for node in (target, *names)})

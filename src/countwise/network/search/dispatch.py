@@ -1,4 +1,4 @@
-"""Which structure: given, or found in one of the ways that there are."""
+"""Which structure: given, or found by one of the searches."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from countwise.errors import OptionError, did_you_mean, listed
 from countwise.network.family_scores import Families
 from countwise.network.graph import Graph
 from countwise.network.search.class_structures import augmented_tree, conditional_information, k_dependence, naive
+from countwise.network.search.constraints import Constraints, FoundStructure
+from countwise.network.search.hill_climb import hill_climb
 from countwise.network.search.ordering import search_orders
-from countwise.network.search.trees import Constraints, FoundStructure, by_ordering, chow_liu, hill_climb
+from countwise.network.search.trees import by_ordering, chow_liu
 
-__all__ = ["STRUCTURES", "StructureSearch", "arcs_of", "given_graph"]
+__all__ = ["BY_INFORMATION", "STRUCTURES", "StructureSearch", "arcs_of", "given_graph"]
 
 STRUCTURES = ("given", "ordering", "orders", "annealing", "chow_liu", "naive", "tan", "k_dependence", "hill_climb")
-OF_CLASS = ("naive", "tan", "k_dependence")
+BY_INFORMATION = ("naive", "tan", "k_dependence", "chow_liu")  # no score is searched
 
 
 def arcs_of(structure: Any) -> list[tuple[str, str]] | None:
@@ -71,12 +73,12 @@ class StructureSearch:
         For "chow_liu" and "tan".
     target : str, optional
         The class, for "naive", "tan" and "k_dependence".
-    k : int
+    max_dependence : int
         For "k_dependence".
     restarts, steps, seed : int
         For the searches.
     numbers : frozenset of str
-        Nodes that no name may depend on.
+        Numeric nodes: no nominal one may depend on them.
     """
 
     structure: str
@@ -84,7 +86,7 @@ class StructureSearch:
     order: Sequence[str] | None = None
     root: str | None = None
     target: str | None = None
-    k: int = 2
+    max_dependence: int = 2
     restarts: int = 3
     steps: int = 2000
     seed: int = 0
@@ -133,7 +135,7 @@ class StructureSearch:
 
     def _tree(self, families: Families, names: Sequence[str]) -> FoundStructure:
         self._check_root(names)
-        names = _names_first(names, self.numbers)
+        names = _nominal_first(names, self.numbers)
         information = conditional_information(families, names, None)
         parent = chow_liu(names, information, self.root, last=self.numbers)
         graph = Graph({name: (above,) if above else () for name, above in parent.items()})
@@ -143,7 +145,9 @@ class StructureSearch:
         if self.root is not None and self.root not in names:
             raise OptionError(f"root names {self.root!r}, which is no node.", hint=did_you_mean(self.root, names))
         if self.root in self.numbers and len(self.numbers) < len(names):
-            raise OptionError(f"{self.root!r} is a number; no name may depend on it.", hint="root: a node of names.")
+            raise OptionError(
+                f"{self.root!r} is numeric; no nominal node may depend on it.", hint="root: a nominal node."
+            )
 
     def _for_class(self, families: Families, names: Sequence[str]) -> FoundStructure:
         target = self.target
@@ -152,7 +156,7 @@ class StructureSearch:
                 f"structure={self.structure!r} needs a class: target={target!r} is no node.",
                 hint=did_you_mean(target, names) or f"target: one of {listed(names)}.",
             )
-        others = _names_first([name for name in names if name != target], self.numbers)
+        others = _nominal_first([name for name in names if name != target], self.numbers)
         if self.structure == "naive":
             return self._scored(families, naive(others, target), [])
         self._check_root(others)
@@ -160,17 +164,17 @@ class StructureSearch:
         if self.structure == "tan":
             graph = augmented_tree(others, target, information, self.root, last=self.numbers)
         else:
-            graph = k_dependence(families, others, target, information, self.k, last=self.numbers)
+            graph = k_dependence(families, others, target, information, self.max_dependence, last=self.numbers)
         graph = Graph({name: graph.parents[name] for name in names})
         return self._scored(families, graph, _tried(others, information, graph))
 
 
-def _names_first(names: Sequence[str], numbers: frozenset[str]) -> list[str]:
+def _nominal_first(names: Sequence[str], numbers: frozenset[str]) -> list[str]:
     return [name for name in names if name not in numbers] + [name for name in names if name in numbers]
 
 
 def _tried(names: Sequence[str], information: Any, graph: Graph) -> list[tuple[str, str, float, bool]]:
-    """Every pair with the bits that the two tell of each other; an arc that was taken as it points."""
+    """Every pair with its mutual information in bits; an arc that was taken as it points."""
     found = []
     for i, a in enumerate(names):
         for j in range(i):

@@ -8,7 +8,8 @@ import numpy as np
 
 from countwise.errors import OptionError
 from countwise.network.family_scores import Families
-from countwise.network.search.trees import Constraints, FoundStructure, by_ordering
+from countwise.network.search.constraints import Constraints, FoundStructure
+from countwise.network.search.trees import by_ordering
 
 __all__ = ["search_orders"]
 
@@ -20,10 +21,10 @@ class _Orders:
         self.families, self.constraints = families, constraints
         self.known: dict[tuple[str, frozenset[str]], float] = {}
         self.seen: set[tuple[str, tuple[str, ...]]] = set()
-        self.names = [*families.attributes, *getattr(families, "numbers", ())]
+        self.names = [*families.attributes, *families.numbers]
 
     def of(self, child: str, before: Sequence[str]) -> float:
-        """The score of a node with the parents that the loop of 004 would give it."""
+        """The score of a node with the parents that the K2 algorithm would give it."""
         key = (child, frozenset(before))
         if key not in self.known:
             if not set(self.constraints.parents(child)) <= set(before):

@@ -1,4 +1,4 @@
-"""Structure from data: by an ordering (004), by trees, and by climbing."""
+"""Structure from data: by an ordering (the K2 algorithm), and by trees (Chow and Liu)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from countwise.errors import OptionError
 from countwise.network.family_scores import Families
 from countwise.network.graph import Graph
 from countwise.network.search.constraints import TINY, Constraints, FoundStructure
-from countwise.network.search.hill_climb import hill_climb
 
-__all__ = ["Constraints", "FoundStructure", "by_ordering", "chow_liu", "hill_climb"]
+__all__ = ["by_ordering", "chow_liu"]
 
 
 def by_ordering(families: Families, order: Sequence[str], constraints: Constraints) -> FoundStructure:
-    """The loop of 004: each node, in order, takes those before it as parents that raise its score most.
+    """The K2 algorithm: each node, in order, takes those before it as parents that raise its score most.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ def chow_liu(
     names : sequence of str
         The nodes.
     weight : callable or ndarray
-        What two nodes tell of each other.
+        The mutual information of two nodes.
     root : str, optional
         Where arcs begin; the first node if not given.
     last : collection of str
