@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from countwise._typing import Flags, Floats
 from countwise.data.frames import frame_of, is_sparse
@@ -94,6 +93,8 @@ class EmbeddedSelector(Selector):
         -------
         self
         """
+        from sklearn.base import clone
+
         self._check_options()
         rows = opened(X, y, sample_weight)
         model = _default() if self.estimator is None else clone(self.estimator)

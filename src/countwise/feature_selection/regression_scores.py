@@ -32,7 +32,7 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     Parameters
     ----------
     X, y, sample_weight, types
-        As for `scores`; y holds numbers.
+        As for `attribute_scores`; y holds numbers.
     numeric : str, sequence of float, Binned, CutRule, or mapping of column to any of these
         How numbers are cut into ranges, by a rule that needs no class; None: ten ranges of equal frequency.
 

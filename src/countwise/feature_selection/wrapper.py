@@ -7,8 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
-from sklearn.model_selection import check_cv
 
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.feature_selection.labelled_table import opened
@@ -215,20 +213,19 @@ class WrapperSelector(Selector):
         -------
         matplotlib Axes
         """
-        from sklearn.utils.validation import check_is_fitted
-
         from countwise.plots import plot_search
 
-        check_is_fitted(self)
+        self._check_fitted()
         return plot_search(self, ax)
 
 
 def _splits(cv: Any, model: Any, n_rows: int, y: NDArray[Any], groups: Any) -> list[tuple[Any, Any]]:
+    from sklearn.base import is_classifier
+    from sklearn.model_selection import LeaveOneOut, check_cv
+
     if isinstance(cv, str):
         if cv != "leave_one_out":
             raise OptionError(f"cv={cv!r} is unknown.", hint="give a number, a splitter or 'leave_one_out'.")
-        from sklearn.model_selection import LeaveOneOut
-
         cv = LeaveOneOut()
     splitter = check_cv(cv, y, classifier=is_classifier(model))
     return list(splitter.split(np.zeros((n_rows, 1)), y, groups))
