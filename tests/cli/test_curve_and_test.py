@@ -195,7 +195,7 @@ def test_every_classifier_that_can_be_trained_can_be_tested(folder):
         assert ("always Yes" in out) == (kind != "rules")  # rules do not keep how frequent the classes were
         assert "answered Yes" in out
     run("train", "penguins.csv", "-y", "year", "--model", "regression-tree", "-o", "number.json", cwd=folder)
-    assert "tells no classes" in run("test", "number.json", "penguins.csv", cwd=folder, check=1).stderr
+    assert "predicts no class" in run("test", "number.json", "penguins.csv", cwd=folder, check=1).stderr
 
 
 # -- curve ---------------------------------------------------------------------------------------------------------

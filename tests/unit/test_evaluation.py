@@ -32,7 +32,7 @@ from countwise import (
 )
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
 from countwise.evaluation.holdout import Holdout
-from countwise.evaluation.predictions import Predictions
+from countwise.base.predictions import Predictions
 
 
 def drawn(k, n=300, seed=0, ties=False):

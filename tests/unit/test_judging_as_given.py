@@ -217,7 +217,7 @@ def test_k_of_any_neighbors(birds):
     for k in ([1.7], [None], []):
         with pytest.raises(OptionError, match="n_neighbors must be"):
             validation_curve(NeighborsClassifier(), few, "species", param_range=k)
-    with pytest.raises(OptionError, match="LinearRegression tells no classes"):
+    with pytest.raises(OptionError, match="LinearRegression predicts no classes"):
         cross_validate(LinearRegression(), few[["year"]], few["year"], cv=2)
 
 
@@ -228,7 +228,7 @@ def test_what_was_not_told_is_not_drawn(birds):
     X, y = birds[["bill_length_mm", "body_mass_g"]].fillna(0), birds["sex"].fillna("male")
     found = cross_validate(LinearSVC(), X, y, cv=3, scoring="accuracy")
     for kind in ("roc", "precision_recall", "calibration"):
-        with pytest.raises(OptionError, match="LinearSVC tells no probabilities"):
+        with pytest.raises(OptionError, match="LinearSVC has no probabilities"):
             found.plot(kind)
     empty = birds[["year"]].assign(c=1.0)
     model = NaiveBayesClassifier().fit(empty, birds["species"])

@@ -24,7 +24,7 @@ from countwise import (
     validation_curve,
 )
 from countwise.errors import DataWarning, TooFewRows
-from countwise.evaluation.predictions import bounds
+from countwise.base.predictions import bounds
 
 pytestmark = pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning")
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from countwise import progress
+from countwise.base.predictions import SCORES
 from countwise.errors import TableError
 from countwise.evaluation.comparison import MAJORITY, Comparison, cause, ordered
 from countwise.evaluation.cross_validation import Trial, groups_of, judged, one_score, splits_for
@@ -20,7 +21,6 @@ from countwise.evaluation.dependence import broken_pairs
 from countwise.evaluation.learners import Kinds, suited
 from countwise.evaluation.learning_curve import LearningCurve, learning_curve
 from countwise.evaluation.parallel import over_processes, processes_of
-from countwise.evaluation.predictions import SCORES
 from countwise.evaluation.validation import Fold, Validation
 
 __all__ = ["compare"]

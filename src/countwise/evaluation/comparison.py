@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from countwise._cached import lazy
+from countwise.base.predictions import SCORES, Predictions, greater
 from countwise.errors import CountwiseError, OptionError, did_you_mean, listed
 from countwise.evaluation.learning_curve import LearningCurve
 from countwise.evaluation.pairing import PairedTest, paired_test
-from countwise.evaluation.predictions import SCORES, Predictions, greater
 from countwise.evaluation.validation import Validation
 from countwise.working import Grid
 

@@ -12,7 +12,7 @@ from countwise import progress
 from countwise._typing import Floats, Indices
 from countwise.errors import OptionError, TableError, TooFewRows, warn
 from countwise.evaluation.cross_validation import groups_of, one_score, splits_for
-from countwise.evaluation.dataset import EvaluationData, EvaluationRows, ground_of
+from countwise.evaluation.dataset import EvaluationData, ground_of
 from countwise.evaluation.fold_models import adds_up, answers_of, prefixes
 from countwise.evaluation.parallel import over_processes, processes_of
 from countwise.feature_selection.subset_scoring import scored
@@ -244,7 +244,7 @@ def _turn(shared: _Turns, task: tuple[int, list[str]], tell: Callable[[], None])
     return {name: _points(shared, shared.learners[name], together, len(held), tell) for name in names}
 
 
-def _points(shared: _Turns, learner: Any, together: EvaluationRows, held: int, tell: Callable[[], None]) -> _Points:
+def _points(shared: _Turns, learner: Any, together: EvaluationData, held: int, tell: Callable[[], None]) -> _Points:
     learned, numbers, error = together.between(held, len(together)), [], None
     for size, model in zip(shared.sizes, prefixes(learner, learned, shared.sizes, fast=shared.fast), strict=True):
         scores = [np.nan, np.nan]
@@ -348,7 +348,7 @@ def _order(ground: EvaluationData, rows: Indices, rng: np.random.Generator, stra
     return mixed[np.argsort(place, kind="stable")]
 
 
-def _scores(model: Any, rows: EvaluationRows, held: int, score: str, others: Mapping[str, Any]) -> list[float]:
+def _scores(model: Any, rows: EvaluationData, held: int, score: str, others: Mapping[str, Any]) -> list[float]:
     """The score on the first rows, which were held out, and on the others."""
     if score in others:
         pieces = rows.between(0, held), rows.between(held, len(rows))

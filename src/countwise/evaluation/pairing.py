@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from countwise.base.predictions import greater
 from countwise.errors import OptionError
-from countwise.evaluation.predictions import greater
 from countwise.evaluation.validation import Validation, standard_error
 
 __all__ = ["PairedTest", "paired_test"]

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import progress
+from countwise.base.predictions import greater
 from countwise.data.frames import frame_of
 from countwise.data.output import rows_of
 from countwise.errors import OptionError, did_you_mean, listed, warn
 from countwise.evaluation.cross_validation import one_score, splits_for
-from countwise.evaluation.dataset import EvaluationData, EvaluationRows, ground_of
+from countwise.evaluation.dataset import EvaluationData, ground_of
 from countwise.evaluation.fold_models import answers_of, refitted
-from countwise.evaluation.predictions import greater
 from countwise.feature_selection.subset_scoring import scored
 from countwise.splits import splits_of
 from countwise.working import Grid
@@ -255,9 +255,7 @@ def _by_leaving_out(estimator: Any, X: Any, y: Any, tried: list[int]) -> Validat
         raise OptionError(f"There are too few rows for {listed(tried)} neighbors.")
     if len(kept) < len(tried):
         warn(f"There are too few rows for {listed([v for v in tried if v not in kept])} neighbors: left out.")
-    ground = ground_of(X, y)
-    everything = ground.piece(np.arange(len(ground)))
-    train = []
+    everything, train = ground_of(X, y), []
     for v in kept:
         model.set_params(n_neighbors=v)
         model.n_neighbors_ = v
@@ -323,7 +321,7 @@ def _of_classifier(
     if found.error is not None:
         raise found.error
 
-    def at(rows: EvaluationRows) -> float:
+    def at(rows: EvaluationData) -> float:
         if scorer is not None:
             return scored(scorer, found.model, rows.table, rows.y, rows.weights)
         answers = answers_of(found.model, rows)

@@ -16,9 +16,9 @@ from countwise.data.frames import is_sparse
 from countwise.data.output import chosen, rows_of
 from countwise.data.schema import Schema
 from countwise.errors import OptionError, TableError
-from countwise.feature_selection.labelled_table import Opened
 from countwise.feature_selection.subset_search import Subset, all_subsets
 from countwise.naive_bayes.model import NaiveBayesClassifier
+from countwise.sources.labelled_table import LabelledTable
 
 __all__ = ["CachedTerms", "Folds", "Refits", "judge_for"]
 
@@ -32,7 +32,7 @@ class Folds:
 
     Parameters
     ----------
-    rows : Opened
+    rows : LabelledTable
         The table, its target and weights.
     splits : list of (train, test)
         Rows.
@@ -40,7 +40,7 @@ class Folds:
         As scikit-learn has it.
     """
 
-    rows: Opened
+    rows: LabelledTable
     splits: list[tuple[NDArray[Any], NDArray[Any]]]
     scoring: Any
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.feature_selection.labelled_table import opened
 from countwise.feature_selection.selectors import Selector
 from countwise.feature_selection.subset_scoring import Folds, judge_for
 from countwise.feature_selection.subset_search import FoundSubset, SubsetScorer, backward, exhaustive, forward
 from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.progress import bar
+from countwise.sources.labelled_table import labelled
 from countwise.working import Grid
 
 __all__ = ["WrapperSelector"]
@@ -130,7 +130,7 @@ class WrapperSelector(Selector):
         self
         """
         self._check_options()
-        rows = opened(X, y, sample_weight)
+        rows = labelled(X, y, sample_weight)
         model = NaiveBayesClassifier() if self.estimator is None else self.estimator
         if groups is not None and rows.kept is not None:
             groups = np.asarray(groups)[rows.kept]

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
+from countwise.base.predictions import Predictions
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures.ranks import area, average_precision, by_range, precision_recall_points, roc_points
 from countwise.plots.displays import (
     Display,
-    LabelledPredictions,
     legend,
     line,
+    refuse_without_proba,
     told_by,
     told_of,
-    told_of_probabilities,
 )
 from countwise.plots.style import QUIET, SOFT
 
@@ -89,7 +89,7 @@ class _ByClass(Display):
     @classmethod
     def from_answers(cls, answers: Any, *, pos_label: Any = None, name: str | None = None, ax: Any = None) -> Self:
         """Draw answers such as those of `cross_validate`: anything with classes, codes, proba and weight."""
-        told_of_probabilities(answers, name)
+        refuse_without_proba(answers, name)
         classes = list(answers.classes)
         which = [_class(classes, pos_label)] if pos_label is not None or len(classes) == 2 else range(len(classes))
         curves, numbers = {}, {}
@@ -280,7 +280,7 @@ class CalibrationDisplay(Display):
     @classmethod
     def from_answers(
         cls,
-        answers: LabelledPredictions | Any,
+        answers: Predictions,
         *,
         n_bins: int = 10,
         pos_label: Any = None,
@@ -290,7 +290,7 @@ class CalibrationDisplay(Display):
         """Draw answers such as those of `cross_validate`: anything with its arrays."""
         if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
             raise OptionError(f"n_bins must be a whole number of at least 1, not {n_bins!r}.")
-        told_of_probabilities(answers, name)
+        refuse_without_proba(answers, name)
         classes = list(answers.classes)
         if pos_label is None and len(classes) != 2:
             p = answers.proba[np.arange(len(answers.codes)), answers.answered]
