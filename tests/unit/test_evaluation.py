@@ -30,9 +30,9 @@ from countwise import (
     samples,
     validation_curve,
 )
+from countwise.base.predictions import Predictions
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
 from countwise.evaluation.holdout import Holdout
-from countwise.base.predictions import Predictions
 
 
 def drawn(k, n=300, seed=0, ties=False):

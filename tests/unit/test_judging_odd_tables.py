@@ -23,8 +23,8 @@ from countwise import (
     leave_one_out,
     validation_curve,
 )
-from countwise.errors import DataWarning, TooFewRows
 from countwise.base.predictions import bounds
+from countwise.errors import DataWarning, TooFewRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning")
 
