@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from countwise.plots.boundaries import compare_boundaries
 from countwise.plots.displays_curves import (
     LearningCurveDisplay,
     ValidationCurveDisplay,
@@ -12,6 +11,7 @@ from countwise.plots.displays_curves import (
 from countwise.plots.displays_scores import CalibrationDisplay, PrecisionRecallDisplay, ROCDisplay
 from countwise.plots.displays_tables import ConfusionDisplay, DensityDisplay
 from countwise.plots.network import draw_network
+from countwise.plots.regions import compare_boundaries
 from countwise.plots.tree import draw_tree
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from countwise.plots.style import axes, bare, look
 from countwise.sources.labelled_table import apart, column_of
 from countwise.sources.memory import weights_of
 
-__all__ = ["DASHES", "HATCHES", "Display", "legend", "line", "refuse_without_proba", "told_by", "told_of"]
+__all__ = ["DASHES", "HATCHES", "Display", "PredictionDisplay", "legend", "line", "told_by", "told_of"]
 
 DASHES = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (6, 2, 1, 2, 1, 2)))
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxx", "++", "oo", "--", "**", "||")
@@ -76,6 +76,67 @@ def legend(ax: Any, place: str = "best") -> None:
         ax.legend(frameon=True, framealpha=0.85, edgecolor="none", fontsize=8, loc=place, handlelength=3.2)
 
 
+class PredictionDisplay(Display):
+    """A picture of what was predicted for rows whose class is known."""
+
+    _needs_proba: ClassVar[bool] = True
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Any = None, **options: Any
+    ) -> Self:
+        """Draw what a fitted classifier predicts.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted.
+        X : any table
+        y : array-like or str
+            The class of each row, or the name of its column.
+        sample_weight : array-like, optional
+        ax : matplotlib Axes, optional
+        **options
+            See `from_answers`.
+        """
+        told = told_by(estimator, X, y, sample_weight, proba=cls._needs_proba)
+        if cls._needs_proba and options.get("name") is None:
+            options["name"] = type(estimator).__name__
+        return cls.from_answers(told, ax=ax, **options)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_proba: Any, *, classes: Any = None, sample_weight: Any = None, pos_label: Any = None,
+        ax: Any = None, **options: Any,
+    ) -> Self:  # fmt: skip
+        """Draw given probabilities.
+
+        Parameters
+        ----------
+        y_true : array-like
+            The class of each row.
+        y_proba : array-like, shape (rows, classes) or (rows,)
+            P(class | row); one number a row is the probability of the second of two classes, or of `pos_label`.
+        classes : sequence, optional
+            What the columns stand for; by default the classes in `y_true`, ascending.
+        sample_weight : array-like, optional
+        pos_label, ax, **options
+            See `from_answers`.
+        """
+        told = told_of(y_true, y_proba, None, classes, sample_weight, pos_label)
+        return cls.from_answers(told, ax=ax, **{"pos_label": pos_label, **options})
+
+    @classmethod
+    def from_answers(cls, answers: Predictions, *, ax: Any = None) -> Self:
+        """Draw predictions such as those of `cross_validate`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _refuse_without_proba(answers: Predictions, name: str | None) -> None:
+        if np.isnan(answers.proba).any():
+            raise OptionError(f"{name or 'The learner'} has no probabilities: there is nothing to draw.")
+
+
 # -- rows whose class is known ----------------------------------------------------------------------
 
 
@@ -100,12 +161,6 @@ def told_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba:
     if len(known) < len(codes):
         X, codes, weights = rows_of(X, known), codes[known], None if weights is None else weights[known]
     return predictions_of(estimator, X, target, codes, weights, proba=proba)
-
-
-def refuse_without_proba(predictions: Predictions, name: str | None) -> None:
-    """Refuse to draw probabilities that there are not."""
-    if np.isnan(predictions.proba).any():
-        raise OptionError(f"{name or 'The learner'} has no probabilities: there is nothing to draw.")
 
 
 def told_of(

@@ -1,4 +1,4 @@
-"""The ground of a picture: two attributes, the rows that have both, and their classes."""
+"""What a picture shows: two attributes, the rows that have both, and their classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.plots.slices import cells_of, is_date
 from countwise.sources.labelled_table import apart
 
-__all__ = ["MOST", "PlotData", "ground", "spread_out"]
+__all__ = ["MOST", "PlotData", "plot_data", "spread_out"]
 
 MOST = 2000  # points that a panel can show
 
@@ -68,7 +68,7 @@ class PlotData:
         return np.stack([low - 0.06 * wide, high + 0.06 * wide], axis=1)
 
 
-def ground(X: Any, y: Any, attributes: Any) -> PlotData:
+def plot_data(X: Any, y: Any, attributes: Any) -> PlotData:
     """Take a table, its classes and two attributes apart.
 
     Parameters
@@ -87,9 +87,9 @@ def ground(X: Any, y: Any, attributes: Any) -> PlotData:
     Examples
     --------
     >>> from countwise import samples
-    >>> from countwise.plots.plot_data import ground
+    >>> from countwise.plots.plot_data import plot_data
     >>> weather = samples.load("weather")
-    >>> found = ground(weather.frame, "play", None)
+    >>> found = plot_data(weather.frame, "play", None)
     >>> found.pair, found.classes, found.xy[0].tolist()
     (('temperature', 'humidity'), ('no', 'yes'), [85.0, 85.0])
     """
