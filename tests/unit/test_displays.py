@@ -267,6 +267,13 @@ def test_a_validation_curve_makes_its_display(birds, setting):
     assert (widths.param_name, widths.best, widths.score_name) == ("bandwidth", 5, "log_likelihood")
 
 
+def test_values_of_a_setting_that_are_no_numbers_stand_below_the_axis():
+    shown = ValidationCurveDisplay(param_name="criterion", param_range=["gini", None], train=[1, 0.9],
+                                   held_out=[0.7, 0.8], best="gini").plot()  # fmt: skip
+    assert [label.get_text() for label in shown.ax_.get_xticklabels()] == ["gini", "None"]
+    assert shown.ax_.collections[0].get_offsets().tolist() == [[0, 0.7]]
+
+
 def test_a_learning_curve_makes_its_display(birds):
     how = {"train_sizes": [20, 90], "repeats": 2, "scoring": "log_loss"}
     learners = {"bayes": NaiveBayesClassifier(), "near": NeighborsClassifier()}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -502,3 +505,32 @@ def test_a_curve_over_a_setting_goes_on_where_a_fold_fails() -> None:
     assert np.isnan(curve.held_out[2])
     with pytest.raises(RuntimeError, match="not today"):
         validation_curve(Picky(), X, y, param_range=[9], cv=4)
+
+
+def test_the_rooms_name_what_is_public_and_import_no_scikit_learn() -> None:
+    script = (
+        "import sys, countwise.evaluation as e, countwise.feature_selection as f, countwise.plots as p\n"
+        "assert not {'sklearn', 'joblib', 'pandas', 'matplotlib'} & sys.modules.keys()\n"
+        "for room in (e, f, p):\n"
+        "    assert room.__all__ == sorted(room.__all__)\n"
+        "    assert all(callable(getattr(room, name)) for name in room.__all__)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("values", [["gini", "gain_ratio"], [None, 2]])
+def test_a_validation_curve_is_over_any_setting(values: list[object]) -> None:
+    X, y = _two(60)
+    name = "criterion" if "gini" in values else "max_depth"
+    curve = validation_curve(TreeClassifier(), X, y, param_name=name, param_range=values, cv=3, scoring="log_loss")
+    by_hand = [
+        cross_validate(TreeClassifier(**{name: value}), X, y, cv=3, scoring="log_loss").mean("log_loss")
+        for value in values
+    ]
+    assert curve.held_out == pytest.approx(by_hand, abs=1e-12)
+    finite = [(score, -i) for i, score in enumerate(curve.held_out) if np.isfinite(score)]
+    assert curve.best == (values[-min(finite)[1]] if finite else None)
+    with pytest.raises(OptionError, match="did you mean 'max_depth'"):
+        validation_curve(TreeClassifier(), X, y, param_name="max_dept", param_range=[1])
+    with pytest.raises(OptionError, match="param_range is needed"):
+        validation_curve(TreeClassifier(), X, y, param_name="max_depth")

@@ -299,8 +299,6 @@ class Comparison:
     @lazy
     def verdict(self) -> str:
         """What came of it, in a paragraph."""
-        from countwise.evaluation.comparison import verdict_of
-
         return verdict_of(self)
 
     @property
