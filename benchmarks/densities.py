@@ -97,7 +97,7 @@ def widths(report: Report, n: int = 20_000) -> None:
     grid = np.geomspace(0.02, 1, 20)
 
     def ours():
-        return ParzenDensity(1.0).fit(x).width_curve(grid)
+        return ParzenDensity(1.0).fit(x).bandwidth_curve(grid)
 
     some = grid[[4, 10, 16]]
     search = GridSearchCV(KernelDensity(), {"bandwidth": some}, cv=10, refit=False)
@@ -114,7 +114,7 @@ def widths(report: Report, n: int = 20_000) -> None:
     )
     h = float(grid[6])
     exact = sum(_left_out(x[:, 0], start, h) for start in range(0, n, 500))
-    mine = ParzenDensity(1.0).fit(x).width_curve([h])["held_out"][0]
+    mine = ParzenDensity(1.0).fit(x).bandwidth_curve([h])["held_out"][0]
     print(
         f"  leave-one-out log-likelihood at h = {h:.3f} differs from the plain double sum by {abs(mine / exact - 1):.1e}"
     )

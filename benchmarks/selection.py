@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss, mutual_info_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
-from countwise import Discretizer, Gaussian, NaiveBayesClassifier, WrapperSelector, pairwise, scores
+from countwise import Discretizer, Gaussian, NaiveBayesClassifier, WrapperSelector, attribute_scores, pairwise_scores
 from harness import Report, Row, timed, versus
 from naive_bayes import mixed_table
 
@@ -66,7 +66,7 @@ def filters(report: Report, n: int = 500_000) -> None:
     numbers, names = [c for c in X if c.startswith("number")], [c for c in X if c.startswith("name")]
 
     def ours():
-        return scores(X, y)
+        return attribute_scores(X, y)
 
     def peer():
         ranges = KBinsDiscretizer(
@@ -147,7 +147,7 @@ def pairs(report: Report, n: int = 500_000, d: int = 100) -> None:
     ).astype(np.uint8)
 
     def ours():
-        return pairwise(X, types="nominal")
+        return pairwise_scores(X, types="nominal")
 
     matrix = ours()
     columns = [np.ascontiguousarray(X[:, j]) for j in range(d)]

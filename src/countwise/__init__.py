@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from countwise.evaluation.costs import cost_threshold, decide
     from countwise.evaluation.cross_validation import cross_validate, leave_one_out
     from countwise.evaluation.learning_curve import LearningCurve, learning_curve
-    from countwise.evaluation.pairing import Paired, paired
-    from countwise.evaluation.setting_curves import SettingCurve, k_curve, width_curve
+    from countwise.evaluation.pairing import PairedTest, paired_test
     from countwise.evaluation.validation import Validation
+    from countwise.evaluation.validation_curve import ValidationCurve, validation_curve
     from countwise.feature_selection.embedded import EmbeddedSelector
-    from countwise.feature_selection.filters import pmi, scores
-    from countwise.feature_selection.pairs import pairwise
+    from countwise.feature_selection.filters import attribute_scores, pmi
+    from countwise.feature_selection.pairs import pairwise_scores
     from countwise.feature_selection.selectors import FilterSelector
     from countwise.feature_selection.wrapper import WrapperSelector
     from countwise.io.readers import read
@@ -114,7 +114,7 @@ __all__ = [
     "Numeric",
     "Ordinal",
     "PEBLSClassifier",
-    "Paired",
+    "PairedTest",
     "ParzenClassifier",
     "ParzenDensity",
     "Poisson",
@@ -126,7 +126,6 @@ __all__ = [
     "Scatter",
     "Schema",
     "SetSimilarity",
-    "SettingCurve",
     "StringSimilarity",
     "TableSimilarity",
     "TaxonomySimilarity",
@@ -134,27 +133,27 @@ __all__ = [
     "TreeClassifier",
     "TreeRegressor",
     "Validation",
+    "ValidationCurve",
     "Values",
     "Working",
     "WrapperSelector",
     "__version__",
+    "attribute_scores",
     "compare",
     "cost_threshold",
     "cross_validate",
     "decide",
     "distance_matrix",
-    "k_curve",
     "learning_curve",
     "leave_one_out",
     "load",
-    "paired",
-    "pairwise",
+    "paired_test",
+    "pairwise_scores",
     "pmi",
     "read",
     "samples",
     "save",
-    "scores",
-    "width_curve",
+    "validation_curve",
 ]
 
 _MODULE = {name: module for module, names in PUBLIC.items() for name in names}

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countwise import Discretizer, samples, scores
+from countwise import Discretizer, attribute_scores, samples
 
 from .running import ENVIRONMENT, run
 
@@ -170,7 +170,7 @@ def test_rank_prints_the_scores_from_the_best_on(folder):
 def test_rank_as_plain_data_is_what_the_library_says(folder):
     found = told(folder, "rank", "penguins.csv", "-y", "species", "--adjust", "permutation")
     penguins = samples.load("penguins")
-    wanted = scores(penguins.X, penguins.y, adjust="permutation")
+    wanted = attribute_scores(penguins.X, penguins.y, adjust="permutation")
     assert found["rows"] == 344
     assert {row["attribute"] for row in found["attributes"]} == set(wanted["attribute"])
     gains = [row["information_gain"] for row in found["attributes"]]

@@ -51,7 +51,7 @@ def test_what_is_wrong_is_a_line() -> None:
 def test_ctrl_c_shows_what_is_done_and_is_status_130(jobs: str) -> None:
     # a terminal sends the signal to the whole group of processes
     script = (
-        "import signal, sys, countwise.evaluation.compare as c\n"
+        "import importlib, signal, sys\nc = importlib.import_module('countwise.evaluation.compare')\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have started us deaf to it
         "plain = c._judged\n"
         "def told(*args):\n"

@@ -195,7 +195,7 @@ def test_every_classifier_that_can_be_trained_can_be_tested(folder):
         assert ("always Yes" in out) == (kind != "rules")  # rules do not keep how frequent the classes were
         assert "answered Yes" in out
     run("train", "penguins.csv", "-y", "year", "--model", "regression-tree", "-o", "number.json", cwd=folder)
-    assert "tells no classes" in run("test", "number.json", "penguins.csv", cwd=folder, check=1).stderr
+    assert "predicts no class" in run("test", "number.json", "penguins.csv", cwd=folder, check=1).stderr
 
 
 # -- curve ---------------------------------------------------------------------------------------------------------
@@ -237,15 +237,15 @@ def test_charts_are_plain_ascii_where_the_terminal_is(folder):
 
 def test_curves_over_k_and_widths(folder):
     found = told(folder, "curve", "penguins.csv", "-y", "species", "--k", "1,5,25")
-    assert (found["setting"], [row["k"] for row in found["curve"]]) == ("k", [1, 5, 25])
+    assert (found["setting"], [row["n_neighbors"] for row in found["curve"]]) == ("n_neighbors", [1, 5, 25])
     assert found["best"] == 5
     out = run("curve", "penguins.csv", "-y", "species", "--k", "3:5", cwd=folder).stdout
-    assert out.rstrip().split("\n")[-1].startswith("best k: ")
+    assert out.rstrip().split("\n")[-1].startswith("best n_neighbors: ")
     keep = ("--drop", "island,sex,year,body_mass_g,flipper_length_mm")
     found = told(folder, "curve", "penguins.csv", "-y", "species", "--widths", "0.5:8:3", *keep)
     frame = countwise.read(folder / "penguins.csv")
     bills = {name: frame[name] for name in ("species", "bill_length_mm", "bill_depth_mm")}
-    wanted = countwise.width_curve(countwise.ParzenClassifier(), bills, "species", widths=[0.5, 2.0, 8.0])
+    wanted = countwise.validation_curve(countwise.ParzenClassifier(), bills, "species", param_range=[0.5, 2.0, 8.0])
     assert [row["bandwidth"] for row in found["curve"]] == [0.5, 2.0, 8.0]
     assert [row["held_out"] for row in found["curve"]] == pytest.approx(wanted.held_out, abs=1e-12)
     assert found["best"] == wanted.best
@@ -260,10 +260,10 @@ def test_curves_over_k_and_widths(folder):
         (["tennis.csv", "-y", "plai"], 1, "did you mean 'play'"),
         (["tennis.csv", "-y", "play", "--score", "acuracy"], 1, "did you mean 'accuracy'"),
         (["tennis.csv", "-y", "play", "--k", "9:1"], 2, "--k takes 1:30 or 1,3,5"),
-        (["tennis.csv", "-y", "play", "--k", "0:3"], 1, "k must be numbers above 0"),
+        (["tennis.csv", "-y", "play", "--k", "0:3"], 1, "n_neighbors must be numbers above 0"),
         (["tennis.csv", "-y", "play", "--widths", "wide"], 2, "--widths takes"),
         (["tennis.csv", "-y", "play", "--k", "1:3", "--widths", "1,2"], 2, "not both"),
-        (["tennis.csv", "-y", "play", "--k", "1:3", "--model", "tree"], 1, "no setting for a number of neighbors"),
+        (["tennis.csv", "-y", "play", "--k", "1:3", "--model", "tree"], 1, "no setting 'n_neighbors'"),
         (["tennis.csv", "-y", "play", "--sizes", "5,99"], 1, "can be learned from"),
         (["tennis.csv", "-y", "play", "--sizes", "few"], 2, "--sizes takes"),
         (["tennis.csv", "-y", "play", "-o", "curve.xls"], 2, "-o takes a file that ends in"),

@@ -13,7 +13,7 @@ from countwise import (
     Discretizer,
     FilterSelector,
     NaiveBayesClassifier,
-    scores,
+    attribute_scores,
 )
 from countwise.engines import moments as relation_sums
 from countwise.engines import relation
@@ -195,7 +195,7 @@ def test_rows_of_an_engine_are_forgotten(engine, tmp_path):
 
 def test_scores_of_numbers_are_those_of_memory(engine, tmp_path):
     frame = mixed_table(300)
-    one, two = (scores(t, "y") for t in (engine.of(frame, tmp_path), frame))
+    one, two = (attribute_scores(t, "y") for t in (engine.of(frame, tmp_path), frame))
     assert list(one["values"]) == list(two["values"])
     assert list(one["information_gain"]) == pytest.approx(list(two["information_gain"]), rel=1e-9)
 

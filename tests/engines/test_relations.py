@@ -15,7 +15,7 @@ from countwise import (
     NaiveBayesClassifier,
     NeighborsClassifier,
     ParzenClassifier,
-    scores,
+    attribute_scores,
 )
 from countwise.errors import CountwiseError, RowsRefused, SchemaError, TableError
 
@@ -141,7 +141,7 @@ def test_cuts_and_scores_are_those_of_memory(engine, tmp_path):
     relation = engine.of(frame, tmp_path)
     ours, memory = (Discretizer(columns=["whole"]).fit(table, "y").cuts_["whole"] for table in (relation, frame))
     np.testing.assert_array_equal(ours.edges, memory.edges)
-    one, other = scores(relation, "y"), scores(frame, "y")
+    one, other = attribute_scores(relation, "y"), attribute_scores(frame, "y")
     for measure in ("values", "missing", "information_gain", "gain_ratio", "chi_square", "gini_gain"):
         assert list(one[measure]) == pytest.approx(list(other[measure]), rel=1e-12)
 

@@ -32,11 +32,11 @@ from countwise import (
     NaiveBayesClassifier,
     Values,
     WrapperSelector,
+    attribute_scores,
     cuts,
     measures,
     pmi,
     samples,
-    scores,
 )
 from countwise.errors import DataWarning
 
@@ -94,7 +94,7 @@ def test_the_best_binary_split_is_that_of_the_example(name, i):
     X, y = rows_of(case, split.get("where"))
     column = {split["column"]: X[split["column"]]}
     every = cuts.naive(Values.from_arrays(X[split["column"]], y)).edges
-    gains = {edge: scores(column, y, numeric=[edge])["information_gain"][0] for edge in every.tolist()}
+    gains = {edge: attribute_scores(column, y, numeric=[edge])["information_gain"][0] for edge in every.tolist()}
     best = max(gains, key=gains.__getitem__)
     assert best == value(split["cut"])
     assert close(gains[best], split["gain"])
@@ -133,7 +133,7 @@ def test_g47_the_gains_of_cheat_with_income_cut_by_hand():
     case = case_of("G47")
     X, y = rows_of(case)
     edges = {name: [value(e) for e in given] for name, given in case["edges"].items()}
-    found = by_attribute(scores(X, y, numeric=edges), "information_gain")
+    found = by_attribute(attribute_scores(X, y, numeric=edges), "information_gain")
     assert list(found) == list(case["gain"])
     for name, text in case["gain"].items():
         assert close(found[name], text), name
@@ -170,7 +170,7 @@ def test_g48_mean_deviation_and_means_of_the_leaves():
 @pytest.mark.parametrize("measure", ["sd_reduction", "variance_reduction"])
 def test_g48_by_how_much_each_attribute_lowers_the_spread(measure):
     case = case_of("G48")
-    found = scores(samples.load(case["sample"]).frame, case["target"], target="number")
+    found = attribute_scores(samples.load(case["sample"]).frame, case["target"], target="number")
     assert found["attribute"] == list(case[measure])
     for name, text in case[measure].items():
         assert close(by_attribute(found, measure)[name], text), name
@@ -203,7 +203,7 @@ def test_g49_pmi_of_each_value_and_class():
 )
 def test_g50_the_scores_of_each_attribute(measure, section):
     case = case_of("G50")
-    found = by_attribute(scores(*rows_of(case)), measure)
+    found = by_attribute(attribute_scores(*rows_of(case)), measure)
     assert list(found) == list(case[section])
     for name, text in case[section].items():
         assert close(found[name], text), name
@@ -212,7 +212,7 @@ def test_g50_the_scores_of_each_attribute(measure, section):
 def test_g50_each_value_as_a_binary_attribute():
     case = case_of("G50")
     X, y = rows_of(case)
-    found = by_attribute(scores({"outlook": X["outlook"]}, y, nominal="binary"), "information_gain")
+    found = by_attribute(attribute_scores({"outlook": X["outlook"]}, y, nominal="binary"), "information_gain")
     assert set(found) == set(case["gain_of_binary"])
     for name, text in case["gain_of_binary"].items():
         assert close(found[name], text), name
@@ -220,7 +220,7 @@ def test_g50_each_value_as_a_binary_attribute():
 
 def test_g50_bits_times_ln_2_are_the_nats_of_the_example():
     case = case_of("G50")
-    found = by_attribute(scores(*rows_of(case)), "information_gain")
+    found = by_attribute(attribute_scores(*rows_of(case)), "information_gain")
     assert close(found["outlook"] * math.log(2), case["nats"]["outlook"])
 
 

@@ -28,9 +28,9 @@ from countwise import (
     NaiveBayesClassifier,
     Ordinal,
     WrapperSelector,
+    attribute_scores,
     pmi,
     samples,
-    scores,
 )
 from countwise.errors import DataWarning
 
@@ -53,7 +53,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def scored(rows: Rows, weights: Any = None, **settings: Any) -> Any:
-    return scores(rows.frame, rows.y, sample_weight=weights, **{"types": KINDS, **settings})
+    return attribute_scores(rows.frame, rows.y, sample_weight=weights, **{"types": KINDS, **settings})
 
 
 def assert_same_scores(ours: Any, theirs: Any, tolerance: float = 1e-11) -> None:
@@ -125,7 +125,7 @@ def test_scores_come_in_pieces_as_at_once(rows):
     assume(half)
     parts = [rows.take(np.arange(half)), rows.take(np.arange(half, len(rows)))]
     pieces = ({**part.frame, "class": part.y} for part in parts)
-    assert_same_scores(scores(pieces, "class", types=KINDS), scored(rows))
+    assert_same_scores(attribute_scores(pieces, "class", types=KINDS), scored(rows))
 
 
 @some
@@ -155,7 +155,7 @@ def test_what_an_attribute_tells_of_the_class_the_class_tells_of_it(measure, row
     known = np.array([cell is not None for cell in rows.frame["a"]])
     assume(known.any())
     x, y = rows.frame["a"][known], rows.y[known]
-    there, back = (scores({"x": a}, b)[measure][0] for a, b in ((x, y), (y, x)))
+    there, back = (attribute_scores({"x": a}, b)[measure][0] for a, b in ((x, y), (y, x)))
     assert there == pytest.approx(back, rel=1e-12, abs=1e-13)
 
 
@@ -163,7 +163,7 @@ def test_what_an_attribute_tells_of_the_class_the_class_tells_of_it(measure, row
 @given(rows=rows_of(MIXED, gaps=False))
 def test_an_attribute_that_is_the_class_tells_all(rows):
     assume(len(set(rows.y.tolist())) > 1)
-    found = scores({"copy": rows.y, "other": rows.frame["wind"]}, rows.y)
+    found = attribute_scores({"copy": rows.y, "other": rows.frame["wind"]}, rows.y)
     assert found["symmetrical_uncertainty"][0] == pytest.approx(1, rel=1e-12)
     assert found["gain_ratio"][0] == pytest.approx(1, rel=1e-12)
     assert found["information_gain"][0] == pytest.approx(found["entropy"][0], rel=1e-12)
@@ -200,7 +200,7 @@ PAIRS = Law({name: kind for name, kind in MIXED.columns.items() if name != "mail
 
 def paired(rows: Rows, weights: Any = None, **settings: Any) -> Any:
     with quiet():
-        return countwise.pairwise(rows.frame, sample_weight=weights, n_bins=3, **settings)
+        return countwise.pairwise_scores(rows.frame, sample_weight=weights, n_bins=3, **settings)
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.float64])
@@ -234,7 +234,9 @@ def test_the_order_of_rows_and_columns_changes_no_pair(rows, data):
 def test_what_a_number_loses_of_its_spread_is_what_lies_between_the_values(rows, number):
     y = np.array(number[: len(rows)]) / 4
     types = {"wind": "nominal"}
-    found = scores({"wind": rows.frame["wind"]}, y, target="number", types=types, sample_weight=rows.weights)
+    found = attribute_scores(
+        {"wind": rows.frame["wind"]}, y, target="number", types=types, sample_weight=rows.weights
+    )
     x = np.repeat(rows.frame["wind"], rows.weights)
     z = np.repeat(y, rows.weights)
     known = np.array([v is not None for v in x], dtype=bool)
@@ -514,7 +516,7 @@ def test_changing_the_test_rows_moves_no_edge():
 
 def test_gaussians_in_scores_are_those_of_the_law():
     weather = samples.load("weather")
-    found = scores(weather.X, weather.y, numeric={"temperature": Gaussian(), "humidity": "gaussian"})
+    found = attribute_scores(weather.X, weather.y, numeric={"temperature": Gaussian(), "humidity": "gaussian"})
     assert found["read_as"][1:3] == ["Gaussian in each class"] * 2
     assert all(0 < gain < 1 for gain in found["information_gain"][1:3])
     assert all(math.isnan(chi) for chi in found["chi_square"][1:3])

@@ -36,7 +36,7 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 from sklearn.preprocessing import KBinsDiscretizer
 
 import countwise
-from countwise import Discretizer, Values, cuts, measures, samples, scores
+from countwise import Discretizer, Values, attribute_scores, cuts, measures, samples
 from countwise.errors import DataWarning
 
 ORANGE = json.loads((Path(__file__).parent / "orange_cuts.json").read_text(encoding="utf-8"))["cuts"]
@@ -360,7 +360,7 @@ def test_adjusted_gain_is_the_numerator_of_adjusted_mutual_information(rows):
     x, y = (np.array(part) for part in zip(*rows, strict=True))
     assume(len(set(x.tolist())) > 1)
     assume(len(set(y.tolist())) > 1)
-    found = scores({"x": x.astype(str)}, y.astype(str), adjust="permutation")
+    found = attribute_scores({"x": x.astype(str)}, y.astype(str), adjust="permutation")
     gain, adjusted = found["information_gain"][0], found["adjusted_gain"][0]
     entropies = [measures.entropy(np.bincount(part)) for part in (x, y)]
     most = np.mean(entropies) - (gain - adjusted)
@@ -413,7 +413,7 @@ def test_pairs_are_those_of_mutual_info_score_with_rows_left_out_where_a_cell_is
     raw = np.frombuffer(data.draw(st.binary(min_size=n * d, max_size=n * d)), dtype=np.uint8).reshape(n, d)
     frame = {f"c{j}": coded_column(raw[:, j], 2 + j, gaps=j % 2 == 1) for j in range(d)}
     assume(all(any(cell is not None for cell in column) for column in frame.values()))
-    found = countwise.pairwise(frame)
+    found = countwise.pairwise_scores(frame)
     assert found["attribute"] == list(frame)
     for i, a in enumerate(frame):
         for b in frame:
@@ -429,7 +429,7 @@ def test_pairs_of_many_rows_are_those_of_mutual_info_score():
     base = rng.integers(0, 4, n)
     columns = {"a": base, "b": (base + rng.integers(0, 2, n)) % 3, "c": rng.integers(0, 300, n), "d": base * 0 + 1}
     frame = {name: np.array([f"{v}" for v in column], dtype=object) for name, column in columns.items()}
-    found = countwise.pairwise(frame)
+    found = countwise.pairwise_scores(frame)
     for i, a in enumerate(columns):
         for b in columns:
             assert close(found[b][i], mutual_info_score(columns[a], columns[b]) / LN2, 1e-13), (a, b)
@@ -438,7 +438,7 @@ def test_pairs_of_many_rows_are_those_of_mutual_info_score():
 def test_numbers_in_pairs_are_cut_first():
     penguins = samples.load("penguins").frame
     names = ("bill_length_mm", "body_mass_g", "island")
-    found = countwise.pairwise({name: penguins[name] for name in names}, numeric="equal_width", n_bins=4)
+    found = countwise.pairwise_scores({name: penguins[name] for name in names}, numeric="equal_width", n_bins=4)
     codes = {}
     for name in names[:2]:
         x = penguins[name]
@@ -454,7 +454,10 @@ def test_numbers_in_pairs_are_cut_first():
 
 def test_symmetrical_uncertainty_of_pairs():
     tennis = samples.load("tennis").X
-    bits, shares = countwise.pairwise(tennis), countwise.pairwise(tennis, measure="symmetrical_uncertainty")
+    bits, shares = (
+        countwise.pairwise_scores(tennis),
+        countwise.pairwise_scores(tennis, measure="symmetrical_uncertainty"),
+    )
     names = list(tennis)
     for i, a in enumerate(names):
         for j, b in enumerate(names):
@@ -466,6 +469,6 @@ def test_symmetrical_uncertainty_of_pairs():
 def test_a_column_of_nothing_but_gaps_tells_nothing_of_any_other():
     frame = {"a": np.array(["u", "v"], dtype=object), "b": np.array([None, None], dtype=object)}
     with pytest.warns(DataWarning, match="nothing but gaps"):
-        found = countwise.pairwise(frame)
+        found = countwise.pairwise_scores(frame)
     assert found["b"] == [0, 0]
     assert found["a"] == [1, 0]

@@ -21,9 +21,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from countwise import NaiveBayesClassifier, samples
 from countwise.errors import OptionError, TableError
 from countwise.plots import compare_boundaries
-from countwise.plots.contours import boundary
-from countwise.plots.plot_data import ground, spread_out
-from countwise.plots.regions import by_title, scene
+from countwise.plots.plot_data import plot_data, spread_out
+from countwise.plots.regions import boundary, by_title, scene
 from countwise.plots.regions_svg import nice_ticks, runs
 
 mpl.use("Agg")
@@ -55,7 +54,7 @@ def penguins():
 
 
 def seen(models, X, y, attributes=None, at=None, resolution=40, probabilities=True):
-    return scene(ground(X, y, attributes), by_title(models), at, resolution, probabilities)
+    return scene(plot_data(X, y, attributes), by_title(models), at, resolution, probabilities)
 
 
 def centers(made):

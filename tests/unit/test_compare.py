@@ -21,7 +21,7 @@ from countwise import (
     compare,
     cross_validate,
     learning_curve,
-    paired,
+    paired_test,
     samples,
 )
 from countwise.errors import OptionError, TableError
@@ -103,7 +103,7 @@ def test_the_best_comes_first_and_is_compared_with_the_others(found: Any) -> Non
     assert found.best == found.table["learner"][0]
     assert math.isnan(found.table["p_value"][0])
     other = found.table["learner"][1]
-    by_hand = paired(found.validations[found.best], found.validations[other], "accuracy")
+    by_hand = paired_test(found.validations[found.best], found.validations[other], "accuracy")
     assert found.table["p_value"][1] == by_hand.p_value
     by_loss = compare(samples.load("rain").X, samples.load("rain").y, cv=2, score="log_loss", only=QUICK[:1])
     assert by_loss.table["log_loss"] == sorted(by_loss.table["log_loss"])

@@ -20,10 +20,9 @@ from countwise import (
     ParzenDensity,
     TreeClassifier,
     cross_validate,
-    k_curve,
     learning_curve,
     samples,
-    width_curve,
+    validation_curve,
 )
 from countwise.errors import OptionError, TableError
 from countwise.measures.ranks import area, average_precision, by_range, precision_recall_points, roc_points
@@ -34,7 +33,7 @@ from countwise.plots import (
     LearningCurveDisplay,
     PrecisionRecallDisplay,
     ROCDisplay,
-    SettingCurveDisplay,
+    ValidationCurveDisplay,
 )
 
 mpl.use("Agg")
@@ -250,7 +249,7 @@ def test_a_learning_curve_of_plain_arrays_has_bands_of_one_deviation():
 
 
 def test_a_curve_over_k_marks_the_best(birds):
-    found = k_curve(NeighborsClassifier(), birds.X, birds.y, k=[1, 3, 5, 9])
+    found = validation_curve(NeighborsClassifier(), birds.X, birds.y, param_range=[1, 3, 5, 9])
     shown = found.plot()
     train, held = shown.ax_.lines
     assert held.get_ydata().tolist() == found.held_out
@@ -259,22 +258,28 @@ def test_a_curve_over_k_marks_the_best(birds):
 
 
 @pytest.mark.parametrize("setting", [None, "n_neighbors"])
-def test_a_display_computes_the_curve_over_a_setting_that_it_shows(birds, setting):
-    found = k_curve(NeighborsClassifier(), birds.X, birds.y, k=[1, 9], setting=setting)
-    shown = SettingCurveDisplay.from_estimator(
-        NeighborsClassifier(), birds.X, birds.y, values=[1, 9], setting=setting
-    )
-    assert (shown.setting, shown.best, shown.held_out.tolist()) == (found.setting, found.best, found.held_out)
+def test_a_validation_curve_makes_its_display(birds, setting):
+    found = validation_curve(NeighborsClassifier(), birds.X, birds.y, param_range=[1, 9], param_name=setting)
+    shown = found.plot()
+    assert (shown.param_name, shown.best, shown.held_out.tolist()) == ("n_neighbors", found.best, found.held_out)
     rain = {"temp": samples.load("rain").X["temp"]}
-    widths = SettingCurveDisplay.from_estimator(ParzenDensity(), rain, values=[1, 5, 10])
-    assert (widths.setting, widths.best, widths.score_name) == ("width", 5, "log_likelihood")
+    widths = validation_curve(ParzenDensity(), rain, param_range=[1, 5, 10]).plot()
+    assert (widths.param_name, widths.best, widths.score_name) == ("bandwidth", 5, "log_likelihood")
 
 
-def test_a_display_computes_the_learning_curve_that_it_shows(birds):
+def test_values_of_a_setting_that_are_no_numbers_stand_below_the_axis():
+    shown = ValidationCurveDisplay(param_name="criterion", param_range=["gini", None], train=[1, 0.9],
+                                   held_out=[0.7, 0.8], best="gini").plot()  # fmt: skip
+    assert [label.get_text() for label in shown.ax_.get_xticklabels()] == ["gini", "None"]
+    assert shown.ax_.collections[0].get_offsets().tolist() == [[0, 0.7]]
+
+
+def test_a_learning_curve_makes_its_display(birds):
     how = {"train_sizes": [20, 90], "repeats": 2, "scoring": "log_loss"}
     learners = {"bayes": NaiveBayesClassifier(), "near": NeighborsClassifier()}
     found = learning_curve(learners, birds.X, birds.y, **how)
-    shown = LearningCurveDisplay.from_estimator(learners, birds.X, birds.y, **how)
+    shown = found.plot()
+    assert isinstance(shown, LearningCurveDisplay)
     assert list(shown.test_scores) == ["bayes", "near"]
     assert shown.score_name == "log_loss"
     np.testing.assert_array_equal(shown.test_scores["near"], found.test["near"])
@@ -282,14 +287,14 @@ def test_a_display_computes_the_learning_curve_that_it_shows(birds):
 
 def test_a_curve_over_widths_has_a_logarithmic_axis_and_survives_infinity():
     rain = samples.load("rain")
-    found = width_curve(ParzenDensity(), {"temp": rain.X["temp"]}, widths=[1, 5, 10])
+    found = validation_curve(ParzenDensity(), {"temp": rain.X["temp"]}, param_range=[1, 5, 10])
     shown = found.plot()
     assert (shown.ax_.get_xscale(), shown.ax_.get_ylabel()) == ("log", "log-likelihood")
-    odd = SettingCurveDisplay(setting="width", values=[0.1, 1], train=[0, -1], held_out=[-np.inf, -np.inf],
-                              score_name="log_likelihood").plot()  # fmt: skip
+    odd = ValidationCurveDisplay(param_name="bandwidth", param_range=[0.1, 1], train=[0, -1],
+                                 held_out=[-np.inf, -np.inf], score_name="log_likelihood").plot()  # fmt: skip
     odd.figure_.draw_without_rendering()
-    with pytest.raises(TableError, match="differ in number"):
-        SettingCurveDisplay(setting="k", values=[1], train=[1, 2], held_out=[1])
+    with pytest.raises(TableError, match="differ in length"):
+        ValidationCurveDisplay(param_name="k", param_range=[1], train=[1, 2], held_out=[1])
 
 
 # -- densities ---------------------------------------------------------------------------------------------------

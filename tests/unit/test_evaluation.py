@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,16 +27,15 @@ from countwise import (
     ParzenDensity,
     TreeClassifier,
     cross_validate,
-    k_curve,
     learning_curve,
     leave_one_out,
-    paired,
+    paired_test,
     samples,
-    width_curve,
+    validation_curve,
 )
+from countwise.base.predictions import Predictions
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
 from countwise.evaluation.holdout import Holdout
-from countwise.evaluation.predictions import Predictions
 
 
 def drawn(k, n=300, seed=0, ties=False):
@@ -255,17 +257,17 @@ def _two(n=200, seed=1):
 def test_the_paired_test_is_that_of_nadeau_and_bengio():
     X, y = _two(300)
     one, other = (cross_validate(m, X, y, scoring="accuracy") for m in (NaiveBayesClassifier(), TreeClassifier()))
-    found = paired(one, other)
+    found = paired_test(one, other)
     gaps = one.values("accuracy") - other.values("accuracy")
     spread = np.sqrt((1 / 10 + 1 / 9) * gaps.var(ddof=1))
     assert found.difference == pytest.approx(gaps.mean())
     assert found.p_value == pytest.approx(2 * t_distribution.sf(abs(gaps.mean()) / spread, 9))
     assert found.high - found.difference == pytest.approx(t_distribution.ppf(0.975, 9) * spread)
     assert "by accuracy" in str(found)
-    same = paired(one, one)
+    same = paired_test(one, one)
     assert (same.difference, same.p_value) == (0.0, 1.0)
     with pytest.raises(OptionError, match="different folds"):
-        paired(one, cross_validate(TreeClassifier(), X, y, cv=5, scoring="accuracy"))
+        paired_test(one, cross_validate(TreeClassifier(), X, y, cv=5, scoring="accuracy"))
 
 
 def test_leaving_out_is_that_of_scikit_learn():
@@ -362,24 +364,24 @@ def test_a_simple_learner_is_ahead_while_rows_are_few():
 def test_widths_rise_without_end_where_learned_and_peak_where_held_out():
     """G34: the likelihood of the rows learned from grows as the width falls; that of rows held out has its best."""
     X = {"x": np.random.default_rng(0).normal(size=200)}
-    curve = width_curve(ParzenDensity(), X, widths=np.geomspace(0.01, 5, 15))
+    curve = validation_curve(ParzenDensity(), X, param_range=np.geomspace(0.01, 5, 15))
     assert (np.diff(curve.train) < 0).all()
-    best = curve.values.index(curve.best)
+    best = curve.param_range.index(curve.best)
     assert 0 < best < 14
     assert curve.held_out[0] < curve.held_out[best] > curve.held_out[-1]
 
 
 def test_neighbors_are_chosen_by_leaving_out():
     X, y = bent(80, np.random.default_rng(1))
-    curve = k_curve(NeighborsClassifier(), X, y, k=[1, 5, 9, 31])
-    for k, score in zip(curve.values, curve.held_out, strict=True):
+    curve = validation_curve(NeighborsClassifier(), X, y, param_range=[1, 5, 9, 31])
+    for k, score in zip(curve.param_range, curve.held_out, strict=True):
         by_hand = cross_val_predict(NeighborsClassifier(k), X, y, cv=LeaveOneOut())
         assert score == pytest.approx(np.mean(by_hand == y))
     assert curve.train[0] == 1.0
-    assert curve.best == curve.values[int(np.argmax(curve.held_out))]
-    folds = k_curve(NeighborsClassifier(), X, y, k=[9, 1, 9], cv=5)
-    assert folds.values == [1, 9]  # ascending, each once
-    assert width_curve(ParzenDensity(), {"x": X[:, 0]}, widths=[2.0, 0.5, 2.0]).values == [0.5, 2.0]
+    assert curve.best == curve.param_range[int(np.argmax(curve.held_out))]
+    folds = validation_curve(NeighborsClassifier(), X, y, param_range=[9, 1, 9], cv=5)
+    assert folds.param_range == [1, 9]  # ascending, each once
+    assert validation_curve(ParzenDensity(), {"x": X[:, 0]}, param_range=[2.0, 0.5, 2.0]).param_range == [0.5, 2.0]
 
 
 class Mute(Moody):
@@ -420,8 +422,11 @@ def test_a_learner_that_fails_at_a_point_of_a_curve_is_reported_and_the_others_g
         (lambda X, y: learning_curve(NaiveBayesClassifier(), X, y, test_size=2), "test_size"),
         (lambda X, y: cross_validate(NaiveBayesClassifier(), X, y, scoring="acuracy"), "did you mean"),
         (lambda X, y: cross_validate(NaiveBayesClassifier(), X), "requires y"),
-        (lambda X, y: k_curve(NeighborsClassifier(), X, y, k=[0]), "above 0"),
-        (lambda X, y: width_curve(NaiveBayesClassifier(), X, y), "no setting for a width"),
+        (lambda X, y: validation_curve(NeighborsClassifier(), X, y, param_range=[0]), "above 0"),
+        (
+            lambda X, y: validation_curve(NaiveBayesClassifier(), X, y),
+            "no setting for a number of neighbors or a bandwidth",
+        ),
     ],
 )
 def test_what_is_no_question_is_told(work, told):
@@ -449,26 +454,26 @@ def test_scores_of_scikit_learn_are_better_where_they_are_greater() -> None:
         cross_validate(m, birds.X, birds.y, **how) for m in (NaiveBayesClassifier(), TreeClassifier(max_depth=1))
     )
     for score in how["scoring"]:
-        assert "is better than TreeClassifier" in str(paired(good, bad, score)), score
-        assert "is worse than NaiveBayesClassifier" in str(paired(bad, good, score)), score
+        assert "is better than TreeClassifier" in str(paired_test(good, bad, score)), score
+        assert "is worse than NaiveBayesClassifier" in str(paired_test(bad, good, score)), score
 
 
 def test_the_interval_of_a_comparison_names_its_confidence() -> None:
     birds = samples.load("penguins")
     one, other = (cross_validate(m, birds.X, birds.y) for m in (NaiveBayesClassifier(), TreeClassifier(max_depth=1)))
-    wide, narrow = paired(one, other), paired(one, other, confidence=0.8)
+    wide, narrow = paired_test(one, other), paired_test(one, other, confidence=0.8)
     assert "95 % interval" in str(wide)
     assert "80 % interval" in str(narrow)
     assert wide.low < narrow.low < narrow.high < wide.high
     with pytest.raises(OptionError, match="between 0 and 1"):
-        paired(one, other, confidence=95)
+        paired_test(one, other, confidence=95)
 
 
 def test_no_width_is_best_if_none_has_a_likelihood() -> None:
-    curve = width_curve(ParzenDensity(kernel="uniform"), {"x": [0.0, 10.0, 30.0, 70.0]}, widths=[0.1, 1.0])
+    curve = validation_curve(ParzenDensity(kernel="uniform"), {"x": [0.0, 10.0, 30.0, 70.0]}, param_range=[0.1, 1.0])
     assert curve.best is None
     assert not np.isfinite(curve.held_out).any()
-    assert "No width is best" in str(curve)
+    assert "No bandwidth is best" in str(curve)
 
 
 class Picky(BaseEstimator, ClassifierMixin):
@@ -490,13 +495,42 @@ class Picky(BaseEstimator, ClassifierMixin):
 def test_a_curve_over_a_setting_goes_on_where_a_fold_fails() -> None:
     X, y = np.arange(20.0)[:, None], np.arange(20) % 2
     with pytest.warns(DataWarning) as told:
-        curve = k_curve(Picky(), X, y, k=[1, 3, 9], cv=4)
+        curve = validation_curve(Picky(), X, y, param_range=[1, 3, 9], cv=4)
     assert [str(warning.message).split(",")[0] for warning in told] == [
         "k=3 failed in 3 of 4 folds", "k=9 failed in 4 of 4 folds"
     ]  # fmt: skip
-    assert curve.values == [1, 3, 9]
+    assert curve.param_range == [1, 3, 9]
     assert curve.best == 1
     assert np.isfinite(curve.held_out[:2]).all()
     assert np.isnan(curve.held_out[2])
     with pytest.raises(RuntimeError, match="not today"):
-        k_curve(Picky(), X, y, k=[9], cv=4)
+        validation_curve(Picky(), X, y, param_range=[9], cv=4)
+
+
+def test_the_rooms_name_what_is_public_and_import_no_scikit_learn() -> None:
+    script = (
+        "import sys, countwise.evaluation as e, countwise.feature_selection as f, countwise.plots as p\n"
+        "assert not {'sklearn', 'joblib', 'pandas', 'matplotlib'} & sys.modules.keys()\n"
+        "for room in (e, f, p):\n"
+        "    assert room.__all__ == sorted(room.__all__)\n"
+        "    assert all(callable(getattr(room, name)) for name in room.__all__)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("values", [["gini", "gain_ratio"], [None, 2]])
+def test_a_validation_curve_is_over_any_setting(values: list[object]) -> None:
+    X, y = _two(60)
+    name = "criterion" if "gini" in values else "max_depth"
+    curve = validation_curve(TreeClassifier(), X, y, param_name=name, param_range=values, cv=3, scoring="log_loss")
+    by_hand = [
+        cross_validate(TreeClassifier(**{name: value}), X, y, cv=3, scoring="log_loss").mean("log_loss")
+        for value in values
+    ]
+    assert curve.held_out == pytest.approx(by_hand, abs=1e-12)
+    finite = [(score, -i) for i, score in enumerate(curve.held_out) if np.isfinite(score)]
+    assert curve.best == (values[-min(finite)[1]] if finite else None)
+    with pytest.raises(OptionError, match="did you mean 'max_depth'"):
+        validation_curve(TreeClassifier(), X, y, param_name="max_dept", param_range=[1])
+    with pytest.raises(OptionError, match="param_range is needed"):
+        validation_curve(TreeClassifier(), X, y, param_name="max_depth")

@@ -21,15 +21,14 @@ from countwise import (
     compare,
     cross_validate,
     decide,
-    k_curve,
     learning_curve,
     leave_one_out,
-    paired,
+    paired_test,
     samples,
-    width_curve,
+    validation_curve,
 )
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
-from countwise.evaluation.pairing import Paired
+from countwise.evaluation.pairing import PairedTest
 from countwise.plots import CalibrationDisplay, ConfusionDisplay, DensityDisplay, ROCDisplay
 
 
@@ -153,11 +152,11 @@ def test_an_infinite_loss_is_worse_beyond_measure(birds):
 
 def test_one_fold_is_no_test(birds):
     one = leave_one_out(NaiveBayesClassifier(), birds, "species")
-    assert "one fold in common" in str(paired(one, one))
-    assert not Paired("a", "b", "accuracy", 0.1, np.nan, np.nan, np.nan, 1).told_apart
+    assert "one fold in common" in str(paired_test(one, one))
+    assert not PairedTest("a", "b", "accuracy", 0.1, np.nan, np.nan, np.nan, 1).told_apart
     assert one.scores["majority_class"][list(one.scoring).index("roc_auc")] == pytest.approx(0.5)
     with pytest.raises(OptionError, match="was not judged"):
-        paired(NaiveBayesClassifier(), one)
+        paired_test(NaiveBayesClassifier(), one)
 
 
 def test_an_infinite_mean_is_not_drawn_as_a_finite_one(birds):
@@ -198,25 +197,27 @@ def test_classes_that_became_floats_keep_their_names(birds):
 
 def test_likelihoods_of_others_densities_are_of_equally_many_rows(birds):
     mass = birds[["body_mass_g"]].dropna()
-    curve = width_curve(KernelDensity(), mass, widths=[20, 200, 1500], cv=5)
+    curve = validation_curve(KernelDensity(), mass, param_range=[20, 200, 1500], cv=5)
     assert curve.held_out[1] == pytest.approx(-2748, abs=10)
     assert curve.train[1] == pytest.approx(curve.held_out[1], rel=0.01)
     assert curve.train[0] > curve.held_out[0]
     assert curve.best == 200
     assert "tried" not in str(curve)
-    assert str(width_curve(KernelDensity(), mass, widths=[5, 20, 80])).endswith(", the largest that was tried")
+    assert str(validation_curve(KernelDensity(), mass, param_range=[5, 20, 80])).endswith(
+        ", the largest that was tried"
+    )
 
 
 def test_k_of_any_neighbors(birds):
     few = birds.groupby("species").head(12)
-    curve = k_curve(PEBLSClassifier(), few, "species", k=[1, 5], cv=3)
-    assert curve.values == [1, 5]
+    curve = validation_curve(PEBLSClassifier(), few, "species", param_range=[1, 5], cv=3)
+    assert curve.param_range == [1, 5]
     with pytest.warns(DataWarning, match="too few rows for 500"):
-        assert k_curve(NeighborsClassifier(), few, "species", k=[1, 5, 500]).values == [1, 5]
-    for k in ([1.7], None, []):
-        with pytest.raises(OptionError, match="k must be"):
-            k_curve(NeighborsClassifier(), few, "species", k=k)
-    with pytest.raises(OptionError, match="LinearRegression tells no classes"):
+        assert validation_curve(NeighborsClassifier(), few, "species", param_range=[1, 5, 500]).param_range == [1, 5]
+    for k in ([1.7], [None], []):
+        with pytest.raises(OptionError, match="n_neighbors must be"):
+            validation_curve(NeighborsClassifier(), few, "species", param_range=k)
+    with pytest.raises(OptionError, match="LinearRegression predicts no classes"):
         cross_validate(LinearRegression(), few[["year"]], few["year"], cv=2)
 
 
@@ -227,7 +228,7 @@ def test_what_was_not_told_is_not_drawn(birds):
     X, y = birds[["bill_length_mm", "body_mass_g"]].fillna(0), birds["sex"].fillna("male")
     found = cross_validate(LinearSVC(), X, y, cv=3, scoring="accuracy")
     for kind in ("roc", "precision_recall", "calibration"):
-        with pytest.raises(OptionError, match="LinearSVC tells no probabilities"):
+        with pytest.raises(OptionError, match="LinearSVC has no probabilities"):
             found.plot(kind)
     empty = birds[["year"]].assign(c=1.0)
     model = NaiveBayesClassifier().fit(empty, birds["species"])

@@ -19,12 +19,12 @@ from countwise import (
     compare,
     cross_validate,
     decide,
-    k_curve,
     learning_curve,
     leave_one_out,
+    validation_curve,
 )
+from countwise.base.predictions import bounds
 from countwise.errors import DataWarning, TooFewRows
-from countwise.evaluation.predictions import bounds
 
 pytestmark = pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning")
 
@@ -114,7 +114,7 @@ def test_a_metric_made_from_the_classes_is_made_without_the_rows_held_out():
     rng = np.random.default_rng(1)
     X = pd.DataFrame({"a": rng.integers(0, 20, 60).astype(str), "b": rng.integers(0, 20, 60).astype(str)})
     y = rng.choice(["u", "v"], 60)
-    curve = k_curve(NeighborsClassifier(metric=DistanceMetric(nominal="mvdm")), X, y, k=[1, 5, 15])
+    curve = validation_curve(NeighborsClassifier(metric=DistanceMetric(nominal="mvdm")), X, y, param_range=[1, 5, 15])
     assert max(curve.held_out) < 0.65  # there is nothing to learn
 
 

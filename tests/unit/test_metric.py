@@ -256,7 +256,7 @@ def test_weights_by_what_attributes_tell_of_the_class_are_the_scores(weights, co
     tennis = samples.load("tennis")
     metric = DistanceMetric(weights=weights).fit(tennis.X, tennis.y)
     ours = {local.of.name: local.weight for local in metric.distance_.locals}
-    scores = countwise.scores(tennis.X, tennis.y)
+    scores = countwise.attribute_scores(tennis.X, tennis.y)
     assert ours == pytest.approx(dict(zip(scores["attribute"], scores[column], strict=True)), rel=1e-12)
     d = metric.pairwise(tennis.X)
     apart = [ours[name] for name, c in tennis.X.items() if c[0] != c[1]]

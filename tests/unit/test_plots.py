@@ -8,7 +8,7 @@ import pytest
 
 from countwise import WrapperSelector, samples
 from countwise.errors import OptionError, TableError
-from countwise.plots import plot_width
+from countwise.plots import plot_bandwidth
 from countwise.working import Grid
 
 mpl.use("Agg")
@@ -65,7 +65,7 @@ CURVE = {"bandwidth": WIDTHS, "train": [3.0, 1.0, -2.0, -4.0], "held_out": [-np.
 
 
 def test_the_width_of_a_kernel_is_drawn_with_both_curves_and_the_best(figure):
-    ax = plot_width(Density(bandwidth_curve_=Grid(CURVE), best_bandwidth_=1.0), figure.add_subplot())
+    ax = plot_bandwidth(Density(bandwidth_curve_=Grid(CURVE), best_bandwidth_=1.0), figure.add_subplot())
     train, held_out = ax.lines
     assert ax.get_xscale() == "log"
     assert train.get_ydata().tolist() == CURVE["train"]
@@ -76,7 +76,7 @@ def test_the_width_of_a_kernel_is_drawn_with_both_curves_and_the_best(figure):
 
 
 def test_the_fall_at_tiny_widths_leaves_the_picture(figure):
-    ax = plot_width(Density(bandwidth_curve_=CURVE, best_bandwidth_=1.0), figure.add_subplot())
+    ax = plot_bandwidth(Density(bandwidth_curve_=CURVE, best_bandwidth_=1.0), figure.add_subplot())
     low, high = ax.get_ylim()
     assert -50 < low < -4.1
     assert 3 < high < 6
@@ -87,7 +87,7 @@ def test_the_fall_at_tiny_widths_leaves_the_picture(figure):
 @pytest.mark.parametrize("held_out", [[-np.inf] * 4, [np.nan] * 4, [-2.0] * 4])
 def test_a_curve_that_tells_little_is_drawn_nevertheless(figure, held_out):
     curve = {**CURVE, "train": [-2.0] * 4, "held_out": held_out}
-    ax = plot_width(Density(bandwidth_curve_=curve, best_bandwidth_=1.0), figure.add_subplot())
+    ax = plot_bandwidth(Density(bandwidth_curve_=curve, best_bandwidth_=1.0), figure.add_subplot())
     low, high = ax.get_ylim()
     assert low < -2 < high
     figure.canvas.draw()
@@ -95,7 +95,7 @@ def test_a_curve_that_tells_little_is_drawn_nevertheless(figure, held_out):
 
 def test_a_best_bandwidth_between_two_of_the_curve_is_marked_on_the_curve(figure):
     curve = {"bandwidth": [1.0, 0.25, 4.0], "train": [0.0, 1.0, -1.0], "held_out": [-1.0, -2.0, -3.0]}
-    ax = plot_width(Density(bandwidth_curve_=curve, best_bandwidth_=0.5), figure.add_subplot())
+    ax = plot_bandwidth(Density(bandwidth_curve_=curve, best_bandwidth_=0.5), figure.add_subplot())
     assert ax.collections[0].get_offsets().tolist() == [[0.5, -1.5]]
     assert ax.lines[0].get_xdata().tolist() == [0.25, 1.0, 4.0]
     figure.canvas.draw()
@@ -103,8 +103,8 @@ def test_a_best_bandwidth_between_two_of_the_curve_is_marked_on_the_curve(figure
 
 
 def test_a_density_without_a_curve_of_widths_cannot_be_drawn():
-    with pytest.raises(OptionError, match=r"Density has no curve of widths.*leave_one_out.*k_fold"):
-        plot_width(Density())
+    with pytest.raises(OptionError, match=r"Density has no bandwidth curve.*leave_one_out.*k_fold"):
+        plot_bandwidth(Density())
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,6 @@ def test_a_density_without_a_curve_of_widths_cannot_be_drawn():
 )
 def test_a_curve_of_widths_that_is_none_is_refused(change, words):
     with pytest.raises(TableError, match=words):
-        plot_width(Density(bandwidth_curve_={**CURVE, **change}, best_bandwidth_=1.0))
+        plot_bandwidth(Density(bandwidth_curve_={**CURVE, **change}, best_bandwidth_=1.0))
     with pytest.raises(TableError, match="no column 'held_out'"):
-        plot_width(Density(bandwidth_curve_={"bandwidth": [1.0], "train": [1.0]}, best_bandwidth_=1.0))
+        plot_bandwidth(Density(bandwidth_curve_={"bandwidth": [1.0], "train": [1.0]}, best_bandwidth_=1.0))

@@ -8,13 +8,14 @@ import threading
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from countwise import NaiveBayesClassifier, TreeClassifier, cross_validate, learning_curve, samples
 from countwise.errors import CountwiseError, DataWarning, OptionError
-from countwise.evaluation.parallel import over_processes
+from countwise.evaluation.parallel import elsewhere, over_processes, processes_of
 from countwise.progress import reporting
 
 try:
@@ -104,3 +105,15 @@ def test_an_estimator_that_cannot_travel_is_told_of():
 
 def _fitted(model, rows, tell):
     return model.fit(*rows).n_iter_
+
+
+def test_negative_jobs_count_from_the_processors_and_joblib_chooses_where_they_work(monkeypatch):
+    monkeypatch.setenv("COUNTWISE_THREADS", "4")
+    assert [processes_of(n) for n in (None, 3, -1, -2, -9)] == [1, 3, 4, 3, 1]
+    X, y = numbers()
+    here = cross_validate(GaussianNB(), X, y, cv=4)
+    with parallel_config("threading", n_jobs=2):
+        assert processes_of(None) == 2
+        there = cross_validate(GaussianNB(), X, y, cv=4)
+    assert np.array_equal(here.answers.proba, there.answers.proba)
+    assert not elsewhere()

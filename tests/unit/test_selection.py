@@ -32,9 +32,9 @@ from countwise import (
     NaiveBayesClassifier,
     Ordinal,
     WrapperSelector,
+    attribute_scores,
     pmi,
     samples,
-    scores,
 )
 from countwise.errors import DataWarning, OptionError, TableError
 
@@ -81,7 +81,7 @@ def test_columns_that_tell_nothing_have_a_row_and_a_note():
         "one number": np.ones(4),
         "x": np.array([1.0, 2.0, 3.0, 4.0]),
     }
-    found = scores(frame, list("abab"), adjust="permutation")
+    found = attribute_scores(frame, list("abab"), adjust="permutation")
     assert found["attribute"] == list(frame)
     assert found["information_gain"] == [0, 0, 0, 0, 0]
     assert found["missing"] == [0, 4, 4, 0, 0]
@@ -93,21 +93,21 @@ def test_columns_that_tell_nothing_have_a_row_and_a_note():
 
 
 def test_one_class_only_tells_nothing():
-    found = scores(X, ["a"] * 60)
+    found = attribute_scores(X, ["a"] * 60)
     assert found["information_gain"] == [0, 0, 0]
     notes = dict(zip(found["attribute"], found["note"], strict=True))
     assert all("one class only" in notes[name] for name in ("x", "z"))
 
 
 def test_a_number_for_a_class_is_refused_with_the_way_round_it():
-    refused(lambda: scores(X, X["z"]), "continuous", "Hint: ")
+    refused(lambda: attribute_scores(X, X["z"]), "continuous", "Hint: ")
     refused(lambda: pmi(X, X["z"]), "continuous", "Hint: ")
     refused(lambda: FilterSelector().fit(X, X["z"]), "continuous", "Hint: ")
 
 
 def test_names_for_a_number_are_refused():
-    refused(lambda: scores(X, Y, target="number"), "number")
-    refused(lambda: scores(X, Y, target="regression"), "'regression'", "'number'")
+    refused(lambda: attribute_scores(X, Y, target="number"), "number")
+    refused(lambda: attribute_scores(X, Y, target="regression"), "'regression'", "'number'")
 
 
 @pytest.mark.parametrize(
@@ -126,68 +126,70 @@ def test_names_for_a_number_are_refused():
     ids=str,
 )
 def test_an_option_of_the_scores_without_meaning_is_refused(settings, words):
-    refused(lambda: scores(X, Y, **settings), *words)
+    refused(lambda: attribute_scores(X, Y, **settings), *words)
 
 
 def test_tables_of_the_wrong_shape_are_not_scored():
-    refused(lambda: scores({"x": []}, []), "empty", kind=TableError)
-    refused(lambda: scores(X["x"], Y), "1D", kind=TableError)
-    refused(lambda: scores(X), "y", "None", kind=TableError)
-    refused(lambda: scores(X, Y[:5]), "60", "5")
-    refused(lambda: scores(X, "play"), "'play'")
-    refused(lambda: scores({"x": [1.0, np.inf]}, ["a", "b"]), "'x'", "infinity", "row 1")
-    refused(lambda: scores({"x": [1.0, np.inf]}, ["a", "b"], numeric="gaussian"), "'x'", "infinity", "row 1")
+    refused(lambda: attribute_scores({"x": []}, []), "empty", kind=TableError)
+    refused(lambda: attribute_scores(X["x"], Y), "1D", kind=TableError)
+    refused(lambda: attribute_scores(X), "y", "None", kind=TableError)
+    refused(lambda: attribute_scores(X, Y[:5]), "60", "5")
+    refused(lambda: attribute_scores(X, "play"), "'play'")
+    refused(lambda: attribute_scores({"x": [1.0, np.inf]}, ["a", "b"]), "'x'", "infinity", "row 1")
+    refused(
+        lambda: attribute_scores({"x": [1.0, np.inf]}, ["a", "b"], numeric="gaussian"), "'x'", "infinity", "row 1"
+    )
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_frame_is_scored_into_a_frame_of_its_library(make):
     frame = make({"x": X["x"], "w": X["w"].tolist()})
-    for found in (scores(frame, Y), pmi(frame, Y), countwise.pairwise(frame)):
+    for found in (attribute_scores(frame, Y), pmi(frame, Y), countwise.pairwise_scores(frame)):
         assert type(found) is type(frame)
 
 
 def test_the_class_may_be_a_column_by_name_and_is_not_scored():
-    assert scores({**X, "y": Y}, "y")["attribute"] == ["x", "z", "w"]
+    assert attribute_scores({**X, "y": Y}, "y")["attribute"] == ["x", "z", "w"]
     assert FilterSelector(k=1).fit({**X, "y": Y}, "y").get_feature_names_out().tolist() == ["x"]
     assert names(WrapperSelector(cv=2).fit(FRAME.assign(y=Y), "y")) == ["x"]
 
 
 def test_weights_that_are_not_whole_take_the_formula_for_chance():
     weights = np.random.default_rng(0).random(60)
-    found = scores(X, Y, sample_weight=weights, adjust="permutation")
-    by_formula = scores(X, Y, sample_weight=weights, adjust="analytic")
+    found = attribute_scores(X, Y, sample_weight=weights, adjust="permutation")
+    by_formula = attribute_scores(X, Y, sample_weight=weights, adjust="analytic")
     assert found["adjusted_gain"] == by_formula["adjusted_gain"]
 
 
 def test_ordinal_attributes_are_read_in_three_ways():
     order = {"w": Ordinal("w", ("u", "v", "w"))}
     frame = {"w": X["w"]}
-    assert scores(frame, Y, types=order)["attribute"] == ["w"]
-    assert scores(frame, Y, types=order, ordinal="binary")["attribute"] == ["w>u", "w>v"]
-    found = scores(frame, Y, types=order, ordinal="number", numeric=[0.5])
+    assert attribute_scores(frame, Y, types=order)["attribute"] == ["w"]
+    assert attribute_scores(frame, Y, types=order, ordinal="binary")["attribute"] == ["w>u", "w>v"]
+    found = attribute_scores(frame, Y, types=order, ordinal="number", numeric=[0.5])
     assert found["read_as"] == ["number, 2 ranges (hand)"]
-    steps = scores(frame, Y, types=order, ordinal="binary")["information_gain"]
+    steps = attribute_scores(frame, Y, types=order, ordinal="binary")["information_gain"]
     assert found["information_gain"][0] == pytest.approx(steps[0], rel=1e-12)
-    assert scores(frame, Y, types=order, ordinal="number", numeric="gaussian")["read_as"] == [
+    assert attribute_scores(frame, Y, types=order, ordinal="number", numeric="gaussian")["read_as"] == [
         "Gaussian in each class"
     ]
 
 
 def test_a_text_gets_a_row_for_each_word():
     mail = samples.load("mail")
-    found = scores(mail.X, mail.y, types={"text": "text"})
+    found = attribute_scores(mail.X, mail.y, types={"text": "text"})
     assert found["attribute"] == [f"text: {word}" for word in ("account", "password", "review", "send", "us", "your")]
     assert set(found["read_as"]) == {"word there or not"}
 
 
 def test_a_text_without_words_does_not_vanish():
     frame = {"t": np.array(["", ""], dtype=object), "w": ["a", "b"]}
-    found = scores(frame, ["p", "q"], types={"t": "text"})
+    found = attribute_scores(frame, ["p", "q"], types={"t": "text"})
     assert any(name.startswith("t") for name in found["attribute"]), found
 
 
 def test_a_sparse_matrix_gets_a_row_for_each_column():
-    found = scores(csr_array(np.eye(4)), list("abab"))
+    found = attribute_scores(csr_array(np.eye(4)), list("abab"))
     assert found["attribute"] == ["x0", "x1", "x2", "x3"]
     assert FilterSelector(k=2).fit(csr_array(np.eye(4)), list("abab")).transform(csr_array(np.eye(4))).shape == (4, 2)
 
@@ -195,23 +197,23 @@ def test_a_sparse_matrix_gets_a_row_for_each_column():
 def test_an_identifier_is_named():
     rows = np.array([f"id{i}" for i in range(200)], dtype=object)
     with pytest.warns(DataWarning, match="identifier"):
-        found = scores({"id": rows}, np.where(np.arange(200) % 2, "a", "b"), adjust="permutation")
+        found = attribute_scores({"id": rows}, np.where(np.arange(200) % 2, "a", "b"), adjust="permutation")
     assert found["note"] == ["looks like an identifier"]
     assert found["information_gain"] == [1.0]
     assert found["adjusted_gain"][0] == pytest.approx(0, abs=1e-9)
 
 
 def test_scores_of_a_number_use_the_rule_that_is_named_for_a_column():
-    found = scores(X, X["z"], target="number", numeric={"x": [0.0]})
+    found = attribute_scores(X, X["z"], target="number", numeric={"x": [0.0]})
     assert found["values"][0] == 2
-    refused(lambda: scores(X, X["z"], target="number", numeric="min_n"), "'min_n'", "classes")
+    refused(lambda: attribute_scores(X, X["z"], target="number", numeric="min_n"), "'min_n'", "classes")
 
 
 def test_rows_without_a_number_are_left_out_and_the_warning_points_at_the_line_that_asked():
     y = X["z"].copy()
     y[:3] = np.nan
     with pytest.warns(DataWarning, match="3 of 60 rows were left out") as caught:
-        found = scores({"x": X["x"]}, y, target="number")
+        found = attribute_scores({"x": X["x"]}, y, target="number")
     assert found["mean"][0] == pytest.approx(y[3:].mean(), rel=1e-12)
     assert caught[0].filename == __file__
 
@@ -220,17 +222,17 @@ def test_rows_without_a_number_are_left_out_and_the_warning_points_at_the_line_t
 
 
 def test_options_of_pairs_without_meaning_are_refused():
-    refused(lambda: countwise.pairwise(X, measure="mutual_info"), "did you mean 'mutual_information'?")
-    refused(lambda: countwise.pairwise(X, numeric="mdl"), "'mdl'", "class")
-    refused(lambda: countwise.pairwise({"t": X["w"]}, types={"t": "text"}), "'t'", "text")
-    refused(lambda: countwise.pairwise({"x": []}), "empty", kind=TableError)
-    refused(lambda: countwise.pairwise({"x": [1.0, np.inf]}), "'x'", "infinity")
-    refused(lambda: countwise.pairwise(X, sample_weight=-np.ones(60)), "Negative")
-    refused(lambda: countwise.pairwise(X["x"]), "1D", kind=TableError)
+    refused(lambda: countwise.pairwise_scores(X, measure="mutual_info"), "did you mean 'mutual_information'?")
+    refused(lambda: countwise.pairwise_scores(X, numeric="mdl"), "'mdl'", "class")
+    refused(lambda: countwise.pairwise_scores({"t": X["w"]}, types={"t": "text"}), "'t'", "text")
+    refused(lambda: countwise.pairwise_scores({"x": []}), "empty", kind=TableError)
+    refused(lambda: countwise.pairwise_scores({"x": [1.0, np.inf]}), "'x'", "infinity")
+    refused(lambda: countwise.pairwise_scores(X, sample_weight=-np.ones(60)), "Negative")
+    refused(lambda: countwise.pairwise_scores(X["x"]), "1D", kind=TableError)
 
 
 def test_one_column_tells_its_entropy():
-    found = countwise.pairwise({"w": np.array(list("aabb"), dtype=object)})
+    found = countwise.pairwise_scores({"w": np.array(list("aabb"), dtype=object)})
     assert found["w"] == [1.0]
 
 
@@ -269,7 +271,7 @@ def test_a_threshold_that_nothing_reaches_keeps_nothing():
 
 def test_the_filter_of_a_column_read_as_several_takes_the_best_of_them():
     search = FilterSelector(k=1, nominal="binary").fit({"w": X["w"]}, Y)
-    assert search.scores_[0] == max(scores({"w": X["w"]}, Y, nominal="binary")["information_gain"])
+    assert search.scores_[0] == max(attribute_scores({"w": X["w"]}, Y, nominal="binary")["information_gain"])
 
 
 # -- what every selector does --------------------------------------------------------------------------------

@@ -135,13 +135,12 @@ def _made(
     seed: int,
 ) -> Any:
     from countwise.evaluation.learning_curve import learning_curve
-    from countwise.evaluation.setting_curves import k_curve, width_curve
+    from countwise.evaluation.validation_curve import validation_curve
 
     first = next(iter(learners.values()))
-    if over == "k":
-        return k_curve(first, frame, target, k=tried)
-    if over == "widths":
-        return width_curve(first, frame, target, widths=tried)
+    if over is not None:
+        name = "n_neighbors" if over == "k" else "bandwidth"
+        return validation_curve(first, frame, target, param_name=name, param_range=tried)
     asked: dict[str, Any] = {} if sizes is None else {"train_sizes": _sizes(sizes)}
     return learning_curve(learners, frame, target, repeats=repeats, scoring=score, random_state=seed, **asked)
 
@@ -246,18 +245,18 @@ def _setting_told(curve: Any) -> str:
     from countwise.working.numbers import number
 
     series = {
-        "rows held out": list(zip(curve.values, curve.held_out, strict=True)),
-        "rows learned from": list(zip(curve.values, curve.train, strict=True)),
+        "rows held out": list(zip(curve.param_range, curve.held_out, strict=True)),
+        "rows learned from": list(zip(curve.param_range, curve.train, strict=True)),
     }
-    wide = "log" in curve.score
+    wide = "log" in curve.scoring
     chart = line_chart(
-        series, x_label=curve.setting, y_label=curve.score.replace("_", " "), log_x=wide, **chart_look()
+        series, x_label=curve.param_name, y_label=curve.scoring.replace("_", " "), log_x=wide, **chart_look()
     )
     table = str(Grid({name: [shown(cell) for cell in cells] for name, cells in curve.frame.items()}))
     if curve.best is not None:
-        best = f"best {curve.setting}: {number(curve.best)} by {curve.score}{curve.edge}"
+        best = f"best {curve.param_name}: {number(curve.best)} by {curve.scoring}{curve.edge}"
     else:
-        best = f"No {curve.setting} is best: each gives some row held out a probability of 0. Try wider ones."
+        best = f"No {curve.param_name} is best: each gives some held-out row probability 0. Try larger ones."
     return f"{table}\n\n{chart}\n{best}"
 
 
@@ -278,8 +277,8 @@ def _setting_json(curve: Any) -> dict[str, Any]:
     from countwise.cli._charts import plain, rows_of_grid
 
     return {
-        "setting": curve.setting,
-        "score": curve.score,
+        "setting": curve.param_name,
+        "score": curve.scoring,
         "best": plain(curve.best),
         "curve": rows_of_grid(curve.frame),
     }

@@ -95,8 +95,8 @@ def _costs(texts: tuple[str, ...], classes: list[Any], positive: str | None) -> 
 
 
 def _report(judge: Any, answers: Any) -> dict[str, Any]:
+    from countwise.base.predictions import SCORES
     from countwise.cli._charts import rows_of_grid
-    from countwise.evaluation.predictions import SCORES
     from countwise.evaluation.validation import scores_by
 
     base = judge.baseline
@@ -121,9 +121,9 @@ def _priced(judge: Any, answers: Any, costs: Any, positive: str | None) -> dict[
     """The plain decision and the cheapest one, over rows of classes that the model knows."""
     import numpy as np
 
+    from countwise.base.predictions import Predictions
     from countwise.errors import OptionError
     from countwise.evaluation.costs import cheapest, cost_threshold
-    from countwise.evaluation.predictions import Predictions
 
     k = len(costs)
     rows = np.flatnonzero(answers.codes < k)

@@ -1,1 +1,30 @@
-"""How good a learner is: answers scored, folds, curves and comparisons."""
+"""Evaluation: cross-validation, leave-one-out, curves, comparisons, and decisions by cost."""
+
+from __future__ import annotations
+
+from countwise.base.predictions import Predictions
+from countwise.evaluation.compare import compare
+from countwise.evaluation.comparison import Comparison
+from countwise.evaluation.costs import cost_threshold, decide
+from countwise.evaluation.cross_validation import cross_validate, leave_one_out
+from countwise.evaluation.learning_curve import LearningCurve, learning_curve
+from countwise.evaluation.pairing import PairedTest, paired_test
+from countwise.evaluation.validation import Validation
+from countwise.evaluation.validation_curve import ValidationCurve, validation_curve
+
+__all__ = [
+    "Comparison",
+    "LearningCurve",
+    "PairedTest",
+    "Predictions",
+    "Validation",
+    "ValidationCurve",
+    "compare",
+    "cost_threshold",
+    "cross_validate",
+    "decide",
+    "learning_curve",
+    "leave_one_out",
+    "paired_test",
+    "validation_curve",
+]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from countwise._cached import lazy
+from countwise.base.predictions import SCORES, Predictions, greater
 from countwise.errors import CountwiseError, OptionError, did_you_mean, listed
 from countwise.evaluation.learning_curve import LearningCurve
-from countwise.evaluation.pairing import Paired, paired
-from countwise.evaluation.predictions import SCORES, Predictions, greater
+from countwise.evaluation.pairing import PairedTest, paired_test
 from countwise.evaluation.validation import Validation
 from countwise.working import Grid
 
@@ -170,9 +170,7 @@ def _independence(found: Comparison) -> str:
 def _tan(found: Comparison) -> str:
     if "TAN" not in found.learners or "naive Bayes" not in found.learners:
         return ""
-    from countwise.evaluation.pairing import paired
-
-    pair = paired(found.validations["TAN"], found.validations["naive Bayes"], found.score)
+    pair = paired_test(found.validations["TAN"], found.validations["naive Bayes"], found.score)
     better = pair.difference > 0 if greater(found.score) else pair.difference < 0
     if not pair.told_apart:
         return "; TAN, which allows for one such link an attribute, is not told apart from naive Bayes"
@@ -257,7 +255,7 @@ class Comparison:
         """The learner with the best score; None if none was judged."""
         return next(iter(self.learners), None)
 
-    def against(self, name: str) -> Paired:
+    def against(self, name: str) -> PairedTest:
         """A learner and the best one on the same folds, by a corrected resampled t-test.
 
         Parameters
@@ -268,7 +266,7 @@ class Comparison:
         if name not in self.validations:
             known = did_you_mean(name, self.validations) or f"there are {listed(self.validations, 20)}."
             raise OptionError(f"No learner {name!r} was judged.", hint=known)
-        return paired(self.validations[self.best or MAJORITY], self.validations[name], self.score)
+        return paired_test(self.validations[self.best or MAJORITY], self.validations[name], self.score)
 
     @lazy
     def table(self) -> Grid:
@@ -301,8 +299,6 @@ class Comparison:
     @lazy
     def verdict(self) -> str:
         """What came of it, in a paragraph."""
-        from countwise.evaluation.comparison import verdict_of
-
         return verdict_of(self)
 
     @property

@@ -12,12 +12,12 @@ import numpy as np
 
 from countwise import progress
 from countwise._typing import Indices
+from countwise.base.predictions import SCORES, Predictions
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed, warn
 from countwise.evaluation.dataset import EvaluationData, ground_of
 from countwise.evaluation.fold_models import Fitted, adds_up, answers_of, deals_all, fitted
 from countwise.evaluation.leave_one_out import answers_without, baseline_without
 from countwise.evaluation.parallel import elsewhere, over_processes, processes_of
-from countwise.evaluation.predictions import SCORES, Predictions, majority
 from countwise.evaluation.validation import Fold, Validation
 from countwise.feature_selection.subset_scoring import scored
 from countwise.splits import splits_of
@@ -222,7 +222,7 @@ def leave_one_out(
         fold = Fold(every, anew._places, whole, anew.answers, anew.baseline, 0.0)  # without rows at which it failed
         return Validation(anew.name, (fold,), wanted, ground, X, by)
     with progress.quiet():
-        model = estimator._tally_rows(ground.piece(every).source)
+        model = estimator._tally_rows(ground.source)
         model._estimate_or_wait(allow_incomplete=False)
     found, told = answers_without(model, ground), name or type(estimator).__name__
     if found.errors:
@@ -327,8 +327,8 @@ def judged(
     """What a model of some rows answers to others."""
     held = ground.piece(test)
     blank = Predictions(ground.classes, held.codes, np.zeros((len(test), len(ground.classes))), None, held.weights)
-    weights = None if ground.weights is None else ground.weights[train].astype(np.float64)
-    base = majority(ground.codes[train], blank, weights)
+    weights = None if ground.weights is None else ground.weights[train]
+    base = blank.majority(np.bincount(ground.codes[train], weights))
     start, answers, error, extra = time.perf_counter(), None, model.error, {}
     took = 0.0
     if model.model is not None:

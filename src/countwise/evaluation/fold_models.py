@@ -11,12 +11,10 @@ import numpy as np
 
 from countwise import progress
 from countwise._typing import Indices
-from countwise.base.classifier import AdditiveClassifier
+from countwise.base.predictions import Predictions, predictions_of
 from countwise.base.tally_model import TallyModel
 from countwise.data.frames import is_sparse
-from countwise.errors import OptionError
-from countwise.evaluation.dataset import EvaluationData, EvaluationRows
-from countwise.evaluation.predictions import Predictions, small_logs
+from countwise.evaluation.dataset import EvaluationData
 from countwise.feature_selection.subset_scoring import weighted
 from countwise.naive_bayes.model import NaiveBayesClassifier
 
@@ -118,7 +116,7 @@ def _added(estimator: Any, ground: EvaluationData, splits: Sequence[Split]) -> I
         yield Fitted(None if error else model, taken, "adding", error)
 
 
-def refitted(estimator: Any, rows: EvaluationRows) -> Fitted:
+def refitted(estimator: Any, rows: EvaluationData) -> Fitted:
     """A model of some rows, fitted anew; what it raises is told and not raised."""
     from sklearn.base import clone
 
@@ -132,20 +130,20 @@ def refitted(estimator: Any, rows: EvaluationRows) -> Fitted:
     return Fitted(model, time.perf_counter() - start, "fitting")
 
 
-def prefixes(estimator: Any, rows: EvaluationRows, sizes: Sequence[int], *, fast: bool = True) -> Iterator[Fitted]:
+def prefixes(estimator: Any, rows: EvaluationData, sizes: Sequence[int], *, fast: bool = True) -> Iterator[Fitted]:
     """Models of the first rows, for growing sizes: each row is counted once.
 
     Parameters
     ----------
     estimator : estimator
-    rows : EvaluationRows
+    rows : EvaluationData
         In the order in which they are learned from.
     sizes : sequence of int
         Ascending.
     fast : bool, default=True
         Whether what is counted is added up where that is the same as fitting anew.
     """
-    if not (fast and adds_up(estimator, rows.ground)):
+    if not (fast and adds_up(estimator, rows)):
         for size in sizes:
             yield refitted(estimator, rows.between(0, size))
         return
@@ -163,44 +161,14 @@ def prefixes(estimator: Any, rows: EvaluationRows, sizes: Sequence[int], *, fast
         yield Fitted(None if error else model, time.perf_counter() - start, "adding", error)
 
 
-def answers_of(model: Any, rows: EvaluationRows, *, proba: bool = True) -> Predictions:
-    """What a model answers to some rows, over all classes of the table: one that it never met has probability 0.
+def answers_of(model: Any, rows: EvaluationData, *, proba: bool = True) -> Predictions:
+    """What a model predicts for some rows, over all classes of the table."""
 
-    Where only the answers are asked for, the probabilities may be left NaN.
-    """
-    ground = rows.ground
-    if not hasattr(model, "classes_"):
-        raise OptionError(f"{type(model).__name__} tells no classes.", hint="give a classifier.")
-    own = ground.coded(model.classes_)
-    shape = (len(rows), len(ground.classes))
-    shares, predicted, logs, X = np.broadcast_to(np.nan, shape), None, None, _asked(model, rows)
-    with progress.quiet():
-        if isinstance(model, AdditiveClassifier) and not proba:
-            return Predictions(ground.classes, rows.codes, shares, own[model._codes(X)], rows.weights)
-        if hasattr(model, "predict_proba"):
-            found = model.predict_proba(X)
-            shares = found if len(own) == shape[1] else np.zeros(shape)
-            if shares is not found:
-                shares[:, own] = found
-            logs = _small_logs(model, rows, shares, own)
-        # of ours the answer is the most probable class
-        if not isinstance(model, TallyModel) or not hasattr(model, "predict_proba"):
-            predicted = ground.coded(model.predict(X))
-    return Predictions(ground.classes, rows.codes, shares, predicted, rows.weights, logs)
+    def taken(part: EvaluationData) -> Any:
+        """The rows as a model takes them: ours need not open the user's table again."""
+        return part.source.frame if isinstance(model, TallyModel) else part.table
 
-
-def _asked(model: Any, rows: EvaluationRows) -> Any:
-    """The rows as a model takes them: ours need not open the user's table again."""
-    return rows.source.frame if isinstance(model, TallyModel) else rows.table
-
-
-def _small_logs(model: Any, rows: EvaluationRows, shares: Any, own: Indices) -> Any:
-    if not hasattr(model, "predict_log_proba"):
-        return None
-    place = np.full(shares.shape[1], -1)
-    place[own] = np.arange(len(own))
-
-    def ask(which: Indices) -> Any:
-        return model.predict_log_proba(_asked(model, rows.ground.piece(rows.which[which])))
-
-    return small_logs(shares[np.arange(len(rows)), rows.codes], place[rows.codes], ask)
+    return predictions_of(
+        model, taken(rows), rows.target, rows.codes, rows.weights, proba=proba,
+        some=lambda which: taken(rows.piece(which)),
+    )  # fmt: skip

@@ -12,7 +12,7 @@ from countwise import progress
 from countwise._typing import Floats, Indices
 from countwise.errors import OptionError, TableError, TooFewRows, warn
 from countwise.evaluation.cross_validation import groups_of, one_score, splits_for
-from countwise.evaluation.dataset import EvaluationData, EvaluationRows, ground_of
+from countwise.evaluation.dataset import EvaluationData, ground_of
 from countwise.evaluation.fold_models import adds_up, answers_of, prefixes
 from countwise.evaluation.parallel import over_processes, processes_of
 from countwise.feature_selection.subset_scoring import scored
@@ -78,43 +78,33 @@ class LearningCurve:
     @property
     def frame(self) -> Grid:
         """A row for each learner, size and repeat."""
-        columns: dict[str, list[Any]] = {
-            "learner": [],
-            "rows": [],
-            "repeat": [],
-            "train": [],
-            "test": [],
-            "seconds": [],
-        }
-        for name, train in self.train.items():
-            for i, size in enumerate(self.train_sizes.tolist()):
-                for r in range(train.shape[1]):
-                    cells = (name, size, r + 1, train[i, r], self.test[name][i, r], self.fit_seconds[name][i, r])
-                    for column, cell in zip(columns.values(), cells, strict=True):
-                        column.append(cell)
-        return Grid(columns)
+        rows = [
+            (name, size, r + 1, train[i, r], self.test[name][i, r], self.fit_seconds[name][i, r])
+            for name, train in self.train.items()
+            for i, size in enumerate(self.train_sizes.tolist())
+            for r in range(train.shape[1])
+        ]
+        return _grid(("learner", "rows", "repeat", "train", "test", "seconds"), rows)
 
     @property
     def summary(self) -> Grid:
         """A row for each learner and size: means over the repeats, and their deviation."""
-        words = (
-            ("apparent_error", "true_error") if self.is_error else (f"train_{self.scoring}", f"test_{self.scoring}")
-        )
-        columns: dict[str, list[Any]] = {
-            "learner": [], "rows": [], words[0]: [], "deviation": [], words[1]: [], "its_deviation": []
-        }  # fmt: skip
-        for name in self.train:
-            for i, size in enumerate(self.train_sizes.tolist()):
-                cells: list[Any] = [name, size]
-                for scores in (self.train[name][i], self.test[name][i]):
-                    kept = scores[~np.isnan(scores)]
-                    kept = 1 - kept if self.is_error else kept
-                    cells += [float(kept.mean()) if len(kept) else float("nan")]
-                    finite = len(kept) > 1 and np.isfinite(kept).all()
-                    cells += [float(kept.std(ddof=1)) if finite else float("nan")]
-                for column, cell in zip(columns.values(), cells, strict=True):
-                    column.append(cell)
-        return Grid(columns)
+        words = [f"train_{self.scoring}", f"test_{self.scoring}"]
+        if self.is_error:
+            words = ["apparent_error", "true_error"]
+        rows = [
+            (name, size, *self._over_repeats(self.train[name][i]), *self._over_repeats(self.test[name][i]))
+            for name in self.train
+            for i, size in enumerate(self.train_sizes.tolist())
+        ]
+        return _grid(("learner", "rows", words[0], "deviation", words[1], "its_deviation"), rows)
+
+    def _over_repeats(self, scores: Floats) -> tuple[float, float]:
+        kept = scores[~np.isnan(scores)]
+        kept = 1 - kept if self.is_error else kept
+        finite = len(kept) > 1 and np.isfinite(kept).all()
+        mean = float(kept.mean()) if len(kept) else float("nan")
+        return mean, float(kept.std(ddof=1)) if finite else float("nan")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw it, on the given axes or on new ones: a `LearningCurveDisplay`."""
@@ -128,6 +118,10 @@ class LearningCurve:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _grid(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Grid:
+    return Grid({name: [row[j] for row in rows] for j, name in enumerate(names)})
 
 
 def learning_curve(
@@ -244,7 +238,7 @@ def _turn(shared: _Turns, task: tuple[int, list[str]], tell: Callable[[], None])
     return {name: _points(shared, shared.learners[name], together, len(held), tell) for name in names}
 
 
-def _points(shared: _Turns, learner: Any, together: EvaluationRows, held: int, tell: Callable[[], None]) -> _Points:
+def _points(shared: _Turns, learner: Any, together: EvaluationData, held: int, tell: Callable[[], None]) -> _Points:
     learned, numbers, error = together.between(held, len(together)), [], None
     for size, model in zip(shared.sizes, prefixes(learner, learned, shared.sizes, fast=shared.fast), strict=True):
         scores = [np.nan, np.nan]
@@ -348,7 +342,7 @@ def _order(ground: EvaluationData, rows: Indices, rng: np.random.Generator, stra
     return mixed[np.argsort(place, kind="stable")]
 
 
-def _scores(model: Any, rows: EvaluationRows, held: int, score: str, others: Mapping[str, Any]) -> list[float]:
+def _scores(model: Any, rows: EvaluationData, held: int, score: str, others: Mapping[str, Any]) -> list[float]:
     """The score on the first rows, which were held out, and on the others."""
     if score in others:
         pieces = rows.between(0, held), rows.between(held, len(rows))

@@ -15,10 +15,10 @@ import numpy as np
 from countwise import _kernels, progress
 from countwise._typing import Flags, Floats, Indices
 from countwise.base.generative import GenerativeClassifier
+from countwise.base.predictions import Predictions, small_logs
 from countwise.distributions.distribution import LeftOutRows
 from countwise.evaluation.dataset import EvaluationData
 from countwise.evaluation.fold_models import answers_of
-from countwise.evaluation.predictions import Predictions, small_logs
 
 __all__ = ["Without", "answers_without", "baseline_without"]
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from countwise.base.predictions import greater
 from countwise.errors import OptionError
-from countwise.evaluation.predictions import greater
 from countwise.evaluation.validation import Validation, standard_error
 
-__all__ = ["Paired", "paired"]
+__all__ = ["PairedTest", "paired_test"]
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedTest:
     """Two learners on the same folds.
 
     Parameters
@@ -36,8 +36,8 @@ class Paired:
 
     Examples
     --------
-    >>> from countwise import Paired
-    >>> print(Paired("tree", "rote", "accuracy", 0.1, -0.05, 0.25, 0.15, 10))
+    >>> from countwise.evaluation import PairedTest
+    >>> print(PairedTest("tree", "rote", "accuracy", 0.1, -0.05, 0.25, 0.15, 10))
     tree is not told apart from rote by accuracy: difference +0.1000, 95 % interval -0.0500 to +0.2500, p = 0.15
     """
 
@@ -74,7 +74,7 @@ class Paired:
         )
 
 
-def paired(one: Validation, other: Validation, score: str = "accuracy", confidence: float = 0.95) -> Paired:
+def paired_test(one: Validation, other: Validation, score: str = "accuracy", confidence: float = 0.95) -> PairedTest:
     """Compare two learners by a resampled t-test, corrected for rows that the training sets share.
 
     Parameters
@@ -88,11 +88,12 @@ def paired(one: Validation, other: Validation, score: str = "accuracy", confiden
 
     Examples
     --------
-    >>> from countwise import NaiveBayesClassifier, TreeClassifier, cross_validate, paired, samples
+    >>> from countwise import NaiveBayesClassifier, TreeClassifier, cross_validate, samples
+    >>> from countwise.evaluation import paired_test
     >>> credit = samples.load("credit")
     >>> bayes, tree = (cross_validate(m, credit.X, credit.y, scoring="accuracy")
     ...                for m in (NaiveBayesClassifier(), TreeClassifier(max_depth=2)))
-    >>> paired(bayes, tree).p_value < 0.05
+    >>> paired_test(bayes, tree).p_value < 0.05
     True
     """
     from scipy.stats import t
@@ -110,15 +111,15 @@ def paired(one: Validation, other: Validation, score: str = "accuracy", confiden
     mine, theirs = one.values(score), other.values(score)
     if np.isinf(mine).any() != np.isinf(theirs).any():  # one mean is infinite: no number of other folds outweighs it
         far = np.inf if np.isinf(mine).any() else -np.inf
-        return Paired(one.name, other.name, score, far, np.nan, np.nan, np.nan, len(mine), confidence)
+        return PairedTest(one.name, other.name, score, far, np.nan, np.nan, np.nan, len(mine), confidence)
     with np.errstate(invalid="ignore"):
         gaps = mine - theirs
     both = np.isfinite(gaps)
     gaps, n = gaps[both], int(both.sum())
     if n < 2:
         mean = float(gaps.mean()) if n else np.nan
-        return Paired(one.name, other.name, score, mean, np.nan, np.nan, np.nan, n, confidence)
+        return PairedTest(one.name, other.name, score, mean, np.nan, np.nan, np.nan, n, confidence)
     mean, spread = float(gaps.mean()), standard_error(gaps, [f for f, ok in zip(one.folds, both, strict=True) if ok])
     reach = float(t.ppf(0.5 + confidence / 2, n - 1)) * spread
     p = float(2 * t.sf(abs(mean) / spread, n - 1)) if spread > 0 else (1.0 if mean == 0 else 0.0)
-    return Paired(one.name, other.name, score, mean, mean - reach, mean + reach, p, n, confidence)
+    return PairedTest(one.name, other.name, score, mean, mean - reach, mean + reach, p, n, confidence)

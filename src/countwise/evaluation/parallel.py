@@ -1,9 +1,13 @@
-"""Work that is shared out to other processes, of which each has its share of the processors."""
+"""Work that is shared out by joblib, in processes of which each has its share of the processors."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from contextlib import nullcontext
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +17,7 @@ from countwise.errors import CountwiseError, OptionError
 
 __all__ = ["elsewhere", "over_processes", "processes_of"]
 
-_THREADS = ("COUNTWISE_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
-_shared: list[Any] = []  # in another process: what all tasks need, sent once
+_started_by: set[int] = set()  # the process for which this one works
 
 Work = Callable[[Any, Any, Callable[[], None]], Any]
 
@@ -25,90 +28,101 @@ def processes_of(n_jobs: int | None) -> int:
     Parameters
     ----------
     n_jobs : int or None
-        None is this process alone, -1 one for each processor.
+        -1 is one for each processor, -2 one less. None is this process alone, or what `joblib.parallel_config` says.
     """
     if n_jobs is None:
-        return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0 or n_jobs < -1:
-        raise OptionError(f"n_jobs must be a whole number of at least 1, or -1, not {n_jobs!r}.")
-    return thread_count() if n_jobs == -1 else int(n_jobs)
+        joblib = sys.modules.get("joblib")
+        return 1 if joblib is None else int(joblib.effective_n_jobs(None))
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise OptionError(f"n_jobs must be a whole number other than 0, not {n_jobs!r}.")
+    return max(1, thread_count() + 1 + int(n_jobs)) if n_jobs < 0 else int(n_jobs)
 
 
 def over_processes(
     work: Work, shared: Any, tasks: Sequence[tuple[Any, int]], processes: int, tell: Callable[[], None]
 ) -> Iterator[tuple[Any, Any]]:
-    """Each task and what came of it, as they come.
+    """Each task and its result, as they come.
 
     Parameters
     ----------
     work : function of (shared, task, tell)
         Of a module, so that other processes find it; it calls `tell` at each step.
     shared : object
-        What all tasks need; it travels once to each process.
+        What all tasks need; each process reads it once.
     tasks : sequence of (task, int)
         Each with the number of its steps.
     processes : int
         1 is this one.
     tell : function
-        Called at each step; of steps in other processes when their task is done.
+        Called at each step; for steps in other processes when their task is done.
     """
     processes = min(processes, len(tasks))
     if processes <= 1:
         for task, _ in tasks:
             yield task, work(shared, task, tell)
         return
-    from concurrent.futures import FIRST_COMPLETED, wait
-    from itertools import islice
+    import tempfile
+    import warnings
 
-    from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
+    from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
+    from joblib.parallel import get_active_backend  # type: ignore[import-untyped]
 
-    threads = str(max(1, thread_count() // processes))
-    pool = ProcessPoolExecutor(
-        processes, initializer=_begin, initargs=(shared,), env=dict.fromkeys(_THREADS, threads)
-    )
-    waiting = iter(tasks)
-    asked: dict[Any, tuple[Any, int]] = {}
-    try:
-        while True:
-            # no more than are worked on: what waits in the pool would be in the way of stopping it
-            for task, steps in islice(waiting, processes - len(asked)):
-                asked[_answer_of(partial(pool.submit, _there, work, task))] = task, steps
-            if not asked:
-                return
-            for answer in wait(asked, return_when=FIRST_COMPLETED).done:
-                task, steps = asked.pop(answer)
-                found = _answer_of(answer.result)
-                for _ in range(steps):
+    with tempfile.TemporaryDirectory(prefix="countwise-") as folder:
+        results: Any = iter(())
+        try:
+            path, threads = _written(shared, folder), max(1, thread_count() // processes)
+            alone = get_active_backend()[0].supports_inner_max_num_threads  # not where the user chose threads
+            with parallel_config("loky", inner_max_num_threads=threads) if alone else nullcontext():
+                # no more tasks than are worked on: those that wait would be in the way of Ctrl-C
+                pool = Parallel(processes, return_as="generator_unordered", pre_dispatch=processes, batch_size=1)
+            results = pool(
+                delayed(_there)(work, path, i, task, threads, os.getpid()) for i, (task, _) in enumerate(tasks)
+            )
+            for i, found in results:
+                for _ in range(tasks[i][1]):
                     tell()
-                yield task, found
-    finally:
-        pool.shutdown(wait=True, kill_workers=True)
-
-
-def _answer_of(ask: Callable[[], Any]) -> Any:
-    """What raises here is the way to the other process: work there tells of its failures itself."""
-    try:
-        return ask()
-    except Exception as error:
-        reason = str(error).strip().split("\n")[0].rstrip(".")
-        raise CountwiseError(
-            f"Another process ended without an answer: {type(error).__name__}: {reason}.",
-            hint="leave n_jobs out to work in this one; was there memory for all, and can the estimator be pickled?",
-        ) from error
+                yield tasks[i][0], found
+        except Exception as error:  # of the way there and back: `work` tells of its own failures
+            reason = str(error).strip().split("\n")[0].rstrip(".")
+            raise CountwiseError(
+                f"Another process ended without an answer: {type(error).__name__}: {reason}.",
+                hint="leave n_jobs out to work in this one. Was there enough memory? Can the estimator be pickled?",
+            ) from error
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that tasks are left over is meant
+                getattr(results, "close", bool)()
 
 
 def elsewhere() -> bool:
-    """Whether this is a process that was started for others' work."""
-    return bool(_shared)
+    """Whether this is a process that was started for another's work."""
+    return bool(_started_by - {os.getpid()})
 
 
-def _begin(shared: Any) -> None:
-    """Ctrl-C goes to all processes of a terminal; the one that started the others stops them."""
-    import signal
+def _written(shared: Any, folder: str) -> Path:
+    """What all tasks need, in a file; cloudpickle carries classes of the user's own session."""
+    try:
+        import cloudpickle  # type: ignore[import-untyped]
+    except ImportError:  # joblib before 1.6 has its own
+        from joblib.externals import cloudpickle  # type: ignore[import-untyped]
+    path = Path(folder, "shared.pickle")
+    path.write_bytes(cloudpickle.dumps(shared))
+    return path
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _shared.append(shared)
+
+@lru_cache(maxsize=1)
+def _read(path: Path) -> Any:
+    import pickle
+
+    return pickle.loads(path.read_bytes())  # noqa: S301 - written by the process that started this one
 
 
-def _there(work: Work, task: Any) -> Any:
-    return work(_shared[0], task, lambda: None)
+def _there(work: Work, path: Path, i: int, task: Any, threads: int, parent: int) -> tuple[int, Any]:
+    _started_by.add(parent)
+    if elsewhere():
+        import signal
+
+        # Ctrl-C goes to all processes of a terminal; the one that started the others stops them
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.environ["COUNTWISE_THREADS"] = str(threads)
+    return i, work(_read(path), task, lambda: None)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from countwise._cached import lazy
 from countwise._typing import Floats, Indices
+from countwise.base.predictions import SCORES, Predictions, bounds
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.evaluation.costs import costs_of
 from countwise.evaluation.dataset import EvaluationData
 from countwise.evaluation.fold_models import Fitted
-from countwise.evaluation.predictions import SCORES, Predictions, bounds
 from countwise.working import Grid
 
 __all__ = ["Fold", "Validation", "scores_by", "standard_error"]

@@ -6,15 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from countwise._typing import Flags, Floats
 from countwise.data.frames import frame_of, is_sparse
 from countwise.errors import OptionError, TableError
-from countwise.feature_selection.labelled_table import opened
 from countwise.feature_selection.selectors import Selector, is_number, refuse_count
 from countwise.feature_selection.subset_scoring import weighted
 from countwise.preprocessing.encoder import CategoricalEncoder
+from countwise.sources.labelled_table import labelled
 from countwise.working import Grid
 
 __all__ = ["EmbeddedSelector"]
@@ -94,8 +93,10 @@ class EmbeddedSelector(Selector):
         -------
         self
         """
+        from sklearn.base import clone
+
         self._check_options()
-        rows = opened(X, y, sample_weight)
+        rows = labelled(X, y, sample_weight)
         model = _default() if self.estimator is None else clone(self.estimator)
         settings = weighted(model, rows.weights)
         if self.as_it_is or is_sparse(rows.X):

@@ -14,7 +14,7 @@ from countwise.errors import OptionError
 from countwise.feature_selection.contingency import Contingency, Filtering
 from countwise.working import Grid
 
-__all__ = ["ADJUSTED", "SCORES", "pmi", "pmi_table", "scored", "scores"]
+__all__ = ["ADJUSTED", "SCORES", "attribute_scores", "pmi", "pmi_table", "scored"]
 
 SCORES = ("information_gain", "gain_ratio", "symmetrical_uncertainty", "chi_square", "gini_gain")
 ADJUSTED = ("adjusted_gain", "adjusted_chi_square")
@@ -71,7 +71,7 @@ def _adjusted(c: Contingency, adjust: str, gains: Any) -> dict[str, Any]:
     }
 
 
-def scores(
+def attribute_scores(
     X: Any,
     y: Any = None,
     *,
@@ -124,9 +124,10 @@ def scores(
 
     Examples
     --------
-    >>> from countwise import samples, scores
+    >>> from countwise import samples
+    >>> from countwise.feature_selection import attribute_scores
     >>> tennis = samples.load("tennis")
-    >>> found = scores(tennis.X, tennis.y)
+    >>> found = attribute_scores(tennis.X, tennis.y)
     >>> dict(zip(found["attribute"], [round(gain, 4) for gain in found["information_gain"]]))
     {'outlook': 0.2467, 'temperature': 0.0292, 'humidity': 0.1518, 'wind': 0.0481}
     """
@@ -154,7 +155,7 @@ def pmi(X: Any, y: Any = None, *, sample_weight: Any = None, numeric: Any = None
     Parameters
     ----------
     X, y, sample_weight, numeric, types
-        As for `scores`.
+        As for `attribute_scores`.
 
     Returns
     -------
@@ -165,7 +166,8 @@ def pmi(X: Any, y: Any = None, *, sample_weight: Any = None, numeric: Any = None
 
     Examples
     --------
-    >>> from countwise import pmi, samples
+    >>> from countwise import samples
+    >>> from countwise.feature_selection import pmi
     >>> tennis = samples.load("tennis")
     >>> print(pmi({"outlook": tennis.X["outlook"]}, tennis.y))
     attribute  value     class  n  pmi

@@ -22,7 +22,7 @@ from countwise.sources.memory import weights_of
 from countwise.tallies import Values
 from countwise.working import Grid
 
-__all__ = ["codes_of", "pairwise"]
+__all__ = ["codes_of", "pairwise_scores"]
 
 _BLOCK = 1 << 17  # rows a thread takes at a time
 _MOST_CELLS = 1 << 22  # cells of the tables that are filled at once
@@ -33,7 +33,7 @@ MEASURES: dict[str, Callable[[NDArray[Any]], Any]] = {
 }
 
 
-def pairwise(
+def pairwise_scores(
     X: Any,
     *,
     measure: str = "mutual_information",
@@ -68,9 +68,10 @@ def pairwise(
 
     Examples
     --------
-    >>> from countwise import pairwise, samples
+    >>> from countwise import samples
+    >>> from countwise.feature_selection import pairwise_scores
     >>> tennis = samples.load("tennis")
-    >>> print(pairwise({name: tennis.X[name] for name in ("temperature", "humidity", "wind")}))
+    >>> print(pairwise_scores({name: tennis.X[name] for name in ("temperature", "humidity", "wind")}))
     attribute    temperature  humidity  wind
     temperature  1.55666      0.374651  0.0391487
     humidity     0.374651     1         0

@@ -17,8 +17,8 @@ from countwise.data.table import Table
 from countwise.distributions import Binned
 from countwise.errors import OptionError, SchemaError, TableError
 from countwise.feature_selection.contingency import refuse_nominal
-from countwise.feature_selection.labelled_table import opened
 from countwise.feature_selection.pairs import codes_of
+from countwise.sources.labelled_table import labelled
 from countwise.tallies import Moments, fill_all, shortfall
 
 __all__ = ["SPREADS", "spread_scores"]
@@ -32,7 +32,7 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     Parameters
     ----------
     X, y, sample_weight, types
-        As for `scores`; y holds numbers.
+        As for `attribute_scores`; y holds numbers.
     numeric : str, sequence of float, Binned, CutRule, or mapping of column to any of these
         How numbers are cut into ranges, by a rule that needs no class; None: ten ranges of equal frequency.
 
@@ -40,7 +40,7 @@ def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) 
     -------
     dict of str to list
     """
-    rows = opened(X, y, sample_weight)
+    rows = labelled(X, y, sample_weight)
     frame, weights = rows.frame, rows.weights
     numbers = _numbers(rows.y, y if isinstance(y, str) else "y")
     schema = Schema.kinds(frame, types)

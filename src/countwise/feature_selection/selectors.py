@@ -177,7 +177,7 @@ class FilterSelector(Selector):
     threshold : float, optional
         Keep those that score more than this.
     numeric, nominal, ordinal, types
-        How columns are read; see `scores`. An attribute that is read as several two-valued
+        How columns are read; see `attribute_scores`. An attribute that is read as several two-valued
         ones scores as the best of them.
     adjust : {"permutation", "analytic"}, default="permutation"
         How the adjusted scores are found.
@@ -187,7 +187,7 @@ class FilterSelector(Selector):
     scores_ : ndarray
         The score of each column; NaN where it has none.
     table_ : Grid
-        All scores; see `scores`.
+        All scores; see `attribute_scores`.
     support_ : ndarray of bool
         Which columns are kept.
     ties_ : tuple of str

@@ -8,10 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import check_scoring
-from sklearn.utils.validation import has_fit_parameter
 
 from countwise import _kernels, progress
 from countwise._typing import Floats
@@ -20,9 +16,9 @@ from countwise.data.frames import is_sparse
 from countwise.data.output import chosen, rows_of
 from countwise.data.schema import Schema
 from countwise.errors import OptionError, TableError
-from countwise.feature_selection.labelled_table import Opened
 from countwise.feature_selection.subset_search import Subset, all_subsets
 from countwise.naive_bayes.model import NaiveBayesClassifier
+from countwise.sources.labelled_table import LabelledTable
 
 __all__ = ["CachedTerms", "Folds", "Refits", "judge_for"]
 
@@ -36,7 +32,7 @@ class Folds:
 
     Parameters
     ----------
-    rows : Opened
+    rows : LabelledTable
         The table, its target and weights.
     splits : list of (train, test)
         Rows.
@@ -44,7 +40,7 @@ class Folds:
         As scikit-learn has it.
     """
 
-    rows: Opened
+    rows: LabelledTable
     splits: list[tuple[NDArray[Any], NDArray[Any]]]
     scoring: Any
 
@@ -78,8 +74,12 @@ def judge_for(estimator: Any, folds: Folds, n_jobs: int | None) -> CachedTerms |
 
 
 def _fitted(estimator: Any, folds: Folds, rows: NDArray[Any], subset: Subset | None) -> Any:
+    from sklearn.base import clone, is_classifier
+
     model = _narrowed(clone(estimator), folds, subset)
     if subset is not None and not subset:
+        from sklearn.dummy import DummyClassifier, DummyRegressor
+
         model = DummyClassifier(strategy="prior") if is_classifier(estimator) else DummyRegressor()
     return model.fit(rows_of(folds.table(subset), rows), folds.rows.y[rows], **weighted(model, folds.weights(rows)))
 
@@ -101,6 +101,8 @@ def weighted(model: Any, weights: NDArray[Any] | None) -> dict[str, Any]:
     """The weights as `fit` takes them; a pipeline hands them to its last step."""
     if weights is None:
         return {}
+    from sklearn.utils.validation import has_fit_parameter
+
     last, prefix = (model[-1], f"{model.steps[-1][0]}__") if hasattr(model, "steps") else (model, "")
     if hasattr(last, "refit") and hasattr(last, "estimator"):  # a search, which hands them on
         return {f"{prefix}{name}": values for name, values in weighted(last.estimator, weights).items()}
@@ -180,6 +182,8 @@ class Refits:
 
 
 def _refit_score(estimator: Any, folds: Folds, subset: Subset) -> float:
+    from sklearn.metrics import check_scoring
+
     scorer = check_scoring(estimator, folds.scoring)
     X = folds.table(subset)
     values = []
@@ -238,8 +242,11 @@ class CachedTerms:
         self.d = folds.rows.d
         names = folds.rows.frame.names
         self.folds = [_kept(model, folds, test, names) for model, (_, test) in zip(models, folds.splits, strict=True)]
-        by_count = folds.scoring in (None, "accuracy")
-        self.scorer = None if by_count else check_scoring(estimator, folds.scoring)
+        self.scorer = None  # of the accuracy: a kernel counts right answers
+        if folds.scoring not in (None, "accuracy"):
+            from sklearn.metrics import check_scoring
+
+            self.scorer = check_scoring(estimator, folds.scoring)
         self._scored = 0
 
     def score(self, subset: Subset) -> float:

@@ -7,16 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
-from sklearn.model_selection import check_cv
 
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.feature_selection.labelled_table import opened
 from countwise.feature_selection.selectors import Selector
 from countwise.feature_selection.subset_scoring import Folds, judge_for
 from countwise.feature_selection.subset_search import FoundSubset, SubsetScorer, backward, exhaustive, forward
 from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.progress import bar
+from countwise.sources.labelled_table import labelled
 from countwise.working import Grid
 
 __all__ = ["WrapperSelector"]
@@ -132,7 +130,7 @@ class WrapperSelector(Selector):
         self
         """
         self._check_options()
-        rows = opened(X, y, sample_weight)
+        rows = labelled(X, y, sample_weight)
         model = NaiveBayesClassifier() if self.estimator is None else self.estimator
         if groups is not None and rows.kept is not None:
             groups = np.asarray(groups)[rows.kept]
@@ -215,20 +213,19 @@ class WrapperSelector(Selector):
         -------
         matplotlib Axes
         """
-        from sklearn.utils.validation import check_is_fitted
-
         from countwise.plots import plot_search
 
-        check_is_fitted(self)
+        self._check_fitted()
         return plot_search(self, ax)
 
 
 def _splits(cv: Any, model: Any, n_rows: int, y: NDArray[Any], groups: Any) -> list[tuple[Any, Any]]:
+    from sklearn.base import is_classifier
+    from sklearn.model_selection import LeaveOneOut, check_cv
+
     if isinstance(cv, str):
         if cv != "leave_one_out":
             raise OptionError(f"cv={cv!r} is unknown.", hint="give a number, a splitter or 'leave_one_out'.")
-        from sklearn.model_selection import LeaveOneOut
-
         cv = LeaveOneOut()
     splitter = check_cv(cv, y, classifier=is_classifier(model))
     return list(splitter.split(np.zeros((n_rows, 1)), y, groups))

@@ -184,7 +184,7 @@ class ParzenDensity(TallyModel):
         The bandwidth of each column.
     bandwidth_curve_ : Grid
         For "leave_one_out" and "k_fold": train and held-out log-likelihood against the bandwidth, or
-        against a factor on the bandwidths if there are several. `countwise.plots.plot_width` draws it.
+        against a factor on the bandwidths if there are several. `countwise.plots.plot_bandwidth` draws it.
     best_bandwidth_ : float
         Where the held-out curve is highest.
     tallies_ : dict

@@ -1,15 +1,18 @@
-"""Pictures: for those who have matplotlib, and some for those who have not."""
+"""Pictures: displays and drawings by matplotlib, and some as SVG without it."""
 
 from __future__ import annotations
 
-from countwise.plots.boundaries import compare_boundaries
-from countwise.plots.displays_curves import LearningCurveDisplay, SettingCurveDisplay
+from countwise.plots.displays_curves import (
+    LearningCurveDisplay,
+    ValidationCurveDisplay,
+    plot_bandwidth,
+    plot_search,
+)
 from countwise.plots.displays_scores import CalibrationDisplay, PrecisionRecallDisplay, ROCDisplay
 from countwise.plots.displays_tables import ConfusionDisplay, DensityDisplay
 from countwise.plots.network import draw_network
-from countwise.plots.search import plot_search
+from countwise.plots.regions import compare_boundaries
 from countwise.plots.tree import draw_tree
-from countwise.plots.widths import plot_width
 
 __all__ = [
     "CalibrationDisplay",
@@ -18,10 +21,10 @@ __all__ = [
     "LearningCurveDisplay",
     "PrecisionRecallDisplay",
     "ROCDisplay",
-    "SettingCurveDisplay",
+    "ValidationCurveDisplay",
     "compare_boundaries",
     "draw_network",
     "draw_tree",
+    "plot_bandwidth",
     "plot_search",
-    "plot_width",
 ]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from countwise._typing import Floats, Indices
+from countwise._typing import Floats
+from countwise.base.predictions import Predictions, predictions_of
 from countwise.data.attributes import Nominal
-from countwise.data.frames import Coded, frame_of, series_of
-from countwise.data.output import chosen
-from countwise.errors import OptionError, TableError, did_you_mean, listed
+from countwise.data.columns import plain
+from countwise.data.frames import frame_of, series_of
+from countwise.data.output import rows_of
+from countwise.errors import OptionError, TableError, listed
 from countwise.plots.style import axes, bare, look
+from countwise.sources.labelled_table import apart, column_of
 from countwise.sources.memory import weights_of
 
-__all__ = ["DASHES", "HATCHES", "Display", "LabelledPredictions", "column_of", "legend", "line", "told_by", "told_of"]
+__all__ = ["DASHES", "HATCHES", "Display", "PredictionDisplay", "legend", "line", "told_by", "told_of"]
 
 DASHES = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (6, 2, 1, 2, 1, 2)))
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxx", "++", "oo", "--", "**", "||")
@@ -74,55 +76,91 @@ def legend(ax: Any, place: str = "best") -> None:
         ax.legend(frameon=True, framealpha=0.85, edgecolor="none", fontsize=8, loc=place, handlelength=3.2)
 
 
+class PredictionDisplay(Display):
+    """A picture of what was predicted for rows whose class is known."""
+
+    _needs_proba: ClassVar[bool] = True
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Any = None, **options: Any
+    ) -> Self:
+        """Draw what a fitted classifier predicts.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted.
+        X : any table
+        y : array-like or str
+            The class of each row, or the name of its column.
+        sample_weight : array-like, optional
+        ax : matplotlib Axes, optional
+        **options
+            See `from_answers`.
+        """
+        told = told_by(estimator, X, y, sample_weight, proba=cls._needs_proba)
+        if cls._needs_proba and options.get("name") is None:
+            options["name"] = type(estimator).__name__
+        return cls.from_answers(told, ax=ax, **options)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_proba: Any, *, classes: Any = None, sample_weight: Any = None, pos_label: Any = None,
+        ax: Any = None, **options: Any,
+    ) -> Self:  # fmt: skip
+        """Draw given probabilities.
+
+        Parameters
+        ----------
+        y_true : array-like
+            The class of each row.
+        y_proba : array-like, shape (rows, classes) or (rows,)
+            P(class | row); one number a row is the probability of the second of two classes, or of `pos_label`.
+        classes : sequence, optional
+            What the columns stand for; by default the classes in `y_true`, ascending.
+        sample_weight : array-like, optional
+        pos_label, ax, **options
+            See `from_answers`.
+        """
+        told = told_of(y_true, y_proba, None, classes, sample_weight, pos_label)
+        return cls.from_answers(told, ax=ax, **{"pos_label": pos_label, **options})
+
+    @classmethod
+    def from_answers(cls, answers: Predictions, *, ax: Any = None) -> Self:
+        """Draw predictions such as those of `cross_validate`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _refuse_without_proba(answers: Predictions, name: str | None) -> None:
+        if np.isnan(answers.proba).any():
+            raise OptionError(f"{name or 'The learner'} has no probabilities: there is nothing to draw.")
+
+
 # -- rows whose class is known ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledPredictions:
-    """Rows whose class is known, and what was told of them.
-
-    Parameters
-    ----------
-    classes : tuple
-        In the order of the columns of `proba`.
-    codes : ndarray of int
-        The class of each row, as its place among the classes.
-    proba : ndarray, shape (rows, classes)
-        P(class | row).
-    answered : ndarray of int
-        What was answered.
-    weight : ndarray
-        Of the rows.
-    """
-
-    classes: tuple[Any, ...]
-    codes: Indices
-    proba: Floats
-    answered: Indices
-    weight: Floats
-
-
-def told_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba: bool = True) -> LabelledPredictions:
-    """What a fitted classifier tells of rows; `y` is the class of each, or the name of its column."""
+def told_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba: bool = True) -> Predictions:
+    """What a fitted classifier predicts for rows; `y` is the class of each, or the name of its column."""
     if not hasattr(estimator, "classes_"):
-        raise OptionError(f"This {type(estimator).__name__} is not fitted, or tells no classes.", hint="fit it.")
+        raise OptionError(f"This {type(estimator).__name__} is not fitted, or is no classifier.", hint="fit it.")
     if proba and not hasattr(estimator, "predict_proba"):
-        raise OptionError(f"{type(estimator).__name__} tells no probabilities.")
-    column = y
-    if isinstance(y, str):
-        column, frame = column_of(X, y), frame_of(X)
-        if y not in getattr(estimator, "feature_names_in_", ()):  # to others it is a column that they never met
-            X = chosen(X, frame, [place for place, name in enumerate(frame.names) if name != y])
-    classes = [_plain(c) for c in estimator.classes_]
-    shares = np.asarray(estimator.predict_proba(X), dtype=np.float64) if proba else None
-    predicted = None if proba else [_plain(c) for c in estimator.predict(X)]
-    return told_of(column, shares, predicted, classes, sample_weight)
-
-
-def told_of_probabilities(answers: Any, name: str | None) -> None:
-    """Refuse to draw probabilities that were never told."""
-    if np.isnan(answers.proba).any():
-        raise OptionError(f"{name or 'The learner'} tells no probabilities: there is nothing to draw.")
+        raise OptionError(f"{type(estimator).__name__} has no predict_proba.")
+    frame = frame_of(X)
+    if isinstance(y, str) and y in getattr(estimator, "feature_names_in_", ()):  # to others it is a column unmet
+        column: Any = column_of(frame, y)
+    else:
+        X, frame, column, _ = apart(X, frame, y)
+    own = Nominal("y", grows=True).learn(column)
+    target = Nominal("y", tuple(dict.fromkeys((*(plain(c) for c in estimator.classes_), *own.values))))
+    codes = target.encode(column).astype(np.int64)
+    weights = weights_of(sample_weight, len(codes))
+    known = np.flatnonzero(codes < len(target.values))
+    if not len(known):
+        raise TableError("No row has a class.")
+    if len(known) < len(codes):
+        X, codes, weights = rows_of(X, known), codes[known], None if weights is None else weights[known]
+    return predictions_of(estimator, X, target, codes, weights, proba=proba)
 
 
 def told_of(
@@ -132,41 +170,32 @@ def told_of(
     classes: Sequence[Any] | None,
     sample_weight: Any = None,
     pos_label: Any = None,
-) -> LabelledPredictions:
-    """The same from arrays; rows without a class are left out, a class that was never met has probability 0."""
-    own, codes = _coded(y)
-    known = codes < len(own)
-    names = list(own) if classes is None else [_plain(c) for c in classes]
+) -> Predictions:
+    """The same from arrays; rows without a class are left out, a class that is new has probability 0."""
+    column = series_of(y)[0]
+    own = Nominal("y", grows=True).learn(column).values
+    names = list(own) if classes is None else [plain(c) for c in classes]
     if classes is None and predicted is not None:
-        names = sorted({*own, *(_plain(c) for c in predicted)}, key=lambda c: (str(type(c)), c))
-    places = {c: i for i, c in enumerate(names)}
-    for c in own:  # a class that the classifier never met
-        places.setdefault(c, len(places))
-    given = weights_of(sample_weight, len(codes))
-    weight = np.ones(len(codes)) if given is None else np.asarray(given, dtype=np.float64)
-    found = np.array([places[c] for c in own], dtype=np.int64)
-    at = found[codes[known]] if len(own) else np.empty(0, dtype=np.int64)
-    if not len(at):
+        names = sorted({*own, *(plain(c) for c in predicted)}, key=lambda c: (str(type(c)), c))
+    target = Nominal("y", tuple(dict.fromkeys((*names, *own))))
+    codes = target.encode(column).astype(np.int64)
+    known = np.flatnonzero(codes < len(target.values))
+    if not len(known):
         raise TableError("No row has a class.")
+    weights = weights_of(sample_weight, len(codes))
     if proba is not None and np.ndim(proba) == 1 and len(names) == 2 and pos_label == names[0]:
-        proba = 1.0 - np.asarray(proba, dtype=np.float64)  # told of the first class
-    shares = _shares(proba, len(codes), len(names), len(places))[known] if proba is not None else None
+        proba = 1.0 - np.asarray(proba, dtype=np.float64)  # given of the first class
+    shares = np.full((len(codes), len(target.values)), np.nan)
+    if proba is not None:
+        shares = _shares(proba, len(codes), len(names), len(target.values))
+    answered = None
     if predicted is not None:
-        answered = np.array([places.get(_plain(c), -1) for c in predicted], dtype=np.int64)
+        places = {c: i for i, c in enumerate(target.values)}
+        answered = np.array([places.get(plain(c), -1) for c in predicted], dtype=np.int64)
         if len(answered) != len(codes) or (answered < 0).any():
-            raise TableError(f"There must be an answer among {listed(places)} to each of the {len(codes)} rows.")
-        answered = answered[known]
-    else:
-        answered = np.argmax(shares, axis=1)  # type: ignore[arg-type]
-    if shares is None:
-        shares = np.full((len(at), len(places)), np.nan)
-    return LabelledPredictions(tuple(places), at, shares, answered, weight[known])
-
-
-def _coded(y: Any) -> tuple[tuple[Any, ...], Indices]:
-    column = y if isinstance(y, Coded) else series_of(y)[0]  # of a table it may have been read already
-    own = Nominal("y", grows=True).learn(column)
-    return tuple(own.values), own.encode(column).astype(np.int64)
+            raise TableError(f"Each of the {len(codes)} rows needs a prediction among {listed(places)}.")
+    codes = np.minimum(codes, len(target.values) - 1)  # of rows that are left out now
+    return Predictions(tuple(target.values), codes, shares, answered, weights).take(known)
 
 
 def _shares(proba: Any, rows: int, given: int, all_classes: int) -> Floats:
@@ -179,18 +208,3 @@ def _shares(proba: Any, rows: int, given: int, all_classes: int) -> Floats:
     if not ((shares >= 0) & (shares <= 1 + 1e-9)).all():
         raise TableError("Probabilities lie between 0 and 1.")
     return np.column_stack([shares, np.zeros((rows, all_classes - given))])
-
-
-def column_of(X: Any, name: str) -> Any:
-    """A column of a table by its name."""
-    frame = frame_of(X)
-    if name not in frame.columns:
-        raise TableError(
-            f"The table has no column {name!r}.",
-            hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
-        )
-    return frame.columns[name]
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

@@ -1,9 +1,8 @@
-"""Learning curves, and curves over a setting, drawn."""
+"""Learning curves and validation curves, drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +10,10 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.errors import OptionError, TableError
 from countwise.plots.displays import Display, legend, line
-from countwise.plots.style import INK, MARK, QUIET
-from countwise.plots.widths import plot_width
+from countwise.plots.style import INK, MARK, QUIET, SOFT, axes, bare
 from countwise.working.numbers import number
 
-__all__ = ["LearningCurveDisplay", "SettingCurveDisplay"]
+__all__ = ["LearningCurveDisplay", "ValidationCurveDisplay", "plot_bandwidth", "plot_search"]
 
 
 class LearningCurveDisplay(Display):
@@ -46,7 +44,7 @@ class LearningCurveDisplay(Display):
     >>> from countwise.plots import LearningCurveDisplay
     >>> birds = samples.load("penguins")
     >>> curve = learning_curve(NaiveBayesClassifier(), birds.X, birds.y, train_sizes=[20, 60, 200], repeats=3)
-    >>> shown = LearningCurveDisplay.from_curve(curve)  # or curve.plot(), or from_estimator for both steps
+    >>> shown = LearningCurveDisplay.from_curve(curve)  # or curve.plot()
     >>> shown.ax_.get_xlabel(), shown.ax_.get_ylabel(), len(shown.lines_)
     ('rows learned from', 'error', 2)
     """
@@ -74,35 +72,8 @@ class LearningCurveDisplay(Display):
         return found
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any = None, *, ax: Any = None, **options: Any) -> Self:
-        """Find the curve and draw it.
-
-        Parameters
-        ----------
-        estimator : estimator, list of them, or mapping of name to estimator
-        X : any table
-        y : array-like or str
-            The class of each row, or the name of its column.
-        ax : matplotlib Axes, optional
-        **options
-            As of `learning_curve`: train_sizes, cv, repeats, scoring and so on.
-
-        Examples
-        --------
-        >>> from countwise import NaiveBayesClassifier, samples
-        >>> from countwise.plots import LearningCurveDisplay
-        >>> birds = samples.load("penguins")
-        >>> shown = LearningCurveDisplay.from_estimator(NaiveBayesClassifier(), birds.X, birds.y, repeats=2)
-        >>> shown.test_scores["NaiveBayesClassifier"].shape
-        (5, 2)
-        """
-        from countwise.evaluation.learning_curve import learning_curve
-
-        return cls.from_curve(learning_curve(estimator, X, y, **options), ax=ax)
-
-    @classmethod
     def from_curve(cls, curve: Any, *, ax: Any = None) -> Self:
-        """Draw what `learning_curve` found."""
+        """Draw a `LearningCurve`."""
         return cls(
             train_sizes=curve.train_sizes, train_scores=curve.train, test_scores=curve.test, score_name=curve.scoring
         ).plot(ax)
@@ -146,10 +117,8 @@ class LearningCurveDisplay(Display):
     def _scale(self, ax: Any) -> None:
         if self.train_sizes.max() > 20 * self.train_sizes.min():
             ax.set_xscale("log")
-            if self.train_sizes.max() < 300 * self.train_sizes.min():  # few powers of ten: some numbers between them
-                from matplotlib.ticker import LogLocator
-
-                ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            if self.train_sizes.max() < 300 * self.train_sizes.min():
+                _numbers_between(ax)
         ax.xaxis.set_major_formatter(lambda value, _: number(value))
         every = [*self.test_scores.values(), *self.train_scores.values()]
         means = np.concatenate([_over_repeats(scores)[0] for scores in every])
@@ -173,20 +142,21 @@ def _over_repeats(scores: Floats) -> tuple[Floats, Floats]:
     return mean, deviation
 
 
-class SettingCurveDisplay(Display):
-    """A score on the rows learned from (dashed) and on rows held out (solid), against a setting; the best is marked.
+class ValidationCurveDisplay(Display):
+    """A score on training rows (dashed) and on held-out rows (solid), against a setting; the best value is marked.
 
     Parameters
     ----------
-    setting : str
-        Which one.
-    values : sequence of float
-        What was tried.
+    param_name : str
+        The setting.
+    param_range : sequence
+        The values tried.
     train, held_out : sequence of float
-        The scores; more is better.
-    best : float, optional
+        The scores.
+    best : value, optional
         The value to mark.
     score_name : str, default="score"
+        Log-likelihoods and mean log probabilities are drawn over a logarithmic axis.
 
     Attributes
     ----------
@@ -194,88 +164,207 @@ class SettingCurveDisplay(Display):
 
     Examples
     --------
-    >>> from countwise.plots import SettingCurveDisplay
-    >>> shown = SettingCurveDisplay(setting="k", values=[1, 3, 5], train=[1.0, 0.9, 0.8], held_out=[0.6, 0.8, 0.7],
-    ...                             best=3, score_name="accuracy").plot()
+    >>> from countwise.plots import ValidationCurveDisplay
+    >>> shown = ValidationCurveDisplay(param_name="k", param_range=[1, 3, 5], train=[1.0, 0.9, 0.8],
+    ...                                held_out=[0.6, 0.8, 0.7], best=3, score_name="accuracy").plot()
     >>> shown.ax_.get_xlabel(), shown.ax_.get_ylabel()
     ('k', 'accuracy')
     """
 
     def __init__(
-        self, *, setting: str, values: Any, train: Any, held_out: Any, best: Any = None, score_name: str = "score"
-    ) -> None:
-        self.setting, self.best, self.score_name = setting, best, score_name
-        self.values, self.train, self.held_out = (np.asarray(v, dtype=np.float64) for v in (values, train, held_out))
-        if not len(self.values) == len(self.train) == len(self.held_out) or not len(self.values):
-            raise TableError("The values and the scores are none, or differ in number.")
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, values: Any = None, cv: Any = None, setting: str | None = None,
-        ax: Any = None,
-    ) -> Self:  # fmt: skip
-        """Find the curve and draw it: over k of a classifier by neighbors, else over the width of a kernel.
-
-        Parameters
-        ----------
-        estimator : estimator
-        X : any table
-        y : array-like or str, optional
-            The class of each row, for classifiers.
-        values : sequence of float, optional
-            What is tried.
-        cv, setting
-            As of `k_curve` and `width_curve`.
-        ax : matplotlib Axes, optional
-
-        Examples
-        --------
-        >>> from countwise import NeighborsClassifier, samples
-        >>> from countwise.plots import SettingCurveDisplay
-        >>> birds = samples.load("penguins")
-        >>> SettingCurveDisplay.from_estimator(NeighborsClassifier(), birds.X, birds.y, values=[1, 5, 25]).best
-        5
-        """
-        from countwise.evaluation.setting_curves import setting_curve
-
-        return cls.from_curve(setting_curve(estimator, X, y, values=values, cv=cv, setting=setting), ax=ax)
+        self, *, param_name: str, param_range: Any, train: Any, held_out: Any, best: Any = None,
+        score_name: str = "score",
+    ) -> None:  # fmt: skip
+        self.param_name, self.best, self.score_name = param_name, best, score_name
+        self.param_range = list(param_range)
+        self.train, self.held_out = (np.asarray(v, dtype=np.float64) for v in (train, held_out))
+        if not len(self.param_range) == len(self.train) == len(self.held_out) or not self.param_range:
+            raise TableError(f"The values of {param_name} and the scores are empty, or differ in length.")
 
     @classmethod
     def from_curve(cls, curve: Any, *, ax: Any = None) -> Self:
-        """Draw what `width_curve` or `k_curve` found."""
-        return cls(setting=curve.setting, values=curve.values, train=curve.train, held_out=curve.held_out,
-                   best=curve.best, score_name=curve.score).plot(ax)  # fmt: skip
+        """Draw a `ValidationCurve`."""
+        return cls(param_name=curve.param_name, param_range=curve.param_range, train=curve.train,
+                   held_out=curve.held_out, best=curve.best, score_name=curve.scoring).plot(ax)  # fmt: skip
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it, on the given axes or on new ones."""
         ax = self._place(ax)
-        if "log" in self.score_name:  # a likelihood falls without end where a kernel is narrow
-            if not (self.values > 0).all():
-                raise OptionError(f"{self.setting} must be above 0 to be drawn.")
-            found = {"bandwidth": self.values, "train": self.train, "held_out": self.held_out}
-            best = {} if self.best is None else {"best_bandwidth_": float(self.best)}
-            plot_width(SimpleNamespace(bandwidth_curve_=found, **best), ax)
-            ax.set_xlabel({"width": "width of the kernel"}.get(self.setting, self.setting.replace("_", " ")))
-            ax.set_ylabel(self.score_name.replace("_", "-" if "likelihood" in self.score_name else " "))
-            legend(ax)
-            return self
-        few = len(self.values) <= 40
-        ax.plot(self.values, self.train, "--", color=QUIET, marker="s" if few else None, markersize=3.5,
-                markerfacecolor="white", linewidth=1.2, label="training rows")  # fmt: skip
-        ax.plot(self.values, self.held_out, "-", color=INK, marker="o" if few else None, markersize=4, linewidth=1.8,
-                label="rows held out")  # fmt: skip
-        self._mark(ax)
-        ax.margins(y=0.12)
-        ax.xaxis.get_major_locator().set_params(integer=bool((self.values % 1 == 0).all()))
-        ax.set_xlabel("number of neighbors k" if self.setting == "n_neighbors" else self.setting.replace("_", " "))
-        ax.set_ylabel(self.score_name.replace("_", " "))
+        if self.score_name == "log_likelihood" or self.score_name.startswith("mean log"):
+            self._over_bandwidths(ax)
+        else:
+            self._over_values(ax)
+        ax.set_ylabel(self.score_name.replace("_", "-" if "likelihood" in self.score_name else " "))
         legend(ax)
         return self
 
-    def _mark(self, ax: Any) -> None:
-        at = np.flatnonzero(self.values == (np.nan if self.best is None else self.best))
-        if not len(at):
-            return
-        place = (float(self.best), float(self.held_out[at[0]]))
-        ax.scatter(*place, s=120, facecolors="none", edgecolors=MARK, linewidths=1.8, zorder=3,
-                   label=f"best {self.setting}: {number(float(self.best))}")  # fmt: skip
+    def _over_values(self, ax: Any) -> None:
+        numeric = all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in self.param_range)
+        places = np.asarray(self.param_range if numeric else range(len(self.param_range)), dtype=np.float64)
+        few = len(places) <= 40
+        ax.plot(places, self.train, "--", color=QUIET, marker="s" if few else None, markersize=3.5,
+                markerfacecolor="white", linewidth=1.2, label="training rows")  # fmt: skip
+        ax.plot(places, self.held_out, "-", color=INK, marker="o" if few else None, markersize=4, linewidth=1.8,
+                label="rows held out")  # fmt: skip
+        if self.best is not None and self.best in self.param_range:
+            at = self.param_range.index(self.best)
+            told = number(float(self.best)) if numeric else str(self.best)
+            self._ring(ax, float(places[at]), float(self.held_out[at]), f"best {self.param_name}: {told}")
+        ax.margins(y=0.12)
+        if numeric:
+            ax.xaxis.get_major_locator().set_params(integer=bool((places % 1 == 0).all()))
+        else:
+            ax.set_xticks(places, [str(v) for v in self.param_range])
+        ax.set_xlabel(
+            "number of neighbors k" if self.param_name == "n_neighbors" else self.param_name.replace("_", " ")
+        )
+
+    def _over_bandwidths(self, ax: Any) -> None:
+        """A likelihood falls without end where a kernel is narrow: that part is cut off."""
+        values = np.asarray(self.param_range, dtype=np.float64)
+        if not (values > 0).all():
+            raise TableError(f"{self.param_name} must be above 0 to be drawn, not {number(float(values.min()))}.")
+        order = np.argsort(values, kind="stable")
+        values, train, held_out = values[order], self.train[order], self.held_out[order]
+        low, high = _heights(train, held_out)
+        ax.set_xscale("log")
+        for scores, style, color, name in (
+            (train, "--", QUIET, "training rows"),
+            (held_out, "-", INK, "rows held out"),
+        ):
+            drawn = ~np.isnan(scores)
+            shown = np.clip(scores[drawn], low - 9 * (high - low), high + 9 * (high - low))  # infinity is far away
+            ax.plot(values[drawn], shown, style, color=color, linewidth=1.8, label=name)
+        fine = np.isfinite(held_out)
+        if self.best is not None and fine.any():  # it may lie between two of the values tried
+            best = float(self.best)
+            peak = float(np.interp(np.log(best), np.log(values[fine]), held_out[fine]))
+            self._ring(ax, best, peak, f"best {self.param_name}")
+            ax.annotate(f"{best:.3g}", (best, peak), (0, -20), textcoords="offset points", ha="center", color=MARK,
+                        fontsize=9)  # fmt: skip
+        if values[-1] < 300 * values[0]:
+            _numbers_between(ax)
+        ax.xaxis.set_major_formatter(lambda value, _: number(value))
+        ax.set_ylim(low, high)
+        ax.set_xlabel(self.param_name.replace("_", " "))
+
+    @staticmethod
+    def _ring(ax: Any, x: float, y: float, label: str) -> None:
+        ax.scatter([x], [y], s=120, facecolors="none", edgecolors=MARK, linewidths=1.8, zorder=3, label=label)
+
+
+def plot_bandwidth(density: Any, ax: Any = None) -> Any:
+    """The log-likelihood of training rows and of held-out rows, against the bandwidth of a kernel.
+
+    The narrower the kernel, the better it fits the rows that it was made from; held-out rows fit best somewhere
+    between. That bandwidth is marked with a ring.
+
+    Parameters
+    ----------
+    density : estimator
+        Fitted, with `bandwidth_curve_` (columns "bandwidth", "train" and "held_out") and `best_bandwidth_`.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from countwise.plots import plot_bandwidth
+    >>> curve = {"bandwidth": [0.1, 1.0, 10.0], "train": [-1.0, -2.0, -4.0], "held_out": [-9.0, -2.5, -4.2]}
+    >>> ax = plot_bandwidth(SimpleNamespace(bandwidth_curve_=curve, best_bandwidth_=1.0))
+    >>> ax.get_xscale(), ax.get_xlabel()
+    ('log', 'bandwidth')
+    """
+    curve = getattr(density, "bandwidth_curve_", None)
+    if curve is None and hasattr(density, "bandwidth_curve"):  # of a bandwidth that was given, or set by a rule
+        curve = density.bandwidth_curve()
+    if curve is None:
+        raise OptionError(
+            f"This {type(density).__name__} has no bandwidth curve: its bandwidth was given, or it is not fitted.",
+            hint='fit it with bandwidth="leave_one_out" or bandwidth="k_fold".',
+        )
+    lost = [name for name in ("bandwidth", "train", "held_out") if name not in curve]
+    if lost:
+        raise TableError(f"The bandwidth curve has no column {lost[0]!r}.")
+    several = len(getattr(density, "bandwidths_", ())) > 1
+    shown = ValidationCurveDisplay(param_name="factor on the bandwidths" if several else "bandwidth",
+                                   param_range=curve["bandwidth"], train=curve["train"], held_out=curve["held_out"],
+                                   score_name="log_likelihood")  # fmt: skip
+    held_out = np.nan_to_num(shown.held_out, nan=-np.inf)
+    shown.best = getattr(density, "best_bandwidth_", shown.param_range[int(np.argmax(held_out))])
+    return shown.plot(ax).ax_
+
+
+def plot_search(search: Any, ax: Any = None) -> Any:
+    """The score of a `WrapperSelector` against the number of attributes.
+
+    Each subset that was scored is a dot; the line is the path taken (for an exhaustive search the
+    best of each size), and the ring is the choice.
+
+    Parameters
+    ----------
+    search : WrapperSelector
+        Fitted.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = axes(ax)
+    sizes = [len(subset) for subset in search.scores_]
+    ax.scatter(sizes, list(search.scores_.values()), s=12, color=SOFT, label="subsets scored", zorder=1)
+    path = search.path_
+    ax.plot(
+        path["attributes"],
+        path["score"],
+        "o-",
+        color=INK,
+        markersize=4,
+        label="best of each size" if search.direction == "exhaustive" else "path taken",
+        zorder=2,
+    )
+    chosen = int(search.support_.sum())
+    ring = {"facecolors": "none", "edgecolors": MARK, "linewidths": 1.8}
+    ax.scatter([chosen], [search.score_], s=120, label=f"chosen: {chosen}", zorder=3, **ring)
+    names = search.get_feature_names_out().tolist()
+    if len(names) <= 4:
+        ax.annotate(", ".join(names), (chosen, search.score_), (0, 10), textcoords="offset points", ha="center",
+                    color=MARK, fontsize=9)  # fmt: skip
+    ax.margins(x=0.08, y=0.15)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel("number of attributes")
+    scoring = search.scoring if isinstance(search.scoring, str) else "score"
+    ax.set_ylabel(f"cross-validated {scoring.replace('_', ' ')}")
+    backwards = " (from right to left)" if search.direction == "backward" else ""
+    ax.set_title(f"{search.direction} search{backwards}", loc="left", fontsize=10)
+    bare(ax)
+    ax.legend(frameon=False, fontsize=8)
+    return ax
+
+
+def _heights(train: Floats, held_out: Floats) -> tuple[float, float]:
+    """What to show: the curves about the best value; the fall at tiny values leaves the picture below."""
+    fine = held_out[np.isfinite(held_out)]
+    known = np.concatenate([train[np.isfinite(train)], fine])
+    if not len(known):
+        return -1.0, 0.0
+    top = float(known.max())
+    peak = float(fine.max()) if len(fine) else top
+    end = float(fine[-1]) if len(fine) else float(known.min())
+    reach = max(top - peak, peak - end, 1e-3 * max(1.0, abs(peak)))
+    low = max(float(known.min()), peak - 2.0 * reach)
+    margin = 0.08 * max(top - low, 1e-9)
+    return low - margin, top + 1.6 * margin
+
+
+def _numbers_between(ax: Any) -> None:
+    """Few powers of ten: some numbers between them."""
+    from matplotlib.ticker import LogLocator
+
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -9,17 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
+from countwise.base.predictions import Predictions
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures.ranks import area, average_precision, by_range, precision_recall_points, roc_points
-from countwise.plots.displays import (
-    Display,
-    LabelledPredictions,
-    legend,
-    line,
-    told_by,
-    told_of,
-    told_of_probabilities,
-)
+from countwise.plots.displays import PredictionDisplay, legend, line
 from countwise.plots.style import QUIET, SOFT
 
 __all__ = ["CalibrationDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
@@ -27,7 +20,7 @@ __all__ = ["CalibrationDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
 _MOST = 10  # lines in one picture
 
 
-class _ByClass(Display):
+class _ByClass(PredictionDisplay):
     """A curve for each class against all others; of two classes that of the positive one."""
 
     summary: ClassVar[str]  # what the number in the legend is called
@@ -42,54 +35,21 @@ class _ByClass(Display):
         raise NotImplementedError
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, pos_label: Any = None,
-        name: str | None = None, ax: Any = None,
-    ) -> Self:  # fmt: skip
-        """Draw what a fitted classifier tells of rows whose class is known.
+    def from_answers(
+        cls, answers: Predictions, *, pos_label: Any = None, name: str | None = None, ax: Any = None
+    ) -> Self:
+        """Draw predictions such as those of `cross_validate`.
 
         Parameters
         ----------
-        estimator : classifier
-            Fitted, with `predict_proba`.
-        X : any table
-        y : array-like or str
-            The class of each row, or the name of its column.
-        sample_weight : array-like, optional
+        answers : Predictions
         pos_label : class, optional
             Draw this class alone; of two classes the second by default.
         name : str, optional
             For the legend; the estimator's by default.
         ax : matplotlib Axes, optional
         """
-        told = told_by(estimator, X, y, sample_weight)
-        return cls.from_answers(told, pos_label=pos_label, name=name or type(estimator).__name__, ax=ax)
-
-    @classmethod
-    def from_predictions(
-        cls, y_true: Any, y_proba: Any, *, classes: Any = None, sample_weight: Any = None, pos_label: Any = None,
-        name: str | None = None, ax: Any = None,
-    ) -> Self:  # fmt: skip
-        """Draw probabilities of rows whose class is known.
-
-        Parameters
-        ----------
-        y_true : array-like
-            The class of each row.
-        y_proba : array-like, shape (rows, classes) or (rows,)
-            P(class | row); a list of numbers is the probability of the second of two classes, or of `pos_label`.
-        classes : sequence, optional
-            What the columns stand for; the classes in `y_true` in ascending order by default.
-        sample_weight, pos_label, name, ax
-            See `from_estimator`.
-        """
-        told = told_of(y_true, y_proba, None, classes, sample_weight, pos_label)
-        return cls.from_answers(told, pos_label=pos_label, name=name, ax=ax)
-
-    @classmethod
-    def from_answers(cls, answers: Any, *, pos_label: Any = None, name: str | None = None, ax: Any = None) -> Self:
-        """Draw answers such as those of `cross_validate`: anything with classes, codes, proba and weight."""
-        told_of_probabilities(answers, name)
+        cls._refuse_without_proba(answers, name)
         classes = list(answers.classes)
         which = [_class(classes, pos_label)] if pos_label is not None or len(classes) == 2 else range(len(classes))
         curves, numbers = {}, {}
@@ -214,8 +174,8 @@ class PrecisionRecallDisplay(_ByClass):
         return self
 
 
-class CalibrationDisplay(Display):
-    """How often what is told with a probability comes true, and how many rows are behind each point.
+class CalibrationDisplay(PredictionDisplay):
+    """Calibration curve: the share of rows of a class against its predicted probability, and how many rows there are.
 
     Parameters
     ----------
@@ -248,49 +208,31 @@ class CalibrationDisplay(Display):
         self.n_bins, self.name, self.of = n_bins, name, of
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, pos_label: Any = None, sample_weight: Any = None,
-        name: str | None = None, ax: Any = None,
-    ) -> Self:  # fmt: skip
-        """Draw what a fitted classifier tells of rows whose class is known.
-
-        Parameters
-        ----------
-        estimator, X, y, sample_weight, name, ax
-            See `ROCDisplay.from_estimator`.
-        n_bins : int, default=10
-            Ranges of equal width.
-        pos_label : class, optional
-            Whose probability; by default that of the second of two classes, of more that of the answer.
-        """
-        told = told_by(estimator, X, y, sample_weight)
-        return cls.from_answers(
-            told, n_bins=n_bins, pos_label=pos_label, name=name or type(estimator).__name__, ax=ax
-        )
-
-    @classmethod
-    def from_predictions(
-        cls, y_true: Any, y_proba: Any, *, n_bins: int = 10, classes: Any = None, pos_label: Any = None,
-        sample_weight: Any = None, name: str | None = None, ax: Any = None,
-    ) -> Self:  # fmt: skip
-        """Draw probabilities of rows whose class is known; see `ROCDisplay.from_predictions`."""
-        told = told_of(y_true, y_proba, None, classes, sample_weight, pos_label)
-        return cls.from_answers(told, n_bins=n_bins, pos_label=pos_label, name=name, ax=ax)
-
-    @classmethod
     def from_answers(
         cls,
-        answers: LabelledPredictions | Any,
+        answers: Predictions,
         *,
         n_bins: int = 10,
         pos_label: Any = None,
         name: str | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw answers such as those of `cross_validate`: anything with its arrays."""
+        """Draw predictions such as those of `cross_validate`.
+
+        Parameters
+        ----------
+        answers : Predictions
+        n_bins : int, default=10
+            Ranges of equal width.
+        pos_label : class, optional
+            Whose probability; by default that of the second of two classes, of more that of the predicted class.
+        name : str, optional
+            For the legend; the estimator's by default.
+        ax : matplotlib Axes, optional
+        """
         if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
             raise OptionError(f"n_bins must be a whole number of at least 1, not {n_bins!r}.")
-        told_of_probabilities(answers, name)
+        cls._refuse_without_proba(answers, name)
         classes = list(answers.classes)
         if pos_label is None and len(classes) != 2:
             p = answers.proba[np.arange(len(answers.codes)), answers.answered]

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from countwise.base.predictions import Predictions
 from countwise.data.derived import Absent
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.plots.displays import HATCHES, Display, legend, line, told_by, told_of
+from countwise.plots.displays import HATCHES, Display, PredictionDisplay, legend, line, told_of
 from countwise.plots.style import DARK, look, shortened
 from countwise.working.numbers import number
 
@@ -18,7 +19,7 @@ __all__ = ["ConfusionDisplay", "DensityDisplay"]
 _MOST_BARS = 30  # values of a name that are drawn
 
 
-class ConfusionDisplay(Display):
+class ConfusionDisplay(PredictionDisplay):
     """What each class was answered as: a cell is the darker, the larger its share of its class.
 
     Parameters
@@ -42,6 +43,8 @@ class ConfusionDisplay(Display):
     ([[1.0, 1.0], [0.0, 1.0]], ['1', '1', '0', '1'])
     """
 
+    _needs_proba = False
+
     def __init__(self, table: Any, *, classes: Sequence[Any], costs: Any = None) -> None:
         self.table, self.classes = np.asarray(table, dtype=np.float64), list(classes)
         try:
@@ -55,39 +58,18 @@ class ConfusionDisplay(Display):
                 raise TableError(f"The table of {what} has the shape {values.shape}; there are {k} classes.")
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, costs: Any = None, ax: Any = None
-    ) -> Self:
-        """Draw what a fitted classifier answers to rows whose class is known.
-
-        Parameters
-        ----------
-        estimator : classifier
-            Fitted.
-        X : any table
-        y : array-like or str
-            The class of each row, or the name of its column.
-        sample_weight : array-like, optional
-        costs : array-like, shape (classes, classes), optional
-        ax : matplotlib Axes, optional
-        """
-        return cls.from_answers(told_by(estimator, X, y, sample_weight, proba=False), costs=costs, ax=ax)
-
-    @classmethod
-    def from_predictions(
+    def from_predictions(  # type: ignore[override]
         cls, y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None, costs: Any = None,
         ax: Any = None,
     ) -> Self:  # fmt: skip
-        """Draw answers to rows whose class is known."""
+        """Draw given predictions."""
         told = told_of(y_true, None, np.asarray(y_pred), classes, sample_weight)
         return cls.from_answers(told, costs=costs, ax=ax)
 
     @classmethod
-    def from_answers(cls, answers: Any, *, costs: Any = None, ax: Any = None) -> Self:
-        """Draw answers such as those of `cross_validate`: anything with classes, codes, answered and weight."""
-        k = len(answers.classes)
-        table = np.bincount(answers.codes * k + answers.answered, answers.weight, k * k).reshape(k, k)
-        return cls(table, classes=answers.classes, costs=costs).plot(ax)
+    def from_answers(cls, answers: Predictions, *, costs: Any = None, ax: Any = None) -> Self:
+        """Draw predictions such as those of `cross_validate`; `costs` is a table like that of the class."""
+        return cls(answers.table, classes=answers.classes, costs=costs).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it, on the given axes or on new ones."""
@@ -111,10 +93,7 @@ class ConfusionDisplay(Display):
         ax.set_xticks(range(k), names, fontsize=min(small + 1, 9))
         ax.set_yticks(range(k), names, fontsize=min(small + 1, 9))
         if k > 4 or max(map(len, names)) > 8:
-            ax.tick_params(axis="x", labelrotation=35)
-            for label in ax.get_xticklabels():
-                label.set_ha("right")
-                label.set_rotation_mode("anchor")
+            _tilt(ax)
         ax.tick_params(length=0)
         for edge in np.arange(k + 1) - 0.5:  # cells are told apart where they are all light
             ax.axhline(edge, color="#c9d2dd", linewidth=0.6)
@@ -240,10 +219,15 @@ class DensityDisplay(Display):
         names = [shortened(str(self.values[j]), 110, 9) for j in kept.tolist()]
         ax.set_xticks(at, names, fontsize=9)
         if sum(map(len, names)) > 60 or max(map(len, names)) > 70 // max(len(names), 1):
-            ax.tick_params(axis="x", labelrotation=35)
-            for label in ax.get_xticklabels():
-                label.set_ha("right")
-                label.set_rotation_mode("anchor")
+            _tilt(ax)
+
+
+def _tilt(ax: Any) -> None:
+    """Long names below an axis stand at an angle."""
+    ax.tick_params(axis="x", labelrotation=35)
+    for label in ax.get_xticklabels():
+        label.set_ha("right")
+        label.set_rotation_mode("anchor")
 
 
 def _density(estimator: Any, attribute: str) -> Any:

@@ -1,4 +1,4 @@
-"""The ground of a picture: two attributes, the rows that have both, and their classes."""
+"""What a picture shows: two attributes, the rows that have both, and their classes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from countwise._typing import Floats, Indices
 from countwise.data.attributes import Numeric
 from countwise.data.columns import in_order, refuse_infinity
-from countwise.data.frames import Coded, Column, Frame, frame_of, is_sparse, series_of
+from countwise.data.frames import Coded, Column, Frame, frame_of, is_sparse
 from countwise.data.output import chosen, dense, library_of
 from countwise.data.schema import Schema
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.plots.slices import cells_of, is_date
+from countwise.sources.labelled_table import apart
 
-__all__ = ["MOST", "PlotData", "ground", "spread_out"]
+__all__ = ["MOST", "PlotData", "plot_data", "spread_out"]
 
 MOST = 2000  # points that a panel can show
 
@@ -67,7 +68,7 @@ class PlotData:
         return np.stack([low - 0.06 * wide, high + 0.06 * wide], axis=1)
 
 
-def ground(X: Any, y: Any, attributes: Any) -> PlotData:
+def plot_data(X: Any, y: Any, attributes: Any) -> PlotData:
     """Take a table, its classes and two attributes apart.
 
     Parameters
@@ -86,14 +87,17 @@ def ground(X: Any, y: Any, attributes: Any) -> PlotData:
     Examples
     --------
     >>> from countwise import samples
-    >>> from countwise.plots.plot_data import ground
+    >>> from countwise.plots.plot_data import plot_data
     >>> weather = samples.load("weather")
-    >>> found = ground(weather.frame, "play", None)
+    >>> found = plot_data(weather.frame, "play", None)
     >>> found.pair, found.classes, found.xy[0].tolist()
     (('temperature', 'humidity'), ('no', 'yes'), [85.0, 85.0])
     """
-    X, frame = _opened(X)
-    X, frame, column, target = _apart(X, frame, y)
+    if y is None:
+        raise TableError("The classes y are needed.", hint="give an array, or the name of a column in X.")
+    X, frame, column, target = apart(*_opened(X), y)
+    if len(column) != frame.n_rows:
+        raise TableError(f"X has {frame.n_rows} rows and y has {len(column)} classes; each row has one.")
     pair = _pair(frame, attributes)
     numbers = {name: np.asarray(Numeric(name).encode(frame.columns[name]), dtype=np.float64) for name in pair}
     refuse_infinity(numbers)
@@ -122,24 +126,6 @@ def _opened(X: Any) -> tuple[Any, Frame]:
     if library_of(X) == "array":
         X = chosen(X, frame, range(len(frame.columns)))
     return X, frame
-
-
-def _apart(X: Any, frame: Frame, y: Any) -> tuple[Any, Frame, Column, str | None]:
-    """The table without its target, the target, and its name."""
-    if y is None:
-        raise TableError("The classes y are needed.", hint="give an array, or the name of a column in X.")
-    if isinstance(y, str):
-        if y not in frame.columns:
-            hint = did_you_mean(y, frame.columns) or f"it has {listed(frame.columns)}."
-            raise TableError(f"The table has no column {y!r} for the target.", hint=hint)
-        places = [place for place, name in enumerate(frame.names) if name != y]
-        return chosen(X, frame, places), frame.without(y), frame.columns[y], y
-    column, name = series_of(y)
-    if isinstance(column, np.ndarray) and column.ndim == 2 and column.shape[1] == 1:
-        column = column.ravel()
-    if len(column) != frame.n_rows:
-        raise TableError(f"X has {frame.n_rows} rows and y has {len(column)} classes; each row has one.")
-    return X, frame, column, None if name is None else str(name)
 
 
 def _left_out(count: int, why: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What models say of every place of a picture, and of the rows in it."""
+"""Decision regions: what classifiers predict at every place of a picture, side by side."""
 
 from __future__ import annotations
 
@@ -16,11 +16,99 @@ from countwise.data.columns import plain
 from countwise.data.frames import Frame
 from countwise.data.output import chosen, library_of, rebuilt, rows_of
 from countwise.errors import DataWarning, OptionError, TableError, did_you_mean, listed
-from countwise.plots.contours import boundary
-from countwise.plots.plot_data import MOST, PlotData, spread_out
+from countwise.plots.plot_data import MOST, PlotData, plot_data, spread_out
 from countwise.plots.slices import FixedValue, moved, still
 
-__all__ = ["Panel", "Scene", "by_title", "scene"]
+__all__ = ["Panel", "Scene", "boundary", "compare_boundaries"]
+
+
+def compare_boundaries(
+    models: Any,
+    X: Any,
+    y: Any,
+    attributes: Any = None,
+    *,
+    at: Any = None,
+    resolution: int = 200,
+    probabilities: bool = True,
+    kind: str = "matplotlib",
+    ax: Any = None,
+) -> Any:
+    """Draw the decision regions of classifiers over two numeric attributes, one panel a model.
+
+    The rows are drawn on top, those that a model gets wrong with a ring. Under its title stands
+    the training error.
+
+    Parameters
+    ----------
+    models : mapping of title to classifier, list of classifiers, or classifier
+        Countwise's, scikit-learn's, or anything with `fit` and `predict`; pipelines too. One that
+        is not fitted is cloned, and the clone fitted on the two attributes alone. One that is
+        fitted is asked about rows in which its other columns stand still.
+    X : any table
+        pandas, Polars, PyArrow, a mapping of columns, a list of dicts, an array. Fitted models get
+        the kind of table that this is; what takes no mappings gets an array.
+    y : array-like or str
+        The classes, or the name of their column in X.
+    attributes : sequence of two names, optional
+        Which attributes, x before y; for an array positions, or "x0", "x1", ... By default the
+        only two numeric ones.
+    at : mapping of column to value, optional
+        Where the other columns of fitted models stand still. By default numbers at their median
+        (of whole numbers one that is there), names at their commonest value.
+    resolution : int, default=200
+        So many pixels along each axis.
+    probabilities : bool, default=True
+        Whether regions are paler where a model is less sure, if it has `predict_proba`.
+    kind : {"matplotlib", "svg"}, default="matplotlib"
+        Axes of matplotlib, or a string of SVG, for which matplotlib is not needed.
+    ax : matplotlib Axes or sequence of them, optional
+        Where to draw, one a model; by default a figure of its own.
+
+    Returns
+    -------
+    ndarray of matplotlib Axes, or str
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from countwise import NaiveBayesClassifier, samples
+    >>> from countwise.plots import compare_boundaries
+    >>> weather = samples.load("weather")
+    >>> two = {"Gaussian naive Bayes": NaiveBayesClassifier(), "logistic regression": LogisticRegression()}
+    >>> picture = compare_boundaries(two, weather.frame, "play", resolution=60, kind="svg")
+    >>> picture[:4], "5 of 14 rows wrong" in picture
+    ('<svg', True)
+    """
+    _check(resolution, kind, ax)
+    named = by_title(models)
+    if not named:
+        raise OptionError(
+            "There are no models to compare.", hint='for example {"naive Bayes": NaiveBayesClassifier()}.'
+        )
+    made = scene(plot_data(X, y, attributes), named, at, resolution, probabilities)
+    if kind == "svg":
+        from countwise.plots.regions_svg import render
+
+        return render(made)
+    from countwise.plots.regions_mpl import draw
+
+    return draw(made, ax)
+
+
+def _check(resolution: Any, kind: Any, ax: Any) -> None:
+    if kind not in ("matplotlib", "svg"):
+        hint = did_you_mean(kind, ("matplotlib", "svg")) or "give 'matplotlib' or 'svg'."
+        raise OptionError(f"kind={kind!r} is unknown.", hint=hint)
+    if isinstance(resolution, bool) or not isinstance(resolution, int) or resolution < 10:
+        raise OptionError(
+            f"resolution={resolution!r}: so many pixels along each axis, a whole number of at least 10."
+        )
+    if kind == "svg" and ax is not None:
+        raise OptionError("ax is for matplotlib; an SVG has no axes to draw on.", hint="leave one of the two out.")
+
+
+# -- what is drawn ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -294,3 +382,73 @@ def _to_the_edge(
         with np.errstate(invalid="ignore"):  # half a pixel on, in the direction of the last whole one
             field = (np.pad(scores, sides, "edge") + np.pad(scores, sides, "reflect", reflect_type="odd")) / 2
     return boundary(np.pad(codes, 1, mode="edge"), field, *wider)
+
+
+# -- lines between regions: marching squares ----------------------------------------
+
+
+def boundary(codes: NDArray[Any], scores: NDArray[Any] | None, xs: NDArray[Any], ys: NDArray[Any]) -> NDArray[Any]:
+    """The lines between the regions of a grid.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (rows, columns)
+        The class at each point; rows go with `ys`.
+    scores : ndarray, shape (rows, columns, classes), optional
+        What each class scores there: the line is where two are alike. Without, it is half way.
+    xs, ys : ndarray
+        Where the points lie.
+
+    Returns
+    -------
+    ndarray, shape (segments, 2, 2)
+        Ends of segments, x before y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countwise.plots.regions import boundary
+    >>> boundary(np.array([[0, 1], [0, 1]]), None, np.array([0.0, 1.0]), np.array([0.0, 2.0])).tolist()
+    [[[0.5, 0.0], [0.5, 2.0]]]
+    """
+    corners = _corners(codes)
+    least, most = corners.min(axis=0), corners.max(axis=0)
+    many = ((corners != least) & (corners != most)).any(axis=0)
+    found = [np.empty((0, 2, 2))]
+    for code in np.unique(codes):
+        inside = codes == code
+        mine = ((least == code) & (most > code)) | many  # each line once, save where three regions meet
+        found.append(_segments(inside, _lead(scores, inside, int(code)), xs, ys, mine))
+    return np.concatenate(found)
+
+
+def _corners(values: NDArray[Any]) -> NDArray[Any]:
+    """The four corners of each cell of a grid, anticlockwise from the lowest."""
+    return np.stack([values[:-1, :-1], values[:-1, 1:], values[1:, 1:], values[1:, :-1]])
+
+
+def _lead(scores: NDArray[Any] | None, inside: NDArray[Any], code: int) -> NDArray[Any]:
+    """By how much a class leads the best of the others."""
+    if scores is None or scores.shape[2] < 2:
+        return np.where(inside, 1.0, -1.0)
+    return np.asarray(scores[..., code] - np.delete(scores, code, axis=2).max(axis=2))
+
+
+def _segments(
+    inside: NDArray[Any], lead: NDArray[Any], xs: NDArray[Any], ys: NDArray[Any], mine: NDArray[Any]
+) -> NDArray[Any]:
+    """Where the edges of each cell are crossed, joined in pairs."""
+    places = np.stack(np.broadcast_arrays(xs[None, :], ys[:, None]), axis=-1).astype(np.float64)
+    x, y = (_corners(places[..., axis]) for axis in (0, 1))
+    at, sign = _corners(lead), _corners(inside)
+    after = [1, 2, 3, 0]
+    crossed = (sign != sign[after]) & mine
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = at / (at - at[after])
+    share = np.where(np.isfinite(share) & (share >= 0) & (share <= 1), share, 0.5)
+    points = np.stack([x + share * (x[after] - x), y + share * (y[after] - y)], axis=-1)
+    number = crossed.sum(axis=0)
+    order = np.argsort(~crossed, axis=0, kind="stable")[:2]
+    pairs = np.take_along_axis(points, order[..., None], axis=0)[:, number == 2]
+    saddle = points[:, number == 4]  # two corners across belong together: cut off the other two
+    return np.concatenate([pairs.swapaxes(0, 1), saddle[:2].swapaxes(0, 1), saddle[2:].swapaxes(0, 1)])

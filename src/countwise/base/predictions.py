@@ -1,4 +1,4 @@
-"""Answers to rows whose class is known, and how good they are."""
+"""What a classifier predicts for rows whose class is known, and how good that is."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise import _kernels
+from countwise import _kernels, progress
 from countwise._cached import lazy
 from countwise._typing import Floats, Indices
+from countwise.base.classifier import AdditiveClassifier
+from countwise.base.tally_model import TallyModel
+from countwise.data.attributes import Nominal
+from countwise.data.frames import series_of
+from countwise.data.output import rows_of
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.measures.ranks import area, by_range
 from countwise.working import Grid
 
-__all__ = ["SCORES", "Predictions", "bounds", "greater", "majority", "small_logs"]
+__all__ = ["SCORES", "Predictions", "bounds", "greater", "predictions_of", "small_logs"]
 
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "calibration_error")
 _LESS = frozenset({"log_loss", "brier", "calibration_error"})
@@ -24,12 +29,12 @@ _SMALL = 1e-300  # a probability below it has lost digits, or is 0 because a dou
 
 
 def greater(score: str) -> bool:
-    """Whether more of a score is better; so it is of all of scikit-learn's."""
+    """Whether more of a score is better, as of all of scikit-learn's scorers."""
     return score not in _LESS
 
 
 def bounds(score: str, n_classes: int) -> tuple[float, float]:
-    """What a score is at least and at most; of scikit-learn's that is not known."""
+    """The least and the greatest value of a score; unknown for scikit-learn's."""
     if score not in SCORES:
         return -np.inf, np.inf
     return 0.0, {"log_loss": np.inf, "brier": 1.0 if n_classes == 2 else 2.0}.get(score, 1.0)
@@ -37,7 +42,7 @@ def bounds(score: str, n_classes: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)  # no slots: what is derived is kept
 class Predictions:
-    """What a learner answered to rows whose class is known.
+    """What a classifier predicted for rows whose class is known.
 
     Parameters
     ----------
@@ -48,16 +53,16 @@ class Predictions:
     proba : ndarray, shape (rows, classes)
         P(class | row).
     predicted : ndarray of int, optional
-        The class that was answered; the most probable one, if none is given.
+        The predicted class; by default the most probable one.
     weights : ndarray, optional
-        Of the rows.
+        The weight of each row.
     logs : ndarray, optional
-        Log P(the class that it is | row), where some probabilities are too small for `proba`; see `small_logs`.
+        Log P(true class | row), where some probabilities are too small for `proba`; see `small_logs`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise.evaluation.predictions import Predictions
+    >>> from countwise.evaluation import Predictions
     >>> told = Predictions(("no", "yes"), np.array([0, 1, 1]), np.array([[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]]))
     >>> round(told.accuracy, 4), round(told.log_loss, 4), round(told.brier, 4), told.roc_auc
     (0.6667, 0.646, 0.23, 1.0)
@@ -77,48 +82,74 @@ class Predictions:
 
     @lazy
     def answered(self) -> Indices:
-        """The class that was answered."""
+        """The predicted class."""
         return _kernels.argmax_rows(self.proba) if self.predicted is None else self.predicted
 
     @lazy
     def weight(self) -> Floats:
-        """What each row weighs."""
+        """The weight of each row."""
         return np.ones(len(self)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
 
     @lazy
     def own(self) -> Floats:
-        """P(the class that it is | row)."""
+        """P(true class | row)."""
         return np.asarray(self.proba[np.arange(len(self)), self.codes])
 
     @lazy
     def log_own(self) -> Floats:
-        """Log P(the class that it is | row); -inf where that is 0."""
+        """Log P(true class | row); -inf where that is 0."""
         if self.logs is not None:
             return self.logs
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.own))
 
     def take(self, rows: NDArray[Any] | slice) -> Predictions:
-        """The answers to some rows."""
+        """The predictions for some rows."""
         predicted = None if self.predicted is None else self.predicted[rows]
         weights, logs = (None if part is None else part[rows] for part in (self.weights, self.logs))
         return Predictions(self.classes, self.codes[rows], self.proba[rows], predicted, weights, logs)
 
+    def over(self, classes: tuple[Any, ...]) -> Predictions:
+        """The same over other classes, those of the rows among them; one that is new has probability 0."""
+        if classes == self.classes:
+            return self
+        places = {c: i for i, c in enumerate(classes)}
+        moved = np.array([places.get(c, -1) for c in self.classes], dtype=np.int64)
+        proba, stay = np.zeros((len(self), len(classes))), moved >= 0
+        proba[:, moved[stay]] = self.proba[:, stay]
+        predicted = None if self.predicted is None else moved[self.predicted]
+        return Predictions(classes, moved[self.codes], proba, predicted, self.weights, self.logs)
+
     @classmethod
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
-        """The answers of several folds as those of one table."""
-        first = parts[0]
+        """Several parts as one; classes that only later parts have got probability 0 before."""
+        first, classes = parts[0], max((part.classes for part in parts), key=len)
+        parts = [part.over(classes) for part in parts]
         predicted = None if first.predicted is None else np.concatenate([part.answered for part in parts])
         weights = None if first.weights is None else np.concatenate([part.weight for part in parts])
         small = any(part.logs is not None for part in parts)
         return cls(
-            first.classes,
+            classes,
             np.concatenate([part.codes for part in parts]),
             np.concatenate([part.proba for part in parts]),
             predicted,
             weights,
             np.concatenate([part.log_own for part in parts]) if small else None,
         )
+
+    def majority(self, counts: NDArray[Any]) -> Predictions:
+        """The baseline that only knows how frequent the classes were in training.
+
+        Parameters
+        ----------
+        counts : ndarray
+            How many training rows each class had; classes at the end may be left out.
+        """
+        known = np.zeros(len(self.classes))
+        known[: len(counts)] = counts
+        shares = np.tile(known / max(float(known.sum()), 1e-300), (len(self), 1))
+        answered = np.full(len(self), int(np.argmax(known)), dtype=np.int64)
+        return Predictions(self.classes, self.codes, shares, answered, self.weights)
 
     # -- scores --------------------------------------------------------------------------
 
@@ -273,13 +304,72 @@ def _whole(x: float) -> Any:
     return int(x) if float(x).is_integer() else float(x)
 
 
+def predictions_of(
+    model: Any,
+    X: Any,
+    target: Nominal,
+    codes: Indices,
+    weights: Floats | None = None,
+    *,
+    proba: bool = True,
+    some: Callable[[Indices], Any] | None = None,
+) -> Predictions:
+    """What a fitted classifier predicts for rows whose class is known.
+
+    A class that the model never met has probability 0. Where the model is not asked for probabilities, or has none,
+    they are NaN.
+
+    Parameters
+    ----------
+    model : classifier
+    X : any table
+        The rows, as the model takes them.
+    target : Nominal
+        All classes, those of the model among them.
+    codes : ndarray of int
+        The class of each row, as its place among the classes.
+    weights : ndarray, optional
+        The weight of each row.
+    proba : bool, default=True
+        Whether probabilities are wanted.
+    some : function of ndarray of int, optional
+        Some of the rows, as the model takes them.
+    """
+    if not hasattr(model, "classes_"):
+        raise OptionError(f"{type(model).__name__} predicts no classes.", hint="give a classifier.")
+    own, shape = coded(model.classes_, target), (len(codes), len(target.values))
+    shares, predicted, logs = np.broadcast_to(np.nan, shape), None, None
+    with progress.quiet():
+        if not proba and isinstance(model, AdditiveClassifier):
+            predicted = own[model._codes(X)]
+        elif not proba or not isinstance(model, TallyModel) or not hasattr(model, "predict_proba"):
+            predicted = coded(model.predict(X), target)  # a tally model predicts the most probable class
+        if proba and hasattr(model, "predict_proba"):
+            found = np.asarray(model.predict_proba(X), dtype=np.float64)
+            shares = found if shape[1] == len(own) and (own == np.arange(len(own))).all() else np.zeros(shape)
+            if shares is not found:
+                shares[:, own] = found
+        if proba and hasattr(model, "predict_log_proba"):
+            place = np.full(shape[1], -1)
+            place[own] = np.arange(len(own))
+            asked = some or (lambda which: rows_of(X, which))
+            mine = shares[np.arange(len(codes)), codes]
+            logs = small_logs(mine, place[codes], lambda which: model.predict_log_proba(asked(which)))
+    return Predictions(tuple(target.values), codes, shares, predicted, weights, logs)
+
+
+def coded(labels: Any, target: Nominal) -> Indices:
+    """The place of each label among the classes."""
+    return target.encode(series_of(labels)[0], strict=True).astype(np.int64)
+
+
 def small_logs(own: Floats, place: Indices, ask: Callable[[Indices], Any]) -> Floats | None:
-    """Log P(the class that it is | row), where some of these are too small for a double.
+    """Log P(true class | row), where some of these are too small for a double.
 
     Parameters
     ----------
     own : ndarray
-        P(the class that it is | row).
+        P(true class | row).
     place : ndarray of int
         The place of that class among the model's; -1 if it has none.
     ask : function of rows
@@ -293,7 +383,7 @@ def small_logs(own: Floats, place: Indices, ask: Callable[[Indices], Any]) -> Fl
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise.evaluation.predictions import small_logs
+    >>> from countwise.base.predictions import small_logs
     >>> small_logs(np.array([1.0, 0.0]), np.array([0, 0]), lambda rows: np.array([[-2981.0, 0.0]])).tolist()
     [0.0, -2981.0]
     """
@@ -305,22 +395,3 @@ def small_logs(own: Floats, place: Indices, ask: Callable[[Indices], Any]) -> Fl
         found = np.asarray(ask(small), dtype=np.float64)[np.arange(len(small)), place[small]]
     logs[small] = np.where(np.isnan(found), logs[small], found)
     return np.asarray(logs)
-
-
-def majority(train: Indices, test: Predictions, weights: Floats | None = None) -> Predictions:
-    """The answers of whoever only knows how frequent the classes are.
-
-    Parameters
-    ----------
-    train : ndarray of int
-        The classes of the rows that were learned from.
-    test : Predictions
-        Whose rows are answered.
-    weights : ndarray, optional
-        Of the rows that were learned from.
-    """
-    k = len(test.classes)
-    counts = np.bincount(train, weights, k).astype(np.float64)
-    shares = counts / max(float(counts.sum()), 1e-300)
-    answer = np.full(len(test), int(np.argmax(counts)), dtype=np.int64)
-    return Predictions(test.classes, test.codes, np.tile(shares, (len(test), 1)), answer, test.weights)
