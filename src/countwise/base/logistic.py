@@ -123,7 +123,7 @@ def _linear(b: float, w: Floats, names: tuple[str, ...]) -> str:
 
 
 def linear_form(model: Any) -> LogisticForm:
-    """The logistic form of a naive Bayes whose distributions are Poisson or categorical: linear in their values."""
+    """The logistic form of a naive Bayes whose distributions are linear in their values."""
     names: list[str] = []
     weights: list[Floats] = []
     biases = model.log_prior_.copy()

@@ -17,6 +17,7 @@ from countwise._typing import Flags, Floats, Indices
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.derived import AsGiven, Derived
 from countwise.data.schema import Schema
+from countwise.data.table import Table
 from countwise.errors import OptionError
 from countwise.jsonfile import plain
 from countwise.working.steps import Step
@@ -86,6 +87,13 @@ class Distribution:
         return 0.0
 
     # -- nodes of networks ------------------------------------------------------------------
+
+    linear: ClassVar[bool] = False  # whether a node may be a line on its numeric parents
+    scored: ClassVar[bool] = False  # whether a family has a score; others keep the parents that they are given
+
+    def family_likelihood(self, given: Nominal, of: Any, rows: Table) -> tuple[float, int, float]:
+        """The log-likelihood of a node in each combination of its nominal parents, its parameters, and its rows."""
+        raise NotImplementedError
 
     def may_depend_on(self, parent: Distribution) -> bool:
         """Whether a numeric node of this distribution may have a numeric parent of that one."""
@@ -193,7 +201,7 @@ class Density:
         """Names, the weight of each in every class, and what is added to the biases, of a logistic form."""
         raise OptionError(
             f"The distribution of {key!r} ({self.rule}) is not linear in its value: there is no sigmoid of w·x + b.",
-            hint="Poisson and categorical ones are; for Gaussians see DiscriminantClassifier(covariance='shared').",
+            hint="'poisson' and 'categorical' are; for Gaussians see DiscriminantClassifier(covariance='shared').",
         )
 
     def mean_left_out(self) -> float | None:

@@ -55,6 +55,8 @@ class Gaussian(Distribution):
     divisor: str = "n-1"
     floor: float = 1e-9
     kind: ClassVar[str] = "gaussian"
+    linear: ClassVar[bool] = True
+    scored: ClassVar[bool] = True
     shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ from countwise._typing import Flags, Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.derived import Derived
 from countwise.data.schema import Schema
+from countwise.data.table import Table
 from countwise.distributions.distribution import Distribution, LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity
 from countwise.distributions.smoothing import smoothing_of
@@ -50,6 +51,7 @@ class Poisson(Distribution):
 
     smoothing: Any = None
     kind: ClassVar[str] = "poisson"
+    scored: ClassVar[bool] = True
     shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
 
     def blank(self, given: Nominal, of: Attribute) -> Moments:
@@ -74,6 +76,16 @@ class Poisson(Distribution):
     def estimate_from_values(self, values: Values) -> tuple[PoissonDensity, Moments]:
         """From the moments of the values."""
         return self.estimate(values.moments), values.moments
+
+    def family_likelihood(self, given: Nominal, of: Any, rows: Table) -> tuple[float, int, float]:
+        """A rate in each combination of the parents."""
+        from scipy.special import gammaln
+
+        n, rate, _ = Moments(given, of).fill(rows).triple
+        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+        constant = float(weights @ gammaln(rows[of.name] + 1))
+        logs = np.where(rate > 0, n * (rate * np.log(np.maximum(rate, 1e-300)) - rate), 0.0)
+        return float(logs.sum()) - constant, len(n), float(n.sum())
 
     def _imagined_rows(self) -> float:
         smoothing = smoothing_of(self.smoothing)

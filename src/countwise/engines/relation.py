@@ -84,6 +84,17 @@ class Relation:
         """What numbers are told apart by: the target, if there is one."""
         return [] if self.target is None else [self.target]
 
+    def is_numeric(self, name: str) -> bool:
+        """Whether a column holds numbers, dates or booleans."""
+        import narwhals.stable.v2 as nw
+
+        dtype = self.dtypes[name]
+        return bool(dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean)
+
+    def selected(self, names: Sequence[str]) -> Any:
+        """Some columns, in the form in which the user holds the table."""
+        return self.frame.select(*names).to_native()
+
     def empty(self) -> Frame:
         """No rows, but columns of the right kinds."""
         return Frame({name: _empty(self.dtypes[name]) for name in self.columns}, 0, named=True)

@@ -181,9 +181,9 @@ def leave_one_out(
 ) -> Validation:
     """Judge a learner on each row in turn, learned from all others.
 
-    Of a naive Bayes of categorical, Bernoulli, multinomial, Gaussian, Poisson and kernel laws (of widths given or by
-    rule of thumb), and of discriminants of rows without gaps, all rows are answered at once: it is written out what
-    a tally becomes without one row. Other models that learn by counting take the row back; others are fitted anew.
+    Naive Bayes whose distributions leave a row out in closed form, and discriminants of complete rows, answer all
+    rows at once: it is written out what a tally becomes without one row. Of other models that learn by counting the
+    row is forgotten; the rest are fitted anew.
 
     Parameters
     ----------

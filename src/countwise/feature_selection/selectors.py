@@ -112,17 +112,16 @@ class Selector(Transformer):
 
     def _picked(self, X: Any) -> Any:
         """The chosen columns of what an engine holds, which nothing is fetched of."""
-        import narwhals.stable.v2 as nw
-
         self._check_fitted()
-        have, wanted = Relation.open(X, None).columns, [str(name) for name in self.get_feature_names_out()]
+        relation = Relation.open(X, None)
+        have, wanted = relation.columns, [str(name) for name in self.get_feature_names_out()]
         lost = [name for name in wanted if name not in have]
         if lost:
             raise TableError(
                 f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
                 hint=did_you_mean(lost[0], have) or f"it has {listed(have)}.",
             )
-        return nw.from_native(X).select(*wanted).to_native()
+        return relation.selected(wanted)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the chosen columns.

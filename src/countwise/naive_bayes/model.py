@@ -39,7 +39,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         "poisson", "kernel", "ranges", or "auto" (the law whose leave-one-out
         log P(class | that column) is best). A single one is the law of every column that
         it suits. By default nominal columns are categorical, numeric ones Gaussian,
-        counts Poisson, texts and sparse blocks multinomial.
+        counts "poisson", texts and sparse blocks multinomial.
     smoothing : float, {"laplace", "global", "none"}, MEstimate or None, default=1
         Against zero counts: Laplace with that ε; ε from global statistics num(w) / num;
         an m-estimate; nothing.
@@ -180,7 +180,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         )
 
     def logistic_form(self) -> LogisticForm:
-        """The posterior as a sigmoid of w·x + b, or as a softmax: for Poisson and categorical laws (002).
+        """The posterior as a sigmoid of w·x + b, or as a softmax: where every distribution is linear in its value.
 
         Returns
         -------

@@ -15,10 +15,9 @@ from countwise._typing import Flags, Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
-from countwise.distributions import Gaussian, Poisson
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.network.families import codes_of_parents, joined_parents
-from countwise.tallies import Moments, Scatter
+from countwise.tallies import Scatter
 
 __all__ = ["SCORES", "Families", "Family", "family_score", "family_scores", "may_depend"]
 
@@ -240,11 +239,15 @@ class Families:
         names = [self.attributes[p] for p in parents if p in self.attributes]
         numbers = [*(self.numbers[p] for p in parents if p in self.numbers), self.numbers[child]]
         self.counted += 1
-        if isinstance(self.distributions[child], Poisson):
-            return self._poisson(child, joined_parents(names), self.rows(names, numbers))
-        if not isinstance(self.distributions[child], Gaussian):
-            return 0.0, 0, 1.0  # others keep the parents that they are given, whatever their score
-        return _gaussian(self.scatter(names, numbers))
+        rule = self.distributions[child]
+        if rule.linear:
+            return _gaussian(self.scatter(names, numbers))
+        if not rule.scored:
+            return 0.0, 0, 1.0
+        likelihood: tuple[float, int, float] = rule.family_likelihood(
+            joined_parents(names), self.numbers[child], self.rows(names, numbers)
+        )
+        return likelihood
 
     def rows(self, names: Sequence[Nominal], numbers: Sequence[Numeric]) -> Table:
         """The rows in which nothing is missing: the numbers, and the combination of the nominal values."""
@@ -282,14 +285,6 @@ class Families:
         fewer = copy(self)
         fewer.table = self.table.take(there)
         return fewer
-
-    def _poisson(self, child: str, given: Nominal, rows: Table) -> tuple[float, int, float]:
-        tally = Moments(given, self.numbers[child]).fill(rows)
-        n, rate, _ = tally.triple
-        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
-        constant = float(weights @ gammaln(rows[child] + 1))
-        logs = np.where(rate > 0, n * (rate * np.log(np.maximum(rate, 1e-300)) - rate), 0.0)
-        return float(logs.sum()) - constant, len(n), float(n.sum())
 
 
 def _gaussian(tally: Scatter) -> tuple[float, int, float]:

@@ -66,7 +66,7 @@ class BayesNetwork(NetworkModel):
         The prior of the tables: Laplace's with that ε, or imagined rows. Unless it is 0, a Gaussian in a combination
         of several parents' values has one imagined row of the pooled variance.
     distributions : mapping of column to distribution, optional
-        Of numeric columns: "gaussian", "poisson", "kernel", "binned". By default Gaussian, and Poisson for counts.
+        Of numeric columns: "gaussian" (the default), "poisson" (that of counts), "kernel" or "binned".
     ranges : int, str, list of edges or Binned, default=4
         How numeric columns are cut that nominal nodes depend on: into how many ranges of equal frequency, or by which
         rule.

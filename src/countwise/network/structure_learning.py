@@ -11,7 +11,7 @@ from countwise.base.term import derive_checked
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.distributions import Binned, Categorical, Gaussian, Poisson, default_for, distribution_from
+from countwise.distributions import Binned, Categorical, default_for, distribution_from
 from countwise.errors import OptionError, check_number, check_settings, did_you_mean
 from countwise.network.blueprint import Blueprint, has_missing, is_empty
 from countwise.network.em import ParameterLearner, completed
@@ -272,7 +272,7 @@ class StructureLearner:
         required = {arc for arc in self.arcs if arc[1] in names} | set(self._pairs("required", names))
         pairs = [(p, c) for p in names for c in names if p != c]
         forbidden = {(p, c) for p, c in pairs if not self.plan.may_depend(p, c)}
-        forbidden |= {(p, c) for p, c in pairs if c in kept and not _is_scored(kept[c]) and (p, c) not in required}
+        forbidden |= {(p, c) for p, c in pairs if c in kept and not kept[c].scored and (p, c) not in required}
         forbidden |= {(p, c) for p, c in pairs if c in self.fixed and (p, c) not in self.arcs}
         forbidden |= set(self._pairs("forbidden", names))
         return StructureSearch(
@@ -338,8 +338,3 @@ class StructureLearner:
                 return replace(found, score=now), net
             found = after
         return found, None
-
-
-def _is_scored(rule: Any) -> bool:
-    """Whether families of a distribution have a score; others keep the parents that they are given."""
-    return isinstance(rule, Gaussian | Poisson)

@@ -112,7 +112,7 @@ class NormalTerm:
 
 @dataclass(frozen=True, eq=False)
 class Rate:
-    """A count by a Poisson law, less what is the same in all classes: x · log rate - rate, of shape (classes,).
+    """A count with a rate in each class: x · log rate - rate, of shape (classes,), less what all classes share.
 
     What is below 0 cannot be; nor can anything but 0 where the rate is 0.
     """

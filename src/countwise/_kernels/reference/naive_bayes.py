@@ -149,7 +149,7 @@ def add_gaussian(columns: Sequence[Array], mean: Floats, inverse_sd: Floats, log
 
 
 def add_poisson(columns: Sequence[Array], rate: Floats, out: Floats) -> None:
-    """Add log probabilities of Poisson distributions: ``x log(rate) - rate - log(x!)``.
+    """Add log probabilities of counts with a rate in each class: ``x log(rate) - rate - log(x!)``.
 
     A missing cell adds exactly 0. A count of 0 at a rate of 0 adds 0; another count at a rate of 0,
     a negative and an infinite one add minus infinity. ``x!`` of a count that is not whole is by the gamma
