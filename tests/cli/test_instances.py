@@ -24,10 +24,10 @@ def folder(tmp_path_factory):
 def test_neighbors_are_trained_shown_asked_and_explained(folder):
     options = ("--model", "neighbors", "--option", "n_neighbors=3,nominal=mvdm,numeric=sd")
     told = run("train", "weather.csv", "-y", "play", "-o", "n.json", *options, cwd=folder).stdout
-    assert "told by 3 neighbors" in told
+    assert "predicted from 3 neighbors" in told
     assert "value difference" in told
     shown = run("show", "n.json", cwd=folder).stdout
-    assert shown.startswith("3 neighbors for 'play', of 14 rows")
+    assert shown.startswith("14 rows, 4 attributes; play: predicted from 3 neighbors")
     answers = list(csv.DictReader(io.StringIO(run("predict", "n.json", "weather.csv", cwd=folder).stdout)))
     assert len(answers) == 14
     assert {row["play"] for row in answers} == {"no", "yes"}

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import countwise
-from countwise.cli import _engines, _memory, train
+from countwise.cli import _engines, train
 from countwise.errors import RowsRefused
 
 from .running import ENVIRONMENT, run
@@ -99,7 +99,7 @@ def test_auto_takes_duckdb_for_large_parquet_and_memory_else(folder, tmp_path, m
     assert "DuckDB" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, None)
     assert "DuckDB, with 350 MB" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, 500 * 10**6)
     with monkeypatch.context() as patch:  # of other tests there is more in memory than that
-        patch.setattr("countwise.cli._memory._resident", lambda: 10**8)
+        patch.setattr("countwise.cli._engines._resident", lambda: 10**8)
         assert "memory" in _engines.learned(NaiveBayesClassifier(), files, "y", *asked, 300 * 10**6)
     assert "memory" in _engines.learned(NaiveBayesClassifier(), [folder / "rows.csv"], "y", *asked, None)
     assert capsys.readouterr().err == ""
@@ -154,31 +154,31 @@ def test_without_duckdb_the_way_to_install_it_is_told(folder, monkeypatch):
     ],
 )
 def test_sizes_are_read_as_a_person_writes_them(text, amount):
-    assert _memory.size(text) == amount
+    assert _engines.size(text) == amount
 
 
 def test_pieces_fit_into_the_memory_that_is_given():
-    assert _memory.rows_in_a_piece(20, None) == _memory.rows_in_a_piece(20, 500 * 10**6) == 65536
-    assert _memory.rows_in_a_piece(1000, 500 * 10**6) == 3000
-    assert _memory.rows_in_a_piece(10**6, 300 * 10**6) == 512
+    assert _engines.rows_in_a_piece(20, None) == _engines.rows_in_a_piece(20, 500 * 10**6) == 65536
+    assert _engines.rows_in_a_piece(1000, 500 * 10**6) == 3000
+    assert _engines.rows_in_a_piece(10**6, 300 * 10**6) == 512
 
 
 def test_what_needs_all_rows_is_refused_if_they_would_not_fit(folder, tmp_path):
-    _memory.refuse_too_large("Tree", [folder / "rows.csv"], 12, 300 * 10**6)
+    _engines.refuse_too_large("Tree", [folder / "rows.csv"], 12, 300 * 10**6)
     many = tmp_path / "many.csv"
     many.write_text("a,y\n" + "1.25,b\n" * 200_000)
-    about = _memory._rows_about([many])
+    about = _engines._rows_about([many])
     assert abs(about - 200_000) < 2000
     with pytest.raises(RowsRefused, match=r"Tree needs all rows at once: about 20\d,\d+ rows of 100 columns take"):
-        _memory.refuse_too_large("Tree", [many], 100, 500 * 10**6)
+        _engines.refuse_too_large("Tree", [many], 100, 500 * 10**6)
     with pytest.raises(RowsRefused, match="about 600 rows"):
-        _memory.refuse_too_large("Tree", sorted(folder.glob("*.parquet")), 10**5, 500 * 10**6)
+        _engines.refuse_too_large("Tree", sorted(folder.glob("*.parquet")), 10**5, 500 * 10**6)
 
 
 def test_what_keeps_more_than_it_may_is_stopped_with_a_reason(monkeypatch):
     held = iter([1, 2, 3])
     monkeypatch.setattr(_memory, "_resident", lambda: next(held))
-    given = _memory.guarded(iter([{"x": [1, 2]}] * 3), 2)
+    given = _engines.guarded(iter([{"x": [1, 2]}] * 3), 2)
     assert [len(next(given)["x"]) for _ in range(2)] == [2, 2]
     with pytest.raises(RowsRefused, match="After 4 rows"):
         next(given)

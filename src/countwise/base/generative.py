@@ -234,6 +234,49 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         """
         return scoring_query(self.scoring(), table, dialect, form=form, proba=proba)
 
+    def summary(self) -> str:
+        """What was learned, in a few lines: rows, classes, and the distribution of each attribute.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from countwise import NaiveBayesClassifier, samples
+        >>> print(NaiveBayesClassifier().fit(samples.load("rain").frame, "rain").summary())
+        6 rows, 2 attributes; rain: no 3 (50.0%), yes 3 (50.0%)
+          categorical: wind
+          gaussian: temp
+        """
+        self._check_fitted()
+        counted = zip(self.classes_, self.class_count_, self.class_count_ / self.class_count_.sum(), strict=True)
+        classes = ", ".join(f"{c} {n:.12g} ({share:.1%})" for c, n, share in counted)
+        rules: dict[str, list[str]] = {}
+        for term in self.terms_:
+            density = self.densities_[term.key]
+            rule = (
+                getattr(term.distribution, "kind", density.rule) if density.choice is None else density.choice.chosen
+            )
+            rules.setdefault(rule, []).extend(term.columns if len(term.columns) > 1 else [term.key])
+        lines = [f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: {classes}"]
+        lines += [f"  {rule}: {', '.join(keys[:12])}{' …' if len(keys) > 12 else ''}" for rule, keys in rules.items()]
+        return "\n".join(lines)
+
+    def tables(self) -> dict[str, Grid]:
+        """What was learned, as tables: the prior, and the parameters of each attribute; see `table`.
+
+        Returns
+        -------
+        dict of str to Grid
+        """
+        self._check_fitted()
+        return {name: self.table(name) for name in (self.target_.name, *self.densities_)}
+
+    def table_titles(self) -> dict[str, str]:
+        """What each of `tables` holds, in words."""
+        return {self.target_.name: "prior", **{key: d.rule for key, d in self.densities_.items()}}
+
     def table(self, name: str) -> Grid:
         """The parameters of one attribute as a readable table.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import shutil
 import sys
@@ -16,6 +17,7 @@ import click
 from countwise.errors import OptionError, ReadError, SchemaError, did_you_mean, listed
 
 __all__ = [
+    "chart_look",
     "echo_json",
     "existing",
     "left",
@@ -23,9 +25,12 @@ __all__ = [
     "output_file",
     "pairs",
     "pieces",
+    "plain",
     "progress_bar",
     "refuse_same",
     "row_from",
+    "rows_of_grid",
+    "shown",
     "tables",
     "terminal_width",
     "title",
@@ -183,3 +188,43 @@ def pieces(files: Sequence[Path], target: str | None, drop: tuple[str, ...], row
 
     for piece in read_pieces(files, rows=rows):
         yield {name: piece[name] for name in left(piece, target, drop, files)}
+
+
+def chart_look() -> dict[str, Any]:
+    """The width of charts, and whether the terminal can write their marks."""
+    from countwise.cli._common import terminal_width
+    from countwise.working.charts import speaks_unicode
+
+    width = terminal_width()
+    return {"width": min(width or 72, 72), "unicode": speaks_unicode(sys.stdout.encoding)}
+
+
+def plain(value: Any) -> Any:
+    """What has a place in JSON: an unknown number is null, an infinite one "inf"."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(cell) for name, cell in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(cell) for cell in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def rows_of_grid(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """A table as a list of rows for JSON."""
+    return [dict(zip(grid, (plain(cell) for cell in row), strict=True)) for row in zip(*grid.values(), strict=True)]
+
+
+def shown(cell: Any) -> Any:
+    """Four figures are enough to judge by; what is undefined is said to be."""
+    from countwise.working.numbers import number
+
+    if not isinstance(cell, float):
+        return cell
+    if math.isnan(cell):
+        return "undefined"
+    if math.isinf(cell):
+        return "infinite" if cell > 0 else "-infinite"
+    return number(float(f"{cell:.4g}")) if abs(cell) > 1e-12 else "0"  # less is a rest of rounding

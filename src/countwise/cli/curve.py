@@ -219,7 +219,7 @@ def _write(curve: Any, output: str) -> None:
 
 
 def _learning_told(curve: Any) -> str:
-    from countwise.cli._charts import chart_look, shown
+    from countwise.cli._common import chart_look, shown
     from countwise.working import Grid
     from countwise.working.charts import line_chart
 
@@ -239,7 +239,7 @@ def _learning_told(curve: Any) -> str:
 
 
 def _setting_told(curve: Any) -> str:
-    from countwise.cli._charts import chart_look, shown
+    from countwise.cli._common import chart_look, shown
     from countwise.working import Grid
     from countwise.working.charts import line_chart
     from countwise.working.numbers import number
@@ -261,7 +261,7 @@ def _setting_told(curve: Any) -> str:
 
 
 def _learning_json(curve: Any) -> dict[str, Any]:
-    from countwise.cli._charts import plain, rows_of_grid
+    from countwise.cli._common import plain, rows_of_grid
 
     return {
         "score": curve.scoring,
@@ -274,7 +274,7 @@ def _learning_json(curve: Any) -> dict[str, Any]:
 
 
 def _setting_json(curve: Any) -> dict[str, Any]:
-    from countwise.cli._charts import plain, rows_of_grid
+    from countwise.cli._common import plain, rows_of_grid
 
     return {
         "setting": curve.param_name,

@@ -8,6 +8,8 @@ import click
 
 __all__ = ["command"]
 
+_MOST = 200  # tables that are shown at once
+
 
 @click.command("show")
 @click.argument("model")
@@ -28,68 +30,44 @@ def command(
     countwise show tree.json --rules
     countwise show net.json --svg net.svg
     """
-    from countwise.cli._common import echo_json, network_from
+    from countwise.cli._common import network_from
     from countwise.modelfile import load
+    from countwise.registry import KINDS, kind_of
 
     fitted = network_from(model) if model.lower().endswith(".bif") else load(model)
-    if hasattr(fitted, "graph_") or model.lower().endswith(".bif"):
-        if rules or sql or depth is not None:
-            raise click.UsageError("--rules, --sql and --depth are for trees.")
-        _show_network(fitted, as_json, svg, attribute)
-        return
-    if hasattr(fitted, "tree_") or hasattr(fitted, "rules_"):
-        _show_tree(fitted, as_json, rules, sql, svg, depth, attribute)
-        return
-    if rules or sql or svg or depth is not None:
-        raise click.UsageError("--rules, --sql, --svg and --depth are for trees.")
-    if hasattr(fitted, "metric_") or hasattr(fitted, "n_different_"):
-        _show_instances(fitted, as_json, attribute)
-        return
-    names = [attribute] if attribute else [fitted.target_.name, *fitted.densities_]
-    tables = {name: fitted.table(name) for name in names[:200]}
-    if as_json:
-        echo_json({name: dict(table) for name, table in tables.items()})
-        return
-    if not attribute:
-        kind = type(fitted).__name__.removesuffix("Bayes") or "Bayes"
-        title = {"Naive": "Naive Bayes", "Parzen": "Parzen classifier", "Prototype": "Nearest prototype"}.get(
-            kind, kind
-        )
-        click.echo(f"{title} for {fitted.target_.name!r}, from {fitted.n_rows_} rows\n")
-    for name, table in tables.items():
-        key = next((part.key for part in fitted.terms_ if name == part.key or name in part.columns), None)
-        rule = "prior" if key is None else fitted.densities_[key].rule
-        click.echo(f"[{rule}]\n{table}\n")
-    if len(names) > 200:
-        click.echo(f"… and {len(names) - 200} more; name one to see it.")
-    for name, scores in getattr(fitted, "choices_", {}).items():
-        if not attribute or name == attribute:
-            best = max(scores, key=lambda law: scores[law])
-            told = ", ".join(f"{law} {score:.4f}" for law, score in scores.items())
-            click.echo(f"{name}: {best} chosen by leave-one-out log P({fitted.target_.name} | {name}): {told}")
-
-
-def _show_tree(
-    fitted: Any, as_json: bool, rules: bool, sql: bool, svg: str | None, depth: int | None, attribute: str | None
-) -> None:
-    from countwise.cli._common import echo_json, output_file
-
-    if attribute:
-        raise click.UsageError("A tree has no table of one attribute.")
-    listed = hasattr(fitted, "rules_")
-    if listed and (sql or svg or depth is not None):
-        raise click.UsageError("--sql, --svg and --depth are for trees, not for lists of rules.")
+    word = KINDS[kind_of(fitted) or "Network"].word
+    tree, network = word in ("tree", "regression-tree"), word in ("net", "network")
+    if not tree and (sql or depth is not None or (rules and word != "rules")):
+        raise click.UsageError("--rules, --sql and --depth are for trees.")
     if svg:
-        from countwise.plots.tree import draw_tree
+        if not (tree or network):
+            raise click.UsageError("--svg is for trees and networks.")
+        _draw(fitted, svg, depth, tree)
+    elif tree or word == "rules":
+        if attribute:
+            raise click.UsageError("A tree has no table of one attribute.")
+        _show_tree(fitted, as_json, rules, sql, depth, tree)
+    else:
+        _show_tables(fitted, as_json, attribute, word)
 
-        with output_file(svg) as out:
-            out.write(draw_tree(fitted, max_depth=depth))
-        click.echo(f"Written to {svg}", err=svg == "-")
-        return
-    found = fitted.rules_ if listed else fitted.rules()
+
+def _draw(fitted: Any, svg: str, depth: int | None, tree: bool) -> None:
+    from countwise.cli._common import output_file
+    from countwise.plots.network import draw_network
+    from countwise.plots.tree import draw_tree
+
+    with output_file(svg) as out:
+        out.write(draw_tree(fitted, max_depth=depth) if tree else draw_network(fitted))
+    click.echo(f"Written to {svg}", err=svg == "-")
+
+
+def _show_tree(fitted: Any, as_json: bool, rules: bool, sql: bool, depth: int | None, tree: bool) -> None:
+    from countwise.cli._common import echo_json
+
+    found = fitted.rules() if tree else fitted.rules_
     if as_json:
         echo_json(found.to_dict())
-    elif rules or listed:
+    elif rules or not tree:
         click.echo(str(found))
     elif sql:
         click.echo(fitted.to_sql())
@@ -99,55 +77,33 @@ def _show_tree(
         )
 
 
-def _show_instances(fitted: Any, as_json: bool, attribute: str | None) -> None:
+def _show_tables(fitted: Any, as_json: bool, attribute: str | None, word: str) -> None:
     from countwise.cli._common import echo_json
+    from countwise.errors import OptionError, did_you_mean, listed
 
+    tables = fitted.tables()
     if attribute:
-        raise click.UsageError("A model that keeps its rows has no table of one attribute.")
-    if hasattr(fitted, "n_different_"):
-        told = f"{fitted.n_different_} different rows learned by heart for {fitted.target_.name!r}"
-        echo_json({"rows": fitted.n_rows_, "different": fitted.n_different_}) if as_json else click.echo(told)
-        return
-    tables = {"metric": fitted.metric_.parts_}
-    tables |= {name: getattr(fitted, f"{name}_") for name in ("exemplars", "choice") if hasattr(fitted, f"{name}_")}
+        if hasattr(fitted, "table"):  # a column may share its term with others
+            tables = {attribute: fitted.table(attribute)}
+        elif attribute in tables:
+            tables = {attribute: tables[attribute]}
+        else:
+            hint = did_you_mean(attribute, tables) or f"there are {listed(tables)}."
+            raise OptionError(f"There is no table {attribute!r}.", hint=hint)
     if as_json:
-        echo_json({name: dict(table) for name, table in tables.items()})
-        return
-    n = fitted.n_neighbors_
-    click.echo(f"{n} neighbor{'s' * (n != 1)} for {fitted.target_.name!r}, of {fitted.n_rows_} rows\n")
-    for name, table in tables.items():
-        click.echo(f"[{name}]\n{table}\n")
-
-
-def arcs_told(fitted: Any) -> list[str]:
-    """Each node with what it depends on."""
-    graph = fitted.graph_
-    return [f"{name} ← {', '.join(graph.parents[name])}" if graph.parents[name] else name for name in graph]
-
-
-def _show_network(fitted: Any, as_json: bool, svg: str | None, attribute: str | None) -> None:
-    from countwise.cli._common import echo_json, output_file
-
-    net = fitted._net()
-    if svg:
-        from countwise.plots.network import draw_network
-
-        with output_file(svg) as out:
-            out.write(draw_network(fitted))
-        click.echo(f"Written to {svg}", err=svg == "-")
-        return
-    names = [attribute] if attribute else list(net.graph)
-    tables = {name: fitted._shown_table(name) for name in names[:200]}
-    if as_json:
-        arcs = [list(arc) for arc in fitted.graph_.arcs]
-        echo_json({"arcs": arcs, "tables": {name: dict(table) for name, table in tables.items()}})
+        arcs = {"arcs": [list(arc) for arc in fitted.graph_.arcs]} if word in ("net", "network") else None
+        found = {name: dict(table) for name, table in tables.items()}
+        echo_json(found if arcs is None else {**arcs, "tables": found})
         return
     if not attribute:
-        what = f" for {fitted.target_.name!r}" if hasattr(fitted, "classes_") else ""
-        click.echo(f"A network{what}, from {fitted.n_rows_} rows\n")
-        click.echo("\n".join(arcs_told(fitted)) + "\n")
-    for name, table in tables.items():
-        above = fitted.graph_.parents[name]
-        click.echo(f"[P({name}{' | ' + ', '.join(above) if above else ''})]\n{table}\n")
-    if len(names) > 200:
-        click.echo(f"… and {len(names) - 200} more; name one to see it.")
+        click.echo(f"{fitted.summary()}\n")
+    titles = fitted.table_titles() if hasattr(fitted, "table_titles") else {}
+    for name in list(tables)[:_MOST]:
+        click.echo(f"[{titles.get(name, name)}]\n{tables[name]}\n")
+    if len(tables) > _MOST:
+        click.echo(f"… and {len(tables) - _MOST} more; name one to see it.")
+    for name, scores in getattr(fitted, "choices_", {}).items():
+        if not attribute or name == attribute:
+            best = max(scores, key=lambda title: scores[title])
+            every = ", ".join(f"{title} {score:.4f}" for title, score in scores.items())
+            click.echo(f"{name}: {best} chosen by leave-one-out log P({fitted.target_.name} | {name}): {every}")

@@ -65,7 +65,7 @@ def command(
     if asked is not None:
         report["cost"] = _priced(judge, answers, asked, positive)
     if as_json:
-        from countwise.cli._charts import plain
+        from countwise.cli._common import plain
 
         echo_json(plain(report))
     else:
@@ -96,7 +96,7 @@ def _costs(texts: tuple[str, ...], classes: list[Any], positive: str | None) -> 
 
 def _report(judge: Any, answers: Any) -> dict[str, Any]:
     from countwise.base.predictions import SCORES
-    from countwise.cli._charts import rows_of_grid
+    from countwise.cli._common import rows_of_grid
     from countwise.evaluation.validation import scores_by
 
     base = judge.baseline
@@ -145,7 +145,7 @@ def _priced(judge: Any, answers: Any, costs: Any, positive: str | None) -> dict[
 
 
 def _print(report: dict[str, Any], judge: Any, answers: Any, charts: bool, positive: str | None) -> None:
-    from countwise.cli._charts import shown
+    from countwise.cli._common import shown
     from countwise.working import Grid
 
     click.echo(f"{report['rows']} rows with a class in {judge.target}\n")
@@ -168,7 +168,7 @@ def _print(report: dict[str, Any], judge: Any, answers: Any, charts: bool, posit
 
 def _cell(cell: Any) -> Any:
     """A cell that went through JSON's gate, back to words."""
-    from countwise.cli._charts import shown
+    from countwise.cli._common import shown
 
     return "undefined" if cell is None else "infinite" if cell == "inf" else shown(cell)
 
@@ -176,7 +176,7 @@ def _cell(cell: Any) -> Any:
 def _notes(report: dict[str, Any], judge: Any, answers: Any) -> list[str]:
     import math
 
-    from countwise.cli._charts import shown
+    from countwise.cli._common import shown
 
     notes = []
     if report["zeros"]:
@@ -215,7 +215,7 @@ def _confusion(classes: Any, table: Any) -> str:
 
 
 def _cost_told(cost: dict[str, Any], classes: Any) -> str:
-    from countwise.cli._charts import shown
+    from countwise.cli._common import shown
     from countwise.working import Grid
 
     names = {"most_probable": "the most probable class", "cheapest": "the class of least expected cost"}
@@ -243,7 +243,7 @@ def _threshold_told(threshold: float, positive: Any) -> str:
 
 
 def _charts(report: dict[str, Any], answers: Any, positive: str | None) -> str:
-    from countwise.cli._charts import chart_look
+    from countwise.cli._common import chart_look
     from countwise.measures.ranks import roc_points
     from countwise.working.charts import bar_chart, line_chart
 

@@ -129,8 +129,7 @@ def command(
     countwise train 'sales/*.parquet' -y returned --engine duckdb --memory 500MB
     """
     from countwise.cli._common import pairs, refuse_same, tables, types_from
-    from countwise.cli._engines import learned
-    from countwise.cli._memory import size
+    from countwise.cli._engines import learned, size
     from countwise.modelfile import save
     from countwise.registry import class_of, kind_of_word
 
@@ -161,7 +160,11 @@ def command(
     said = learned(model, found, target, drop, weights, engine, room)
     save(model, output)
     click.echo(said, err=True)
-    click.echo(_summary(model, output))
+    click.echo(model.summary())
+    unused = model.unused_absence() if kind == "naive-bayes" else []
+    if unused:
+        click.echo(f"  Absence depends on the class in {', '.join(unused)}: --missing {unused[0]} would use it.")
+    click.echo(f"Written to {output}")
 
 
 def _metric_settings(family: Any) -> list[str]:
@@ -231,72 +234,3 @@ def _smoothing(text: str) -> Any:
         return MEstimate(float(text[2:])) if text.startswith("m=") else float(text)
     except ValueError:
         raise click.UsageError(f"--smoothing takes a number, 'global' or m=NUMBER, not {text!r}.") from None
-
-
-def _summary(model: Any, output: str) -> str:
-    if hasattr(model, "tree_") or hasattr(model, "rules_"):
-        return _tree_summary(model, output)
-    if hasattr(model, "metric_") or hasattr(model, "n_different_"):
-        return _instance_summary(model, output)
-    if hasattr(model, "graph_"):
-        return _network_summary(model, output)
-    counts = model.class_count_
-    share = counts / counts.sum()
-    classes = ", ".join(f"{c} {n:.12g} ({s:.1%})" for c, n, s in zip(model.classes_, counts, share, strict=True))
-    laws: dict[str, list[str]] = {}
-    for part in model.terms_:
-        density = model.densities_[part.key]
-        rule = (
-            density.choice.chosen if density.choice is not None else getattr(part.distribution, "kind", density.rule)
-        )
-        laws.setdefault(rule, []).extend(part.columns if len(part.columns) > 1 else [part.key])
-    lines = [f"{model.n_rows_} rows, {len(model.schema_)} attributes; {model.target_.name}: {classes}"]
-    lines += [f"  {law}: {', '.join(keys[:12])}{' …' if len(keys) > 12 else ''}" for law, keys in laws.items()]
-    if not hasattr(model, "missing_report"):
-        return "\n".join([*lines, f"Written to {output}"])
-    report = model.missing_report()
-    evidence = [
-        name for name, kind in zip(report["attribute"], report["absence is"], strict=True) if kind == "evidence"
-    ]
-    unused = [name for name in evidence if not model._missing_is_value(name)]
-    if unused:
-        lines.append(f"  Absence depends on the class in {', '.join(unused)}: --missing {unused[0]} would use it.")
-    return "\n".join([*lines, f"Written to {output}"])
-
-
-def _tree_summary(model: Any, output: str) -> str:
-    head = f"{model.n_rows_} rows, {len(model.schema_)} attributes; {model.target_.name}: "
-    if hasattr(model, "rules_"):
-        lines = [f"{head}{len(model.rules_)} rules", *(f"  {line}" for line in str(model.rules_).split("\n")[:12])]
-        more = len(model.rules_) + 1 - 12
-        lines += [f"  … and {more} more"] if more > 0 else []
-    else:
-        leaves = model.get_n_leaves()
-        lines = [f"{head}a tree of {leaves} leaves, {model.get_depth()} deep"]
-        drawing = model.draw(max_depth=None if leaves <= 20 else 2).split("\n")
-        lines += [f"  {line}" for line in drawing[:40]]
-    return "\n".join([*lines, f"Written to {output}"])
-
-
-def _instance_summary(model: Any, output: str) -> str:
-    head = f"{model.n_rows_} rows, {len(model.schema_)} attributes; {model.target_.name}: "
-    if hasattr(model, "n_different_"):
-        lines = [f"{head}{model.n_different_} different rows learned by heart"]
-    else:
-        lines = [f"{head}told by {model.n_neighbors_} neighbor{'s' * (model.n_neighbors_ != 1)}"]
-        lines += [f"  {line}" for line in str(model.metric_.parts_).split("\n")[:13]]
-    return "\n".join([*lines, f"Written to {output}"])
-
-
-def _network_summary(model: Any, output: str) -> str:
-    from countwise.cli.show import arcs_told
-
-    told = f"; {model.target_.name}" if hasattr(model, "classes_") else ""
-    lines = [
-        f"{model.n_rows_} rows, {len(model.schema_)} attributes{told}: a network of {len(model.graph_.arcs)} arcs"
-    ]
-    if model.found_ is not None and hasattr(model, "criterion"):
-        lines[0] += f", {model.criterion} {model.found_.score:.6g}"
-    if model.em_ is not None:
-        lines.append("  gaps filled by EM")
-    return "\n".join([*lines, *(f"  {line}" for line in arcs_told(model)[:40]), f"Written to {output}"])

@@ -346,6 +346,17 @@ class NaiveBayesClassifier(GenerativeClassifier):
             }
         )
 
+    def unused_absence(self) -> list[str]:
+        """The columns whose absence depends on the class, and is not used as evidence; see `missing_report`.
+
+        Returns
+        -------
+        list of str
+        """
+        report = self.missing_report()
+        found = zip(report["attribute"], report["absence is"], strict=True)
+        return [name for name, what in found if what == "evidence" and not self._missing_is_value(name)]
+
     def missing_report(self) -> Grid:
         """Whether absence depends on the class, for each attribute with missing cells.
 

@@ -371,40 +371,6 @@ class PrototypeClassifier(GenerativeClassifier):
         cells = {name: density.prototypes for name, density in self.densities_.items()}
         return Grid({self.target_.name: self.classes_.tolist(), **cells})
 
-    def summary(self) -> str:
-        """What was learned, in a few lines.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from countwise import PrototypeClassifier, samples
-        >>> print(PrototypeClassifier().fit(samples.load("rain").frame, "rain").summary())
-        6 rows, 2 attributes; rain: no 3 (50.0%), yes 3 (50.0%)
-          distance from the commonest value of the class: wind
-          distance from the mean of the class: temp
-        """
-        self._check_fitted()
-        counted = zip(self.classes_, self.class_count_, self.class_count_ / self.class_count_.sum(), strict=True)
-        classes = ", ".join(f"{c} {n:.12g} ({share:.1%})" for c, n, share in counted)
-        lines = [f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: {classes}"]
-        rules: dict[str, list[str]] = {}
-        for name, density in self.densities_.items():
-            rules.setdefault(density.rule, []).append(name)
-        return "\n".join([*lines, *(f"  {rule}: {_few(names)}" for rule, names in rules.items())])
-
-    def tables(self) -> dict[str, Grid]:
-        """What was learned, as tables: the prior, and the prototypes of each attribute.
-
-        Returns
-        -------
-        dict of str to Grid
-        """
-        self._check_fitted()
-        return {name: self.table(name) for name in (self.target_.name, *self.densities_)}
-
     def distances(self, X: Any) -> Floats:
         """The distance of each row from the prototype of each class; a missing value adds nothing.
 
@@ -475,10 +441,6 @@ class PrototypeClassifier(GenerativeClassifier):
             unit = "units" if isinstance(self.metric, DistanceMetric) else "deviations of their column"
             lines.append(f"Numbers are in {unit}: {scales}")
         return [Section("Distance from each prototype", Grid(columns), tuple(lines))]
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + " …" * (len(names) > _SHOWN)
 
 
 def _check_metric(metric: DistanceMetric, scale: Any) -> None:

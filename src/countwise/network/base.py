@@ -534,6 +534,11 @@ class NetworkModel(TallyModel):
         """
         return {name: self.cpt(name) for name in self._net().graph}
 
+    def table_titles(self) -> dict[str, str]:
+        """What each of `tables` holds: P(node | parents)."""
+        parents = self._net().graph.parents
+        return {name: f"P({name}{' | ' + ', '.join(above) if above else ''})" for name, above in parents.items()}
+
     def cpt(self, name: str) -> Grid:
         """The conditional probability table of a node; of a numeric node, its parameters.
 
@@ -548,8 +553,6 @@ class NetworkModel(TallyModel):
             A row for each combination of the parents' values. Numbers are not rounded until they are printed.
         """
         return inspection.cpt_grid(self._net(), name)
-
-    _shown_table = cpt  # `countwise show` asks by this name
 
     def explain_arc(self, parent: str, child: str) -> Grid:
         """Why an arc is there or not: what it was found to gain, each time that the search weighed it.
