@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from countwise.neighbors.local_distances import (
 from countwise.neighbors.text_distance import HOW
 from countwise.tallies import Counts, Values
 
+if TYPE_CHECKING:
+    from countwise.neighbors.metric import DistanceMetric
+
 __all__ = ["MEASURES", "RULES", "MetricRows", "MetricSource", "MetricTarget", "learned_locals", "needs_classes"]
 
 RULES = {
@@ -44,19 +47,6 @@ MEASURES: dict[str, Any] = {
     "chi_square": lambda counts: measures.chi_square(counts)[0],
 }
 _PLACES = 4096  # of a table of value differences: 128 MB
-
-
-class MetricSettings(Protocol):
-    """The settings of a metric."""
-
-    numeric: str
-    nominal: str
-    ordinal: str
-    text: str
-    divisor: str
-    n_bins: int
-    weights: Any
-    attributes: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +127,7 @@ class MetricRows:
         return self.frame.columns[a.name]
 
 
-def learned_locals(settings: MetricSettings, schema: Schema, rows: MetricSource) -> tuple[LocalDistance, ...]:
+def learned_locals(settings: DistanceMetric, schema: Schema, rows: MetricSource) -> tuple[LocalDistance, ...]:
     """A local distance for each attribute, learned from rows."""
     given = _by_name(settings.attributes, schema, "attributes")
     weights = _weights(settings, schema, rows)
@@ -148,7 +138,7 @@ def learned_locals(settings: MetricSettings, schema: Schema, rows: MetricSource)
     return tuple(found)
 
 
-def needs_classes(settings: MetricSettings, schema: Schema) -> bool:
+def needs_classes(settings: DistanceMetric, schema: Schema) -> bool:
     """Whether the classes of rows are used."""
     given = _by_name(settings.attributes, schema, "attributes")
     rules = [_rule(settings, a, given.get(a.name)) for a in schema.attributes]
@@ -175,7 +165,7 @@ def _kind(a: Attribute) -> str:
     return "numeric" if isinstance(a, Numeric) else "ordinal" if isinstance(a, Ordinal) else "nominal"
 
 
-def _rule(settings: MetricSettings, a: Attribute, given: Any) -> str:
+def _rule(settings: DistanceMetric, a: Attribute, given: Any) -> str:
     kind = _kind(a)
     rule = getattr(settings, kind) if given is None else given
     known = (*RULES[kind], "levenshtein") if kind == "ordinal" else RULES[kind]
@@ -187,7 +177,7 @@ def _rule(settings: MetricSettings, a: Attribute, given: Any) -> str:
     return str(rule)
 
 
-def _learned(settings: MetricSettings, a: Attribute, rule: str, rows: MetricSource, weight: float) -> LocalDistance:
+def _learned(settings: DistanceMetric, a: Attribute, rule: str, rows: MetricSource, weight: float) -> LocalDistance:
     if rule == "overlap":
         return Overlap(a, weight, 1.0)
     if rule == "mvdm":
@@ -199,7 +189,7 @@ def _learned(settings: MetricSettings, a: Attribute, rule: str, rows: MetricSour
     return _difference(settings, a, rule, rows, weight)
 
 
-def _difference(settings: MetricSettings, a: Attribute, rule: str, rows: MetricSource, weight: float) -> Difference:
+def _difference(settings: DistanceMetric, a: Attribute, rule: str, rows: MetricSource, weight: float) -> Difference:
     """Numbers by their range or standard deviation; steps of an order by the number of all steps."""
     if isinstance(a, Ordinal):
         low, high = 0.0, float(max(len(a.values) - 1, 0))
@@ -234,7 +224,7 @@ def _mean_and_deviation(cells: NDArray[Any], weights: NDArray[Any] | None, divis
     return origin + size * mean, size * deviation
 
 
-def _value_difference(settings: MetricSettings, a: Attribute, rows: MetricSource, weight: float) -> LookupDistance:
+def _value_difference(settings: DistanceMetric, a: Attribute, rows: MetricSource, weight: float) -> LookupDistance:
     if rows.target is None:
         raise OptionError(
             f"The value difference of {a.name!r} needs the classes of rows.",
@@ -258,7 +248,7 @@ def _value_difference(settings: MetricSettings, a: Attribute, rows: MetricSource
     return LookupDistance(a, weight, most, apart, place, kinds, tuple(rows.target.values), edges)
 
 
-def _counted(settings: MetricSettings, a: Attribute, rows: MetricSource) -> tuple[NDArray[Any], Any]:
+def _counted(settings: DistanceMetric, a: Attribute, rows: MetricSource) -> tuple[NDArray[Any], Any]:
     """The counts of value, or bin, and class: (values, classes); and the edges of the bins."""
     if isinstance(a, Nominal):
         return rows.counts(a).table.T, None
@@ -268,14 +258,14 @@ def _counted(settings: MetricSettings, a: Attribute, rows: MetricSource) -> tupl
     return tally.counts_in(edges).T, edges
 
 
-def _edits(settings: MetricSettings, a: Attribute, rows: MetricSource, weight: float) -> Edits:
+def _edits(settings: DistanceMetric, a: Attribute, rows: MetricSource, weight: float) -> Edits:
     strings = Edits(a, 1.0, 1.0, 1.0).lay(None, rows.strings(a)).values
     longest = max(map(len, strings), default=0)
     scale = 1.0 if settings.numeric == "none" else 1.0 / max(longest, 1)
     return Edits(a, weight, longest * scale, scale)
 
 
-def _weights(settings: MetricSettings, schema: Schema, rows: MetricSource) -> dict[str, float]:
+def _weights(settings: DistanceMetric, schema: Schema, rows: MetricSource) -> dict[str, float]:
     """The weight of each attribute: 1, given, or by its association with the class."""
     if settings.weights is None:
         return dict.fromkeys(schema, 1.0)
@@ -288,7 +278,7 @@ def _weights(settings: MetricSettings, schema: Schema, rows: MetricSource) -> di
     return {name: float(given.get(name, 1.0)) for name in schema}
 
 
-def _measured_weights(settings: MetricSettings, schema: Schema, rows: MetricSource) -> dict[str, float]:
+def _measured_weights(settings: DistanceMetric, schema: Schema, rows: MetricSource) -> dict[str, float]:
     if settings.weights not in MEASURES:
         raise OptionError(
             f"weights={settings.weights!r} is unknown.",

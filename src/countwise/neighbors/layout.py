@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -16,12 +15,8 @@ from countwise.data.frames import Frame
 from countwise.data.table import Table
 from countwise.neighbors.local_distances import (
     Difference,
-    Edits,
     LocalCells,
     LocalDistance,
-    LookupDistance,
-    Overlap,
-    WordDistance,
 )
 
 __all__ = ["CombinedDistance", "RowLayout", "lay", "of_unit_length"]
@@ -116,11 +111,11 @@ class CombinedDistance:
         """What the kernels take: both sides, and what two of their cells add."""
         tables, left, right, known = [], [], [], []
         for local, a, b in zip(self.others, queries.cells, rows.cells, strict=True):
-            table, mine, theirs, size = self._table(local, a, b)
-            tables.append(table)
+            mine, theirs = local.codes(a, b)
+            tables.append(self.cost(local, local.between(a, b)))
             left.append(mine)
             right.append(theirs)
-            known.append(size)
+            known.append((local.n_known(a), local.n_known(b)))
         root = 1.0 if self.p == np.inf else 1.0 / self.p
         between = PairLaw(
             np.array([d.scale * d.weight**root for d in self.differences], dtype=np.float64),
@@ -156,24 +151,9 @@ class CombinedDistance:
             rough = float(np.sum(costs))
         return math.fsum(costs) if math.isfinite(rough) else rough  # in any order
 
-    def _table(self, local: LocalDistance, a: LocalCells, b: LocalCells) -> tuple[Any, Any, Any, tuple[int, int]]:
-        """What two codes add, the codes of both sides, and from which code on they are missing."""
-        if isinstance(local, Overlap):
-            k = local.n_values  # missing and unseen values are equal to none, not even to each other
-            left, right = np.where(a.column >= k, k + 1, a.column), np.where(b.column >= k, k, b.column)
-            return float(self.cost(local, 1.0)), left, right, (k, k)
-        if isinstance(local, LookupDistance):
-            return self.cost(local, local.between()), a.column, b.column, (len(local.table),) * 2
-        assert isinstance(local, Edits | WordDistance)  # noqa: S101 - there are no others
-        return self.cost(local, local.between(a, b)), a.column, b.column, (len(a.values), len(b.values))
-
     def blocks(self, queries: RowLayout, rows: RowLayout) -> list[tuple[int, int]]:
         """Queries in blocks for which no table between them and the rows is too large."""
-        widths = [
-            len(b.values) + 1
-            for local, b in zip(self.others, rows.cells, strict=True)
-            if isinstance(local, Edits | WordDistance)
-        ]
+        widths = [len(b.values) + 1 for local, b in zip(self.others, rows.cells, strict=True) if b.values is not None]
         step = max(1, _TABLE_CELLS // max(widths)) if widths else len(queries)
         return [(start, min(start + step, len(queries))) for start in range(0, len(queries), max(step, 1))]
 

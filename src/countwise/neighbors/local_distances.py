@@ -87,8 +87,27 @@ class LocalDistance:
         """A column laid out, as it is encoded and as it was given."""
         raise NotImplementedError
 
+    def n_known(self, cells: LocalCells) -> int:
+        """The number of codes of known values; higher codes are missing, or unseen."""
+        return len(cells.values)
+
     def lost(self, cells: LocalCells) -> Flags:
         """Which values are missing, or unseen."""
+        return np.asarray(cells.column >= self.n_known(cells))
+
+    def codes(self, queries: LocalCells, rows: LocalCells) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The codes of both sides."""
+        return queries.column, rows.column
+
+    def between(self, queries: LocalCells, rows: LocalCells) -> Floats | float:
+        """The distances of the values of both sides with a last row and column for missing ones; or one for all."""
+        known = self._between(queries, rows)
+        whole = np.full((known.shape[0] + 1, known.shape[1] + 1), self.most)
+        whole[:-1, :-1] = known
+        return whole
+
+    def _between(self, queries: LocalCells, rows: LocalCells) -> Floats:
+        """The distances of the known values of both sides."""
         raise NotImplementedError
 
 
@@ -126,18 +145,22 @@ class Overlap(LocalDistance):
     word: ClassVar[str] = "equal or not"
 
     def lay(self, column: Any, given: Column) -> LocalCells:
-        """Codes; `n_values` for a missing value, one more for an unseen one."""
+        """Codes; that of a missing value comes after the others, then that of an unseen one."""
         return LocalCells(column)
 
-    def lost(self, cells: LocalCells) -> Flags:
-        """Codes behind those of values."""
-        return np.asarray(cells.column >= self.n_values)
-
-    @property
-    def n_values(self) -> int:
+    def n_known(self, cells: LocalCells) -> int:
         """How many values there are."""
         assert isinstance(self.of, Nominal)  # noqa: S101 - only nominal values overlap
         return len(self.of.values)
+
+    def codes(self, queries: LocalCells, rows: LocalCells) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Missing and unseen values are equal to none, not even to each other."""
+        k = self.n_known(rows)
+        return np.where(queries.column >= k, k + 1, queries.column), np.where(rows.column >= k, k, rows.column)
+
+    def between(self, queries: LocalCells, rows: LocalCells) -> float:
+        """The distance of all values that differ."""
+        return 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,16 +188,12 @@ class LookupDistance(LocalDistance):
         size = len(self.table)
         return LocalCells(np.append(self.place, size).astype(narrowest(size + 1))[codes])
 
-    def lost(self, cells: LocalCells) -> Flags:
-        """Values without a place."""
-        return np.asarray(cells.column >= len(self.table))
+    def n_known(self, cells: LocalCells) -> int:
+        """The places in the table."""
+        return len(self.table)
 
-    def between(self) -> Floats:
-        """The table with a last row and column for missing values."""
-        size = len(self.table)
-        whole = np.full((size + 1, size + 1), self.most)
-        whole[:size, :size] = self.table
-        return whole
+    def _between(self, queries: LocalCells, rows: LocalCells) -> Floats:
+        return self.table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,15 +212,8 @@ class Edits(LocalDistance):
         mine = Nominal(self.of.name, grows=True).learn(given)
         return LocalCells(mine.encode(given), tuple(map(_string, mine.values)))
 
-    def lost(self, cells: LocalCells) -> Flags:
-        """Codes behind those of strings."""
-        return np.asarray(cells.column >= len(cells.values))
-
-    def between(self, queries: LocalCells, rows: LocalCells) -> Floats:
-        """The distances of strings, and after them those of missing values."""
-        whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
-        whole[:-1, :-1] = edit_distances(queries.values, rows.values) * self.scale
-        return whole
+    def _between(self, queries: LocalCells, rows: LocalCells) -> Floats:
+        return np.asarray(edit_distances(queries.values, rows.values) * self.scale, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,15 +231,8 @@ class WordDistance(LocalDistance):
         """A code for each row, since texts are seldom equal; unseen words come after the others."""
         return _texts(*_with_unknown(self.of, column, given)) if isinstance(self.of, Text) else _texts(column)
 
-    def lost(self, cells: LocalCells) -> Flags:
-        """Codes behind those of texts."""
-        return np.asarray(cells.column >= len(cells.values))
-
-    def between(self, queries: LocalCells, rows: LocalCells) -> Floats:
-        """The distances of texts, and after them those of missing ones."""
-        whole = np.full((len(queries.values) + 1, len(rows.values) + 1), self.most)
-        whole[:-1, :-1] = bag_distances(_as_in(queries, rows), rows.values, self.how)
-        return whole
+    def _between(self, queries: LocalCells, rows: LocalCells) -> Floats:
+        return bag_distances(_as_in(queries, rows), rows.values, self.how)
 
 
 def _string(value: Any) -> str:
