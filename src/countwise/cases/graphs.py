@@ -98,21 +98,11 @@ def _tokens(graph: LabeledGraph) -> Iterator[Hashable]:
 
 @dataclass(frozen=True)
 class Matching:
-    """Which node of one graph stands for which of the other.
+    """Which node of one graph stands for which of the other."""
 
-    Parameters
-    ----------
-    pairs : tuple of (node, node)
-        Nodes of the first graph with those of the second.
-    n_edges : int
-        How many edges lie upon each other.
-    exact : bool
-        Whether no matching is worth more; if not, there may be one.
-    """
-
-    pairs: tuple[tuple[Any, Any], ...]
-    n_edges: int
-    exact: bool
+    pairs: tuple[tuple[Any, Any], ...]  # nodes of the first graph with those of the second
+    n_edges: int  # how many edges lie on each other
+    exact: bool  # whether no matching is worth more
 
     @property
     def worth(self) -> int:

@@ -56,20 +56,8 @@ class Effort:
 class Ranking:
     """The cases from the most similar on, found one by one as they are asked for.
 
-    At equal similarity the case that was retained first comes first.
-
-    Parameters
-    ----------
-    similarity : RecordSimilarity
-        Settled.
-    asked : mapping
-        The query.
-    problems : sequence of mapping
-        The cases in the order in which they were retained.
-    records : RecordColumn
-        The same by column.
-    candidates : int, optional
-        How many cases of the first stage are looked at; all if None.
+    At equal similarity the case that was retained first comes first. `problems` are the cases in the order in which
+    they were retained, and `records` the same by column; of the first stage only so many `candidates` are compared.
     """
 
     def __init__(

@@ -25,15 +25,7 @@ __all__ = ["ClassVotes", "InstanceModel"]
 
 
 class ClassVotes:
-    """Rows that vote for their classes.
-
-    Parameters
-    ----------
-    codes : ndarray
-        The class of each kept row.
-    prior : ndarray, shape (classes,)
-        The shares of classes where nobody votes.
-    """
+    """Kept rows that vote for their classes, given by code; the prior stands where nobody votes."""
 
     def __init__(self, codes: NDArray[Any], prior: Floats) -> None:
         self.codes, self.prior = codes, prior

@@ -202,24 +202,14 @@ class InstanceSelector(InstanceModel):
     def _accepted(self) -> list[str | None]:
         """Keep rows whose record of predicting others is good beyond chance."""
         turn = self._in_given_order()
-        records = AcceptanceRecords(
-            len(turn), self._targets, len(self.classes_), float(self.accept), float(self.drop)
-        )
+        records = AcceptanceRecords(self._targets, len(self.classes_), float(self.accept), float(self.drop))
         for i, sums in self._with_distances(turn):
             records.meet(i, sums)
         return records.reasons(self.classes_, self._order)
 
 
 def interval(right: Any, used: Any, confidence: float) -> tuple[Any, Any]:
-    """Wilson's confidence interval of a proportion.
-
-    Parameters
-    ----------
-    right, used : array or float
-        Successes and trials.
-    confidence : float
-        The confidence level, above 0 and below 1.
-    """
+    """Wilson's confidence interval of a proportion: `right` successes in `used` trials."""
     z = float(ndtri(0.5 + confidence / 2))
     none = np.asarray(used) <= 0
     n = np.where(none, 1.0, used)
@@ -233,21 +223,12 @@ def interval(right: Any, used: Any, confidence: float) -> tuple[Any, Any]:
 class AcceptanceRecords:
     """IB3 (Aha, Kibler and Albert, 1991): rows with a record of how well they predict others.
 
-    A row is accepted if its record is better than chance, and dropped if it is worse.
-
-    Parameters
-    ----------
-    n : int
-        How many rows there are.
-    codes : ndarray
-        The class of each.
-    n_classes : int
-        How many classes.
-    accept, drop : float
-        The confidence with which a record must be better, or worse, than the share of its class.
+    A row is accepted if its record is better than the share of its class with the confidence `accept`, and dropped if
+    it is worse with the confidence `drop`.
     """
 
-    def __init__(self, n: int, codes: NDArray[Any], n_classes: int, accept: float, drop: float) -> None:
+    def __init__(self, codes: NDArray[Any], n_classes: int, accept: float, drop: float) -> None:
+        n = len(codes)
         self.codes, self.accept, self.drop = codes, accept, drop
         self.kept = np.zeros(n, dtype=bool)
         self.dropped = np.zeros(n, dtype=bool)

@@ -26,18 +26,10 @@ _TABLE_CELLS = 1 << 23  # of one table between queries and rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLayout:
-    """Rows laid out.
+    """Rows laid out."""
 
-    Parameters
-    ----------
-    numbers : ndarray, shape (rows, numbers)
-        The attributes that are compared by their difference.
-    cells : list of LocalCells
-        The cells of all others.
-    """
-
-    numbers: Floats
-    cells: Sequence[LocalCells]
+    numbers: Floats  # (rows, attributes that are compared by their difference)
+    cells: Sequence[LocalCells]  # of all other attributes
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -64,24 +56,12 @@ class RowLayout:
 
 @dataclass(frozen=True, slots=True)
 class CombinedDistance:
-    """How local distances are combined.
+    """How local distances are combined."""
 
-    Parameters
-    ----------
-    locals : sequence of LocalDistance
-        One for each attribute.
-    p : float
-        The power.
-    missing : {"maximal", "ignore"}
-        What a missing value adds.
-    unit_length : bool
-        Whether the numeric values of a row are divided by their length.
-    """
-
-    locals: tuple[LocalDistance, ...]
-    p: float
-    missing: str
-    unit_length: bool
+    locals: tuple[LocalDistance, ...]  # one for each attribute
+    p: float  # the power
+    missing: str  # "maximal" or "ignore": what a missing value adds
+    unit_length: bool  # whether the numeric values of a row are divided by their length
 
     @property
     def differences(self) -> list[Difference]:

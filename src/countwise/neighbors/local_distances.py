@@ -26,21 +26,11 @@ __all__ = ["Difference", "Edits", "LocalCells", "LocalDistance", "LookupDistance
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalCells:
-    """The cells of one attribute, laid out: numbers, or codes with what they stand for.
+    """The cells of one attribute, laid out: numbers, or codes with what they stand for."""
 
-    Parameters
-    ----------
-    column : ndarray
-        Numbers with NaN for missing, or codes.
-    values : tuple of str, or Bag, or None
-        For strings and texts: what the codes stand for.
-    new : tuple of str
-        For texts: words not seen in training; in the bag they come after the others.
-    """
-
-    column: NDArray[Any]
-    values: Any = None
-    new: tuple[str, ...] = ()
+    column: NDArray[Any]  # numbers with NaN for missing, or codes
+    values: Any = None  # what the codes stand for: a tuple of strings, or a Bag of texts
+    new: tuple[str, ...] = ()  # unseen words of texts; in the bag they come after the others
 
     def slice(self, start: int, stop: int) -> LocalCells:
         """Some rows, with only the values that they have."""
@@ -65,21 +55,11 @@ class LocalCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalDistance:
-    """The base of local distances.
-
-    Parameters
-    ----------
-    of : Attribute
-        The attribute.
-    weight : float
-        The factor of its distance (to the power p).
-    most : float
-        The distance of a missing value from all others: the largest among the training rows.
-    """
+    """The base of local distances."""
 
     of: Attribute
-    weight: float
-    most: float
+    weight: float  # the factor of the distance (to the power p)
+    most: float  # the distance of a missing value from all others: the largest among the training rows
     numbers: ClassVar[bool] = False
     word: ClassVar[str] = ""
 

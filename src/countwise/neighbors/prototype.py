@@ -34,33 +34,15 @@ __all__ = ["CenterDensity", "ClassCenters", "PrototypeClassifier"]
 
 @dataclass(frozen=True, slots=True)
 class ClassCenters:
-    """The center of each class: mean or median of numbers, median of ordinal values, commonest nominal value.
+    """The center of each class: mean or median of numbers, median of ordinal values, commonest nominal value."""
 
-    Parameters
-    ----------
-    center : {"mean", "median"}
-        The center of numbers.
-    metric : {"euclidean", "manhattan"}
-        Whether distances add up as squares or as they are.
-    scaled : bool
-        Whether numbers are divided by a unit of their column, and ordinal ranks scaled to 0 to 1.
-    unit : {"sd", "range"}, default="sd"
-        What scaled numbers are divided by.
-    divisor : {"n", "n-1"}, default="n"
-        The divisor of the variance.
-    nominal : {"overlap", "mvdm"}, default="overlap"
-        Whether nominal values are equal or not, or their value difference.
-    weight : float, default=1
-        The factor of the (squared) distance.
-    """
-
-    center: str = "mean"
-    metric: str = "euclidean"
-    scaled: bool = False
-    unit: str = "sd"
-    divisor: str = "n"
-    nominal: str = "overlap"
-    weight: float = 1.0
+    center: str = "mean"  # or "median", of numbers
+    metric: str = "euclidean"  # or "manhattan": whether distances add up as squares or as they are
+    scaled: bool = False  # whether numbers are divided by a unit of their column, and ranks scaled to 0 to 1
+    unit: str = "sd"  # or "range": what scaled numbers are divided by
+    divisor: str = "n"  # or "n-1", of the variance
+    nominal: str = "overlap"  # or "mvdm": how nominal values are compared
+    weight: float = 1.0  # the factor of the (squared) distance
 
     def blank(self, given: Nominal, of: Attribute) -> Any:
         """Moments, values or counts, as the center needs."""
@@ -151,22 +133,9 @@ def _median_code(counts: Floats) -> float:
 class CenterDensity(Density):
     """Distances of one column from the center of each class, as terms of a posterior.
 
-    Parameters
-    ----------
-    of : Attribute
-        The column.
-    centers : ndarray, shape (classes,)
-        Numbers, or codes.
-    n : ndarray, shape (classes,)
-        How many values are behind them.
-    away : float
-        The sum of all rows' (squared) distances from the center of their own class.
-    scale : float
-        What distances are divided by.
-    settings : ClassCenters
-        The metric.
-    apart : ndarray, shape (values, values), optional
-        The distances of nominal values from each other.
+    Each class has its center (a number, or a code) and n, the number of values behind it. `away` is the sum of all
+    rows' (squared) distances from the center of their own class, `scale` what distances are divided by, and `apart`
+    the distances of nominal values from each other.
     """
 
     def __init__(

@@ -18,21 +18,11 @@ _BLOCK = 256  # queries a piece of work
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundNeighbors:
-    """The nearest rows of each query.
+    """The nearest rows of each query."""
 
-    Parameters
-    ----------
-    starts : ndarray, shape (queries + 1,)
-        Where the rows of each query begin.
-    ids : ndarray
-        The rows, the nearest first; of equally near ones those that stand first.
-    sums, distances : ndarray
-        The sum of what all attributes add, and the distance.
-    """
-
-    starts: Indices
-    ids: Indices
-    sums: Floats
+    starts: Indices  # (queries + 1,): where the rows of each query begin
+    ids: Indices  # the rows, the nearest first; of equally near ones those that stand first
+    sums: Floats  # the sum of what all attributes add
     distances: Floats
 
     @property
@@ -66,17 +56,7 @@ class FoundNeighbors:
 
 
 class NeighborSearch:
-    """Rows to be searched.
-
-    Parameters
-    ----------
-    combined : CombinedDistance
-        The distance.
-    rows : RowLayout
-        The rows; of equally near ones those that stand first are found first.
-    weights : ndarray or None
-        Of the rows; None is 1 for each.
-    """
+    """Rows to be searched; of equally near ones those that stand first are found first."""
 
     def __init__(self, combined: CombinedDistance, rows: RowLayout, weights: Floats | None = None) -> None:
         self.combined, self.rows = combined, rows
