@@ -197,7 +197,7 @@ class Predictions:
         """The chance that a row of a class is ranked before one of another, averaged over the classes.
 
         NaN where it is undefined: all rows are of one class, one of three or more classes is not there, or the
-        learner tells no probabilities.
+        learner has no probabilities.
         """
         if np.isnan(self.proba).any():
             return float("nan")

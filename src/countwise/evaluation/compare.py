@@ -83,32 +83,32 @@ def compare(
 ) -> Comparison:
     """Judge all learners that suit a table on the same folds, and say in words what came of it.
 
-    Those of the package are "naive Bayes" with its usual laws, with laws chosen column by column ("auto") and with
-    kernels; "TAN"; discriminants with a shared ("LDA") and an own covariance, shrunken ("QDA"); a "C4.5 tree" and a
-    "CART tree", pruned; "rules" and "one rule"; "neighbors" (their number by leave-one-out) and "PEBLS"; "Parzen",
-    "prototype" and "rote". The majority class is always among them.
+    Those of the package are "naive Bayes" with its usual distributions, with distributions chosen for each column
+    ("auto") and with kernels; "TAN"; discriminants with a shared ("LDA") and an own covariance, shrunken ("QDA"); a
+    "C4.5 tree" and a "CART tree", pruned; "rules" and "one rule"; "neighbors" (their number by leave-one-out) and
+    "PEBLS"; "Parzen", "prototype" and "rote". The majority class is always among them.
 
     What does not suit the table is named with the reason: texts where a learner takes none; more than 20,000 rows
-    where it compares all of them; names that would become more than 500 numbers; texts of more than 500 rows for
-    trees and rules. The limits do not hold for learners that `only` names.
+    where it compares all of them; nominal columns that would become more than 500 numbers; texts of more than 500
+    rows for trees and rules. The limits do not hold for learners that `only` names.
 
     Parameters
     ----------
     X : any table
-        Names, numbers, texts, gaps.
+        Nominal, numeric and text columns, with missing values.
     y : array-like or str
         The class of each row, or the name of its column.
     learners : estimator, list of them, or mapping of name to estimator, optional
-        Those of scikit-learn's kind to be judged too. One that takes no names or gaps is put behind a
+        More learners, of scikit-learn's kind. One that takes no nominal columns or missing values is put behind a
         `CategoricalEncoder` and a SimpleImputer, and `notes` says so; a pipeline gets the table as it is.
     only, without : str or sequence of str, optional
         The learners of the package to judge, beside those given, or learners to leave out, by name.
     score : str or callable, default="accuracy"
-        Who is best is told by it; see `cross_validate`.
+        Metric used to rank the learners; see `cross_validate`.
     cv, groups, sample_weight, random_state
         See `cross_validate`.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell: {"message": "text"}.
+        What the columns are, where dtypes do not say: {"message": "text"}.
     curve : bool, optional
         Learning curves of all learners, or of none; by default of the best one and of naive Bayes.
     n_jobs : int, optional
@@ -288,7 +288,7 @@ def _curve(
 
 
 def broken_pairs(kinds: Kinds) -> Grid | None:
-    """What each two attributes tell of each other within the classes, in bits, the most first.
+    """Conditional mutual information of each two attributes given the class, in bits, the most first.
 
     Bits are never below 0, and chance alone makes them some: `by_chance` says how many they would be on average if
     the two were independent, and `breaks` whether they are more than that explains.

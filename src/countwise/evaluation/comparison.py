@@ -227,8 +227,8 @@ class Comparison:
     curve : LearningCurve or None
         Of the best learner and of naive Bayes, or of all.
     pairs : Grid or None
-        What each two attributes tell of each other within the classes, in bits; what that would be by chance; and
-        whether it breaks the independence that naive Bayes takes for granted.
+        Conditional mutual information of each two attributes given the class, in bits; what it would be by chance;
+        and whether it breaks the independence that naive Bayes takes for granted.
     partial : bool
         Whether the work was stopped before all was done.
 

@@ -106,7 +106,7 @@ def cross_validate(
     estimator : estimator
         Of this package, or any classifier of scikit-learn's kind; it gets the table as it is.
     X : any table
-        Names, numbers, texts, gaps.
+        Nominal, numeric and text columns, with missing values.
     y : array-like or str
         The class of each row, or the name of its column. Indices without one are left out.
     cv : int, splitter or splits, default=10
@@ -117,7 +117,7 @@ def cross_validate(
     groups : str or array-like, optional
         A column, or a label for each row: rows of one group are held out together.
     by : str or array-like, optional
-        A column, or a label for each row: scores are told for the rows of each of its values too.
+        A column, or a label for each row: the rows of each of its values are scored too.
     sample_weight : array-like, optional
         A weight for each row, in learning and in scores.
     random_state : int, default=0

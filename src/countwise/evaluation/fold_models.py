@@ -117,7 +117,7 @@ def _added(estimator: Any, ground: EvaluationData, splits: Sequence[Split]) -> I
 
 
 def refitted(estimator: Any, rows: EvaluationData) -> Fitted:
-    """A model of some rows, fitted anew; what it raises is told and not raised."""
+    """A model of some rows, fitted anew; what it raises is kept."""
     from sklearn.base import clone
 
     start = time.perf_counter()

@@ -198,7 +198,7 @@ class Validation:
         """
         column = self.groups if column is None else column
         if column is None:
-            raise OptionError("There are no groups to tell apart.", hint="name a column.")
+            raise OptionError("There are no groups.", hint="name a column.")
         labels = self.ground.labels(column, self.X)[self._places]
         name = column if isinstance(column, str) else "group"
         return scores_by(self.answers, labels, name, [s for s in self.scoring if s in SCORES])

@@ -1,4 +1,4 @@
-"""The table of counts of every attribute, whatever its kind: values by classes, gaps left out."""
+"""The table of counts of every attribute, whatever its kind: values by classes, without missing values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Contingency:
     note : str
         What a person should know.
     information : float or None
-        Where there are no counts: what the law says.
+        Where there are no counts: what the Gaussian distribution implies.
     """
 
     names: list[str]

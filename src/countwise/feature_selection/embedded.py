@@ -1,4 +1,4 @@
-"""Embedded selection: what a fitted model itself says of its attributes (001)."""
+"""Embedded selection: what a fitted model itself says of its attributes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["EmbeddedSelector"]
 
 
 class EmbeddedSelector(Selector):
-    """Keep the attributes that a fitted tree, forest or linear model makes most of (001).
+    """Keep the attributes that a fitted tree, forest or linear model makes most of.
 
     The model is fitted on the table turned into numbers: nominal columns one-hot, ordinal ones as
-    thresholds, gaps as the mean of their column, every column divided by its standard deviation so
+    thresholds, missing values as the mean of their column, every column divided by its standard deviation so
     that coefficients can be compared. What comes of one attribute is added up again: importances as
-    they are, coefficients as the root of their squares' sum. An estimator that tells the importance
-    of columns as they are, names and gaps included, is given the table as it is.
+    they are, coefficients as the root of their squares' sum. An estimator that takes nominal
+    columns and missing values is given the table as it is (`as_it_is`).
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class EmbeddedSelector(Selector):
     as_it_is : bool, default=False
         Give the estimator the table as it is.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        Declared column types; others follow from dtypes.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class EmbeddedSelector(Selector):
         Parameters
         ----------
         X : any table
-            Columns of any kind but text, with gaps.
+            Columns of any kind but text, with missing values.
         y : array-like or str
             The target of each row, or the name of its column in X.
         sample_weight : array-like, optional
@@ -133,7 +133,7 @@ class EmbeddedSelector(Selector):
             raise OptionError(f"threshold={self.threshold!r} is unknown.", hint="give a number or 'mean'.")
 
     def _numbers(self, X: Any, weights: NDArray[Any] | None) -> tuple[Floats, list[list[int]]]:
-        """The table as numbers without gaps and of one spread, and the columns of each attribute."""
+        """The table as numbers without missing values and of one spread, and the columns of each attribute."""
         coder = CategoricalEncoder(types=self.types).fit(X, sample_weight=weights)
         columns = frame_of(coder.transform(X)).columns.values()
         if not columns:

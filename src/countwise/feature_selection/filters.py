@@ -1,4 +1,4 @@
-"""Filters: score each attribute by its own table of counts (001)."""
+"""Filters: score each attribute by its own table of counts."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def attribute_scores(
     target: str = "class",
     types: Any = None,
 ) -> Any:
-    """Score every attribute by what it tells of the class (001), or of a number (002).
+    """Score every attribute by how much it says about the target: a class, or a number.
 
     Cells that are missing are left out of their attribute's table, and counted.
 
     Parameters
     ----------
     X : any table, path, or iterator of frames
-        Columns of any kind, with gaps.
+        Columns of any kind, with missing values.
     y : array-like or str
         The class of each row, or the name of its column in X.
     sample_weight : array-like or str, optional
@@ -112,7 +112,7 @@ def attribute_scores(
         standard deviation and the variance of y (both over N); numbers are cut into ten ranges
         of equal frequency unless `numeric` names another rule that needs no class.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        Declared column types; others follow from dtypes.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def attribute_scores(
 
 
 def pmi(X: Any, y: Any = None, *, sample_weight: Any = None, numeric: Any = None, types: Any = None) -> Any:
-    """Pointwise mutual information of every value and class (001).
+    """Pointwise mutual information of every value and class.
 
     Parameters
     ----------

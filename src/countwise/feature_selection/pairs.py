@@ -1,4 +1,4 @@
-"""All pairs of attributes: what each tells of each other."""
+"""Scores of all pairs of attributes."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def pairwise_scores(
     sample_weight: Any = None,
     types: Any = None,
 ) -> Any:
-    """What every attribute tells of every other.
+    """Mutual information, or symmetrical uncertainty, of every two attributes.
 
     A row whose cell is missing in either attribute is left out of that pair.
 
     Parameters
     ----------
     X : any table
-        Columns of any kind but text, with gaps.
+        Columns of any kind but text, with missing values.
     measure : {"mutual_information", "symmetrical_uncertainty"}, default="mutual_information"
         In bits, or between 0 and 1.
     numeric : str or sequence of float, default="equal_frequency"
@@ -59,7 +59,7 @@ def pairwise_scores(
     sample_weight : array-like, optional
         A weight for each row.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        Declared column types; others follow from dtypes.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Scores for a target that is a number: by how much knowing an attribute lowers its spread (002)."""
+"""Scores for a target that is a number: by how much knowing an attribute lowers its spread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selectors with scikit-learn's face, over frames as they are: strings, gaps and all."""
+"""Selectors by scikit-learn's protocol, over tables with strings and missing values."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class Selector(Transformer):
 
 
 class FilterSelector(Selector):
-    """Keep the attributes that score best on their own (001).
+    """Keep the attributes that score best on their own.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class FilterSelector(Selector):
         Parameters
         ----------
         X : any table
-            Columns of any kind, with gaps.
+            Columns of any kind, with missing values.
         y : array-like or str
             The class of each row, or the name of its column in X.
         sample_weight : array-like, optional

@@ -1,4 +1,4 @@
-"""The searches over subsets of attributes: exhaustive, greedy forward, ablation (001)."""
+"""The searches over subsets of attributes: exhaustive, greedy forward, ablation."""
 
 from __future__ import annotations
 

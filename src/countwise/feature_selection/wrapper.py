@@ -1,4 +1,4 @@
-"""Wrappers: choose attributes by how well a model does with them (001)."""
+"""Wrappers: choose attributes by how well a model does with them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DIRECTIONS = ("exhaustive", "forward", "backward")
 
 
 class WrapperSelector(Selector):
-    """Choose attributes by the cross-validated score of a model that has only them (001).
+    """Choose attributes by the cross-validated score of a model that has only them.
 
     Works with any scikit-learn estimator, over any table that the estimator takes: columns are
     passed on as they are. A naive Bayes is not refitted: each attribute's term is computed once for

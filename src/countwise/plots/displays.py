@@ -1,4 +1,4 @@
-"""What displays have in common: rows whose class is known, lines and bars that are told apart without color."""
+"""What displays have in common: ways to labelled predictions, lines and bars that differ not by color alone."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def line(i: int, points: int, most: int = 8) -> dict[str, Any]:
 
 
 def legend(ax: Any, place: str = "best") -> None:
-    """A legend on the axes; beside them if it has many entries. None if there is nothing to tell."""
+    """A legend on the axes; beside them if it has many entries. None without entries."""
     handles, names = ax.get_legend_handles_labels()
     if not handles:
         return

@@ -1,4 +1,4 @@
-"""Tables of errors and the laws of a model, drawn."""
+"""Confusion matrices and the distributions of a model, drawn."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class ConfusionDisplay(PredictionDisplay):
 
 
 class DensityDisplay(Display):
-    """The law of an attribute in each class: densities of numbers, shares of names and ranges.
+    """The distribution of an attribute in each class: densities of numbers, probabilities of values and ranges.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class DensityDisplay(Display):
         attribute : str
             The name of its column.
         prior : bool, default=False
-            Whether each law is multiplied by how frequent its class is: where the lines cross, the answer changes.
+            Whether each distribution is multiplied by P(class): where the lines cross, the prediction changes.
         ax : matplotlib Axes, optional
         """
         density = _density(estimator, attribute)

@@ -124,7 +124,7 @@ class Panel:
     codes : ndarray of int, shape (resolution, resolution)
         The class at the center of each pixel, from the lowest row up.
     sure : ndarray of the same shape, or None
-        By how much the probability of that class leads that of the next, if the model tells.
+        By how much the probability of that class leads that of the next; None without `predict_proba`.
     lines : ndarray, shape (segments, 2, 2)
         The boundary.
     wrong : ndarray of bool, shape (rows,)
@@ -339,7 +339,7 @@ def _codes(labels: Any, classes: tuple[Any, ...], who: str) -> Indices:
 
 
 def _chances(model: Any, X: Any, classes: tuple[Any, ...]) -> Floats | None:
-    """P(class | place) with a column for each class, if the model tells."""
+    """P(class | place) with a column for each class; None without `predict_proba`."""
     if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
         return None
     return _by_class(np.asarray(model.predict_proba(X), dtype=np.float64), model, classes, 0.0)

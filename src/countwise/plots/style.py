@@ -77,7 +77,7 @@ def mixed(color: str, share: float) -> tuple[int, int, int]:
 
 
 def strength(sure: Any) -> Any:
-    """How much of its color a region has, from how sure a model is of it; the same all over if it does not tell."""
+    """How much of its color a region has, from how sure a model is of it; the same all over without probabilities."""
     return 0.28 if sure is None else 0.07 + 0.37 * sure
 
 
