@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -16,30 +16,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from countwise._kernels import over_blocks, over_items, reference, thread_count
+from countwise._kernels import over_blocks, over_items, thread_count
 
-try:
-    from countwise._kernels import _native as native
-except ImportError:
-    pytest.skip("the compiled kernels are absent", allow_module_level=True)
+from .levels import LEVELS, native, reference, specification
 
 COLUMN_TYPES = ["f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"]
 CODE_TYPES = [np.uint8, np.uint16, np.uint32]
-LEVELS = [name.removeprefix("x86-64-") for name in native.levels() if name.startswith("x86-64-")]
 TOLERANCE = 1e-12
 EMPTY = np.empty(0, np.int64), np.empty((0, 17))
-
-
-@pytest.fixture(params=LEVELS or ["native"])
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every level that this processor has, one after the other."""
-    if request.param == "native":
-        yield request.param
-        return
-    before = native.get_level().removeprefix("x86-64-")
-    native.set_level(request.param)
-    yield request.param
-    native.set_level(before)
 
 
 def random(seed: int = 0) -> np.random.Generator:
@@ -871,7 +855,7 @@ def test_absent_kernels_are_told_of_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "countwise._kernels._native", None)
     with pytest.warns(SlowKernelsWarning, match="slower") as told:
         chosen, name = kernels._choose()
-    assert (chosen, name, len(told)) == (reference, "reference", 1)
+    assert (chosen, name, len(told)) == (specification, "reference", 1)
 
 
 def test_every_kernel_has_the_reference_s_signature() -> None:

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from countwise._kernels import reference
+from .levels import native, reference
 
-try:
-    from countwise._kernels import _native as native
-except ImportError:
-    pytest.skip("the compiled kernels are absent", allow_module_level=True)
-
-LEVELS = [name.removeprefix("x86-64-") for name in native.levels() if name.startswith("x86-64-")]
 SIZES = [2, 3, 4, 1, 7, 64, 65, 300, 0, 3]
-
-
-@pytest.fixture(params=LEVELS or ["native"])
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every level that this processor has, one after the other."""
-    if request.param == "native":
-        yield request.param
-        return
-    before = native.get_level().removeprefix("x86-64-")
-    native.set_level(request.param)
-    yield request.param
-    native.set_level(before)
 
 
 def drawn(rows: int, gaps: float, seed: int = 0) -> list[np.ndarray]:

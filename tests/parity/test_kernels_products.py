@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -16,29 +15,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special, stats
 
-from countwise._kernels import reference
+from .levels import LEVELS, native, reference
 
-try:
-    from countwise._kernels import _native as native
-except ImportError:
-    pytest.skip("the compiled kernels are absent", allow_module_level=True)
-
-LEVELS = [name.removeprefix("x86-64-") for name in native.levels() if name.startswith("x86-64-")]
 GAUSSIAN, EPANECHNIKOV, UNIFORM, NOMINAL, ORDINAL = range(5)
 KINDS = [GAUSSIAN, EPANECHNIKOV, UNIFORM, NOMINAL, ORDINAL]
 INF = np.inf
-
-
-@pytest.fixture(params=LEVELS or ["native"])
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every level that this processor has, one after the other."""
-    if request.param == "native":
-        yield request.param
-        return
-    before = native.get_level().removeprefix("x86-64-")
-    native.set_level(request.param)
-    yield request.param
-    native.set_level(before)
 
 
 def random(seed: int = 0) -> np.random.Generator:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from fractions import Fraction
 from types import ModuleType
 
@@ -13,29 +12,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from countwise._kernels import over_blocks, reference
+from countwise._kernels import over_blocks
 
-try:
-    from countwise._kernels import _native as native
-except ImportError:
-    pytest.skip("the compiled kernels are absent", allow_module_level=True)
+from .levels import LEVELS, native, reference
 
 COLUMN_TYPES = ["f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"]
-LEVELS = [name.removeprefix("x86-64-") for name in native.levels() if name.startswith("x86-64-")]
 WIDTHS = [1, 2, 3, 5, 8, 50, 130]
 EPS = np.finfo(float).eps
-
-
-@pytest.fixture(params=LEVELS or ["native"])
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every level that this processor has, one after the other."""
-    if request.param == "native":
-        yield request.param
-        return
-    before = native.get_level().removeprefix("x86-64-")
-    native.set_level(request.param)
-    yield request.param
-    native.set_level(before)
 
 
 def random(seed: int = 0) -> np.random.Generator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import exp, fsum, log1p
 
 import numpy as np
@@ -13,27 +12,9 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from countwise._kernels import reference
+from .levels import native, reference
 
-try:
-    from countwise._kernels import _native as native
-except ImportError:
-    pytest.skip("the compiled kernels are absent", allow_module_level=True)
-
-LEVELS = [name.removeprefix("x86-64-") for name in native.levels() if name.startswith("x86-64-")]
 LEAST = -700.0
-
-
-@pytest.fixture(params=LEVELS or ["native"])
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every level that this processor has, one after the other."""
-    if request.param == "native":
-        yield request.param
-        return
-    before = native.get_level().removeprefix("x86-64-")
-    native.set_level(request.param)
-    yield request.param
-    native.set_level(before)
 
 
 def random(seed: int = 0) -> np.random.Generator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from math import log2
 from types import ModuleType
@@ -13,29 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from countwise._kernels import over_items, reference
+from countwise._kernels import over_items
 
-try:
-    from countwise._kernels import _native as native
-except ImportError:
-    pytest.skip("the compiled kernels are absent", allow_module_level=True)
+from .levels import native, reference
 
 COLUMN_TYPES = ["f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"]
 CODE_TYPES = [np.uint8, np.uint16, np.uint32]
-LEVELS = [name.removeprefix("x86-64-") for name in native.levels() if name.startswith("x86-64-")]
 WEIGHTS = ["none", "ones", "whole", "large", "float"]
-
-
-@pytest.fixture(params=LEVELS or ["native"])
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every level that this processor has, one after the other."""
-    if request.param == "native":
-        yield request.param
-        return
-    before = native.get_level().removeprefix("x86-64-")
-    native.set_level(request.param)
-    yield request.param
-    native.set_level(before)
 
 
 def random(seed: int = 0) -> np.random.Generator:
