@@ -177,7 +177,7 @@ def test_what_needs_all_rows_is_refused_if_they_would_not_fit(folder, tmp_path):
 
 def test_what_keeps_more_than_it_may_is_stopped_with_a_reason(monkeypatch):
     held = iter([1, 2, 3])
-    monkeypatch.setattr(_memory, "_resident", lambda: next(held))
+    monkeypatch.setattr(_engines, "_resident", lambda: next(held))
     given = _engines.guarded(iter([{"x": [1, 2]}] * 3), 2)
     assert [len(next(given)["x"]) for _ in range(2)] == [2, 2]
     with pytest.raises(RowsRefused, match="After 4 rows"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import _thread
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -65,8 +67,14 @@ def test_no_kernel_makes_tables_for_more_classes_than_codes_have(n_classes: int)
 
 
 def test_memory_that_is_not_there_is_an_error() -> None:
-    with pytest.raises((MemoryError, ValueError)):
-        native.class_moments([], CODES, None, 2**32)
+    code = (
+        "import resource; import numpy as np; from countwise._kernels import _native\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
+        "try: _native.class_moments([], np.zeros(3, np.uint8), None, 2**32)\n"
+        "except (MemoryError, ValueError): print('refused')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # on its own
+    assert done.stdout == "refused\n", done.stderr
 
 
 @pytest.mark.parametrize("kernels", [native, reference])
