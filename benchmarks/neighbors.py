@@ -85,7 +85,8 @@ def points(n: int, m: int) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def ours_points(n: int, m: int) -> list[float]:
-    from countwise import DistanceMetric, NeighborsClassifier
+    from countwise import NeighborsClassifier
+    from countwise.neighbors import DistanceMetric
 
     X, y, asked = points(n, m)
     found = []

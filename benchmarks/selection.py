@@ -11,7 +11,8 @@ from sklearn.metrics import log_loss, mutual_info_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
-from countwise import Discretizer, Gaussian, NaiveBayesClassifier, WrapperSelector, attribute_scores, pairwise_scores
+from countwise import Discretizer, Gaussian, NaiveBayesClassifier, WrapperSelector
+from countwise.feature_selection import attribute_scores, pairwise_scores
 from harness import Report, Row, timed, versus
 from naive_bayes import mixed_table
 

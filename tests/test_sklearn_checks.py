@@ -11,7 +11,6 @@ from countwise import (
     CategoricalEncoder,
     Discretizer,
     DiscriminantClassifier,
-    DistanceMetric,
     EmbeddedSelector,
     FilterSelector,
     InstanceSelector,
@@ -28,6 +27,7 @@ from countwise import (
     TreeRegressor,
     WrapperSelector,
 )
+from countwise.neighbors import DistanceMetric
 
 ESTIMATORS = [
     NaiveBayesClassifier(),

@@ -9,24 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["KINDS", "PUBLIC", "RECIPES", "Kind", "Recipe", "class_of", "kind_of", "kind_of_word"]
+__all__ = [
+    "KINDS",
+    "LAZY",
+    "NAMESPACES",
+    "PUBLIC",
+    "RECIPES",
+    "Kind",
+    "Recipe",
+    "class_of",
+    "kind_of",
+    "kind_of_word",
+    "lazy_names",
+]
 
 # Public names at the root, by the module that defines them.
 PUBLIC: dict[str, tuple[str, ...]] = {
-    "countwise.base.logistic": ("LogisticForm",),
-    "countwise.cases": (
-        "Case",
-        "CaseBase",
-        "EqualSimilarity",
-        "GraphSimilarity",
-        "LabeledGraph",
-        "NumberSimilarity",
-        "RecordSimilarity",
-        "SetSimilarity",
-        "StringSimilarity",
-        "TableSimilarity",
-        "TaxonomySimilarity",
-    ),
+    "countwise.cases": ("CaseBase",),
     "countwise.data.attributes": ("Count", "Nominal", "Numeric", "Ordinal"),
     "countwise.data.schema": ("Schema",),
     "countwise.data.text": ("Text",),
@@ -34,26 +33,19 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "countwise.distributions": (
         "Auto",
         "Bernoulli",
+        "Binned",
         "Categorical",
         "Gaussian",
         "Kernel",
         "MEstimate",
         "Multinomial",
         "Poisson",
-        "Binned",
     ),
-    "countwise.errors": ("AdaptationFailed", "CountwiseError", "CountwiseWarning"),
     "countwise.evaluation.compare": ("compare",),
-    "countwise.evaluation.comparison": ("Comparison",),
-    "countwise.evaluation.costs": ("cost_threshold", "decide"),
     "countwise.evaluation.cross_validation": ("cross_validate", "leave_one_out"),
-    "countwise.evaluation.learning_curve": ("LearningCurve", "learning_curve"),
-    "countwise.evaluation.pairing": ("PairedTest", "paired_test"),
-    "countwise.evaluation.validation": ("Validation",),
-    "countwise.evaluation.validation_curve": ("ValidationCurve", "validation_curve"),
+    "countwise.evaluation.learning_curve": ("learning_curve",),
+    "countwise.evaluation.validation_curve": ("validation_curve",),
     "countwise.feature_selection.embedded": ("EmbeddedSelector",),
-    "countwise.feature_selection.filters": ("attribute_scores", "pmi"),
-    "countwise.feature_selection.pairs": ("pairwise_scores",),
     "countwise.feature_selection.selectors": ("FilterSelector",),
     "countwise.feature_selection.wrapper": ("WrapperSelector",),
     "countwise.io.readers": ("read",),
@@ -61,21 +53,67 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "countwise.naive_bayes.model": ("NaiveBayesClassifier",),
     "countwise.neighbors.instance_selection": ("InstanceSelector",),
     "countwise.neighbors.knn": ("NeighborsClassifier", "NeighborsRegressor"),
-    "countwise.neighbors.metric": ("DistanceMetric", "distance_matrix"),
     "countwise.neighbors.pebls": ("PEBLSClassifier",),
     "countwise.neighbors.prototype": ("PrototypeClassifier",),
     "countwise.neighbors.rote": ("RoteClassifier",),
     "countwise.network.classifier": ("BayesNetworkClassifier",),
-    "countwise.network.families": ("Dirichlet",),
     "countwise.network.model": ("BayesNetwork",),
     "countwise.parzen.model": ("ParzenClassifier", "ParzenDensity"),
     "countwise.preprocessing.discretizer": ("Discretizer",),
     "countwise.preprocessing.encoder": ("CategoricalEncoder",),
-    "countwise.tallies": ("Counts", "Moments", "Rows", "Scatter", "Values"),
     "countwise.tree.model": ("TreeClassifier", "TreeRegressor"),
     "countwise.tree.rule_list": ("RuleClassifier",),
-    "countwise.working": ("Working",),
 }
+
+# Public packages beside the root; the names that they offer are in their `__all__`.
+NAMESPACES = (
+    "cases",
+    "distributions",
+    "errors",
+    "evaluation",
+    "feature_selection",
+    "neighbors",
+    "network",
+    "plots",
+    "preprocessing",
+    "samples",
+    "tallies",
+    "working",
+)
+
+# The names of packages whose modules are imported when a name is first used.
+LAZY: dict[str, dict[str, str]] = {
+    "countwise.neighbors": {
+        "DistanceMetric": "metric",
+        "InstanceSelector": "instance_selection",
+        "NeighborsClassifier": "knn",
+        "NeighborsRegressor": "knn",
+        "PEBLSClassifier": "pebls",
+        "PrototypeClassifier": "prototype",
+        "RoteClassifier": "rote",
+        "distance_matrix": "metric",
+    },
+    "countwise.network": {
+        "BayesNetwork": "model",
+        "BayesNetworkClassifier": "classifier",
+        "Dirichlet": "families",
+    },
+    "countwise.preprocessing": {"CategoricalEncoder": "encoder", "Discretizer": "discretizer"},
+}
+
+
+def lazy_names(package: str) -> tuple[Any, Any]:
+    """`__getattr__` and `__dir__` of a package whose names are imported when they are first used."""
+    names = LAZY[package]
+
+    def get(name: str) -> Any:
+        import importlib
+
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.{names[name]}"), name)
+
+    return get, lambda: sorted(names)
 
 
 @dataclass(frozen=True, slots=True)

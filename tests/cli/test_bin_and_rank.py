@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countwise import Discretizer, attribute_scores, samples
+from countwise import Discretizer, samples
+from countwise.feature_selection import attribute_scores
 
 from .running import ENVIRONMENT, run
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from countwise import DistanceMetric
 from countwise.errors import DataWarning, OptionError, RowsRefused, TableError
+from countwise.neighbors import DistanceMetric
 from countwise.neighbors.local_distances import Difference, LookupDistance
 
 from .quiet import ENGINES_OWN

@@ -6,18 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from countwise import (
-    BayesNetwork,
-    BayesNetworkClassifier,
-    Binned,
-    Discretizer,
-    FilterSelector,
-    NaiveBayesClassifier,
-    attribute_scores,
-)
+from countwise import BayesNetwork, BayesNetworkClassifier, Binned, Discretizer, FilterSelector, NaiveBayesClassifier
 from countwise.engines import moments as relation_sums
 from countwise.engines import relation
 from countwise.errors import RowsRefused, TableError
+from countwise.feature_selection import attribute_scores
 from countwise.measures import mutual_information
 
 from .quiet import QUIET

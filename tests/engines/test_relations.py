@@ -15,9 +15,9 @@ from countwise import (
     NaiveBayesClassifier,
     NeighborsClassifier,
     ParzenClassifier,
-    attribute_scores,
 )
 from countwise.errors import CountwiseError, RowsRefused, SchemaError, TableError
+from countwise.feature_selection import attribute_scores
 
 from .quiet import QUIET
 

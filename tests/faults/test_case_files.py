@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import countwise as cw
-from countwise import Case, CaseBase, LabeledGraph, NumberSimilarity, RecordSimilarity, SetSimilarity
+from countwise import CaseBase
+from countwise.cases import Case, LabeledGraph, NumberSimilarity, RecordSimilarity, SetSimilarity
 from countwise.errors import CountwiseError, ModelFileError, OptionError
 from countwise.jsonfile import enveloped
 

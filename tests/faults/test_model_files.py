@@ -121,7 +121,7 @@ def test_a_file_cannot_name_a_class_to_be_made(saved):
 )
 def test_content_that_does_not_hang_together_is_refused(saved, change):
     _resealed(saved, change)
-    with pytest.raises(cw.CountwiseError):
+    with pytest.raises(cw.errors.CountwiseError):
         cw.load(saved)
 
 

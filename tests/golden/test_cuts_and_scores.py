@@ -30,15 +30,14 @@ from countwise import (
     Discretizer,
     FilterSelector,
     NaiveBayesClassifier,
-    Values,
     WrapperSelector,
-    attribute_scores,
     cuts,
     measures,
-    pmi,
     samples,
 )
 from countwise.errors import DataWarning
+from countwise.feature_selection import attribute_scores, pmi
+from countwise.tallies import Values
 
 HERE = Path(__file__).parent
 FILES = [path for n in range(46, 54) for path in sorted(HERE.glob(f"g{n}_*.toml"))]

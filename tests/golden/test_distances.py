@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countwise import DistanceMetric, NeighborsClassifier, distance_matrix, measures, samples
+from countwise import NeighborsClassifier, measures, samples
+from countwise.neighbors import DistanceMetric, distance_matrix
 
 HERE = Path(__file__).parent
 CASES = {

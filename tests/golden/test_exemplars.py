@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countwise import DistanceMetric, PEBLSClassifier, samples
+from countwise import PEBLSClassifier, samples
+from countwise.neighbors import DistanceMetric
 
 CASE = tomllib.loads((Path(__file__).parent / "g40_cheat_pebls.toml").read_text(encoding="utf-8"))
 

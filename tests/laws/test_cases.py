@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countwise import (
+from countwise import CaseBase
+from countwise.cases import (
     Case,
-    CaseBase,
     LabeledGraph,
     NumberSimilarity,
     RecordSimilarity,

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from countwise import Discretizer, Values, cuts, measures
+from countwise import Discretizer, cuts, measures
 from countwise.cuts import n_bins
 from countwise.errors import DataWarning
+from countwise.tallies import Values
 
 from .strategies import few, many, some
 

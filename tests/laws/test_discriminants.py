@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countwise import CountwiseError, DiscriminantClassifier, Nominal, Numeric, Scatter
+from countwise import DiscriminantClassifier, Nominal, Numeric
 from countwise.data.table import Table
 from countwise.data.vectors import Vector, numbers_of_codes
+from countwise.errors import CountwiseError
+from countwise.tallies import Scatter
 
 from .strategies import CLASSES, NOMINAL, few, joint_of, posterior_of, some, splits
 

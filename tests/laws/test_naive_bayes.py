@@ -228,7 +228,7 @@ def test_a_column_with_nothing_in_its_first_piece_becomes_what_the_next_says(kin
 
 def test_a_piece_without_any_target_is_left_out_as_its_rows_would_be():
     pieces = [{"x": [1.0, 2.0], "y": ["a", "b"]}, {"x": [3.0], "y": [None]}, {"x": [4.0, 6.0], "y": ["a", "b"]}]
-    with pytest.warns(countwise.CountwiseWarning, match="left out"):
+    with pytest.warns(countwise.errors.CountwiseWarning, match="left out"):
         model = NaiveBayesClassifier().fit(iter(pieces), "y")
     whole = NaiveBayesClassifier().fit({"x": [1.0, 2.0, 4.0, 6.0], "y": ["a", "b", "a", "b"]}, "y")
     assert model.n_left_out_ == 1

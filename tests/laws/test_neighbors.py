@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import countwise
-from countwise import DistanceMetric, NeighborsClassifier, NeighborsRegressor, Ordinal
+from countwise import NeighborsClassifier, NeighborsRegressor, Ordinal
+from countwise.neighbors import DistanceMetric
 
 from .strategies import examples
 

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from countwise import Nominal, Numeric, Ordinal, ParzenClassifier, ParzenDensity, PrototypeClassifier, Rows
+from countwise import Nominal, Numeric, Ordinal, ParzenClassifier, ParzenDensity, PrototypeClassifier
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.errors import CountwiseError
+from countwise.tallies import Rows
 
 from .strategies import CLASSES, NOMINAL, few, many, some, splits
 

@@ -28,11 +28,10 @@ from countwise import (
     NaiveBayesClassifier,
     Ordinal,
     WrapperSelector,
-    attribute_scores,
-    pmi,
     samples,
 )
 from countwise.errors import DataWarning
+from countwise.feature_selection import attribute_scores, pmi
 
 from .strategies import CLASSES, DISTRIBUTIONS, TYPES, Law, Rows, few, no_near_tie, rows_of, some, twice
 
@@ -200,7 +199,7 @@ PAIRS = Law({name: kind for name, kind in MIXED.columns.items() if name != "mail
 
 def paired(rows: Rows, weights: Any = None, **settings: Any) -> Any:
     with quiet():
-        return countwise.pairwise_scores(rows.frame, sample_weight=weights, n_bins=3, **settings)
+        return countwise.feature_selection.pairwise_scores(rows.frame, sample_weight=weights, n_bins=3, **settings)
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.float64])

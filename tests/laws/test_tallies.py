@@ -10,11 +10,12 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from countwise import Counts, CountwiseError, Moments, Nominal, Numeric, Schema, Text, Values
+from countwise import Nominal, Numeric, Schema, Text
 from countwise.data.table import Table
 from countwise.distributions import MEstimate, Smoothing, smoothing_of
 from countwise.distributions.categorical import CategoricalDensity
-from countwise.tallies import Words, tally_from
+from countwise.errors import CountwiseError
+from countwise.tallies import Counts, Moments, Values, Words, tally_from
 
 from .strategies import CLASSES, NOMINAL, WORDS, eighths, many, some
 

@@ -36,8 +36,10 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 from sklearn.preprocessing import KBinsDiscretizer
 
 import countwise
-from countwise import Discretizer, Values, attribute_scores, cuts, measures, samples
+from countwise import Discretizer, cuts, measures, samples
 from countwise.errors import DataWarning
+from countwise.feature_selection import attribute_scores
+from countwise.tallies import Values
 
 ORANGE = json.loads((Path(__file__).parent / "orange_cuts.json").read_text(encoding="utf-8"))["cuts"]
 TARGETS = {"penguins": "species", "credit": "Status"}
@@ -413,7 +415,7 @@ def test_pairs_are_those_of_mutual_info_score_with_rows_left_out_where_a_cell_is
     raw = np.frombuffer(data.draw(st.binary(min_size=n * d, max_size=n * d)), dtype=np.uint8).reshape(n, d)
     frame = {f"c{j}": coded_column(raw[:, j], 2 + j, gaps=j % 2 == 1) for j in range(d)}
     assume(all(any(cell is not None for cell in column) for column in frame.values()))
-    found = countwise.pairwise_scores(frame)
+    found = countwise.feature_selection.pairwise_scores(frame)
     assert found["attribute"] == list(frame)
     for i, a in enumerate(frame):
         for b in frame:
@@ -429,7 +431,7 @@ def test_pairs_of_many_rows_are_those_of_mutual_info_score():
     base = rng.integers(0, 4, n)
     columns = {"a": base, "b": (base + rng.integers(0, 2, n)) % 3, "c": rng.integers(0, 300, n), "d": base * 0 + 1}
     frame = {name: np.array([f"{v}" for v in column], dtype=object) for name, column in columns.items()}
-    found = countwise.pairwise_scores(frame)
+    found = countwise.feature_selection.pairwise_scores(frame)
     for i, a in enumerate(columns):
         for b in columns:
             assert close(found[b][i], mutual_info_score(columns[a], columns[b]) / LN2, 1e-13), (a, b)
@@ -438,7 +440,9 @@ def test_pairs_of_many_rows_are_those_of_mutual_info_score():
 def test_numbers_in_pairs_are_cut_first():
     penguins = samples.load("penguins").frame
     names = ("bill_length_mm", "body_mass_g", "island")
-    found = countwise.pairwise_scores({name: penguins[name] for name in names}, numeric="equal_width", n_bins=4)
+    found = countwise.feature_selection.pairwise_scores(
+        {name: penguins[name] for name in names}, numeric="equal_width", n_bins=4
+    )
     codes = {}
     for name in names[:2]:
         x = penguins[name]
@@ -455,8 +459,8 @@ def test_numbers_in_pairs_are_cut_first():
 def test_symmetrical_uncertainty_of_pairs():
     tennis = samples.load("tennis").X
     bits, shares = (
-        countwise.pairwise_scores(tennis),
-        countwise.pairwise_scores(tennis, measure="symmetrical_uncertainty"),
+        countwise.feature_selection.pairwise_scores(tennis),
+        countwise.feature_selection.pairwise_scores(tennis, measure="symmetrical_uncertainty"),
     )
     names = list(tennis)
     for i, a in enumerate(names):
@@ -469,6 +473,6 @@ def test_symmetrical_uncertainty_of_pairs():
 def test_a_column_of_nothing_but_gaps_tells_nothing_of_any_other():
     frame = {"a": np.array(["u", "v"], dtype=object), "b": np.array([None, None], dtype=object)}
     with pytest.warns(DataWarning, match="nothing but gaps"):
-        found = countwise.pairwise_scores(frame)
+        found = countwise.feature_selection.pairwise_scores(frame)
     assert found["b"] == [0, 0]
     assert found["a"] == [1, 0]

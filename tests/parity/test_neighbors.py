@@ -10,7 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import neighbors
 
-from countwise import DistanceMetric, NeighborsClassifier, NeighborsRegressor, distance_matrix, samples
+from countwise import NeighborsClassifier, NeighborsRegressor, samples
+from countwise.neighbors import DistanceMetric, distance_matrix
 
 PLAIN = {"numeric": "none"}
 POWERS = {"euclidean": 2, "manhattan": 1, "chebyshev": np.inf, "minkowski": 3}

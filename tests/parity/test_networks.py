@@ -16,8 +16,9 @@ from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mutual_info_score
 
-from countwise import BayesNetwork, BayesNetworkClassifier, Dirichlet, Nominal, samples
+from countwise import BayesNetwork, BayesNetworkClassifier, Nominal, samples
 from countwise.data.schema import Schema
+from countwise.network import Dirichlet
 from countwise.network.family_scores import Families, family_score
 from countwise.network.graph import Graph
 from countwise.sources import open_whole

@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 import countwise
-from countwise import Binned, Count, CountwiseError, Kernel, NaiveBayesClassifier, Nominal
-from countwise.errors import DataWarning, OptionError, SchemaError, TableError, UnseenValueError
+from countwise import Binned, Count, Kernel, NaiveBayesClassifier, Nominal
+from countwise.errors import CountwiseError, DataWarning, OptionError, SchemaError, TableError, UnseenValueError
 
 Y = np.array(["no", "yes", "no", "yes"], dtype=object)
 X = {"temp": np.array([1.0, 2.0, 3.0, 5.0]), "wind": np.array(["n", "s", "s", "n"], dtype=object)}

@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from countwise import CaseBase, GraphSimilarity, LabeledGraph
+from countwise import CaseBase
+from countwise.cases import GraphSimilarity, LabeledGraph
 from countwise.cases.columns import Column
 from countwise.cases.graphs import best_matching, greedy_matching
 from countwise.cases.values import Where

@@ -12,10 +12,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from countwise import (
-    AdaptationFailed,
+from countwise import CaseBase
+from countwise.cases import (
     Case,
-    CaseBase,
     EqualSimilarity,
     LabeledGraph,
     NumberSimilarity,
@@ -25,7 +24,7 @@ from countwise import (
     TableSimilarity,
     TaxonomySimilarity,
 )
-from countwise.errors import CountwiseError, OptionError, SchemaError, TableError
+from countwise.errors import AdaptationFailed, CountwiseError, OptionError, SchemaError, TableError
 
 TRIPS = {"trip": {"sea": {"bathing": {}, "diving": ["reef", "cave"]}, "hills": ["hiking", "skiing"]}}
 PARENTS = {

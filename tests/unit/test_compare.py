@@ -15,16 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from countwise import (
-    BayesNetworkClassifier,
-    NaiveBayesClassifier,
-    compare,
-    cross_validate,
-    learning_curve,
-    paired_test,
-    samples,
-)
+from countwise import BayesNetworkClassifier, NaiveBayesClassifier, compare, cross_validate, learning_curve, samples
 from countwise.errors import OptionError, TableError
+from countwise.evaluation import paired_test
 from countwise.evaluation import parallel as processes
 
 try:

@@ -7,8 +7,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
 
-from countwise import NaiveBayesClassifier, cost_threshold, decide, samples
+from countwise import NaiveBayesClassifier, samples
 from countwise.errors import OptionError, TableError
+from countwise.evaluation import cost_threshold, decide
 from countwise.evaluation.costs import costs_of
 
 

@@ -20,17 +20,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from countwise import (
-    Binned,
-    CategoricalEncoder,
-    CountwiseError,
-    Discretizer,
-    FilterSelector,
-    NaiveBayesClassifier,
-    Ordinal,
-    samples,
-)
-from countwise.errors import DataWarning, OptionError, SchemaError, TableError, UnseenValueError
+from countwise import Binned, CategoricalEncoder, Discretizer, FilterSelector, NaiveBayesClassifier, Ordinal, samples
+from countwise.errors import CountwiseError, DataWarning, OptionError, SchemaError, TableError, UnseenValueError
 
 X = np.array([1.0, 2.0, 3.0, 5.0])
 Y = np.array(["a", "b", "a", "b"], dtype=object)

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
-from countwise import CountwiseError, DiscriminantClassifier
-from countwise.errors import DataWarning, OptionError, TableError
+from countwise import DiscriminantClassifier
+from countwise.errors import CountwiseError, DataWarning, OptionError, TableError
 
 NAN = float("nan")
 KINDS = ["shared", "own", "diagonal", "spherical"]

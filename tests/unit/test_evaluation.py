@@ -29,12 +29,12 @@ from countwise import (
     cross_validate,
     learning_curve,
     leave_one_out,
-    paired_test,
     samples,
     validation_curve,
 )
 from countwise.base.predictions import Predictions
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
+from countwise.evaluation import paired_test
 from countwise.evaluation.holdout import Holdout
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from countwise import DistanceMetric, NeighborsClassifier, PEBLSClassifier, load, samples, save
+from countwise import NeighborsClassifier, PEBLSClassifier, load, samples, save
 from countwise.errors import CountwiseError
+from countwise.neighbors import DistanceMetric
 
 
 def table(n: int = 120, seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -576,7 +576,7 @@ def test_the_columns_of_a_sparse_matrix_are_counts_or_two_valued(dtype, types, l
 def test_a_sparse_matrix_is_not_of_another_kind():
     from scipy.sparse import csr_array
 
-    from countwise import CountwiseError
+    from countwise.errors import CountwiseError
 
     with pytest.raises(CountwiseError, match=r"sparse matrix cannot be declared as 'text'.*Hint"):
         NaiveBayesClassifier(types="text").fit(csr_array(np.eye(4)), [0, 1, 0, 1])

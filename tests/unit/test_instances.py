@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from countwise import DistanceMetric, InstanceSelector, NeighborsClassifier, samples
+from countwise import InstanceSelector, NeighborsClassifier, samples
 from countwise.errors import CountwiseError
+from countwise.neighbors import DistanceMetric
 from countwise.neighbors.instance_selection import interval
 
 

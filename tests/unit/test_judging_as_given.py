@@ -20,14 +20,13 @@ from countwise import (
     PEBLSClassifier,
     compare,
     cross_validate,
-    decide,
     learning_curve,
     leave_one_out,
-    paired_test,
     samples,
     validation_curve,
 )
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
+from countwise.evaluation import decide, paired_test
 from countwise.evaluation.pairing import PairedTest
 from countwise.plots import CalibrationDisplay, ConfusionDisplay, DensityDisplay, ROCDisplay
 

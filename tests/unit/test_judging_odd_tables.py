@@ -11,20 +11,20 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from countwise import (
     DiscriminantClassifier,
-    DistanceMetric,
     NaiveBayesClassifier,
     NeighborsClassifier,
     ParzenClassifier,
     PrototypeClassifier,
     compare,
     cross_validate,
-    decide,
     learning_curve,
     leave_one_out,
     validation_curve,
 )
 from countwise.base.predictions import bounds
 from countwise.errors import DataWarning, TooFewRows
+from countwise.evaluation import decide
+from countwise.neighbors import DistanceMetric
 
 pytestmark = pytest.mark.filterwarnings("ignore::countwise.errors.DataWarning")
 

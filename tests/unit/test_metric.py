@@ -10,8 +10,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import countwise
-from countwise import DistanceMetric, Ordinal, Text, distance_matrix, samples
+from countwise import Ordinal, Text, samples
 from countwise.errors import OptionError, TableError
+from countwise.neighbors import DistanceMetric, distance_matrix
 from countwise.neighbors.edit_distance import edit_distance, edit_distances
 
 NAN = float("nan")
@@ -256,7 +257,7 @@ def test_weights_by_what_attributes_tell_of_the_class_are_the_scores(weights, co
     tennis = samples.load("tennis")
     metric = DistanceMetric(weights=weights).fit(tennis.X, tennis.y)
     ours = {local.of.name: local.weight for local in metric.distance_.locals}
-    scores = countwise.attribute_scores(tennis.X, tennis.y)
+    scores = countwise.feature_selection.attribute_scores(tennis.X, tennis.y)
     assert ours == pytest.approx(dict(zip(scores["attribute"], scores[column], strict=True)), rel=1e-12)
     d = metric.pairwise(tennis.X)
     apart = [ours[name] for name, c in tennis.X.items() if c[0] != c[1]]

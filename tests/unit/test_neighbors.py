@@ -16,8 +16,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 import countwise
-from countwise import DistanceMetric, NeighborsClassifier, NeighborsRegressor, Ordinal, samples
+from countwise import NeighborsClassifier, NeighborsRegressor, Ordinal, samples
 from countwise.errors import CountwiseError, DataWarning, ModelFileError, OptionError, TableError
+from countwise.neighbors import DistanceMetric
 
 NAN = float("nan")
 both = pytest.mark.parametrize("kind", [NeighborsClassifier, NeighborsRegressor])

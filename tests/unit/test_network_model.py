@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 import countwise
-from countwise import BayesNetwork, Binned, Dirichlet, MEstimate
+from countwise import BayesNetwork, Binned, MEstimate
 from countwise.errors import CountwiseError, OptionError, ReadError, TableError, UnseenValueError
+from countwise.network import Dirichlet
 
 ASIA = Path(__file__).parent / "data" / "asia.bif"
 ORDER = ["asia", "smoke", "tub", "lung", "either", "bronc", "xray", "dysp"]

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import countwise
-from countwise import BayesNetwork, BayesNetworkClassifier, Dirichlet, samples
+from countwise import BayesNetwork, BayesNetworkClassifier, samples
 from countwise.errors import OptionError
+from countwise.network import Dirichlet
 from countwise.working import Grid
 
 ASIA = Path(__file__).parent / "data" / "asia.bif"

@@ -16,8 +16,8 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
-from countwise import CountwiseError, Nominal, Ordinal, ParzenClassifier, ParzenDensity
-from countwise.errors import DataWarning, OptionError, TableError, UnseenValueError
+from countwise import Nominal, Ordinal, ParzenClassifier, ParzenDensity
+from countwise.errors import CountwiseError, DataWarning, OptionError, TableError, UnseenValueError
 
 NAN = np.nan
 TEMP = {"temp": np.array([18.4, 19.5, 19.7, 20.3, 23.5, 32.1])}

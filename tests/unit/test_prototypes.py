@@ -15,8 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from countwise import CountwiseError, DistanceMetric, Nominal, Ordinal, PrototypeClassifier, load, save
-from countwise.errors import OptionError, TableError, UnseenValueError
+from countwise import Nominal, Ordinal, PrototypeClassifier, load, save
+from countwise.errors import CountwiseError, OptionError, TableError, UnseenValueError
+from countwise.neighbors import DistanceMetric
 
 NAN = np.nan
 X = {"x": np.array([1.0, 2.0, 6.0, 7.0, 9.0])}

@@ -26,17 +26,15 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import countwise
 from countwise import (
     Binned,
-    CountwiseError,
     EmbeddedSelector,
     FilterSelector,
     NaiveBayesClassifier,
     Ordinal,
     WrapperSelector,
-    attribute_scores,
-    pmi,
     samples,
 )
-from countwise.errors import DataWarning, OptionError, TableError
+from countwise.errors import CountwiseError, DataWarning, OptionError, TableError
+from countwise.feature_selection import attribute_scores, pmi
 
 
 def refused(call: Callable[[], Any], *words: str, kind: type[Exception] = CountwiseError) -> str:
@@ -144,7 +142,7 @@ def test_tables_of_the_wrong_shape_are_not_scored():
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_frame_is_scored_into_a_frame_of_its_library(make):
     frame = make({"x": X["x"], "w": X["w"].tolist()})
-    for found in (attribute_scores(frame, Y), pmi(frame, Y), countwise.pairwise_scores(frame)):
+    for found in (attribute_scores(frame, Y), pmi(frame, Y), countwise.feature_selection.pairwise_scores(frame)):
         assert type(found) is type(frame)
 
 
@@ -222,17 +220,20 @@ def test_rows_without_a_number_are_left_out_and_the_warning_points_at_the_line_t
 
 
 def test_options_of_pairs_without_meaning_are_refused():
-    refused(lambda: countwise.pairwise_scores(X, measure="mutual_info"), "did you mean 'mutual_information'?")
-    refused(lambda: countwise.pairwise_scores(X, numeric="mdl"), "'mdl'", "class")
-    refused(lambda: countwise.pairwise_scores({"t": X["w"]}, types={"t": "text"}), "'t'", "text")
-    refused(lambda: countwise.pairwise_scores({"x": []}), "empty", kind=TableError)
-    refused(lambda: countwise.pairwise_scores({"x": [1.0, np.inf]}), "'x'", "infinity")
-    refused(lambda: countwise.pairwise_scores(X, sample_weight=-np.ones(60)), "Negative")
-    refused(lambda: countwise.pairwise_scores(X["x"]), "1D", kind=TableError)
+    refused(
+        lambda: countwise.feature_selection.pairwise_scores(X, measure="mutual_info"),
+        "did you mean 'mutual_information'?",
+    )
+    refused(lambda: countwise.feature_selection.pairwise_scores(X, numeric="mdl"), "'mdl'", "class")
+    refused(lambda: countwise.feature_selection.pairwise_scores({"t": X["w"]}, types={"t": "text"}), "'t'", "text")
+    refused(lambda: countwise.feature_selection.pairwise_scores({"x": []}), "empty", kind=TableError)
+    refused(lambda: countwise.feature_selection.pairwise_scores({"x": [1.0, np.inf]}), "'x'", "infinity")
+    refused(lambda: countwise.feature_selection.pairwise_scores(X, sample_weight=-np.ones(60)), "Negative")
+    refused(lambda: countwise.feature_selection.pairwise_scores(X["x"]), "1D", kind=TableError)
 
 
 def test_one_column_tells_its_entropy():
-    found = countwise.pairwise_scores({"w": np.array(list("aabb"), dtype=object)})
+    found = countwise.feature_selection.pairwise_scores({"w": np.array(list("aabb"), dtype=object)})
     assert found["w"] == [1.0]
 
 

@@ -20,19 +20,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import countwise
-from countwise import (
-    CountwiseError,
-    MEstimate,
-    Nominal,
-    Ordinal,
-    RuleClassifier,
-    TreeClassifier,
-    TreeRegressor,
-    load,
-    samples,
-    save,
-)
-from countwise.errors import CountwiseWarning, OptionError, TableError, UnseenValueError
+from countwise import MEstimate, Nominal, Ordinal, RuleClassifier, TreeClassifier, TreeRegressor, load, samples, save
+from countwise.errors import CountwiseError, CountwiseWarning, OptionError, TableError, UnseenValueError
 from countwise.plots import draw_tree
 from countwise.progress import reporting
 

@@ -10,15 +10,9 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import countwise
-from countwise import (
-    DiscriminantClassifier,
-    ParzenClassifier,
-    ParzenDensity,
-    PrototypeClassifier,
-    Scatter,
-    samples,
-)
+from countwise import DiscriminantClassifier, ParzenClassifier, ParzenDensity, PrototypeClassifier, samples
 from countwise.errors import CountwiseError, DataWarning, OptionError, TableError, TooFewRows
+from countwise.tallies import Scatter
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))

@@ -34,7 +34,7 @@ class Case:
 
     Examples
     --------
-    >>> from countwise import Case
+    >>> from countwise.cases import Case
     >>> Case({"noise": "grinding", "hours": 900}, "change the bearing", id="pump 3").solution
     'change the bearing'
     """

@@ -39,7 +39,7 @@ class GraphSimilarity(Similarity):
 
     Examples
     --------
-    >>> from countwise import GraphSimilarity, LabeledGraph
+    >>> from countwise.cases import GraphSimilarity, LabeledGraph
     >>> one = LabeledGraph({1: "pump", 2: "valve", 3: "tank"}, [(1, 2), (2, 3)])
     >>> other = LabeledGraph({"a": "valve", "b": "pump"}, [("a", "b")])
     >>> GraphSimilarity().between(one, other)

@@ -79,7 +79,7 @@ class RecordSimilarity(Similarity):
 
     Examples
     --------
-    >>> from countwise import NumberSimilarity, RecordSimilarity
+    >>> from countwise.cases import NumberSimilarity, RecordSimilarity
     >>> hotel = RecordSimilarity({"stars": NumberSimilarity(4)}, weights={"stars": 3})
     >>> hotel.between({"stars": 4}, {"stars": 3})
     0.75

@@ -38,7 +38,7 @@ class SetSimilarity(Similarity):
 
     Examples
     --------
-    >>> from countwise import NumberSimilarity, SetSimilarity
+    >>> from countwise.cases import NumberSimilarity, SetSimilarity
     >>> SetSimilarity().between({"sun", "sea"}, {"sun", "sand", "sea"})
     0.6666666666666666
     >>> SetSimilarity("matching", NumberSimilarity(8)).between({1, 7}, {3, 9})

@@ -79,7 +79,7 @@ class EqualSimilarity(Similarity):
 
     Examples
     --------
-    >>> from countwise import EqualSimilarity
+    >>> from countwise.cases import EqualSimilarity
     >>> EqualSimilarity().between("red", "red"), EqualSimilarity().between("red", "blue")
     (1.0, 0.0)
     """
@@ -116,7 +116,7 @@ class NumberSimilarity(Similarity):
 
     Examples
     --------
-    >>> from countwise import NumberSimilarity
+    >>> from countwise.cases import NumberSimilarity
     >>> NumberSimilarity(50).between(100, 120)
     0.6
     >>> NumberSimilarity(50, wanted="at most").between(100, 80)
@@ -202,7 +202,7 @@ class TableSimilarity(Similarity):
 
     Examples
     --------
-    >>> from countwise import TableSimilarity
+    >>> from countwise.cases import TableSimilarity
     >>> colors = TableSimilarity({("red", "orange"): 0.7, ("red", "blue"): 0.1})
     >>> colors.between("orange", "red"), colors.between("orange", "blue")
     (0.7, 0.0)
@@ -267,7 +267,7 @@ class StringSimilarity(Similarity):
 
     Examples
     --------
-    >>> from countwise import StringSimilarity
+    >>> from countwise.cases import StringSimilarity
     >>> round(StringSimilarity().between("kitten", "sitting"), 4)
     0.5714
     """

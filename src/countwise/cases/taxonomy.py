@@ -35,7 +35,7 @@ class TaxonomySimilarity(Similarity):
 
     Examples
     --------
-    >>> from countwise import TaxonomySimilarity
+    >>> from countwise.cases import TaxonomySimilarity
     >>> trips = TaxonomySimilarity({"trip": {"sea": ["bathing", "diving"], "hills": ["hiking"]}})
     >>> trips.between("bathing", "diving"), trips.between("bathing", "hiking")
     (0.5, 0.0)

@@ -66,7 +66,7 @@ class LabeledGraph:
 
     Examples
     --------
-    >>> from countwise import LabeledGraph
+    >>> from countwise.cases import LabeledGraph
     >>> LabeledGraph({1: "pump", 2: "valve"}, [(1, 2, "pipe")])
     graph of 2 nodes, 1 edge
     """

@@ -73,7 +73,8 @@ class CutRule:
     Examples
     --------
     >>> from countwise.cuts import CutRule
-    >>> from countwise import Values, samples
+    >>> from countwise import samples
+    >>> from countwise.tallies import Values
     >>> rain = samples.load("rain")
     >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
     >>> CutRule("equal_width", n_bins=2).cut(temp).edges.tolist()

@@ -29,7 +29,8 @@ def best_number(rule: Callable[[Values, int], Cuts], tally: Values) -> Cuts:
     Examples
     --------
     >>> from countwise.cuts import best_number, equal_frequency
-    >>> from countwise import Values, samples
+    >>> from countwise import samples
+    >>> from countwise.tallies import Values
     >>> rain = samples.load("rain")
     >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
     >>> best_number(equal_frequency, temp).notes

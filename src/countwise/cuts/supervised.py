@@ -27,7 +27,8 @@ def class_contiguous(tally: Values) -> Cuts:
     Examples
     --------
     >>> from countwise.cuts import class_contiguous
-    >>> from countwise import Values, samples
+    >>> from countwise import samples
+    >>> from countwise.tallies import Values
     >>> rain = samples.load("rain")
     >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
     >>> cuts = class_contiguous(temp)
@@ -73,7 +74,8 @@ def min_n(tally: Values, n: float, merge: str | None = None) -> Cuts:
     Examples
     --------
     >>> from countwise.cuts import min_n
-    >>> from countwise import Values, samples
+    >>> from countwise import samples
+    >>> from countwise.tallies import Values
     >>> weather = samples.load("weather")
     >>> temperature = Values.from_arrays(weather.X["temperature"], weather.y)
     >>> [min_n(temperature, 3, merge).edges.tolist() for merge in (None, "majority", "last")]
@@ -112,7 +114,8 @@ def mdl(tally: Values) -> Cuts:
     Examples
     --------
     >>> from countwise.cuts import mdl
-    >>> from countwise import Values, samples
+    >>> from countwise import samples
+    >>> from countwise.tallies import Values
     >>> weather = samples.load("weather")
     >>> temperature = Values.from_arrays(weather.X["temperature"], weather.y)
     >>> mdl(temperature).notes[0]

@@ -26,7 +26,8 @@ def naive(tally: Values) -> Cuts:
     Examples
     --------
     >>> from countwise.cuts import naive
-    >>> from countwise import Values, samples
+    >>> from countwise import samples
+    >>> from countwise.tallies import Values
     >>> rain = samples.load("rain")
     >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
     >>> naive(temp).edges.round(2).tolist()
@@ -45,7 +46,8 @@ def equal_width(tally: Values, n_bins: int) -> Cuts:
     Examples
     --------
     >>> from countwise.cuts import equal_width
-    >>> from countwise import Values, samples
+    >>> from countwise import samples
+    >>> from countwise.tallies import Values
     >>> rain = samples.load("rain")
     >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
     >>> cuts = equal_width(temp, 3)
@@ -73,7 +75,8 @@ def equal_frequency(tally: Values, n_bins: int) -> Cuts:
     Examples
     --------
     >>> from countwise.cuts import equal_frequency
-    >>> from countwise import Values, samples
+    >>> from countwise import samples
+    >>> from countwise.tallies import Values
     >>> rain = samples.load("rain")
     >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
     >>> cuts = equal_frequency(temp, 3)
@@ -99,7 +102,8 @@ def kmeans(tally: Values, n_bins: int) -> Cuts:
     Examples
     --------
     >>> from countwise.cuts import kmeans
-    >>> from countwise import Values, samples
+    >>> from countwise import samples
+    >>> from countwise.tallies import Values
     >>> rain = samples.load("rain")
     >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
     >>> cuts = kmeans(temp, 2)
@@ -131,7 +135,8 @@ def given(tally: Values, edges: Sequence[float]) -> Cuts:
     Examples
     --------
     >>> from countwise.cuts import given
-    >>> from countwise import Values, samples
+    >>> from countwise import samples
+    >>> from countwise.tallies import Values
     >>> rain = samples.load("rain")
     >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
     >>> given(temp, (19.0, 21.0)).edges.tolist()

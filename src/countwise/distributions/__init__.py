@@ -1,6 +1,7 @@
-"""Conditionals: the laws of P(attribute | class), one rule a file.
+"""Distributions: P(attribute | class), one a file.
 
-To add one: a file here, an entry in `DISTRIBUTIONS`, and a golden case.
+To add one: a file here with a `Distribution` and its `Density`, its name below, and a golden case. One from outside is
+made known by `register`.
 """
 
 from __future__ import annotations

@@ -44,7 +44,8 @@ def decide(estimator: Any, X: Any = None, *, cost: Any = None, classes: Any = No
 
     Examples
     --------
-    >>> from countwise import NaiveBayesClassifier, decide, samples
+    >>> from countwise import NaiveBayesClassifier, samples
+    >>> from countwise.evaluation import decide
     >>> tennis = samples.load("tennis")
     >>> model = NaiveBayesClassifier().fit(tennis.X, tennis.y)
     >>> decide(model, [{"outlook": "Sunny"}]).tolist(), decide(model, [{"outlook": "Sunny"}], cost={"fn": 5}).tolist()
@@ -111,7 +112,7 @@ def cost_threshold(cost: Any, classes: Sequence[Any] = (0, 1), *, pos_label: Any
 
     Examples
     --------
-    >>> from countwise import cost_threshold
+    >>> from countwise.evaluation import cost_threshold
     >>> cost_threshold({"fn": 4, "fp": 1}), cost_threshold({"fn": 1, "fp": 1})
     (0.2, 0.5)
     """

@@ -1,1 +1,1 @@
-"""."""
+"""Files as columns: CSV, Parquet, ARFF."""

@@ -23,7 +23,7 @@ def information_of_values(tally: Values) -> float:
 
     Examples
     --------
-    >>> from countwise import Values
+    >>> from countwise.tallies import Values
     >>> from countwise.measures import information_of_values
     >>> information_of_values(Values.from_arrays([1.0, 2.0, 3.0, 3.0], ["no", "yes", "no", "yes"]))
     0.5

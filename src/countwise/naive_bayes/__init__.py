@@ -1,1 +1,1 @@
-"""."""
+"""Naive Bayes over mixed columns."""

@@ -81,7 +81,8 @@ class DistanceMetric(Model):
 
     Examples
     --------
-    >>> from countwise import DistanceMetric, samples
+    >>> from countwise import samples
+    >>> from countwise.neighbors import DistanceMetric
     >>> cheat = samples.load("cheat")
     >>> metric = DistanceMetric(nominal="mvdm").fit(cheat.X, cheat.y)
     >>> print(metric.explain(cheat.X, row=0, other=1))
@@ -341,7 +342,7 @@ def distance_matrix(X: Any, Y: Any = None, metric: Any = None, *, y: Any = None)
 
     Examples
     --------
-    >>> from countwise import distance_matrix
+    >>> from countwise.neighbors import distance_matrix
     >>> distance_matrix([[True, False], [False, True]])
     array([[0.        , 1.41421356],
            [1.41421356, 0.        ]])

@@ -47,7 +47,7 @@ class Dirichlet:
 
     Examples
     --------
-    >>> from countwise import Dirichlet
+    >>> from countwise.network import Dirichlet
     >>> Dirichlet(10)
     Dirichlet(equivalent_sample_size=10)
     """

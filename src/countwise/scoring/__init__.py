@@ -1,1 +1,1 @@
-"""."""
+"""Predictions as plain terms, computed by engines or written as SQL."""

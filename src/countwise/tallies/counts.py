@@ -37,7 +37,8 @@ class Counts:
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise import Counts, Nominal
+    >>> from countwise import Nominal
+    >>> from countwise.tallies import Counts
     >>> from countwise.data.table import Table
     >>> play, wind = Nominal("play", ("no", "yes")), Nominal("wind", ("weak", "strong"))
     >>> rows = Table({"play": np.array([0, 1, 1], np.uint8), "wind": np.array([0, 0, 1], np.uint8)}, 3)

@@ -42,7 +42,8 @@ class Moments:
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise import Moments, Nominal, Numeric
+    >>> from countwise import Nominal, Numeric
+    >>> from countwise.tallies import Moments
     >>> from countwise.data.table import Table
     >>> rows = Table({"rain": np.array([0, 0, 1], np.uint8), "temp": np.array([1.0, 3.0, np.nan])}, 3)
     >>> tally = Moments(Nominal("rain", ("no", "yes")), Numeric("temp")).fill(rows)

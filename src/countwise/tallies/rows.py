@@ -39,7 +39,8 @@ class Rows:
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise import Nominal, Numeric, Rows
+    >>> from countwise import Nominal, Numeric
+    >>> from countwise.tallies import Rows
     >>> from countwise.data.table import Table
     >>> from countwise.data.vectors import Vector
     >>> rows = Table({"c": np.array([0, 1], np.uint8), "x": np.array([[1.0, 2.0], [3.0, np.nan]])}, 2)

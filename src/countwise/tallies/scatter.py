@@ -50,7 +50,8 @@ class Scatter:
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise import Nominal, Numeric, Scatter
+    >>> from countwise import Nominal, Numeric
+    >>> from countwise.tallies import Scatter
     >>> from countwise.data.table import Table
     >>> from countwise.data.vectors import Vector
     >>> rows = Table({"c": np.zeros(3, np.uint8), "x": [np.array([1.0, 3.0, 5.0]), np.array([1.0, 2.0, np.nan])]}, 3)

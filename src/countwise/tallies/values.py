@@ -49,7 +49,8 @@ class Values:
     Examples
     --------
     >>> import numpy as np
-    >>> from countwise import Nominal, Numeric, Values
+    >>> from countwise import Nominal, Numeric
+    >>> from countwise.tallies import Values
     >>> from countwise.data.table import Table
     >>> rows = Table({"rain": np.array([0, 0, 1], np.uint8), "temp": np.array([3.0, 3.0, 1.0])}, 3)
     >>> tally = Values(Nominal("rain", ("no", "yes")), Numeric("temp")).fill(rows)
@@ -78,7 +79,7 @@ class Values:
 
         Examples
         --------
-        >>> from countwise import Values
+        >>> from countwise.tallies import Values
         >>> Values.from_arrays([3.0, 1.0, 3.0], ["no", "yes", "no"]).n.tolist()
         [2, 1]
         """

@@ -1,1 +1,1 @@
-"""."""
+"""Inference: factors, elimination, junction trees, sampling, many rows at once."""
