@@ -185,7 +185,7 @@ def batches(
 
 
 def _grouped(net: _Network, rows: EvidenceRows, few: int) -> Iterator[tuple[NDArray[np.intp], set[str]]]:
-    """Rows with the same gaps, and which linked numbers they have."""
+    """Rows with the same missing values, and which linked numbers they have."""
     there = net.there(rows)
     linked = [name for name in net.numbers.linked if name in there]
     names = [*linked, *net.sizes]
@@ -249,7 +249,7 @@ class EvidenceBatch:
         return found
 
     def posterior(self, tables: Mapping[str, Floats], numbers: Numbers) -> Posterior:
-        """What the rows tell under some tables and laws."""
+        """The posterior under some tables and densities."""
         n = self.rows.n_rows
         log = np.zeros(n)
         factors: list[tuple[tuple[str, ...], Floats]] = []
@@ -288,7 +288,7 @@ class EvidenceBatch:
         return Posterior(self.places, log, self.open, cliques, bool(told), blocks, self.relevant)
 
     def _marks(self) -> dict[str, Floats]:
-        """What is known of open nodes, by rows that were thrown together with others that lack them."""
+        """Observed values of nodes that are open because other rows of the batch lack them."""
         found = {}
         for name in self.open:
             known = self.there[name]

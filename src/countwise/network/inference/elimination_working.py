@@ -264,7 +264,7 @@ class _EliminationWorking:
         if self.numbers:
             yield "p(...) is a density, divided by its largest value: what is divided out is the same in every line."
         if self._soft:
-            yield "w(...) are the weights of what is known only in part."
+            yield "w(...) are the weights of soft evidence."
 
     # -- tables --------------------------------------------------------------------------
 
