@@ -172,10 +172,10 @@ def test_a_gap_in_the_evidence_is_not_known(gap, arcs):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"x": "warm"}, "'x' is a number; 'warm' is none."),
-        ({"x": [1.0]}, "'x' is a number"),
-        ({"x": np.array([1.0, 2.0])}, "'x' is a number"),
-        ({"x": {"a": 1}}, "'x' is a number"),
+        ({"x": "warm"}, "'x' is numeric; 'warm' is no number."),
+        ({"x": [1.0]}, "'x' is numeric"),
+        ({"x": np.array([1.0, 2.0])}, "'x' is numeric"),
+        ({"x": {"a": 1}}, "'x' is numeric"),
         ({"x": float("inf")}, "'x' is inf; a number must be finite."),
     ],
 )
@@ -266,7 +266,7 @@ def test_texts_below_a_class_are_drawn_and_not_asked_for():
     assert all(isinstance(text, str) for text in model.sample(5, random_state=0)["t"])
     with pytest.raises(OptionError, match="no mean is asked"):
         model.query("t")
-    with pytest.raises(OptionError, match="'t' is neither a name nor a number"):
+    with pytest.raises(OptionError, match="'t' is neither nominal nor numeric"):
         model.query("class", {"t": "buy now"})
 
 

@@ -7,12 +7,14 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
+from sklearn.base import clone
 
 import countwise
-from countwise import BayesNetwork, BayesNetworkClassifier, samples
-from countwise.errors import OptionError
-from countwise.network import Dirichlet
+from countwise import BayesNetwork, BayesNetworkClassifier
+from countwise.network import Dirichlet, samples
+from countwise.errors import DataWarning, OptionError
 from countwise.working import Grid
 
 ASIA = Path(__file__).parent / "data" / "asia.bif"
@@ -153,3 +155,37 @@ def test_a_smoothed_prior_serves_a_search_over_missing_values():
     away = [(name, "play") for name in rows if name != "play"]
     model = BayesNetworkClassifier("hill_climb", prior="smoothed", forbidden=away).fit(rows, "play")
     assert model.class_prior_.sum() == pytest.approx(1.0)
+
+
+def in_an_engine(frame):
+    return pl.LazyFrame({name: list(column) for name, column in frame.items()})
+
+
+def test_rows_of_an_engine_are_forgotten_as_rows_in_memory_are():
+    frame = {name: np.asarray(column) for name, column in TENNIS.frame.items()}
+    some = {name: column[4:9] for name, column in frame.items()}
+    arcs = {"outlook": ["play"], "wind": ["play", "outlook"]}
+    for model, y in ((BayesNetwork(arcs), ()), (BayesNetworkClassifier(arcs), ("play",))):
+        one = clone(model).fit(in_an_engine(frame), *y).forget(in_an_engine(some), *y)
+        two = clone(model).fit(frame, *y).forget(some, *y)
+        assert one.n_rows_ == two.n_rows_ == 9
+        for node, table in two.net_.tables.items():
+            assert one.net_.tables[node].tolist() == table.tolist()
+
+
+def test_an_arc_is_learned_from_an_engine_as_from_memory():
+    one, two = (
+        BayesNetwork({"wind": ["play"]}).fit(TENNIS.frame).add_arc("outlook", "wind", X)
+        for X in (in_an_engine(TENNIS.frame), TENNIS.frame)
+    )
+    assert dict(one.cpt("wind")) == dict(two.cpt("wind"))
+
+
+def test_rows_that_were_left_out_as_incomplete_are_not_forgotten():
+    rows = {"a": ["u", "v", "u", "v", "u"], "b": ["x", None, "y", "x", "y"]}
+    with pytest.warns(DataWarning, match="1 of 5 rows were left out"):
+        net = BayesNetwork({"b": ["a"]}, missing="complete").fit(rows)
+    with pytest.warns(DataWarning, match="1 of 2 rows were left out"):
+        net.forget({"a": ["u", "v"], "b": ["x", None]})
+    assert net.n_rows_ == 3
+    assert net.tallies_["a"].table.tolist() == [2, 1]

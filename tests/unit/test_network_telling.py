@@ -16,7 +16,7 @@ from countwise.distributions import Gaussian
 from countwise.errors import CountwiseError
 from countwise.network.families import joined_parents
 from countwise.network.graph import Graph
-from countwise.network.inference.elimination_working import elimination_told
+from countwise.network.inference.elimination_working import explain_elimination
 from countwise.network.inspection import explaining_away
 from countwise.network.net import Net
 from countwise.working import Account, Section
@@ -119,9 +119,9 @@ def test_every_number_of_a_told_query_can_be_recomputed_and_the_answer_is_the_jo
     wanted = asked_of_joint(ASIA, asked, known)
     if not wanted:
         with pytest.raises(CountwiseError, match="probability 0"):
-            elimination_told(ASIA, asked, known)
+            explain_elimination(ASIA, asked, known)
         return
-    told = elimination_told(ASIA, asked, known)
+    told = explain_elimination(ASIA, asked, known)
     keys = {key if len(asked) > 1 else key[0]: p for key, p in wanted.items()}
     assert told.posterior == pytest.approx(keys, rel=1e-10, abs=1e-15)
     np.testing.assert_allclose(
@@ -139,7 +139,7 @@ def test_what_is_left_out_says_nothing_of_what_is_asked(seed):
     known = {"tub": "yes", "either": "no"}  # impossible
     while not asked_of_joint(ASIA, [asked], known):
         known = {name: YES[rng.integers(2)] for name in names if name != asked and rng.random() < 0.35}
-    told = elimination_told(ASIA, asked, known)
+    told = explain_elimination(ASIA, asked, known)
     lines = "\n".join(told.sections[0].lines)
     barren = re.search(r"barren \(.*\): (.*)\.", lines)
     apart = re.search(r"d-separated from .*: (.*)\.", lines)
@@ -158,7 +158,7 @@ def test_what_is_left_out_says_nothing_of_what_is_asked(seed):
 
 def test_the_text_holds_the_answer_to_the_printed_figures():
     known = {"dysp": "yes", "xray": "no"}
-    told = elimination_told(ASIA, "lung", known)
+    told = explain_elimination(ASIA, "lung", known)
     p = ASIA.query("lung", known)
     text = str(told)
     first = text.split("\n", 1)[0]
@@ -175,14 +175,16 @@ def test_the_text_holds_the_answer_to_the_printed_figures():
 
 
 def test_without_evidence_nothing_is_divided():
-    told = elimination_told(ASIA, "smoke")
+    told = explain_elimination(ASIA, "smoke")
     assert told.answer == "P(smoke): yes 50.0 %, no 50.0 %."
     assert told.sections[-1].lines == ("The sum of the numbers is 1; so they are the answer.",)
     assert not steps(told)
 
 
 def test_the_tables_are_told_as_they_are_given():
-    sections = {section.title: section.table for section in elimination_told(ASIA, "dysp", {"either": "no"}).sections}
+    sections = {
+        section.title: section.table for section in explain_elimination(ASIA, "dysp", {"either": "no"}).sections
+    }
     table = sections["P(bronc | smoke)"]
     assert list(table) == ["smoke", "bronc = yes", "bronc = no"]
     assert table.rows() == [("yes", 0.6, 0.4), ("no", 0.3, 0.7)]
@@ -198,7 +200,7 @@ def test_soft_evidence_is_a_factor_of_its_own_that_counts_once():
         )
         for value in YES
     }
-    told = elimination_told(ASIA, "lung", known)
+    told = explain_elimination(ASIA, "lung", known)
     assert told.posterior == pytest.approx({value: p / sum(total.values()) for value, p in total.items()}, rel=1e-10)
     assert "w(either)" in told.sections[0].lines[0]
     assert {s.title: s.table for s in told.sections}["w(either)"].rows() == [("yes", 0.7), ("no", 0.2)]
@@ -217,14 +219,14 @@ def gaussian_net() -> Net:
 
 def test_a_number_that_is_known_is_a_density_of_its_parents():
     net = gaussian_net()
-    told = elimination_told(net, "side", {"x": 4.5})
+    told = explain_elimination(net, "side", {"x": 4.5})
     np.testing.assert_allclose(list(told.posterior.values()), net.query("side", {"x": 4.5}), rtol=1e-12)
     assert told.answer.startswith("P(side | x = 4.5): left ")
     assert told.sections[-1].title == "What is left: P(side) · p(x = 4.5 | side)"
     assert max(told.sections[-1].table["p(x = 4.5 | side)"]) == 1
     assert any("density" in note for note in told.notes)
     assert any("barren" in line and line.endswith(": y.") for line in told.sections[0].lines)
-    both = elimination_told(net, "side", {"x": 4.5, "y": 3})
+    both = explain_elimination(net, "side", {"x": 4.5, "y": 3})
     np.testing.assert_allclose(list(both.posterior.values()), net.query("side", {"x": 4.5, "y": 3}), rtol=1e-12)
     assert both.sections[-1].title == "What is left: P(side) · p(x = 4.5 | side) · p(y = 3 | side)"
 
@@ -234,7 +236,7 @@ def test_a_number_whose_parent_is_known_says_nothing_of_others():
     graph = Graph({**net.graph.parents, "other": ("side",)})
     other = {**net.attributes, "other": Nominal("other", YES)}
     net = Net(graph, other, {**net.tables, "other": np.array([[0.9, 0.1], [0.4, 0.6]])}, net.densities)
-    told = elimination_told(net, "other", {"side": "right", "x": 4.5})
+    told = explain_elimination(net, "other", {"side": "right", "x": 4.5})
     assert told.posterior == pytest.approx({"yes": 0.4, "no": 0.6})
     assert "Knowing x changes nothing: it is d-separated given what else is known." in told.sections[0].lines
     assert told.sections[0].lines[-1].endswith("of other: P(side = right), p(x = 4.5 | side = right).")
@@ -255,7 +257,7 @@ def test_a_number_with_two_parents_of_which_one_is_known_speaks_of_the_other():
         {"x": density},
     )
     known = {"x": 12.0, "hand": "right"}
-    told = elimination_told(net, "side", known)
+    told = explain_elimination(net, "side", known)
     np.testing.assert_allclose(list(told.posterior.values()), net.query("side", known), rtol=1e-12)
     assert told.sections[-1].title == "What is left: P(side) · p(x = 12 | side, hand = right)"
     assert told.sections[-1].table.n_rows == 2
@@ -278,7 +280,7 @@ def wide_net(parents: int, size: int) -> Net:
 
 def test_a_table_too_large_to_write_is_told_by_its_size_and_never_in_part():
     net = wide_net(3, 4)  # 256 cells
-    told = elimination_told(net, "child", {})
+    told = explain_elimination(net, "child", {})
     assert told.posterior == pytest.approx(dict(zip(net.attributes["child"].values, net.query("child"), strict=True)))
     text = str(told)
     assert "a0 (4) × a1 (4) × a2 (4) × child (4): 256 cells, more than the 64 that are written out." in text
@@ -286,7 +288,7 @@ def test_a_table_too_large_to_write_is_told_by_its_size_and_never_in_part():
     for section in told.sections:
         assert section.table.n_rows <= 64
         assert section.table.n_rows > 0 or section.lines
-    whole = elimination_told(net, "child", {}, most_cells=256)
+    whole = explain_elimination(net, "child", {}, most_cells=256)
     assert max(section.table.n_rows for section in whole.sections) == 256
     recheck(whole, net, ["child"])
 
@@ -301,14 +303,14 @@ def test_many_tables_are_written_only_where_they_are_used_and_that_is_said():
         {name: rng.dirichlet(np.ones(2), size=(2,) * len(graph.parents[name])) for name in names},
         {},
     )
-    told = elimination_told(net, "n14")
+    told = explain_elimination(net, "n14")
     assert told.sections[1].lines == ("There are 15; each is written where it is used.",)
     recheck(told, net, ["n14"])
 
 
 def test_many_values_are_told_by_the_most_probable_and_all_stand_in_the_table():
     net = Net(Graph({"x": ()}), {"x": Nominal("x", tuple("abcdefgh"))}, {"x": np.arange(1, 9) / 36}, {})
-    told = elimination_told(net, "x")
+    told = explain_elimination(net, "x")
     assert told.answer == "P(x): h 22.2 %, the most probable of 8."
     assert told.sections[-1].table.n_rows == 8
 
@@ -320,7 +322,7 @@ def test_nodes_named_like_columns_keep_their_columns():
         {"product": np.array([0.2, 0.8]), "P(product)": np.array([[0.9, 0.1], [0.4, 0.6]])},
         {},
     )
-    table = elimination_told(net, "product", {"P(product)": "yes"}).sections[-1].table
+    table = explain_elimination(net, "product", {"P(product)": "yes"}).sections[-1].table
     assert [len(column) for column in table.values()] == [2] * 5
     assert table["product"] == ["yes", "no"]
     assert table["product'"] == pytest.approx([0.18, 0.32])
@@ -333,7 +335,7 @@ def test_a_telling_is_text_page_formula_frame_and_plain_data():
         {"a<b": np.array([0.2, 0.8]), "c&d": np.array([[0.9, 0.1], [0.4, 0.6]])},
         {},
     )
-    told = elimination_told(net, "c&d")
+    told = explain_elimination(net, "c&d")
     page, formula = told._repr_html_(), told.latex()
     assert "<td>&lt;</td>" in page
     assert "a<b" not in page
@@ -347,11 +349,11 @@ def test_a_telling_is_text_page_formula_frame_and_plain_data():
 
 def test_what_cannot_be_asked_is_refused_as_by_the_network():
     with pytest.raises(CountwiseError, match="'lung' is known"):
-        elimination_told(ASIA, "lung", {"lung": "yes"})
+        explain_elimination(ASIA, "lung", {"lung": "yes"})
     with pytest.raises(CountwiseError, match="no node 'lnug'"):
-        elimination_told(ASIA, "lnug")
+        explain_elimination(ASIA, "lnug")
     with pytest.raises(CountwiseError, match="a number"):
-        elimination_told(gaussian_net(), "x")
+        explain_elimination(gaussian_net(), "x")
 
 
 # -- explaining away --------------------------------------------------------------------

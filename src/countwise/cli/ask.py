@@ -72,11 +72,11 @@ def command(
 
 def _explained(fitted: Any, nodes: tuple[str, ...], known: dict[str, Any], as_json: bool) -> None:
     from countwise.cli._common import echo_json
-    from countwise.network.inference.elimination_working import elimination_told
+    from countwise.network.inference.elimination_working import explain_elimination
 
     if not nodes:
         raise click.UsageError("--explain needs a node.")
-    told = elimination_told(fitted._net(), nodes[0] if len(nodes) == 1 else nodes, fitted._evidence(known))
+    told = explain_elimination(fitted._net(), nodes[0] if len(nodes) == 1 else nodes, fitted._evidence(known))
     echo_json(told.to_dict()) if as_json else click.echo(str(told))
 
 

@@ -62,18 +62,12 @@ class NetworkModel(TallyModel):
     """A network over the columns of a table; a model writes `_structure_learner` and what it adds."""
 
     structure: Any
-    order: Any
     criterion: Any
     equivalent_sample_size: Any
     max_parents: Any
     max_dependence: Any
-    root: Any
-    required: Any
-    forbidden: Any
-    tiers: Any
     smoothing: Any
     distributions: Any
-    ranges: Any
     types: Any
     categorical_features: Any
     missing: Any

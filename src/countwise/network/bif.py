@@ -299,13 +299,7 @@ def write_bif(
     parents: Mapping[str, tuple[str, ...]],
     tables: Mapping[str, Floats],
 ) -> str:
-    """The text of a BIF file; every number is written so that it is read back bit for bit.
-
-    Parameters
-    ----------
-    name, values, parents, tables
-        As `BifNetwork` has them.
-    """
+    """The text of a BIF file; every number is written so that it is read back bit for bit."""
     lines = [f"network {_quoted(name)} {{", "}"]
     for variable, domain in values.items():
         listed = ", ".join(_quoted(str(value)) for value in domain)

@@ -209,42 +209,27 @@ class _IncompleteRows:
             there &= table[name] < self.sizes[name]
         for name in net.numbers.linked:
             there &= ~np.isnan(np.asarray(table[name], dtype=np.float64))
-        complete = np.flatnonzero(there)
-        gaps = np.flatnonzero(~there)
         weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
-        self.weights = weights[gaps]
         whole = EvidenceRows({n: table[n] for n in nominal}, {n: table[n] for n in numbers}, table.n_rows)
-        self.rows, self.complete, self.complete_weights = whole.take(gaps), whole.take(complete), weights[complete]
-        if not numbers:  # rows alike count together
-            self._joined(nominal)
-        self.laid = {
-            which: list(batches(net.graph, net.tables, net.numbers, rows))
-            for which, rows in (("complete", self.complete), ("gaps", self.rows))
-        }
-
-    def _joined(self, nominal: Sequence[str]) -> None:
-        for which in ("rows", "complete"):
-            rows: EvidenceRows = getattr(self, which)
-            weights_of = "weights" if which == "rows" else "complete_weights"
-            weights = getattr(self, weights_of)
-            if not rows.n_rows:
-                continue
-            matrix = np.stack([np.minimum(rows.codes[n], self.sizes[n]) for n in nominal], axis=1)
-            _, first, which_row = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
-            setattr(self, weights_of, np.bincount(which_row.ravel(), weights=weights))
-            setattr(self, which, rows.take(first))
+        self.laid = []  # batches of rows, their weights, and whether they are incomplete
+        for incomplete, places in ((False, np.flatnonzero(there)), (True, np.flatnonzero(~there))):
+            rows, mine = whole.take(places), weights[places]
+            if not numbers and rows.n_rows:  # rows alike count together
+                matrix = np.stack([np.minimum(rows.codes[n], self.sizes[n]) for n in nominal], axis=1)
+                _, first, which = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
+                rows, mine = rows.take(first), np.asarray(np.bincount(which.ravel(), weights=mine), dtype=np.float64)
+            self.laid += [(b, mine, incomplete) for b in batches(net.graph, net.tables, net.numbers, rows)]
 
     def step(self, net: Net) -> tuple[dict[str, Any], float]:
         """Expected tallies of all rows, and the log-likelihood of the observed values."""
         expected = _Expected(net, self.base)
         log = 0.0
-        for which, weights in (("complete", self.complete_weights), ("gaps", self.weights)):
-            for batch in self.laid[which]:
-                found = batch.posterior(net.tables, net.numbers)
-                with np.errstate(invalid="ignore"):
-                    log += float((weights[found.rows] * found.log).sum())
-                if which == "gaps":
-                    expected.add(found, batch.rows, weights[found.rows])
+        for batch, weights, incomplete in self.laid:
+            found = batch.posterior(net.tables, net.numbers)
+            with np.errstate(invalid="ignore"):
+                log += float((weights[found.rows] * found.log).sum())
+            if incomplete:
+                expected.add(found, batch.rows, weights[found.rows])
         return expected.together(), log
 
 
@@ -394,13 +379,6 @@ def completed(net: Net, table: Table) -> Table:
     """The table with each row once for every way to fill its missing nominal values, weighted by the probability.
 
     Counts of such a table are expected counts, of any family. Missing numbers stay missing.
-
-    Parameters
-    ----------
-    net : Net
-        It says what is probable.
-    table : Table
-        Codes and numbers by node.
     """
     sizes = net.sizes()
     rows = EvidenceRows({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)

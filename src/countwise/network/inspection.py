@@ -253,35 +253,6 @@ def explaining_away(
     -------
     Account
         `value` is P(cause | effect, other).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise import Nominal
-    >>> from countwise.network.inspection import explaining_away
-    >>> from countwise.network.graph import Graph
-    >>> from countwise.network.net import Net
-    >>> both = ("no", "yes")
-    >>> net = Net(
-    ...     Graph({"rain": (), "sprinkler": (), "wet": ("rain", "sprinkler")}),
-    ...     {name: Nominal(name, both) for name in ("rain", "sprinkler", "wet")},
-    ...     {
-    ...         "rain": np.array([0.8, 0.2]),
-    ...         "sprinkler": np.array([0.7, 0.3]),
-    ...         "wet": np.array([[[0.98, 0.02], [0.1, 0.9]], [[0.1, 0.9], [0.01, 0.99]]]),
-    ...     },
-    ...     {},
-    ... )
-    >>> print(explaining_away(net, "rain", {"wet": "yes"}, "sprinkler"))
-    sprinkler = yes explains wet = yes away: P(rain = yes) falls from 44.9 % to 21.6 %.
-    <BLANKLINE>
-    What is known, and what that says of rain
-      known                       P(rain = yes)
-      nothing                     0.2
-      sprinkler = yes             0.2
-      wet = yes                   0.449346
-      wet = yes, sprinkler = yes  0.215686
-      rain and sprinkler are d-separated as long as nothing is known, and no longer once wet is.
     """
     net.evidence(effect_known)
     (name, value), (beside, seen) = (_event(net, which, effect_known) for which in (cause, other))

@@ -100,7 +100,7 @@ def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> Li
         The least variance, as a share of that of the whole column.
     """
     if tally.worn:
-        warn("What remains is tiny beside what was taken back: lines have lost digits. Hint: fit again.")
+        warn("Most of the data was forgotten; lines have lost precision. Hint: fit again.")
     *numbers, name = tally.of.names
     p = len(numbers)
     cells = tally.complete
@@ -171,12 +171,12 @@ def _line(scatter: Floats, p: int) -> Floats:
 
 
 def _left(scatter: Floats, slope: Floats, p: int) -> float:
-    """The squares that the line leaves."""
+    """The residual sum of squares."""
     return max(float(scatter[p, p] - slope @ scatter[:p, p]), 0.0)
 
 
 def block_moments(
-    names: Sequence[str], laws: Mapping[str, LinearDensity], combos: Mapping[str, Indices], n: int
+    names: Sequence[str], lines: Mapping[str, LinearDensity], combos: Mapping[str, Indices], n: int
 ) -> tuple[Floats, Floats]:
     """Mean and covariance of several numbers together, for each of n cases.
 
@@ -184,7 +184,7 @@ def block_moments(
     ----------
     names : sequence of str
         Parents before children, and with every number that they depend on.
-    laws : mapping of str to LinearDensity
+    lines : mapping of str to LinearDensity
     combos : mapping of str to ndarray, shape (n,)
         The combination of each node's own nominal parents, in each case.
 
@@ -197,11 +197,11 @@ def block_moments(
     mean = np.zeros((n, len(names)))
     root = np.zeros((n, len(names), len(names)))  # each number as a sum of the noises
     for i, name in enumerate(names):
-        law, own = laws[name], combos[name]
-        mean[:, i] = law.intercept[own]
-        root[:, i, i] = law.sd[own]
-        for j, parent in enumerate(law.numbers):
-            b = law.slope[own, j]
+        line, own = lines[name], combos[name]
+        mean[:, i] = line.intercept[own]
+        root[:, i, i] = line.sd[own]
+        for j, parent in enumerate(line.numbers):
+            b = line.slope[own, j]
             mean[:, i] += b * mean[:, place[parent]]
             root[:, i] += b[:, None] * root[:, place[parent]]
     return mean, root @ root.swapaxes(1, 2)

@@ -20,7 +20,7 @@ from countwise.network.base import NetworkModel
 from countwise.network.blueprint import Blueprint, GivenTable
 from countwise.network.editing import Drawing, Editor
 from countwise.network.graph import Graph
-from countwise.network.inference.elimination_working import elimination_told
+from countwise.network.inference.elimination_working import explain_elimination
 from countwise.network.structure_learning import LearnedStructure, StructureLearner, TrainingRows
 from countwise.working import Account
 
@@ -507,4 +507,4 @@ class BayesNetwork(NetworkModel):
           yes   0.2      0.8                  0.16     0.666667
           The sum of the products is 0.24 = P(wet = yes); each is divided by it.
         """
-        return elimination_told(self._net(), asked, self._evidence(given))
+        return explain_elimination(self._net(), asked, self._evidence(given))

@@ -1,4 +1,4 @@
-"""A network with its laws: what is known of some nodes, told of others."""
+"""A network with its parameters, and the queries that it answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Net"]
 
 @dataclass(frozen=True, eq=False)
 class Net:
-    """Nodes with tables, and with densities where they are numbers.
+    """Nominal nodes with tables, and numeric nodes with densities.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Net:
     tables : mapping of str to ndarray
         Of nominal nodes: P(node | parents), an axis for each parent and the last for the node.
     densities : mapping of str to Density
-        Of nodes that are numbers: their laws given the combinations of their parents' values.
+        Of numeric nodes: densities over the combinations of their nominal parents' values.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Net:
         return a.values.index(value)
 
     def evidence(self, known: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
-        """What is known, as codes or weights of values, and numbers.
+        """Evidence as codes or weights of values, and numbers.
 
         A mapping or an array in place of a value is soft evidence: a weight for each value.
         """
@@ -86,7 +86,7 @@ class Net:
             a = self.attributes[name]
             if not isinstance(a, Nominal):
                 if not isinstance(a, Numeric):
-                    raise OptionError(f"{name!r} is neither a name nor a number; it cannot be given here.")
+                    raise OptionError(f"{name!r} is neither nominal nor numeric; it takes no evidence.")
                 numbers[name] = _number(name, value)
             elif isinstance(value, Mapping | np.ndarray | list):
                 codes[name] = self._weights(name, value)
@@ -111,7 +111,7 @@ class Net:
     def factors(
         self, codes: Mapping[str, Any], numbers: Mapping[str, float], among: Iterable[str]
     ) -> list[Potential]:
-        """The tables of some nodes with what is known put in; numbers that are not known have no say."""
+        """The tables of some nodes reduced by the evidence; numeric nodes without evidence have no say."""
         hard = {name: code for name, code in codes.items() if np.ndim(code) == 0}
         named = [name for name in among if name in self.tables]
         found = [Potential((*self.graph.parents[name], name), self.tables[name]) for name in named]
@@ -122,7 +122,7 @@ class Net:
     def number_factors(
         self, numbers: Mapping[str, float], codes: Mapping[str, Any] | None = None
     ) -> list[tuple[Potential, float]]:
-        """How likely numbers are for each combination of the names above them, with the log of the scale.
+        """The likelihood of numbers for each combination of their nominal ancestors, with the log of the scale.
 
         Names that are known have their value alone: others may be likelier by more than numbers can say.
         """
@@ -141,13 +141,13 @@ class Net:
 
     @lazy
     def _junction(self) -> Junction:
-        """The junction tree without numbers; it serves every question that names none."""
+        """The junction tree without numeric nodes; it serves every query without numeric evidence."""
         near = self.graph.within([name for name in self.graph if name in self.tables]).moral()
         return Junction(near, self.sizes())
 
     @lazy
     def numbers(self) -> Numbers:
-        """The nodes that are numbers."""
+        """The numeric nodes."""
         return Numbers(self.graph, self.sizes(), self.densities)
 
     def query(self, asked: str | Sequence[str], known: Mapping[str, Any] | None = None) -> Floats:
@@ -158,7 +158,7 @@ class Net:
         asked : str or sequence of str
             Nominal nodes.
         known : mapping of str to value, optional
-            What is known: values, numbers, or weights of values.
+            The evidence: values, numbers, or weights of values.
         """
         return self.elimination(asked, known)[0]
 
@@ -179,18 +179,18 @@ class Net:
         work = Elimination(self.factors(codes, numbers, [n for n in self.graph if n in relevant]), names)
         total = float(work.result.table.sum())
         if not total > 0:
-            raise OptionError("What is known has probability 0 in this network.")
+            raise OptionError("The evidence has probability 0 in this network.")
         return work.result.table / total, work
 
     def marginals(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
-        """P(node | known) of every nominal node, and log P(known); what cannot be known is an error."""
+        """P(node | known) of every nominal node, and log P(known); impossible evidence is an error."""
         found, log = self.weighed(known)
         if log == -np.inf:
-            raise OptionError("What is known has probability 0 in this network.")
+            raise OptionError("The evidence has probability 0 in this network.")
         return found, log
 
     def weighed(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
-        """The same; of what cannot be known no marginals, and minus infinity."""
+        """The same; impossible evidence has no marginals, and minus infinity."""
         codes, numbers = self.evidence(known or {})
         sizes = self.sizes()
         nominal = [name for name in self.graph if name in self.tables]
@@ -212,7 +212,7 @@ class Net:
         return {name: found[name] for name in nominal if name in found}, log + scale
 
     def sampled(self, asked: str, known: Mapping[str, Any], method: str, n: int, seed: int) -> SampledEstimate:
-        """P(asked | known) from rows that are drawn.
+        """P(asked | known) by sampling.
 
         Numbers and soft evidence enter as nodes of one value each, whose probability is how well they agree.
         """
@@ -231,11 +231,11 @@ class Net:
         return draw(Graph(parents), tables, asked, hard, n, seed)
 
     def most_probable_explanation(self, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The most probable values of all nominal nodes that are not known, together."""
+        """The most probable values of all nominal nodes without evidence, together."""
         codes, numbers = self.evidence(known or {})
         work = Elimination(self.factors(codes, numbers, self.graph), [], largest=True)
         if not float(work.result.table) > 0:
-            raise OptionError("What is known has probability 0 in this network.")
+            raise OptionError("The evidence has probability 0 in this network.")
         best = work.explanation()
         found: dict[str, Any] = {}
         for name in self.graph:
@@ -249,7 +249,7 @@ def _number(name: str, value: Any) -> float:
     try:
         found = float(value)
     except (TypeError, ValueError):
-        raise OptionError(f"{name!r} is a number; {value!r} is none.") from None
+        raise OptionError(f"{name!r} is numeric; {value!r} is no number.") from None
     if np.isinf(found):
         raise OptionError(f"{name!r} is {value!r}; a number must be finite.")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from countwise.base.term import derive_checked
 from countwise.data.attributes import Attribute, Nominal, Numeric
@@ -15,6 +15,7 @@ from countwise.distributions import Binned, Categorical, default_for, distributi
 from countwise.errors import OptionError, check_number, check_settings, did_you_mean
 from countwise.network.blueprint import Blueprint, has_missing, is_empty
 from countwise.network.em import ParameterLearner, completed
+from countwise.network.engine import EngineRows
 from countwise.network.families import Dirichlet
 from countwise.network.family_scores import SCORES, Families, may_depend
 from countwise.network.graph import Graph
@@ -114,22 +115,6 @@ def choose_distributions(settings: Any, graph: Graph, schema: Schema) -> dict[st
 # -- where the rows are ------------------------------------------------------------------
 
 
-class TrainingRows(Protocol):
-    """Rows that a structure is learned from, wherever they are."""
-
-    def edges(self, rule: Binned, target: Nominal, a: Attribute) -> tuple[float, ...]:
-        """Where a rule cuts a numeric column."""
-
-    def laid_out(self, plan: Blueprint, schema: Schema, target: Nominal) -> TrainingRows:
-        """The same rows as a blueprint sees them."""
-
-    def check(self, plan: Blueprint) -> None:
-        """Refuse a structure that cannot be learned from them."""
-
-    def families(self, free: Sequence[Attribute], plan: Blueprint, score: str, size: float) -> Families:
-        """Scores of families."""
-
-
 @dataclass(frozen=True, eq=False)
 class MemoryRows:
     """Rows in memory: encoded, and once they are laid out, with binned and latent columns."""
@@ -153,6 +138,9 @@ class MemoryRows:
     def families(self, free: Sequence[Attribute], plan: Blueprint, score: str, size: float) -> Families:
         """Counted from the rows."""
         return Families(free, self.table, score, size, distributions=plan.of_numbers, even=self.missing)
+
+
+TrainingRows = MemoryRows | EngineRows
 
 
 # -- the search ----------------------------------------------------------------------------

@@ -1,7 +1,7 @@
-"""Many rows at once: what each tells of the nodes that it does not have, exactly.
+"""Exact inference for many rows at once: the posterior of the missing values of each.
 
-Rows with the same gaps are worked on together: the row is one more axis of every factor. Patterns of gaps that few
-rows have are thrown together, and a cell that is there counts as certain evidence.
+Rows with the same missing values are worked on together: the row is one more axis of every factor. Patterns that few
+rows have are put together, and an observed value counts as certain evidence.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ class EvidenceRows:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What some rows tell of what they lack.
+    """The posterior of the missing values of some rows.
 
     Parameters
     ----------
     rows : ndarray
         Which rows.
     log : ndarray, shape (rows,)
-        Log P(what is there).
+        Log P(observed values).
     open : tuple of str
         The nodes that are missing in some of them and matter.
     cliques : list of (variables, ndarray)
-        P(variables | what is there), the first axis the row.
+        P(variables | observed values), the first axis the row.
     logs : bool
         Whether the cliques hold the logs of these.
     blocks : list of BlockTerm
-        Numbers of which some are missing.
+        Numeric nodes of which some are missing.
     relevant : dict of str to ndarray of bool
-        Of each nominal node, in which rows it or something below it is there.
+        Of each node, in which rows it or something below it is observed.
     """
 
     rows: NDArray[np.intp]
@@ -80,7 +80,7 @@ class Posterior:
     relevant: Mapping[str, Flags]
 
     def of(self, names: Sequence[str]) -> Floats:
-        """P(names | what is there) of open nodes that stand in one clique, the first axis the row."""
+        """P(names | observed values) of open nodes that stand in one clique, the first axis the row."""
         found = self._of(names)
         return np.exp(found) if self.logs else found
 
@@ -141,7 +141,7 @@ def posteriors(
     asked: Sequence[str] = (),
     apart: bool = False,
 ) -> Iterator[Posterior]:
-    """What rows tell of what they lack, pattern by pattern of their gaps.
+    """The posteriors of missing values, pattern by pattern.
 
     Parameters
     ----------
@@ -152,9 +152,9 @@ def posteriors(
         The other nodes.
     rows : EvidenceRows
     asked : sequence of str
-        Nominal nodes that are asked for, even where nothing below them is there.
+        Nominal nodes that are asked for, even where nothing below them is observed.
     apart : bool, default=False
-        Whether each pattern of gaps is on its own, and all open nodes of it stand in one clique.
+        Whether each pattern is on its own, and all open nodes of it stand in one clique.
     """
     for batch in batches(graph, tables, numbers, rows, asked=asked, apart=apart):
         yield batch.posterior(tables, numbers)
@@ -174,7 +174,7 @@ def batches(
     net = _Network(graph, sizes, numbers, asked)
     for group, known in _grouped(net, rows, 1 if apart else _FEW):
         whole = EvidenceBatch(net, rows.take(group), group, known, apart=apart)
-        refuse_wide(whole.cells, "A row with gaps")
+        refuse_wide(whole.cells, "A row with missing values")
         step = max(1, _CELLS // max(whole.cells, 1))
         if step >= len(group):
             yield whole
@@ -185,7 +185,7 @@ def batches(
 
 
 def _grouped(net: _Network, rows: EvidenceRows, few: int) -> Iterator[tuple[NDArray[np.intp], set[str]]]:
-    """Rows with the same gaps, and which linked numbers they have."""
+    """Rows with the same missing values, and which linked numbers they have."""
     there = net.there(rows)
     linked = [name for name in net.numbers.linked if name in there]
     names = [*linked, *net.sizes]
@@ -249,7 +249,7 @@ class EvidenceBatch:
         return found
 
     def posterior(self, tables: Mapping[str, Floats], numbers: Numbers) -> Posterior:
-        """What the rows tell under some tables and laws."""
+        """The posterior under some tables and densities."""
         n = self.rows.n_rows
         log = np.zeros(n)
         factors: list[tuple[tuple[str, ...], Floats]] = []
@@ -279,15 +279,16 @@ class EvidenceBatch:
             if not scope:
                 log += own
         named, told = [(s, t) for s, t in factors if s], [(s, t) for s, t in logged if s]
+        algebra: Any = _Products
         if told:
-            shares = _calibrated_logs(self.cliques, self.parent, self.net.sizes, named, told, log)
-        else:
-            shares = _calibrated(self.cliques, self.parent, self.net.sizes, named, log)
+            with np.errstate(divide="ignore"):
+                algebra, named = _Logs, [*((scope, np.log(table)) for scope, table in named), *told]
+        shares = _calibrated(algebra, self.cliques, self.parent, self.net.sizes, named, log)
         cliques = list(zip(self.cliques, shares, strict=True))
         return Posterior(self.places, log, self.open, cliques, bool(told), blocks, self.relevant)
 
     def _marks(self) -> dict[str, Floats]:
-        """What is known of open nodes, by rows that were thrown together with others that lack them."""
+        """Observed values of nodes that are open because other rows of the batch lack them."""
         found = {}
         for name in self.open:
             known = self.there[name]
@@ -362,44 +363,6 @@ def _shared(cliques: Cliques, parent: Sequence[int], i: int) -> tuple[str, ...]:
     return tuple(v for v in cliques[i] if v in cliques[parent[i]])
 
 
-def _calibrated(
-    cliques: Cliques,
-    parent: Sequence[int],
-    sizes: Mapping[str, int],
-    factors: Sequence[Scoped],
-    log: Floats,
-) -> list[Floats]:
-    """P(clique | row) of each clique; adds the log of what was divided out to `log`, (rows,)."""
-    own, n = _placed(cliques, factors), len(log)
-    tables: list[Floats] = [np.empty(0)] * len(cliques)
-    for i in reversed(range(len(cliques))):
-        whole = np.ones((n, *(sizes[v] for v in cliques[i])))
-        for scope, table in own[i]:
-            whole *= _over(scope, table, cliques[i])
-        total = whole.reshape(n, -1).sum(axis=1)
-        with np.errstate(divide="ignore"):
-            log += np.log(total)
-        tables[i] = whole / _as_rows(np.where(total > 0, total, 1.0), whole.ndim)
-        if parent[i] >= 0:
-            shared = _shared(cliques, parent, i)
-            own[parent[i]].append((shared, tables[i].sum(axis=_gone(cliques[i], shared))))
-    for i, clique in enumerate(cliques):
-        if parent[i] < 0:
-            continue
-        shared, up = _shared(cliques, parent, i), parent[i]
-        before = tables[i].sum(axis=_gone(clique, shared))
-        after = tables[up].sum(axis=_gone(cliques[up], shared))
-        after = after.transpose([0, *(_order(cliques[up], shared).index(v) + 1 for v in shared)])
-        ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
-        tables[i] = tables[i] * _over(shared, ratio, clique)
-    return tables
-
-
-def _order(clique: Sequence[str], shared: Sequence[str]) -> list[str]:
-    """Shared variables as they stand in a clique."""
-    return [v for v in clique if v in shared]
-
-
 def _log_sum(logs: Floats, axis: tuple[int, ...]) -> Floats:
     """The log of a sum, from logs."""
     if not axis:
@@ -410,37 +373,75 @@ def _log_sum(logs: Floats, axis: tuple[int, ...]) -> Floats:
         return np.log(np.exp(logs - safe).sum(axis=axis)) + safe.squeeze(axis=axis)
 
 
-def _calibrated_logs(
+class _Products:
+    """Tables multiplied as they are."""
+
+    one, combine = 1.0, np.multiply
+
+    @staticmethod
+    def total(table: Floats, axis: tuple[int, ...]) -> Floats:
+        return np.asarray(table.sum(axis=axis))
+
+    @staticmethod
+    def log(total: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.log(total)
+
+    @staticmethod
+    def scaled(table: Floats, total: Floats) -> Floats:
+        return np.asarray(table / _as_rows(np.where(total > 0, total, 1.0), table.ndim))
+
+    @staticmethod
+    def ratio(after: Floats, before: Floats) -> Floats:
+        return np.divide(after, before, out=np.zeros_like(after), where=before > 0)
+
+
+class _Logs:
+    """Tables as logs: products are sums."""
+
+    one, combine, total = 0.0, np.add, staticmethod(_log_sum)
+
+    @staticmethod
+    def log(total: Floats) -> Floats:
+        return total
+
+    @staticmethod
+    def scaled(table: Floats, total: Floats) -> Floats:
+        return np.asarray(table - _as_rows(np.where(np.isfinite(total), total, 0.0), table.ndim))
+
+    @staticmethod
+    def ratio(after: Floats, before: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isfinite(before), after - before, -np.inf)
+
+
+def _calibrated(
+    algebra: Any,
     cliques: Cliques,
     parent: Sequence[int],
     sizes: Mapping[str, int],
     factors: Sequence[Scoped],
-    logged: Sequence[Scoped],
     log: Floats,
 ) -> list[Floats]:
-    """Log P(clique | row) of each clique, from factors and logs of factors; adds to `log` as `_calibrated` does."""
-    with np.errstate(divide="ignore"):
-        own = _placed(cliques, [*((scope, np.log(table)) for scope, table in factors), *logged])
-    n = len(log)
+    """P(clique | row) of each clique, or its log; adds the log of what was divided out to `log`, (rows,)."""
+    own, n = _placed(cliques, factors), len(log)
     tables: list[Floats] = [np.empty(0)] * len(cliques)
     for i in reversed(range(len(cliques))):
-        whole = np.zeros((n, *(sizes[v] for v in cliques[i])))
+        whole = np.full((n, *(sizes[v] for v in cliques[i])), algebra.one)
         for scope, table in own[i]:
-            whole += _over(scope, table, cliques[i])
-        total = _log_sum(whole, tuple(range(1, whole.ndim)))
-        log += total
-        tables[i] = whole - _as_rows(np.where(np.isfinite(total), total, 0.0), whole.ndim)
+            algebra.combine(whole, _over(scope, table, cliques[i]), out=whole)
+        total = algebra.total(whole, tuple(range(1, whole.ndim)))
+        log += algebra.log(total)
+        tables[i] = algebra.scaled(whole, total)
         if parent[i] >= 0:
             shared = _shared(cliques, parent, i)
-            own[parent[i]].append((shared, _log_sum(tables[i], _gone(cliques[i], shared))))
+            own[parent[i]].append((shared, algebra.total(tables[i], _gone(cliques[i], shared))))
     for i, clique in enumerate(cliques):
         if parent[i] < 0:
             continue
-        shared, up = _shared(cliques, parent, i), parent[i]
-        before = _log_sum(tables[i], _gone(clique, shared))
-        after = _log_sum(tables[up], _gone(cliques[up], shared))
-        after = after.transpose([0, *(_order(cliques[up], shared).index(v) + 1 for v in shared)])
-        with np.errstate(invalid="ignore"):
-            ratio = np.where(np.isfinite(before), after - before, -np.inf)
-        tables[i] = tables[i] + _over(shared, ratio, clique)
+        shared, above = _shared(cliques, parent, i), cliques[parent[i]]
+        before = algebra.total(tables[i], _gone(clique, shared))
+        after = algebra.total(tables[parent[i]], _gone(above, shared))
+        after = after.transpose([0, *([v for v in above if v in shared].index(v) + 1 for v in shared)])
+        tables[i] = algebra.combine(tables[i], _over(shared, algebra.ratio(after, before), clique))
     return tables

@@ -1,4 +1,4 @@
-"""Queries told as a lecture would: the tables, what is multiplied, what is summed, and how it is normalized."""
+"""The working of a query by variable elimination: tables, products, sums, and how they are normalized."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from countwise.network.net import Net
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
 
-__all__ = ["elimination_told"]
+__all__ = ["explain_elimination"]
 
 _MOST_TABLES = 12  # more are written only where they are used
 _MOST_IN_A_LINE = 6
@@ -32,10 +32,10 @@ class _Named:
     node: str = ""
 
 
-def elimination_told(
+def explain_elimination(
     net: Net, asked: str | Sequence[str], known: Mapping[str, Any] | None = None, *, most_cells: int = 64
 ) -> Account:
-    """Tell a query by variable elimination, with every table that is met.
+    """Explain a query by variable elimination, with every table on the way.
 
     P(asked | known) is proportional to the sum over all other nodes of the product of all tables. A node is summed
     out as soon as the tables that have it are multiplied. Tables that cannot matter are left out, and it is said why.
@@ -47,9 +47,9 @@ def elimination_told(
     asked : str or sequence of str
         Nominal nodes.
     known : mapping of str to value, optional
-        What is known: values, numbers, or weights of values.
+        The evidence: values, numbers, or weights of values.
     most_cells : int, default=64
-        Tables with more numbers are told by their size.
+        Of larger tables only the size is shown.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def elimination_told(
     >>> from countwise import Nominal
     >>> from countwise.network.graph import Graph
     >>> from countwise.network.net import Net
-    >>> from countwise.network.inference.elimination_working import elimination_told
+    >>> from countwise.network.inference.elimination_working import explain_elimination
     >>> both = ("no", "yes")
     >>> net = Net(
     ...     Graph({"rain": (), "wet": ("rain",), "slippery": ("wet",)}),
@@ -74,10 +74,10 @@ def elimination_told(
     ...     },
     ...     {},
     ... )
-    >>> told = elimination_told(net, "rain", {"slippery": "yes"})
-    >>> print(told.answer)
+    >>> account = explain_elimination(net, "rain", {"slippery": "yes"})
+    >>> print(account.answer)
     P(rain | slippery = yes): no 30.8 %, yes 69.2 %.
-    >>> for section in told.sections[-2:]:
+    >>> for section in account.sections[-2:]:
     ...     print(section)
     Eliminate wet: P(wet | rain) · P(slippery = yes | wet), summed over wet, is f1(rain)
       rain  wet  P(wet | rain)  P(slippery = yes | wet)  product  f1(rain)
@@ -92,10 +92,10 @@ def elimination_told(
       The sum of the products is 0.182 = P(slippery = yes); each is divided by it.
     """
     net.query(asked, known)  # what cannot be asked is refused where it always is
-    return _Telling(net, net.graph.known(asked), dict(known or {}), most_cells).account()
+    return _EliminationWorking(net, net.graph.known(asked), dict(known or {}), most_cells).account()
 
 
-class _Telling:
+class _EliminationWorking:
     """A query, from the tables to the answer."""
 
     def __init__(self, net: Net, asked: Sequence[str], known: Mapping[str, Any], most_cells: int) -> None:
@@ -264,7 +264,7 @@ class _Telling:
         if self.numbers:
             yield "p(...) is a density, divided by its largest value: what is divided out is the same in every line."
         if self._soft:
-            yield "w(...) are the weights of what is known only in part."
+            yield "w(...) are the weights of soft evidence."
 
     # -- tables --------------------------------------------------------------------------
 

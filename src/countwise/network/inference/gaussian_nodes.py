@@ -1,4 +1,4 @@
-"""What numbers tell of the names above them: a log-likelihood for each combination of values."""
+"""Numeric nodes as evidence on their nominal ancestors: a log-likelihood for each combination of values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["BlockTerm", "Numbers", "as_linear"]
 
 
 def as_linear(density: Any) -> LinearDensity | None:
-    """A Gaussian as a line without slopes; None for other laws."""
+    """A Gaussian as a line without slopes; None for other densities."""
     if isinstance(density, LinearDensity):
         return density
     if isinstance(density, GaussianDensity):
@@ -93,7 +93,7 @@ class Numbers:
     def terms(
         self, columns: Mapping[str, Floats], known: set[str] | None = None
     ) -> tuple[list[tuple[tuple[str, ...], Floats]], list[BlockTerm]]:
-        """What the numbers of some rows tell.
+        """The log-likelihoods of the numbers of some rows.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Numbers:
         terms : list of (scope, logs)
             Log-likelihoods, (rows, combinations of the scope).
         blocks : list of BlockTerm
-            The same of blocks with missing numbers, with what they tell of these.
+            The same of blocks with missing numbers, with the moments of these.
         """
         known = set(columns) if known is None else known
         plain: list[tuple[tuple[str, ...], Floats]] = []
@@ -139,7 +139,7 @@ class Numbers:
     def _of_block(self, names: Sequence[str], there: Sequence[str], columns: Mapping[str, Floats]) -> BlockTerm:
         scope = tuple(node for node in self.graph if any(node in self.names_above(name) for name in names))
         cells = int(np.prod([self.sizes[v] for v in scope], dtype=np.float64))
-        refuse_wide(cells * len(names) ** 2, "Numbers with gaps among them")
+        refuse_wide(cells * len(names) ** 2, "Gaussians with missing values")
         own = {name: self.combinations(scope, self.names_above(name)) for name in names}
         mean, covariance = block_moments(names, self.lines, own, cells)
         told = [n for n in there if not self.lines[n].constant]

@@ -93,11 +93,11 @@ class Junction:
             if 0 < (most := float(table.max())) < TINY:
                 table /= most
                 scale += math.log(most)
-        told, log = self._collected(tables)
+        sent, log = self._collected(tables)
         if log == -np.inf:
             return {}, log
         log += scale
-        self._distributed(tables, told)
+        self._distributed(tables, sent)
         found: dict[str, Floats] = {}
         for v in self._variables:
             i, others = self._smallest[v]
@@ -106,8 +106,8 @@ class Junction:
         return found, log
 
     def _collected(self, tables: list[Floats]) -> tuple[list[Floats], float]:
-        """Messages passed towards the first clique, what each has told, and the log of what was divided out."""
-        told: list[Floats] = [tables[0]] * len(tables) if tables else []
+        """Messages passed towards the first clique, what each has sent, and the log of what was divided out."""
+        sent: list[Floats] = [tables[0]] * len(tables) if tables else []
         log = 0.0
         for i in reversed(range(len(tables))):
             edge, up = self._edges[i], self.parent[i]
@@ -116,20 +116,20 @@ class Junction:
             if not total > 0:
                 return [], -np.inf
             log += math.log(total)
-            told[i] = message / total
+            sent[i] = message / total
             tables[i] /= total
             if up >= 0:
-                tables[up] *= told[i].reshape(edge.above)
-        return told, log
+                tables[up] *= sent[i].reshape(edge.above)
+        return sent, log
 
-    def _distributed(self, tables: list[Floats], told: Sequence[Floats]) -> None:
-        """Messages passed back: every clique learns what the others know, beside what it has told itself."""
+    def _distributed(self, tables: list[Floats], sent: Sequence[Floats]) -> None:
+        """Messages passed back: every clique learns what the others know, beside what it has sent itself."""
         for i, edge in enumerate(self._edges):
             up = self.parent[i]
             if up < 0:
                 continue
             new = np.add.reduce(tables[up], axis=edge.gone_above).reshape(edge.own)
-            tables[i] *= np.divide(new, told[i], out=np.zeros(edge.own), where=told[i] > 0)
+            tables[i] *= np.divide(new, sent[i], out=np.zeros(edge.own), where=sent[i] > 0)
 
 
 class _Edge(NamedTuple):

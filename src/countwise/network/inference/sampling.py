@@ -85,21 +85,7 @@ def _drawn(rows: Floats, rng: np.random.Generator) -> Indices:
 def likelihood_weighting(
     graph: Graph, tables: Mapping[str, Floats], asked: str, known: Mapping[str, int], n: int, seed: int = 0
 ) -> SampledEstimate:
-    """P(asked | known) from rows that are weighed by how well they explain what is known.
-
-    Parameters
-    ----------
-    graph, tables
-        The network.
-    asked : str
-        The node.
-    known : mapping of str to int
-        Codes of nodes that are known.
-    n : int
-        How many rows to draw.
-    seed : int
-        Of the random numbers.
-    """
+    """P(asked | known) from rows weighted by the likelihood of the evidence."""
     codes, log = forward(graph, tables, n, np.random.default_rng(seed), known)
     if not np.isfinite(log).any():
         raise OptionError("No row that was drawn agrees with the evidence: its probability is 0, or very small.")

@@ -16,17 +16,7 @@ __all__ = ["by_ordering", "chow_liu"]
 
 
 def by_ordering(families: Families, order: Sequence[str], constraints: Constraints) -> FoundStructure:
-    """The K2 algorithm: each node, in order, takes those before it as parents that raise its score most.
-
-    Parameters
-    ----------
-    families : Families
-        The scores.
-    order : sequence of str
-        Causes before effects.
-    constraints : Constraints
-        Required and forbidden arcs, and the most parents.
-    """
+    """The K2 algorithm: each node, in order, takes those before it as parents that raise its score most."""
     growing = [_TreeGrowth(families, child, order[:place], constraints) for place, child in enumerate(order)]
     while open_ := [one for one in growing if one.candidates]:
         # nodes do not depend on each other's parents: what all of them need next is counted together
