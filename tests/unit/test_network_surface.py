@@ -12,9 +12,9 @@ import pytest
 from sklearn.base import clone
 
 import countwise
-from countwise import BayesNetwork, BayesNetworkClassifier
-from countwise.network import Dirichlet, samples
+from countwise import BayesNetwork, BayesNetworkClassifier, samples
 from countwise.errors import DataWarning, OptionError
+from countwise.network import Dirichlet
 from countwise.working import Grid
 
 ASIA = Path(__file__).parent / "data" / "asia.bif"

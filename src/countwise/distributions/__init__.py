@@ -1,7 +1,7 @@
 """Distributions: P(attribute | class), one a file.
 
-To add one: a file here with a `Distribution` and its `Density`, its name below, and a golden case. One from outside is
-made known by `register`.
+To add one: a file here with a `Distribution` and its `Density`, its name below, and a golden case.
+`register` makes one from outside known.
 """
 
 from __future__ import annotations

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from countwise.errors import ReadError, did_you_mean, listed
 from countwise.io import arff
-from countwise.io.options import Options, named
 from countwise.io.paths import told_apart
-from countwise.io.pieces_of_columns import Columns, objects, same_columns
+from countwise.io.pieces import Columns, Options, named, objects, same_columns
 from countwise.io.text_files import lines
 
 __all__ = [

@@ -14,9 +14,8 @@ import numpy as np
 from countwise.errors import ReadError
 from countwise.io import csv_arrow
 from countwise.io.csv_types import CsvColumn
-from countwise.io.options import Options, named
 from countwise.io.paths import format_of
-from countwise.io.pieces_of_columns import Columns, same_columns
+from countwise.io.pieces import Columns, Options, named, same_columns
 from countwise.io.text_files import lines
 
 __all__ = ["csv_columns", "csv_pieces"]

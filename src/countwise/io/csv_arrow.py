@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.io.csv_types import CsvColumn
-from countwise.io.options import Options
+from countwise.io.pieces import Options
 from countwise.io.text_files import opened
 
 __all__ = ["UnfitError", "blocks", "convert", "look", "suits"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.io.pieces_of_columns import objects
+from countwise.io.pieces import objects
 
 __all__ = ["MEMO_LIMIT", "CsvColumn"]
 

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import ReadError
-from countwise.io.options import Options, named
 from countwise.io.paths import told_apart
-from countwise.io.pieces_of_columns import Columns, objects, same_columns
+from countwise.io.pieces import Columns, Options, named, objects, same_columns
 
 __all__ = ["duckdb_cells", "parquet_columns", "parquet_families", "parquet_hints", "parquet_pieces", "parquet_rows"]
 

@@ -19,10 +19,9 @@ from countwise.errors import ReadError, listed
 from countwise.io import arff
 from countwise.io.arff import arff_pieces
 from countwise.io.csv import csv_columns, csv_pieces
-from countwise.io.options import Options
 from countwise.io.parquet import parquet_columns, parquet_hints, parquet_pieces
 from countwise.io.paths import AnyPath, format_of, resolved
-from countwise.io.pieces_of_columns import Columns, regrouped
+from countwise.io.pieces import Columns, Options, regrouped
 from countwise.io.text_files import lines
 
 __all__ = ["MISSING", "Columns", "attribute_hints", "column_names", "read", "read_pieces"]

@@ -435,6 +435,37 @@ class ParzenDensity(TallyModel):
 
     # -- why ---------------------------------------------------------------------------
 
+    def summary(self) -> str:
+        """What was learned, in a few lines: rows and bandwidths.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from countwise import ParzenDensity, samples
+        >>> print(ParzenDensity().fit(samples.load("rain").X).summary())
+        6 rows, 2 attributes: a density
+          column  bandwidth
+          wind    0.125
+          temp    1.86492
+        """
+        lines = str(self.tables()["bandwidths"]).split("\n")[:13]
+        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes: a density"
+        return "\n".join([head, *(f"  {line}" for line in lines)])
+
+    def tables(self) -> dict[str, Grid]:
+        """What was learned, as tables: the bandwidths, and the curve that they were chosen by.
+
+        Returns
+        -------
+        dict of str to Grid
+        """
+        self._check_fitted()
+        found = {"bandwidths": Grid({"column": list(self.bandwidths_), "bandwidth": list(self.bandwidths_.values())})}
+        return found | ({"curve": self.bandwidth_curve_} if hasattr(self, "bandwidth_curve_") else {})
+
     def explain(self, X: Any, *, row: int = 0) -> Account:
         """Which training rows carried the density at one row, and what each column added.
 

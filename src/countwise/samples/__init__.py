@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from countwise.errors import OptionError, ReadError, did_you_mean, listed
-from countwise.io.pieces_of_columns import objects
+from countwise.io.pieces import objects
 from countwise.io.readers import Columns, read
 
 __all__ = ["Sample", "load", "names"]

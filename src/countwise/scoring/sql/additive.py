@@ -8,9 +8,8 @@ import numpy as np
 
 from countwise.errors import OptionError
 from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring, kind_of
-from countwise.scoring.sql.cells import is_any, spelled
+from countwise.scoring.sql.cells import Steps, is_any, spelled
 from countwise.scoring.sql.dialects import LEAST, added, number
-from countwise.scoring.sql.steps import Steps
 
 __all__ = ["JointTerm", "check_form", "scoring_query"]
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from countwise.errors import OptionError
 from countwise.scoring.plan import Choices, RangeTerm, Rules, kind_of
-from countwise.scoring.sql.cells import SqlCells, holds, spelled
+from countwise.scoring.sql.cells import SqlCells, Steps, holds, spelled
 from countwise.scoring.sql.dialects import Dialect, added, number
-from countwise.scoring.sql.steps import Steps
 
 __all__ = ["choice_expression", "choice_query", "range_query", "rule_query"]
 

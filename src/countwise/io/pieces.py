@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from countwise.errors import ReadError, did_you_mean, listed
 from countwise.io.paths import told_apart
 
-__all__ = ["Columns", "objects", "regrouped", "same_columns"]
+__all__ = ["Columns", "Options", "named", "objects", "regrouped", "same_columns"]
+
 
 Columns: TypeAlias = dict[str, NDArray[Any]]
 
@@ -32,7 +34,7 @@ def objects(values: Sequence[Any]) -> NDArray[Any]:
 
     Examples
     --------
-    >>> from countwise.io.pieces_of_columns import objects
+    >>> from countwise.io.pieces import objects
     >>> objects(["a", None])
     array(['a', None], dtype=object)
     """
@@ -79,3 +81,33 @@ def same_columns(first: Sequence[str], names: Sequence[str], paths: tuple[Path, 
             f"The columns differ: {other!r} {what}.",
             hint=(did_you_mean(lost[0], more) if lost else None) or "read files with different columns apart.",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The arguments of `countwise.sources.readers.read` that say how a file is written."""
+
+    header: bool
+    separator: str | None
+    quote: str | None
+    names: Sequence[str] | None
+    missing: frozenset[str]
+    encoding: str | None
+    weight_column: str
+
+
+def named(own: Sequence[str], options: Options, path: Path) -> list[str]:
+    """The columns' names: the caller's if given, checked to be one for each column and each only once."""
+    names = list(own if options.names is None else options.names)
+    if len(names) != len(own):
+        raise ReadError(
+            f"{len(names)} names were given, but {path.name!r} has {len(own)} columns.", hint="give one each."
+        )
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        first, second = [i + 1 for i, name in enumerate(names) if name == twice][:2]
+        raise ReadError(
+            f"The column name {twice!r} occurs twice in {path.name!r} (columns {first} and {second}).",
+            hint="rename one, or give names=...",
+        )
+    return names
