@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+# Before NumPy is imported: its products of matrices are small here, and threads that wait for each other would take
+# the processors from the tests next to them. How many threads Countwise itself uses is not touched.
+for _setting in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_setting, "1")
 
 
 @pytest.fixture(autouse=True)

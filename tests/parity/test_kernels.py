@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from numpy.testing import assert_allclose, assert_array_equal
 
 from countwise._kernels import over_blocks, over_items, thread_count
 
-from .levels import LEVELS, native, reference, specification
+from .levels import LEVELS, assert_allclose, assert_array_equal, native, reference, specification
 
 COLUMN_TYPES = ["f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"]
 CODE_TYPES = [np.uint8, np.uint16, np.uint32]

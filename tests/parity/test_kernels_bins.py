@@ -6,11 +6,10 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
 
 from countwise.measures import mutual_information
 
-from .levels import binning, native, reference
+from .levels import assert_allclose, assert_array_equal, binning, native, reference
 
 COLUMN_TYPES = ["f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"]
 

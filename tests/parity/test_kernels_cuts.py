@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
 
 from countwise._kernels import over_items
 
-from .levels import native, reference
+from .levels import assert_allclose, assert_array_equal, native, reference
 
 COLUMN_TYPES = ["f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"]
 CODE_TYPES = [np.uint8, np.uint16, np.uint32]

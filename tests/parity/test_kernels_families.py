@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 
-from .levels import native, reference
+from .levels import assert_array_equal, native, reference
 
 SIZES = [2, 3, 4, 1, 7, 64, 65, 300, 0, 3]
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
 
 from countwise._kernels import PairLaw, PairRows
 
-from .levels import native, reference
+from .levels import assert_allclose, assert_array_equal, native, reference
 
 INF = np.inf
 CODES = ("u1", "u2", "u4")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
 
-from .levels import native, reference
+from .levels import assert_allclose, assert_array_equal, native, reference
 
 CODE_TYPES = [np.uint8, np.uint16, np.uint32]
 

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special, stats
 
-from .levels import LEVELS, native, reference
+from .levels import LEVELS, assert_allclose, assert_array_equal, native, reference
 
 GAUSSIAN, EPANECHNIKOV, UNIFORM, NOMINAL, ORDINAL = range(5)
 KINDS = [GAUSSIAN, EPANECHNIKOV, UNIFORM, NOMINAL, ORDINAL]

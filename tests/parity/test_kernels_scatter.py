@@ -10,11 +10,10 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
 
 from countwise._kernels import over_blocks
 
-from .levels import LEVELS, native, reference
+from .levels import LEVELS, assert_allclose, assert_array_equal, native, reference
 
 COLUMN_TYPES = ["f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"]
 WIDTHS = [1, 2, 3, 5, 8, 50, 130]

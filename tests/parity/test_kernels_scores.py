@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from .levels import native, reference
+from .levels import assert_allclose, assert_array_equal, native, reference
 
 LEAST = -700.0
 
