@@ -31,6 +31,7 @@ __all__ = [
     "Column",
     "Frame",
     "frame_of",
+    "frame_of_owner",
     "is_missing",
     "is_relation",
     "is_sparse",
@@ -167,7 +168,7 @@ def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
         )
     if isinstance(X, Iterable) and not hasattr(X, "__dataframe__") and not hasattr(X, "__array__"):
         return _from_rows(list(X), names)
-    framed = _from_narwhals(X)
+    framed = frame_of_owner(X)
     if framed is not None:
         return framed
     return _from_array(np.asarray(X), names)
@@ -307,7 +308,8 @@ def _array_of_objects(values: Sequence[Any]) -> NDArray[Any]:
     return column
 
 
-def _from_narwhals(X: Any) -> Frame | None:
+def frame_of_owner(X: Any) -> Frame | None:
+    """A frame that narwhals can read; None if it cannot."""
     import narwhals.stable.v2 as nw
 
     if type(X).__name__ == "RecordBatch":  # Arrow's table in one piece, which narwhals does not know

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Floats
-from countwise.data.frames import Frame, frame_of, is_missing
+from countwise.data.frames import Frame, frame_of_owner, is_missing
 from countwise.errors import CountwiseError, ReadError
 
 __all__ = ["answered", "asked", "collected", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "whole"]
@@ -137,7 +137,7 @@ def answered(ask: Any, plan: Any = None) -> Any:
 
 def collected(plan: Any) -> Frame:
     """The answer to a plan, in memory."""
-    return answered(lambda: frame_of(plan.collect().to_native()), plan)
+    return answered(lambda: frame_of_owner(plan.collect().to_native()), plan)
 
 
 def rows_of_answer(plan: Any) -> list[dict[str, Any]]:
