@@ -22,8 +22,6 @@ from countwise.tallies import Values
 
 __all__ = ["Auto", "Choice", "leave_one_out_score"]
 
-_BLOCK = 1 << 14  # rows that stay in cache while they are judged
-
 
 @dataclass(frozen=True, slots=True)
 class Auto(Distribution):
@@ -124,6 +122,8 @@ def leave_one_out_score(rule: Any, density: Any, tally: Any, values: Values) -> 
         return float(known) - price
     total = 0.0
     for c, (x, weights) in enumerate(values.filled):
+        if not len(x):
+            continue
         unit = np.ones(len(x)) if whole else np.minimum(weights, 1.0)  # what one row weighs
         every = LeftOutRows(np.full(len(x), c, dtype=np.int64), unit, len(n))
         found = density.log_prob_left_out(rule, tally, x, every, keep=True)
@@ -132,13 +132,11 @@ def leave_one_out_score(rule: Any, density: Any, tally: Any, values: Values) -> 
         else:
             logs, odd, _ = found
         _again(rule, values, c, unit, np.flatnonzero(odd), logs)
-        for start in range(0, len(x), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            with np.errstate(divide="ignore"):
-                joint = np.log(n) + logs[part]
-                joint[:, c] = np.log(np.maximum(n[c] - unit[part], 0.0)) + logs[part, c]
-            # a row that no class could have made says nothing: it scores as the least likely
-            total += _kernels.sum_log_share(joint, c, weights[part], LEAST)
+        with np.errstate(divide="ignore"):
+            logs += np.log(n)
+            logs[:, c] += np.log(np.maximum(n[c] - (1.0 if whole else unit), 0.0)) - np.log(n[c])
+        # a row that no class could have made says nothing: it scores as the least likely
+        total += _kernels.sum_log_share(logs, c, weights, LEAST)
     return total / float(n.sum()) - price
 
 

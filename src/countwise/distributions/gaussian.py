@@ -19,7 +19,7 @@ from countwise.distributions.distribution import Distribution, LeftOutRows
 from countwise.distributions.numeric_density import NumericDensity
 from countwise.errors import OptionError, warn
 from countwise.scoring.plan import NormalTerm
-from countwise.tallies import Moments, Values
+from countwise.tallies import Moments, Values, all_ones
 from countwise.working.numbers import number
 
 __all__ = ["Gaussian", "GaussianDensity"]
@@ -235,24 +235,63 @@ class GaussianDensity(NumericDensity):
     ) -> tuple[Floats, Flags, bool]:
         """From the moments without the row."""
         x = np.asarray(column, dtype=np.float64)
+        quick = self._left_out_of_one_class(rule, tally, x, rows)
+        if quick is not None:
+            return quick, np.zeros(len(x), dtype=bool), True
         there, w = ~np.isnan(x), rows.weights
         n, mean, m2 = tally.triple
         total, center, square = tally.overall
+        fewer = 1.0 if rule.divisor == "n-1" else 0.0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             own_n, own_mean, own_m2, worn = _without(rows.own(n), rows.own(mean), rows.own(m2), x, w)
             all_n, all_mean, all_m2, blurred = _without(np.full(len(x), total), center, square, x, w)
-            fewer = 1.0 if rule.divisor == "n-1" else 0.0
             spread = all_m2 / np.maximum(all_n - fewer, 1.0)
             spread = np.where(spread <= (8 * np.finfo(float).eps * all_mean) ** 2, 0.0, spread)
-            every = np.where(n - fewer > 0, m2 / (n - fewer), np.nan)
-            variance = rows.with_own(every, np.where(own_n - fewer > 0, own_m2 / (own_n - fewer), np.nan))
-            variance = np.where(variance >= 0, np.maximum(variance, rule.floor * spread[:, None]), spread[:, None])
-            means = rows.with_own(np.where(n > 0, mean, all_mean[:, None]), np.where(own_n > 0, own_mean, all_mean))
-            sd = np.sqrt(np.where(spread[:, None] > 0, variance, 0.0))
-            sd = np.where(sd > 0, sd, 1.0)
-            logs = -0.5 * ((x[:, None] - means) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI
-        silent = ~there | ~(spread > 0)
-        return np.where(silent[:, None], 0.0, logs), there & (worn | blurred), True
+            least = rule.floor * spread
+            own = own_m2 / (own_n - fewer)
+            own = np.where((own_n > fewer) & (own >= 0), np.maximum(own, least), spread)
+            own_mean = np.where(own_n > 0, own_mean, all_mean)
+            every = m2 / (n - fewer)
+            if (n > fewer).all() and float(every.min()) >= float(np.nanmax(least, initial=0.0)) and not self.constant:
+                logs = np.zeros((len(x), rows.k))  # the other classes are as they are
+                self.add_log_prob(x, logs)
+            else:
+                variance = np.where((n > fewer) & (every >= 0), np.maximum(every, least[:, None]), spread[:, None])
+                logs = _log_normal(x[:, None], np.where(n > 0, mean, all_mean[:, None]), variance)
+            logs[np.arange(len(x)), rows.codes] = _log_normal(x, own_mean, own)
+        logs[~there | ~(spread > 0)] = 0.0
+        return logs, there & (worn | blurred), True
+
+    def _left_out_of_one_class(self, rule: Any, tally: Moments, x: Floats, rows: LeftOutRows) -> Floats | None:
+        """The same by a kernel: rows of one class and of weight 1, where no floor and no lost digit can matter."""
+        n, mean, m2 = tally.triple
+        total, _, square = tally.overall
+        if rule.divisor != "n-1" or self.constant or not len(x) or not (n > 1).all():
+            return None
+        c = int(rows.codes[0])
+        if n[c] <= 3 or (rows.codes != c).any() or not all_ones(rows.weights):
+            return None
+        far = max(float(x.max()) - mean[c], mean[c] - float(x.min()))  # NaN if a value is missing
+        away = max(float(x.max()) - tally.overall[1], tally.overall[1] - float(x.min()))
+        own = m2[c] - far**2 * (n[c] / (n[c] - 1))  # the least that is left of the sums of squares
+        every = square - away**2 * (total / (total - 1))
+        least = rule.floor * square / max(total - 2, 1.0)
+        blurred = (8 * np.finfo(float).eps * np.abs(mean).max()) ** 2 * total
+        if not (own > _WORN * m2[c] and every > max(_WORN * square, 4 * blurred) and own / (n[c] - 2) > least):
+            return None
+        if not (m2 / (n - 1) > least).all():
+            return None
+        logs, mine = np.zeros((len(x), rows.k)), np.empty(len(x))
+        self.add_log_prob(x, logs)
+        _kernels.gaussian_left_out(x, float(n[c]), float(mean[c]), float(m2[c]), square / (total - 1), 0.0, mine)
+        logs[:, c] = mine
+        return logs
+
+
+def _log_normal(x: Floats, mean: Floats, variance: Floats) -> Floats:
+    """Log φ(x); a variance of 0 is taken for 1."""
+    variance = np.where(variance > 0, variance, 1.0)
+    return np.asarray(-0.5 * (x - mean) ** 2 / variance - 0.5 * np.log(variance) - _HALF_LOG_2PI)
 
 
 def _without(n: Floats, mean: Any, m2: Any, x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Flags]:

@@ -205,29 +205,58 @@ class KernelDensity(NumericDensity):
         self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool] | None:
         """From the kernels of the other values; `keep` leaves the bandwidths as they are."""
-        if not keep and not self._has_closed_form(rule):
-            return None
         x = np.asarray(column, dtype=np.float64)
+        if keep:
+            return self._left_out_kept(x, rows), np.zeros(len(x), dtype=bool), False
+        if not self._has_closed_form(rule):
+            return None
         there, terms, odd = ~np.isnan(x), np.zeros((len(x), rows.k)), np.zeros(len(x), dtype=bool)
-        if self.constant:
-            return terms, odd, False
         self.add_log_prob(x, terms)
         for c, (values, weights) in enumerate(self.sets):
             mine = np.flatnonzero(there & (rows.codes == c))
             # rows of one value and weight have one answer
             pairs, place = np.unique(np.stack([x[mine], rows.weights[mine]], axis=1), axis=0, return_inverse=True)
             at, less = np.searchsorted(values, pairs[:, 0]), pairs[:, 1]
-            given = float(self.bandwidths[c]) if keep or not isinstance(rule.bandwidth, str) else None
-            if given is not None and all_ones(rows.weights):
-                logs = _all_at_once(values, weights, given)[at]
+            if not isinstance(rule.bandwidth, str) and all_ones(rows.weights):
+                logs = self._own_left_out(c)[at]
             else:
-                bandwidths = _bandwidths(rule.bandwidth if given is None else given, values, weights, at, less)
+                bandwidths = _bandwidths(rule.bandwidth, values, weights, at, less)
                 logs = _one_by_one(values, weights, at, less, bandwidths)
             terms[mine, c], odd[mine] = logs[place.ravel()], ~np.isfinite(logs[place.ravel()])
-        if keep:  # a class without other values gives no density
-            return np.nan_to_num(terms, copy=False, nan=-np.inf, neginf=-np.inf), np.zeros_like(odd), False
         terms[odd] = 0.0
         return terms, odd, False
+
+    def _left_out_kept(self, x: Floats, rows: LeftOutRows) -> Floats:
+        """The same with the bandwidths of all rows; a class without other values gives no density."""
+        terms = np.zeros((len(x), rows.k))
+        if self.constant:
+            return terms
+        alone = bool((rows.codes == rows.codes[:1]).all())
+        for c in rows.codes[:1].tolist() if alone else np.unique(rows.codes).tolist():
+            mine: Any = slice(None) if alone else np.flatnonzero(rows.codes == c)
+            values, weights = self.sets[c]
+            own, less = terms if alone else np.zeros((len(mine), rows.k)), rows.weights[mine]
+            at: Any = slice(None) if alone and x is values else np.searchsorted(values, x[mine])
+            self.add_log_prob(x[mine], own, skip=c)
+            if (weights.dtype.kind == "i" and all_ones(less)) or np.array_equal(less, np.minimum(weights[at], 1.0)):
+                logs = self._own_left_out(c)[at]
+            else:
+                places = np.arange(len(values))[at]
+                logs = _one_by_one(values, weights, places, less, np.full(len(less), float(self.bandwidths[c])))
+            own[:, c] = logs
+            own[np.isnan(logs), c] = -np.inf
+            if not alone:
+                terms[mine] = own
+        return terms
+
+    def _own_left_out(self, c: int) -> Floats:
+        """Log f(x | c) at each value of class c without one row of it, or the row whole if it weighs less than 1."""
+        values, points, boxes, taylor, _ = self._expanded[c]
+        weights, h = self.sets[c][1], float(self.bandwidths[c])
+        sums = _kernels.gauss_loo_log_sums(values, points, h, boxes, taylor, TOLERANCE)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rest = float(weights.sum()) - (1.0 if weights.dtype.kind == "i" else np.minimum(weights, 1.0))
+            return np.asarray(sums - np.log(rest * h) - _HALF_LOG_2PI)
 
     def _has_closed_form(self, rule: Kernel) -> bool:
         """Whether a bandwidth without a row takes no search, and each class has kernels of its own."""
@@ -238,15 +267,6 @@ class KernelDensity(NumericDensity):
         # a class of one value takes its bandwidth from all classes together
         thumb = rule.bandwidth in ("silverman", "scott")
         return thumb and all(len(v) > 1 and rows_behind(w) > 1 for v, w in self.sets)
-
-
-def _all_at_once(values: Floats, weights: NDArray[Any], h: float) -> Floats:
-    """Without one row of each value, by the fast Gauss transform."""
-    points = None if all_ones(weights) else weights.astype(np.float64)
-    boxes, taylor = _kernels.gauss_expand(values, points, h, TOLERANCE)
-    sums = _kernels.gauss_loo_log_sums(values, points, h, boxes, taylor, TOLERANCE)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(sums - np.log((float(weights.sum()) - 1.0) * h) - _HALF_LOG_2PI)
 
 
 def _bandwidths(rule: Any, values: Floats, weights: NDArray[Any], at: NDArray[np.intp], less: Floats) -> Floats:
