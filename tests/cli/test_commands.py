@@ -60,14 +60,14 @@ def test_g15_by_the_command_line(folder):
 
 
 def test_g18_by_the_command_line(folder):
-    model = trained(folder, "mail", "label", "--smoothing", "0", "--law", "text=bernoulli")
+    model = trained(folder, "mail", "label", "--smoothing", "0", "--distribution", "text=bernoulli")
     working = explained(model, "--set", "text=review us now")
     assert working["exact_posterior"] == ["9/73", "64/73"]
     assert any("now" in note for note in working["notes"])
 
 
 def test_g22_by_the_command_line(folder):
-    laws = ("--law", "job_years=categorical")
+    laws = ("--distribution", "job_years=categorical")
     model = trained(folder, "loan", "default", "--smoothing", "0", *laws)
     working = explained(model, "--set", "home_owner=No,marital=Married,job_years=3")
     assert [Fraction(x) for x in working["exact_joint"]] == [Fraction(16, 245), Fraction(1, 45)]
@@ -148,7 +148,7 @@ def test_look_says_what_is_there_and_whether_absence_is_evidence(folder):
 
 
 def test_train_with_auto_and_absence_as_evidence(folder):
-    model = trained(folder, "credit", "Status", "--law", "auto", "--missing", "Income")
+    model = trained(folder, "credit", "Status", "--distribution", "auto", "--missing", "Income")
     assert "chosen by leave-one-out" in run("show", model).stdout
     steps = explained(model, "--set", "Age=30")["steps"]
     assert any(step["attribute"] == "Income missing" for step in steps)
@@ -176,7 +176,7 @@ def test_bad_data_is_one_line_with_a_hint_and_exit_1(folder):
         ["predict", model, str(folder / "tennis.csv")],
         ["show", str(folder / "weather.csv")],
         ["show", model, "colour"],
-        ["train", str(folder / "weather.csv"), "-y", "play", "--law", "temperature=gausian"],
+        ["train", str(folder / "weather.csv"), "-y", "play", "--distribution", "temperature=gausian"],
         ["train", str(folder / "weather.csv"), "-y", "play", "--types", "temperature=nomnal"],
         ["samples", "tenis"],
     ):
@@ -241,7 +241,7 @@ def test_an_output_is_never_an_input_and_a_failed_answer_leaves_the_old_file(fol
 
 
 def test_a_value_with_commas_is_put_in_quotes(folder):
-    model = trained(folder, "mail", "label", "--law", "text=bernoulli")
+    model = trained(folder, "mail", "label", "--distribution", "text=bernoulli")
     working = explained(model, "--set", 'text="review, us"')
     assert {"review", "us"} <= {step["word"] for step in working["steps"]}
     run("explain", model, "--set", "text=a,text=b", check=2)
@@ -279,5 +279,5 @@ def test_settings_that_a_model_does_not_have_are_refused_with_a_hint(folder):
     penguins = str(folder / "penguins.csv")
     done = run("train", penguins, "-y", "species", "--model", "discriminant", "--option", "covarance=own", check=2)
     assert "did you mean 'covariance'" in done.stderr
-    done = run("train", penguins, "-y", "species", "--model", "parzen", "--law", "auto", check=2)
+    done = run("train", penguins, "-y", "species", "--model", "parzen", "--distribution", "auto", check=2)
     assert "naive Bayes" in done.stderr

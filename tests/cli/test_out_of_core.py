@@ -63,7 +63,7 @@ def folder(tmp_path_factory):
     [
         "-y y --drop k,w",
         "-y k --drop y --weights w",
-        "-y y --drop k,w --types count=nominal,day=nominal --law far=ranges --missing zero",
+        "-y y --drop k,w --types count=nominal,day=nominal --distribution far=binned --missing zero",
         "-y y --drop k,w,code,flag,kind --model discriminant --option nominal=onehot",
     ],
 )

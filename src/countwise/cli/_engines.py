@@ -88,7 +88,7 @@ def guarded(pieces: Iterator[Any], memory: int | None) -> Iterator[Any]:
             raise RowsRefused(
                 f"After {rows:,} rows {size_told(held)} are in use, more than --memory {size_told(memory)}: "
                 "this model keeps more the more rows there are.",
-                hint="give more, leave columns of many names out by --drop, or use laws such as gaussian.",
+                hint="give more, leave columns of many values out by --drop, or use a distribution such as gaussian.",
             )
         yield piece
         rows += len(next(iter(piece.values()), ()))

@@ -61,11 +61,11 @@ __all__ = ["command", "settings_of"]
     help="nominal, ordinal, numeric, count, text or boolean.",
 )
 @click.option(
-    "--law",
-    "laws",
+    "--distribution",
+    "distributions",
     multiple=True,
-    metavar="[COLUMN=]LAW",
-    help="Naive Bayes: auto, categorical, bernoulli, multinomial, gaussian, poisson, kernel, ranges, or a rule for "
+    metavar="[COLUMN=]DISTRIBUTION",
+    help="Naive Bayes: auto, categorical, bernoulli, multinomial, gaussian, poisson, kernel, binned, or a rule for "
     "ranges such as mdl; for one column or all.",
 )
 @click.option(
@@ -105,7 +105,7 @@ def command(
     kind: str,
     options: tuple[str, ...],
     types: tuple[str, ...],
-    laws: tuple[str, ...],
+    distributions: tuple[str, ...],
     smoothing: str,
     prior: str | None,
     missing: tuple[str, ...],
@@ -121,7 +121,7 @@ def command(
 
     \b
     countwise train weather.arff -y play -o weather.json
-    countwise train credit.csv -y Status --law auto --missing Income
+    countwise train credit.csv -y Status --distribution auto --missing Income
     countwise train penguins.csv -y species --model discriminant --option covariance=own,nominal=onehot
     countwise train credit.csv -y Status --model tree --option criterion=gain_ratio,pruning=pessimistic
     countwise train credit.csv -y Status --model network --option structure=tan
@@ -146,13 +146,17 @@ def command(
         from countwise.naive_bayes.model import NaiveBayesClassifier
 
         absent: Any = dict.fromkeys(missing, "value") or "ignore"
-        settings |= {"distributions": _laws(laws), "smoothing": _smoothing(smoothing), "missing": absent}
+        settings |= {
+            "distributions": _distributions(distributions),
+            "smoothing": _smoothing(smoothing),
+            "missing": absent,
+        }
         model: Any = NaiveBayesClassifier(
             **settings | _options(NaiveBayesClassifier, options, {"types", "prior", "smoothing", "missing"})
         )
     else:
-        if laws or missing or smoothing != "1":
-            raise click.UsageError(f"--law, --smoothing and --missing are for naive Bayes, not for {kind}.")
+        if distributions or missing or smoothing != "1":
+            raise click.UsageError(f"--distribution, --smoothing and --missing are for naive Bayes, not for {kind}.")
         family = class_of(kind_of_word(kind))
         if prior and "prior" not in signature(family.__init__).parameters:
             raise click.UsageError(f"--prior has no meaning for {kind}.")
@@ -215,13 +219,13 @@ def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, An
     return found
 
 
-def _laws(laws: tuple[str, ...]) -> Any:
+def _distributions(given: tuple[str, ...]) -> Any:
     from countwise.cli._common import pairs
 
-    single = [law for law in laws if "=" not in law]
-    named = pairs(tuple(law for law in laws if "=" in law), "--law")
+    single = [one for one in given if "=" not in one]
+    named = pairs(tuple(one for one in given if "=" in one), "--distribution")
     if len(single) > 1 or (single and named):
-        raise click.UsageError("--law takes one law for all columns, or COLUMN=LAW for some.")
+        raise click.UsageError("--distribution takes one for all columns, or COLUMN=DISTRIBUTION for some.")
     return single[0] if single else named or None
 
 
