@@ -56,7 +56,9 @@ def spark():
         session = (
             SparkSession.builder.master("local[2]")
             .config("spark.ui.enabled", "false")
-            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.sql.shuffle.partitions", "1")
+            .config("spark.sql.adaptive.enabled", "false")  # it plans again at every shuffle
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
             # for short plans the second compiler takes more than it gives
@@ -78,7 +80,11 @@ def _open_polars() -> Callable[[str], Any]:
 
 
 def _open_dask() -> Callable[[str], Any]:
-    return pytest.importorskip("dask.dataframe", reason="Dask is not installed").read_parquet
+    frames = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    import dask
+
+    dask.config.set(scheduler="synchronous")  # tables this small are answered sooner than threads are woken
+    return frames.read_parquet
 
 
 def _open_ibis() -> Callable[[str], Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,7 @@ TIMES = [
 CLASSES = ["it's", "no", "é"]
 
 
+@cache
 def odd_table(n=260, seed=0, new=False):
     """Everything that databases treat differently, side by side; with values that training never met."""
     rng = np.random.default_rng(seed)
@@ -96,8 +98,9 @@ FEW = ("naive Bayes, never seen", "names as numbers", "tree, parts of rows", "ru
 FORMS = {"naive Bayes", "naive Bayes, nothing impossible", "naive Bayes, never seen", "naive Bayes, unsmoothed"}
 
 
+@cache
 def fitted(kind):
-    """A model, and rows that it has not seen, in memory and as Arrow's."""
+    """A model, and rows that it has not seen, as Arrow's and in memory: the same for every engine and database."""
     columns, model = MODELS[kind] if isinstance(MODELS[kind], tuple) else (None, MODELS[kind])
     trained, asked = odd_table(), odd_table(seed=1, new=True)
     columns = columns or [name for name in trained.column_names if name not in ("no", "y")]
