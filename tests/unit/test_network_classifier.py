@@ -169,7 +169,7 @@ def test_two_equal_numbers_are_no_certainty():
 def test_terms_add_up_to_the_joint():
     X, y = mixed(gaps=0.0)
     model = BayesNetworkClassifier("tan").fit(X, y)
-    total = model.log_prior_ + sum(model.terms(X).values())
+    total = model.log_prior_ + sum(model.contributions(X).values())
     np.testing.assert_allclose(total, model.predict_joint_log_proba(X), atol=1e-10)
 
 

@@ -148,7 +148,7 @@ class AdditiveClassifier(Classifier, Model):
         """Why every class may have probability 0, and what helps."""
         return "numbers lie beyond all densities", "are they of the same unit as in training?"
 
-    def terms(self, X: Any) -> dict[str, Floats]:
+    def contributions(self, X: Any) -> dict[str, Floats]:
         """Log P(attribute | class) of every column on its own: what the answer is the sum of.
 
         Parameters

@@ -323,7 +323,7 @@ def _right(fold: _Fold, base: Floats, terms: list[Floats]) -> Floats:
 
 def _kept(model: Any, folds: Folds, test: NDArray[Any], names: Sequence[str]) -> _Fold:
     X, y = rows_of(folds.rows.X, test), folds.rows.y[test]
-    by_name = model.terms(X)
+    by_name = model.contributions(X)
     target = model.target_.encode(y)  # a class that the fold never met has a code behind the last
     prior = np.tile(model.log_prior_, (len(y), 1))
     fallback = int(np.argmax(model.log_prior_))
