@@ -17,7 +17,7 @@ from countwise import BayesNetwork
 
 from .running import ENVIRONMENT, run
 
-ASIA = Path(__file__).parents[1] / "unit" / "data" / "asia.bif"
+ASIA = Path(__file__).parents[1] / "data" / "asia.bif"
 
 
 @pytest.fixture(scope="module")

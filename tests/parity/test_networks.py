@@ -38,7 +38,7 @@ with warnings.catch_warnings():
 # pgmpy tells on every call which of its names will change
 pytestmark = pytest.mark.filterwarnings("ignore:.*pgmpy.*:FutureWarning")
 
-ASIA = Path(__file__).parents[1] / "unit" / "data" / "asia.bif"
+ASIA = Path(__file__).parents[1] / "data" / "asia.bif"
 LOG2 = math.log(2)
 
 

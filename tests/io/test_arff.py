@@ -21,7 +21,7 @@ from countwise.io.arff import hints, pieces
 from countwise.io.readers import attribute_hints, read, read_pieces
 
 SAMPLES = Path(countwise.samples.__file__).parent
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from countwise.errors import DataWarning, OptionError
 from countwise.network import Dirichlet
 from countwise.working import Grid
 
-ASIA = Path(__file__).parent / "data" / "asia.bif"
+ASIA = Path(__file__).parents[1] / "data" / "asia.bif"
 V1 = Path(__file__).parents[1] / "data" / "models_v1"
 TENNIS = samples.load("tennis")
 BOTH = (BayesNetwork, BayesNetworkClassifier)

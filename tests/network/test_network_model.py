@@ -16,7 +16,7 @@ from countwise import BayesNetwork, Binned, MEstimate
 from countwise.errors import CountwiseError, OptionError, ReadError, TableError, UnseenValueError
 from countwise.network import Dirichlet
 
-ASIA = Path(__file__).parent / "data" / "asia.bif"
+ASIA = Path(__file__).parents[1] / "data" / "asia.bif"
 ORDER = ["asia", "smoke", "tub", "lung", "either", "bronc", "xray", "dysp"]
 
 
