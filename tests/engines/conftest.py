@@ -61,8 +61,8 @@ def spark():
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
-            # for short plans the second compiler takes more than it gives
-            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+            # for short plans the second compiler and a small nursery take more than they give
+            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn256m")
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("OFF")
