@@ -28,46 +28,46 @@ __all__ = ["NaiveBayesClassifier"]
 
 
 class NaiveBayesClassifier(GenerativeClassifier):
-    """Naive Bayes for tables as they are: mixed columns, missing cells, answers with their working.
+    """Naive Bayes for tables as they are: mixed columns, missing values, predictions with their working.
 
     .. math:: P(c | x) ∝ P(c) ∏_a P(x_a | c)
 
     Parameters
     ----------
-    distributions : str, conditional or mapping of column to either, optional
-        The law of each column: "categorical", "bernoulli", "multinomial", "gaussian",
-        "poisson", "kernel", "ranges", or "auto" (the law whose leave-one-out
-        log P(class | that column) is best). A single one is the law of every column that
-        it suits. By default nominal columns are categorical, numeric ones Gaussian,
-        counts "poisson", texts and sparse blocks multinomial.
+    distributions : str, distribution or mapping of column to either, optional
+        The distribution of each column: "categorical", "bernoulli", "multinomial", "gaussian", "poisson", "kernel",
+        "binned", or "auto" (the one whose leave-one-out log P(class | that column) is best). A single one is used for
+        every column that it suits. By default nominal columns are categorical, numeric ones Gaussian, counts
+        "poisson", texts and sparse blocks multinomial.
     smoothing : float, {"laplace", "global", "none"}, MEstimate or None, default=1
-        Against zero counts: Laplace with that ε; ε from global statistics num(w) / num;
-        an m-estimate; nothing.
+        Against zero counts: Laplace's ε; ε in the proportions of all classes together; an m-estimate; none.
     prior : {"raw", "smoothed", "uniform"}, mapping or array-like, default="raw"
-        P(class): as counted, smoothed like the attributes, alike, or given.
+        P(class): as counted, smoothed like the attributes, uniform, or given.
     types : mapping of column to kind, str or Schema, optional
-        "nominal", "ordinal", "numeric", "count", "text", "boolean", or an attribute. By
-        default dtypes tell.
+        "nominal", "ordinal", "numeric", "count", "text", "boolean", or an attribute. By default the dtype decides.
     categorical_features : array-like, optional
         Nominal columns as scikit-learn declares them: names, positions or a mask.
     missing : {"ignore", "value"} or mapping of column to either, default="ignore"
-        A missing cell's factor is left out, or its absence is evidence. See `missing_report`.
+        The factor of a missing value is left out, or its absence is evidence. See `missing_report`.
     unseen : {"ignore", "share", "error"}, default="ignore"
-        A value never met in training is left out, gets a share of the imagined counts,
-        or is an error.
+        The factor of a value that was never seen in training is left out, gets a share of the imagined counts, or is
+        an error.
 
     Attributes
     ----------
     classes_ : ndarray
         The classes in order.
     tallies_ : dict
-        All that was learned.
+        All that was learned: the counts of the classes, and a tally for each column.
     schema_ : Schema
         What each column is.
     distributions_ : dict
-        The law of each column.
+        The distribution of each column.
+    densities_ : dict
+        The estimated density of each column, with its parameters in full precision: `prob` of a categorical one,
+        `mean` and `sd` of a Gaussian, `rate`, `bandwidths`, `edges`. `table` prints them.
     choices_ : dict
-        Under "auto": what each candidate scored.
+        Under "auto": the score of each candidate.
     class_prior_ : ndarray
         P(class).
 
