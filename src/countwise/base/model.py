@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.errors import listed, warn
 
-__all__ = ["Model", "note_identifiers", "note_left_out", "note_many_classes"]
+__all__ = ["Model", "note_identifiers", "note_left_out", "note_many_classes", "restore_on_error"]
 
 
 class Model(Estimator):
@@ -37,6 +39,18 @@ class Model(Estimator):
             delattr(self, old)
         vars(self).update(found)
         note_left_out(left_out, left_out + found["n_rows_"], name)
+
+
+@contextmanager
+def restore_on_error(model: Any) -> Iterator[None]:
+    """Leave the model as it was if learning fails or is interrupted."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
 
 
 def note_identifiers(schema: Schema, n_rows: int) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
-from countwise.base.model import Model
+from countwise.base.model import Model, restore_on_error
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
@@ -20,21 +19,9 @@ from countwise.data.table import Table
 from countwise.errors import CountwiseError
 from countwise.sources import Memory, open_whole
 
-__all__ = ["RowModel", "encode_finite", "restore_on_error"]
+__all__ = ["RowModel", "encode_finite"]
 
 Result = TypeVar("Result")
-
-
-@contextmanager
-def restore_on_error(model: Any) -> Iterator[None]:
-    """Leave the model as it was if learning fails or is interrupted."""
-    before = dict(vars(model))
-    try:
-        yield
-    except BaseException:
-        vars(model).clear()
-        vars(model).update(before)
-        raise
 
 
 def encode_finite(schema: Schema, frame: Frame, weights: Any = None, *, strict: bool = False) -> Table:

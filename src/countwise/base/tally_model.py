@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.base.model import Model, note_identifiers, note_left_out, note_many_classes
+from countwise.base.model import Model, note_identifiers, note_left_out, note_many_classes, restore_on_error
 from countwise.base.term import Term, blank_tallies, requests_of
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
@@ -94,7 +94,7 @@ class TallyModel(Model):
         -------
         self
         """
-        with self._restore_on_error():
+        with restore_on_error(self):
             self._forget_all()
             return self._learn(X, y, sample_weight)
 
@@ -112,7 +112,7 @@ class TallyModel(Model):
         -------
         self
         """
-        with self._restore_on_error():
+        with restore_on_error(self):
             if classes is not None and not hasattr(self, "target_"):
                 self._expected = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
             return self._learn(X, y, sample_weight, allow_incomplete=True)
@@ -130,7 +130,7 @@ class TallyModel(Model):
         self
         """
         self._check_fitted(answers=False)
-        with self._restore_on_error():
+        with restore_on_error(self):
             for part in self._open_parts(X, y, sample_weight):
                 with _rows_as_given(part):
                     self._subtract_rows(part)
@@ -163,17 +163,6 @@ class TallyModel(Model):
         self.target_ = left[self.target_.name]
         self.schema_ = Schema(left.get(a.name, a) for a in self.schema_.attributes)
         self.tallies_ = {name: tally.within(left) for name, tally in self.tallies_.items()}
-
-    @contextmanager
-    def _restore_on_error(self) -> Iterator[None]:
-        """What fails, or is interrupted, leaves the model as it was."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
 
     def __add__(self, other: object) -> Self:
         """A model as if fitted on the rows of both."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
+from countwise.base.model import restore_on_error
 from countwise.data.attributes import Attribute, Nominal
 from countwise.data.frames import Frame, frame_of
 from countwise.data.schema import Schema
@@ -189,7 +190,7 @@ class Editor:
 
     def _extend(self, graph: Graph, schema: Schema, changed: Sequence[str], X: Any, y: Any, weight: Any) -> None:
         model = self.model
-        with model._restore_on_error():
+        with restore_on_error(model):
             model.schema_, model.n_features_in_ = schema, len(schema)
             if hasattr(model, "feature_names_in_"):
                 model.feature_names_in_ = np.array(list(schema), dtype=object)
