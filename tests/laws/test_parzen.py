@@ -177,7 +177,7 @@ def test_a_weight_of_n_is_n_copies(rule, names, data):
     assert_allclose(ours, density(copies, fixed).score_samples(cells.frame), rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.filterwarnings("ignore:No width gives every row")  # a value that one row has is never foretold
+@pytest.mark.filterwarnings("ignore:No bandwidth gives every row")  # a value that one row has is never foretold
 @pytest.mark.filterwarnings("ignore:The likeliest bandwidth")
 @pytest.mark.parametrize("rule", ["given", *RULES])
 @few
