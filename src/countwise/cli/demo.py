@@ -37,7 +37,7 @@ def command(output: str) -> None:
              "body_mass_g": 3950, "sex": None, "year": 2009}]  # fmt: skip
     click.echo(model.explain(bird).text(terminal_width()))
     right = (model.predict(penguins.X) == penguins.y).mean()
-    click.echo(f"\nIt tells {right:.1%} of the rows it learned from. The model is in {output}:")
+    click.echo(f"\nIt predicts the class of {right:.1%} of the rows it learned from. The model is in {output}:")
     click.echo(f"  countwise show {output}")
     click.echo(f"  countwise explain {output} --set island=Dream,bill_length_mm=45.2,body_mass_g=3950")
     click.echo(f"\n{time.perf_counter() - started:.1f} s, kernels: {_kernels.LEVEL}")
