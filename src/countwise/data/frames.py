@@ -38,6 +38,7 @@ __all__ = [
     "refuse_duplicates",
     "series_of",
     "taken",
+    "unused_name",
 ]
 
 _MANY = 1 << 13  # rows from which on threads save more than they cost
@@ -93,6 +94,13 @@ class Frame:
         cut = _taken_together(self.columns, rows)
         columns = {name: cut[name] if name in cut else taken(self.columns[name], rows) for name in self.columns}
         return Frame(columns, len(rows), self.named, self.partial)
+
+
+def unused_name(name: str, frame: Frame) -> str:
+    """A name for the target that no column has."""
+    while name in frame.columns:
+        name += "_"
+    return name
 
 
 def taken(column: Column, rows: NDArray[Any]) -> Column:

@@ -17,7 +17,7 @@ from countwise._cached import lazy
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import class_column
 from countwise.data.derived import AsGiven, CountBlock
-from countwise.data.frames import Frame
+from countwise.data.frames import Frame, unused_name
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.engines.execute import whole
@@ -67,11 +67,7 @@ class EnginePart:
         if relation.target is None and needs_target:
             raise TableError("This estimator requires y to be passed, but the target y is None.")
         empty = relation.empty()
-        name = relation.target
-        if name is None:
-            name = "class"
-            while name in empty.columns:
-                name += "_"
+        name = unused_name("class", empty) if relation.target is None else relation.target
         return cls(relation, empty, name, relation.target is not None)
 
     @property

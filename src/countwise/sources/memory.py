@@ -12,13 +12,13 @@ from countwise import _kernels, progress
 from countwise._typing import Flags, Floats
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import factorized, missing_classes, of_objects
-from countwise.data.frames import Column, Frame, frame_of, is_sparse, series_of, taken
+from countwise.data.frames import Column, Frame, frame_of, is_sparse, series_of, taken, unused_name
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.errors import CountwiseError, TableError, did_you_mean, listed, warn
 from countwise.tallies import BuildRequests, Counted, derived_table, fill_all
 
-__all__ = ["Memory", "free_name", "memory", "weights_of"]
+__all__ = ["Memory", "memory", "weights_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,13 +127,13 @@ def memory(
             )
         target, name, frame = frame.columns[y], y, frame.without(y)
     elif y is None:
-        target, name = np.zeros(frame.n_rows, dtype=np.uint8), free_name("class", frame)
+        target, name = np.zeros(frame.n_rows, dtype=np.uint8), unused_name("class", frame)
     else:
         target, own_name = _target(y)
         name = (
             own_name
             if own_name and own_name not in frame.columns
-            else free_name("target" if numbers else "class", frame)
+            else unused_name("target" if numbers else "class", frame)
         )
     _check_shape(frame, target, whole)
     if numbers:
@@ -157,13 +157,6 @@ def _is_class(target: Column, name: str) -> bool:
         return missing is None or not missing.any()
     except TableError:
         return False
-
-
-def free_name(name: str, frame: Frame) -> str:
-    """A name that no column has."""
-    while name in frame.columns:
-        name += "_"
-    return name
 
 
 def _target(y: Any) -> tuple[Column, str | None]:
