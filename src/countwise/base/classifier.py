@@ -176,59 +176,19 @@ class AdditiveClassifier(Classifier, Model):
         return found
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Log P(class) + Σ log P(attribute | class).
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
-        """
+        """Log P(class) + Σ log P(attribute | class)."""
         return self._filled(X, None)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Log P(class | row).
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
-        """
+        """Log P(class | row)."""
         return self._filled(X, "log")
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | row).
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
-        """
+        """P(class | row)."""
         return self._filled(X, "proba")
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class; at a tie the first of `classes_`.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """The most probable class; at a tie the first of `classes_`."""
         codes = self._codes(X)
         return self.classes_[codes]
 
@@ -263,19 +223,7 @@ class AdditiveClassifier(Classifier, Model):
         return codes, int(np.count_nonzero(bad))
 
     def explain(self, X: Any, *, row: int = 0) -> Working:
-        """The working behind the answer for one row.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-        row : int, default=0
-            Which row.
-
-        Returns
-        -------
-        Working
-        """
+        """The working behind the answer for one row."""
         return self._worked(*self._one(X, row))
 
     def _one(self, X: Any, row: int) -> tuple[Table, Frame]:

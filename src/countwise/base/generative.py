@@ -237,10 +237,6 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
     def summary(self) -> str:
         """What was learned, in a few lines: rows, classes, and the distribution of each attribute.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> from countwise import NaiveBayesClassifier, samples
@@ -264,12 +260,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return "\n".join(lines)
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned, as tables: the prior, and the parameters of each attribute; see `table`.
-
-        Returns
-        -------
-        dict of str to Grid
-        """
+        """What was learned, as tables: the prior, and the parameters of each attribute; see `table`."""
         self._check_fitted()
         return {name: self.table(name) for name in (self.target_.name, *self.densities_)}
 

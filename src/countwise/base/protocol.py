@@ -11,6 +11,11 @@ from collections import defaultdict
 from inspect import Parameter, signature
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from countwise._typing import Floats
+from countwise.base import docstrings
+
 __all__ = ["Classifier", "Estimator", "Regressor", "Transformer", "refuse_unfitted"]
 
 _NOT_METADATA = {"self", "X", "y"}
@@ -45,6 +50,10 @@ class Estimator:
 
     _estimator_type: ClassVar[str | None] = None
     _takes_names = True  # nominal columns
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        docstrings.complete(vars(cls))
 
     # -- settings ---------------------------------------------------------------------
 
@@ -146,12 +155,7 @@ class Estimator:
     # -- metadata routing ----------------------------------------------------------------
 
     def get_metadata_routing(self) -> Any:
-        """Which metadata each method asks for, as scikit-learn's routers want it.
-
-        Returns
-        -------
-        MetadataRequest
-        """
+        """Which metadata each method asks for, as scikit-learn's routers want it."""
         from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
         if hasattr(self, "_metadata_request"):
@@ -233,22 +237,13 @@ class Classifier(Estimator):
         tags.classifier_tags, tags.target_tags.required = ClassifierTags(), True
         return tags
 
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Log P(class | row)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))  # type: ignore[attr-defined]
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy: the share of rows whose class is predicted.
-
-        Parameters
-        ----------
-        X : any table
-            The rows.
-        y : array-like
-            Their true classes.
-        sample_weight : array-like, optional
-            A weight for each row.
-
-        Returns
-        -------
-        float
-        """
+        """Accuracy: the share of rows whose class is predicted."""
         from sklearn.metrics import accuracy_score
 
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))  # type: ignore[attr-defined]
@@ -267,21 +262,7 @@ class Regressor(Estimator):
         return tags
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R²: one minus the residual sum of squares over the total sum of squares.
-
-        Parameters
-        ----------
-        X : any table
-            The rows.
-        y : array-like
-            Their true targets.
-        sample_weight : array-like, optional
-            A weight for each row.
-
-        Returns
-        -------
-        float
-        """
+        """R²: one minus the residual sum of squares over the total sum of squares."""
         from sklearn.metrics import r2_score
 
         return float(r2_score(y, self.predict(X), sample_weight=sample_weight))  # type: ignore[attr-defined]

@@ -72,21 +72,7 @@ class RowModel(Model):
     # -- learning -----------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from the rows of a table.
-
-        Parameters
-        ----------
-        X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
-        y : array-like or str
-            The target of each row, or the name of its column in X.
-        sample_weight : array-like or str, optional
-            A weight for each row, or the name of their column; a weight of n equals n copies.
-
-        Returns
-        -------
-        self
-        """
+        """Learn from the rows of a table."""
         self._check_settings()
         with restore_on_error(self):
             found = self._learn_from(X, y, sample_weight)

@@ -79,56 +79,20 @@ class TallyModel(Model):
     # -- learning ------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, SciPy sparse, a mapping of columns, a list of dicts.
-        y : array-like or str
-            The class of each row, or the name of its column in X.
-        sample_weight : array-like or str, optional
-            A weight for each row; a weight of n equals n copies.
-
-        Returns
-        -------
-        self
-        """
+        """Learn from a table."""
         with restore_on_error(self):
             self._forget_all()
             return self._learn(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows; in any split the same as `fit` on all of them.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-        classes : array-like, optional
-            The classes that may come. They need not be given: new ones are added as they come.
-
-        Returns
-        -------
-        self
-        """
+        """Learn from more rows; in any split the same as `fit` on all of them."""
         with restore_on_error(self):
             if classes is not None and not hasattr(self, "target_"):
                 self._expected = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
             return self._learn(X, y, sample_weight, allow_incomplete=True)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Forget rows, as if they had never been there.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Rows that were given to `fit` or `partial_fit`.
-
-        Returns
-        -------
-        self
-        """
+        """Forget rows, as if they had never been there."""
         self._check_fitted(answers=False)
         with restore_on_error(self):
             for part in self._open_parts(X, y, sample_weight):

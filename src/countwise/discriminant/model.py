@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from countwise.working import Section, Working
 __all__ = ["DiscriminantClassifier"]
 
 
+@dataclass(eq=False, repr=False)
 class DiscriminantClassifier(GenerativeClassifier):
     """Gaussian discriminants: LDA (GDA), QDA, Gaussian naive Bayes and nearest mean as one family.
 
@@ -89,26 +91,16 @@ class DiscriminantClassifier(GenerativeClassifier):
     P(play = yes | x) = sigmoid(7.6581 - 0.00542398·temperature - 0.0806966·humidity)
     """
 
-    _takes_names = False  # unless it is asked to, with nominal="onehot"
+    covariance: str = "shared"
+    _: KW_ONLY
+    divisor: str = "n"
+    shrinkage: Any = None
+    prior: Any = "raw"
+    missing: str = "em"
+    nominal: str | None = None
+    types: Any = None
 
-    def __init__(
-        self,
-        covariance: str = "shared",
-        *,
-        divisor: str = "n",
-        shrinkage: Any = None,
-        prior: Any = "raw",
-        missing: str = "em",
-        nominal: str | None = None,
-        types: Any = None,
-    ) -> None:
-        self.covariance = covariance
-        self.divisor = divisor
-        self.shrinkage = shrinkage
-        self.prior = prior
-        self.missing = missing
-        self.nominal = nominal
-        self.types = types
+    _takes_names = False  # unless it is asked to, with nominal="onehot"
 
     def _infer_schema(self, frame: Frame) -> Schema:
         self._rule()
@@ -186,10 +178,6 @@ class DiscriminantClassifier(GenerativeClassifier):
 
     def logistic_form(self) -> LogisticForm:
         """The posterior as a sigmoid of w·x + b (two classes), or as a softmax.
-
-        Returns
-        -------
-        LogisticForm
 
         Raises
         ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -60,16 +60,15 @@ class Contingency:
     information: float | None = None
 
 
+@dataclass(eq=False, repr=False)
 class Filtering(TallyModel):
     """The tables of counts of every attribute, from which all scores follow."""
 
-    def __init__(
-        self, *, numeric: Any = None, nominal: str = "nominal", ordinal: str = "nominal", types: Any = None
-    ) -> None:
-        self.numeric = numeric
-        self.nominal = nominal
-        self.ordinal = ordinal
-        self.types = types
+    _: KW_ONLY
+    numeric: Any = None
+    nominal: str = "nominal"
+    ordinal: str = "nominal"
+    types: Any = None
 
     def _infer_schema(self, frame: Frame) -> Schema:
         if self.nominal not in ("nominal", "binary"):

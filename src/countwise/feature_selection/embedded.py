@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from countwise.working import Grid
 __all__ = ["EmbeddedSelector"]
 
 
+@dataclass(eq=False, repr=False)
 class EmbeddedSelector(Selector):
     """Keep the attributes that a fitted tree, forest or linear model makes most of.
 
@@ -62,37 +64,15 @@ class EmbeddedSelector(Selector):
     ['outlook', 'humidity']
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        k: int | None = None,
-        threshold: Any = None,
-        as_it_is: bool = False,
-        types: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.k = k
-        self.threshold = threshold
-        self.as_it_is = as_it_is
-        self.types = types
+    estimator: Any = None
+    _: KW_ONLY
+    k: int | None = None
+    threshold: Any = None
+    as_it_is: bool = False
+    types: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model and read its importances.
-
-        Parameters
-        ----------
-        X : any table
-            Columns of any kind but text, with missing values.
-        y : array-like or str
-            The target of each row, or the name of its column in X.
-        sample_weight : array-like, optional
-            A weight for each row.
-
-        Returns
-        -------
-        self
-        """
+        """Fit the model and read its importances."""
         from sklearn.base import clone
 
         self._check_options()

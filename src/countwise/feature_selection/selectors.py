@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -82,17 +83,7 @@ class Selector(Transformer):
         return frame
 
     def transform(self, X: Any) -> Any:
-        """The chosen columns.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        table of the same kind
-        """
+        """The chosen columns."""
         if is_relation(X):
             return self._picked(X)
         frame = self._fitted_frame(X)
@@ -140,17 +131,7 @@ class Selector(Transformer):
         return names[self.support_]
 
     def inverse_transform(self, X: Any) -> Any:
-        """All columns again; those that were not chosen are missing.
-
-        Parameters
-        ----------
-        X : any table
-            What `transform` gave.
-
-        Returns
-        -------
-        table of the same kind
-        """
+        """All columns again; those that were not chosen are missing."""
         self._check_fitted()
         frame = frame_of(X)
         mask = self.support_
@@ -162,6 +143,7 @@ class Selector(Transformer):
         return rebuilt(X, frame, columns, container_of(X, self._output_wanted()))
 
 
+@dataclass(eq=False, repr=False)
 class FilterSelector(Selector):
     """Keep the attributes that score best on their own.
 
@@ -200,43 +182,18 @@ class FilterSelector(Selector):
     ['outlook', 'humidity']
     """
 
-    def __init__(
-        self,
-        measure: str = "information_gain",
-        *,
-        k: int | None = None,
-        threshold: float | None = None,
-        numeric: Any = None,
-        nominal: str = "nominal",
-        ordinal: str = "nominal",
-        adjust: str = "permutation",
-        types: Any = None,
-    ) -> None:
-        self.measure = measure
-        self.k = k
-        self.threshold = threshold
-        self.numeric = numeric
-        self.nominal = nominal
-        self.ordinal = ordinal
-        self.adjust = adjust
-        self.types = types
+    measure: str = "information_gain"
+    _: KW_ONLY
+    k: int | None = None
+    threshold: float | None = None
+    numeric: Any = None
+    nominal: str = "nominal"
+    ordinal: str = "nominal"
+    adjust: str = "permutation"
+    types: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Score the columns.
-
-        Parameters
-        ----------
-        X : any table
-            Columns of any kind, with missing values.
-        y : array-like or str
-            The class of each row, or the name of its column in X.
-        sample_weight : array-like, optional
-            A weight for each row.
-
-        Returns
-        -------
-        self
-        """
+        """Score the columns."""
         self._check_options()
         if isinstance(sample_weight, str) and not is_relation(X):
             raise TableError("Weights are given as numbers here, not by the name of a column.")

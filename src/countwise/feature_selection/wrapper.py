@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = ["WrapperSelector"]
 DIRECTIONS = ("exhaustive", "forward", "backward")
 
 
+@dataclass(eq=False, repr=False)
 class WrapperSelector(Selector):
     """Choose attributes by the cross-validated score of a model that has only them.
 
@@ -86,30 +88,17 @@ class WrapperSelector(Selector):
     'the best omission loses 0.285714, more than 0'
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        direction: str = "forward",
-        *,
-        n_features_to_select: int | None = None,
-        tol: float = 0.0,
-        cv: Any = 5,
-        scoring: Any = None,
-        allow_empty: bool = False,
-        max_subsets: int = 65_536,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.direction = direction
-        self.n_features_to_select = n_features_to_select
-        self.tol = tol
-        self.cv = cv
-        self.scoring = scoring
-        self.allow_empty = allow_empty
-        self.max_subsets = max_subsets
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any = None
+    direction: str = "forward"
+    _: KW_ONLY
+    n_features_to_select: int | None = None
+    tol: float = 0.0
+    cv: Any = 5
+    scoring: Any = None
+    allow_empty: bool = False
+    max_subsets: int = 65_536
+    n_jobs: int | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search.

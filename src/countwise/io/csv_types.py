@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,11 @@ _TRUTH = (frozenset({"true", "false"}), frozenset({"True", "False"}), frozenset(
 MEMO_LIMIT = 100_000
 
 
+@dataclass(eq=False, repr=False)
 class _CellTypes(dict[str, "str | None"]):
     """The value of each text cell met so far: equal cells share one object, missing ones are None."""
 
-    def __init__(self, missing: frozenset[str]) -> None:
-        self.missing = missing
+    missing: frozenset[str]
 
     def __missing__(self, cell: str) -> str | None:
         value = None if cell.strip(" \t") in self.missing else cell

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from countwise.working.numbers import number
 __all__ = ["NaiveBayesClassifier"]
 
 
+@dataclass(eq=False, repr=False)
 class NaiveBayesClassifier(GenerativeClassifier):
     """Naive Bayes for tables as they are: mixed columns, missing values, predictions with their working.
 
@@ -81,29 +82,19 @@ class NaiveBayesClassifier(GenerativeClassifier):
     (['no'], [[0.7921, 0.2079]])
     """
 
+    distributions: Any = None
+    _: KW_ONLY
+    smoothing: Any = 1.0
+    prior: Any = "raw"
+    types: Any = None
+    categorical_features: Any = None
+    missing: Any = "ignore"
+    unseen: str = "ignore"
+
     _smooths = True
 
     def _coerce_input(self, X: Any) -> Any:
         return X  # sparse matrices are blocks of counts
-
-    def __init__(
-        self,
-        distributions: Any = None,
-        *,
-        smoothing: Any = 1.0,
-        prior: Any = "raw",
-        types: Any = None,
-        categorical_features: Any = None,
-        missing: Any = "ignore",
-        unseen: str = "ignore",
-    ) -> None:
-        self.distributions = distributions
-        self.smoothing = smoothing
-        self.prior = prior
-        self.types = types
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.unseen = unseen
 
     # -- what is counted ----------------------------------------------------------
 
@@ -181,10 +172,6 @@ class NaiveBayesClassifier(GenerativeClassifier):
 
     def logistic_form(self) -> LogisticForm:
         """The posterior as a sigmoid of w·x + b, or as a softmax: where every distribution is linear in its value.
-
-        Returns
-        -------
-        LogisticForm
 
         Examples
         --------
@@ -347,12 +334,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
         )
 
     def unused_absence(self) -> list[str]:
-        """The columns whose absence depends on the class, and is not used as evidence; see `missing_report`.
-
-        Returns
-        -------
-        list of str
-        """
+        """The columns whose absence depends on the class, and is not used as evidence; see `missing_report`."""
         report = self.missing_report()
         found = zip(report["attribute"], report["absence is"], strict=True)
         return [name for name, what in found if what == "evidence" and not self._missing_is_value(name)]
@@ -362,10 +344,6 @@ class NaiveBayesClassifier(GenerativeClassifier):
 
         A chi-square test of missing against class. Where it is significant, absence is
         evidence, and ``missing={name: "value"}`` uses it.
-
-        Returns
-        -------
-        Grid
         """
         self._check_fitted()
         classes = self.classes_.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ _BLOCK = 256  # rows whose distances from all others are kept at a time
 METHODS = ("edited", "condensed", "ib2", "ib3")
 
 
+@dataclass(eq=False, repr=False)
 class InstanceSelector(InstanceModel):
     """A choice of training rows, against noise and for speed.
 
@@ -62,33 +64,23 @@ class InstanceSelector(InstanceModel):
     '2 of 3 neighbors are yes'
     """
 
+    method: str = "edited"
+    _: KW_ONLY
+    n_neighbors: int | None = None
+    metric: Any = None
+    accept: float = 0.9
+    drop: float = 0.75
+    types: Any = None
+    categorical_features: Any = None
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
 
-    n_neighbors_: int
-    kept_: Indices
-    removed_: Grid
-
-    def __init__(
-        self,
-        method: str = "edited",
-        *,
-        n_neighbors: int | None = None,
-        metric: Any = None,
-        accept: float = 0.9,
-        drop: float = 0.75,
-        types: Any = None,
-        categorical_features: Any = None,
-    ) -> None:
-        self.method = method
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.accept = accept
-        self.drop = drop
-        self.types = types
-        self.categorical_features = categorical_features
+    n_neighbors_: int = field(init=False)
+    kept_: Indices = field(init=False)
+    removed_: Grid = field(init=False)
 
     def _check_settings(self) -> None:
         confidence = NumberIn(0, 1, strict=True)

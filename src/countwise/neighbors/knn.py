@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from math import fsum
 from typing import Any
 
@@ -100,17 +101,6 @@ class NeighborModel(InstanceModel):
     def explain(self, X: Any, *, row: int = 0) -> Account:
         """The neighbors of one row, their distances, and what each attribute adds to the distance of the nearest.
 
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-        row : int, default=0
-            Which row.
-
-        Returns
-        -------
-        Account
-
         Examples
         --------
         >>> from countwise import NeighborsClassifier, samples
@@ -140,10 +130,6 @@ class NeighborModel(InstanceModel):
     def summary(self) -> str:
         """What was learned, in a few lines.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> from countwise import NeighborsClassifier, samples
@@ -160,12 +146,7 @@ class NeighborModel(InstanceModel):
         return "\n".join([f"{head}{n} neighbor{'s' * (n != 1)}", *(f"  {line}" for line in lines)])
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned, as tables: the metric, and how the number of neighbors was chosen.
-
-        Returns
-        -------
-        dict of str to Grid
-        """
+        """What was learned, as tables: the metric, and how the number of neighbors was chosen."""
         self._check_fitted()
         return {"metric": self.metric_.parts_, **({"choice": self.choice_} if hasattr(self, "choice_") else {})}
 
@@ -184,6 +165,7 @@ class NeighborModel(InstanceModel):
         return f"Why row {row} is {number(float(found.distances[0]))} away", lines
 
 
+@dataclass(eq=False, repr=False)
 class NeighborsClassifier(Classifier, NeighborModel):
     """Nearest neighbors: the classes of the training rows that are most like a row; mixed columns, missing values.
 
@@ -232,24 +214,14 @@ class NeighborsClassifier(Classifier, NeighborModel):
     ['no']
     """
 
-    def __init__(
-        self,
-        n_neighbors: Any = 5,
-        *,
-        weights: Any = "uniform",
-        metric: Any = None,
-        radius: float | None = None,
-        max_neighbors: int = 30,
-        types: Any = None,
-        categorical_features: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.metric = metric
-        self.radius = radius
-        self.max_neighbors = max_neighbors
-        self.types = types
-        self.categorical_features = categorical_features
+    n_neighbors: Any = 5
+    _: KW_ONLY
+    weights: Any = "uniform"
+    metric: Any = None
+    radius: float | None = None
+    max_neighbors: int = 30
+    types: Any = None
+    categorical_features: Any = None
 
     def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
         return np.asarray(self._votes.best(found, weights) == targets, dtype=np.float64)
@@ -261,31 +233,11 @@ class NeighborsClassifier(Classifier, NeighborModel):
         return self._votes.best(found, self._vote_weights(found))
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | row): the classes' shares of the votes; the prior where there is no neighbor.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
-        """
+        """P(class | row): the classes' shares of the votes; the prior where there is no neighbor."""
         return self._predicted(X, self._shares)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with most votes; of equals the one with the nearest row, then the first of `classes_`.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """The class with most votes; of equals the one with the nearest row, then the first of `classes_`."""
         best = self._predicted(X, self._best)
         return self.classes_[best]
 
@@ -296,6 +248,7 @@ class NeighborsClassifier(Classifier, NeighborModel):
         return said, float(p[best]), dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
 
 
+@dataclass(eq=False, repr=False)
 class NeighborsRegressor(Regressor, NeighborModel):
     """Nearest neighbors: the mean of the training rows that are most like a row; mixed columns, missing values.
 
@@ -334,27 +287,17 @@ class NeighborsRegressor(Regressor, NeighborModel):
     [30.667, 28.667, 39.333]
     """
 
-    _numbers = True
-    mean_: float
+    n_neighbors: Any = 5
+    _: KW_ONLY
+    weights: Any = "uniform"
+    metric: Any = None
+    radius: float | None = None
+    max_neighbors: int = 30
+    types: Any = None
+    categorical_features: Any = None
 
-    def __init__(
-        self,
-        n_neighbors: Any = 5,
-        *,
-        weights: Any = "uniform",
-        metric: Any = None,
-        radius: float | None = None,
-        max_neighbors: int = 30,
-        types: Any = None,
-        categorical_features: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.metric = metric
-        self.radius = radius
-        self.max_neighbors = max_neighbors
-        self.types = types
-        self.categorical_features = categorical_features
+    _numbers = True
+    mean_: float = field(init=False)
 
     def _describe_target(self) -> None:
         # summed exactly: the order of the rows must not show in the last bit
@@ -374,17 +317,7 @@ class NeighborsRegressor(Regressor, NeighborModel):
         return np.where(total > 0, center + sums / np.where(total > 0, total, 1.0), center)
 
     def predict(self, X: Any) -> Floats:
-        """The weighted mean of the neighbors; that of all rows where there is none.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """The weighted mean of the neighbors; that of all rows where there is none."""
         return self._predicted(X, self._means)
 
     def _prediction(self, found: FoundNeighbors) -> tuple[str, float, None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,7 @@ _BLOCK = 128  # queries compared with all rows at a time
 _BINS, _POWERS = NumberIn(1, whole=True), NumberIn(0, strict=True)
 
 
+@dataclass(eq=False, repr=False)
 class DistanceMetric(Model):
     """A distance between rows: a local distance for each attribute, combined as (Σ w d^p)^(1/p).
 
@@ -98,37 +100,22 @@ class DistanceMetric(Model):
       sum 1.75911; its root is the distance
     """
 
-    schema_: Schema
-    distance_: CombinedDistance
+    p: Any = 2
+    _: KW_ONLY
+    numeric: str = "range"
+    nominal: str = "overlap"
+    ordinal: str = "steps"
+    text: str = "cosine"
+    missing: str = "maximal"
+    weights: Any = None
+    unit_length: bool = False
+    attributes: Any = None
+    divisor: str = "n-1"
+    n_bins: int = 10
+    types: Any = None
 
-    def __init__(
-        self,
-        p: Any = 2,
-        *,
-        numeric: str = "range",
-        nominal: str = "overlap",
-        ordinal: str = "steps",
-        text: str = "cosine",
-        missing: str = "maximal",
-        weights: Any = None,
-        unit_length: bool = False,
-        attributes: Any = None,
-        divisor: str = "n-1",
-        n_bins: int = 10,
-        types: Any = None,
-    ) -> None:
-        self.p = p
-        self.numeric = numeric
-        self.nominal = nominal
-        self.ordinal = ordinal
-        self.text = text
-        self.missing = missing
-        self.weights = weights
-        self.unit_length = unit_length
-        self.attributes = attributes
-        self.divisor = divisor
-        self.n_bins = n_bins
-        self.types = types
+    schema_: Schema = field(init=False)
+    distance_: CombinedDistance = field(init=False)
 
     def set_params(self, **params: Any) -> Self:
         """Change settings by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from countwise.working.numbers import number
 __all__ = ["PEBLSClassifier"]
 
 
+@dataclass(eq=False, repr=False)
 class PEBLSClassifier(NeighborsClassifier):
     """PEBLS (Cost and Salzberg, 1993): neighbors by the value difference metric, weighted by reliability.
 
@@ -77,31 +79,21 @@ class PEBLSClassifier(NeighborsClassifier):
     9    Yes    3     3      1
     """
 
+    n_neighbors: Any = 1
+    _: KW_ONLY
+    numeric: str = "range"
+    n_bins: int = 10
+    missing: str = "maximal"
+    passes: int = 1
+    types: Any = None
+    categorical_features: Any = None
+
     radius = None
     weights = "uniform"
     metric = None
     max_neighbors = 1
     _ties = True
-    exemplar_weights_: Floats
-
-    def __init__(
-        self,
-        n_neighbors: int = 1,
-        *,
-        numeric: str = "range",
-        n_bins: int = 10,
-        missing: str = "maximal",
-        passes: int = 1,
-        types: Any = None,
-        categorical_features: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.numeric = numeric
-        self.n_bins = n_bins
-        self.missing = missing
-        self.passes = passes
-        self.types = types
-        self.categorical_features = categorical_features
+    exemplar_weights_: Floats = field(init=False)
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -165,12 +157,7 @@ class PEBLSClassifier(NeighborsClassifier):
         )
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned, as tables: the metric, and the exemplars.
-
-        Returns
-        -------
-        dict of str to Grid
-        """
+        """What was learned, as tables: the metric, and the exemplars."""
         return {**super().tables(), "exemplars": self.exemplars_}
 
     def _vote_weights(self, found: FoundNeighbors) -> Floats:

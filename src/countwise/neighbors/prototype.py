@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -232,6 +232,7 @@ _SHARP = 1e-6  # of the distances between prototypes, if the rows of a class are
 _SHOWN = 12  # attributes of one kind in a summary
 
 
+@dataclass(eq=False, repr=False)
 class PrototypeClassifier(GenerativeClassifier):
     """Nearest mean, or nearest prototype: each class is its center, and a row belongs to the nearest.
 
@@ -276,22 +277,13 @@ class PrototypeClassifier(GenerativeClassifier):
     ([[9.402127, 12.944802]], ['no'])
     """
 
-    def __init__(
-        self,
-        center: str = "mean",
-        *,
-        metric: Any = "euclidean",
-        scale: str | None = "auto",
-        prior: Any = "uniform",
-        types: Any = None,
-        unseen: str = "ignore",
-    ) -> None:
-        self.center = center
-        self.metric = metric
-        self.scale = scale
-        self.prior = prior
-        self.types = types
-        self.unseen = unseen
+    center: str = "mean"
+    _: KW_ONLY
+    metric: Any = "euclidean"
+    scale: str | None = "auto"
+    prior: Any = "uniform"
+    types: Any = None
+    unseen: str = "ignore"
 
     def _infer_schema(self, frame: Frame) -> Schema:
         check_settings(self, center=("mean", "median"), scale=(None, "auto", "deviation"), unseen=("ignore", "error"))
@@ -342,15 +334,6 @@ class PrototypeClassifier(GenerativeClassifier):
 
     def distances(self, X: Any) -> Floats:
         """The distance of each row from the prototype of each class; a missing value adds nothing.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
 
         Examples
         --------

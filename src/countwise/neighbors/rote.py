@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = ["RoteClassifier"]
 _SHOWN = 20
 
 
+@dataclass(eq=False, repr=False)
 class RoteClassifier(Classifier, RowModel):
     """Rote learning: a row is predicted by the very same rows of the training table.
 
@@ -64,16 +66,16 @@ class RoteClassifier(Classifier, RowModel):
     (['No', None], 0.5)
     """
 
-    classes_: NDArray[Any]
-    otherwise_: Any
-    _domains: dict[str, Floats]
-    _keys: NDArray[Any]
-    _counts: Floats
+    otherwise: Any = "majority"
+    _: KW_ONLY
+    types: Any = None
+    categorical_features: Any = None
 
-    def __init__(self, otherwise: Any = "majority", *, types: Any = None, categorical_features: Any = None) -> None:
-        self.otherwise = otherwise
-        self.types = types
-        self.categorical_features = categorical_features
+    classes_: NDArray[Any] = field(init=False)
+    otherwise_: Any = field(init=False)
+    _domains: dict[str, Floats] = field(init=False)
+    _keys: NDArray[Any] = field(init=False)
+    _counts: Floats = field(init=False)
 
     def _learn_from(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         found = super()._learn_from(X, y, sample_weight)
@@ -121,32 +123,12 @@ class RoteClassifier(Classifier, RowModel):
         return np.where(self._keys[place] == keys, place, -1)
 
     def matches(self, X: Any) -> Floats:
-        """The number of training rows that are the same as each row, by weight.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """The number of training rows that are the same as each row, by weight."""
         found = self._found(self._open(X))
         return np.where(found >= 0, self._counts.sum(axis=1)[found], 0.0)
 
     def coverage(self, X: Any) -> float:
-        """The share of rows that were seen in training.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        float
-        """
+        """The share of rows that were seen in training."""
         return float(np.mean(self._found(self._open(X)) >= 0))
 
     def predict_proba(self, X: Any) -> Floats:
@@ -154,15 +136,6 @@ class RoteClassifier(Classifier, RowModel):
 
         For a row that was not seen in training: the prior, NaN where the model abstains, or the probabilities of the
         other classifier.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
         """
         frame = self._open(X)
         found = self._found(frame)
@@ -181,15 +154,6 @@ class RoteClassifier(Classifier, RowModel):
 
         For a row that was not seen in training: the commonest class, None where the model abstains, or the
         prediction of the other classifier.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
         """
         frame = self._open(X)
         found = self._found(frame)
@@ -212,17 +176,6 @@ class RoteClassifier(Classifier, RowModel):
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
         """How often the very same row stands in the training table, and with which classes.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-        row : int, default=0
-            Which row.
-
-        Returns
-        -------
-        Account
 
         Examples
         --------
@@ -278,23 +231,13 @@ class RoteClassifier(Classifier, RowModel):
         return self._account(self.otherwise_.predict_proba(one)[0], section, note, answer=answer)
 
     def summary(self) -> str:
-        """What was learned, in one line.
-
-        Returns
-        -------
-        str
-        """
+        """What was learned, in one line."""
         self._check_fitted()
         head = f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: "
         return f"{head}{self.n_different_} different rows learned by heart"
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned, as a table: how many rows, and how many different ones.
-
-        Returns
-        -------
-        dict of str to Grid
-        """
+        """What was learned, as a table: how many rows, and how many different ones."""
         self._check_fitted()
         return {"rows": Grid({"rows": [self.n_rows_], "different": [self.n_different_]})}
 

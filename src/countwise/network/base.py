@@ -467,16 +467,7 @@ class NetworkModel(TallyModel):
         return derive(self.schema_.encode(self.schema_.opened(X)), self.terms_)
 
     def score_samples(self, X: Any) -> Floats:
-        """Log P(row), with missing values summed out.
-
-        Parameters
-        ----------
-        X : any table
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """Log P(row), with missing values summed out."""
         return queries.log_prob_rows(self._net(), self._rows_of(X))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
@@ -503,12 +494,7 @@ class NetworkModel(TallyModel):
     # -- inspection ------------------------------------------------------------------------
 
     def summary(self) -> str:
-        """Rows, arcs and score in a few lines.
-
-        Returns
-        -------
-        str
-        """
+        """Rows, arcs and score in a few lines."""
         self._check_fitted()
         target = f"; {self.target_.name}" if self._class_is_node else ""
         head = (
@@ -520,12 +506,7 @@ class NetworkModel(TallyModel):
         return "\n".join([*lines, *(f"  {line}" for line in inspection.arc_lines(self.graph_)[:40])])
 
     def tables(self) -> dict[str, Grid]:
-        """The conditional probability table, or the parameters, of every node; see `cpt`.
-
-        Returns
-        -------
-        dict of str to Grid
-        """
+        """The conditional probability table, or the parameters, of every node; see `cpt`."""
         return {name: self.cpt(name) for name in self._net().graph}
 
     def table_titles(self) -> dict[str, str]:

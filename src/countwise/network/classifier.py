@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ __all__ = ["BayesNetworkClassifier", "FamilyLookups"]
 _MOST_PAIRS = 20_000  # of attributes, beyond which they are compared only if the structure asks for it
 
 
+@dataclass(eq=False, repr=False)
 class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     """A classifier by a Bayesian network: naive Bayes, tree-augmented naive Bayes (TAN), or any structure.
 
@@ -90,59 +92,34 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     [[0.6655, 0.3345]]
     """
 
+    structure: Any = "tan"
+    _: KW_ONLY
+    order: Any = None
+    criterion: str | None = None
+    equivalent_sample_size: float = 1.0
+    max_parents: int = 3
+    required: Any = ()
+    forbidden: Any = ()
+    tiers: Any = None
+    root: str | None = None
+    max_dependence: int = 2
+    smoothing: Any = 1.0
+    prior: Any = "raw"
+    distributions: Any = None
+    ranges: Any = "mdl"
+    types: Any = None
+    categorical_features: Any = None
+    missing: str = "em"
+    unseen: str = "ignore"
+    restarts: int = 3
+    max_iter: int = 500
+    tol: float = 1e-8
+    random_state: int | None = 0
+
     _smooths = True
     _class_is_node = True
-    lookups_: FamilyLookups
-    _information: list[tuple[str, str, float]]
-
-    def __init__(
-        self,
-        structure: Any = "tan",
-        *,
-        order: Any = None,
-        criterion: str | None = None,
-        equivalent_sample_size: float = 1.0,
-        max_parents: int = 3,
-        required: Any = (),
-        forbidden: Any = (),
-        tiers: Any = None,
-        root: str | None = None,
-        max_dependence: int = 2,
-        smoothing: Any = 1.0,
-        prior: Any = "raw",
-        distributions: Any = None,
-        ranges: Any = "mdl",
-        types: Any = None,
-        categorical_features: Any = None,
-        missing: str = "em",
-        unseen: str = "ignore",
-        restarts: int = 3,
-        max_iter: int = 500,
-        tol: float = 1e-8,
-        random_state: int | None = 0,
-    ) -> None:
-        self.structure = structure
-        self.order = order
-        self.criterion = criterion
-        self.equivalent_sample_size = equivalent_sample_size
-        self.max_parents = max_parents
-        self.required = required
-        self.forbidden = forbidden
-        self.tiers = tiers
-        self.root = root
-        self.max_dependence = max_dependence
-        self.smoothing = smoothing
-        self.prior = prior
-        self.distributions = distributions
-        self.ranges = ranges
-        self.types = types
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.unseen = unseen
-        self.restarts = restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    lookups_: FamilyLookups = field(init=False)
+    _information: list[tuple[str, str, float]] = field(init=False)
 
     # -- learning ----------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ from countwise.working import Account
 __all__ = ["BayesNetwork"]
 
 
+@dataclass(eq=False, repr=False)
 class BayesNetwork(NetworkModel):
     """A Bayesian network over nominal and numeric variables: drawn by hand, learned from a table, or both.
 
@@ -122,60 +124,32 @@ class BayesNetwork(NetworkModel):
     (True, False)
     """
 
-    def __init__(
-        self,
-        structure: Any = "given",
-        *,
-        order: Any = None,
-        criterion: str | None = None,
-        equivalent_sample_size: float = 1.0,
-        max_parents: int = 3,
-        required: Any = (),
-        forbidden: Any = (),
-        tiers: Any = None,
-        target: str | None = None,
-        root: str | None = None,
-        max_dependence: int = 2,
-        smoothing: Any = 1.0,
-        distributions: Any = None,
-        ranges: Any = 4,
-        types: Any = None,
-        categorical_features: Any = None,
-        missing: str = "em",
-        latent: Any = None,
-        restarts: int = 3,
-        max_iter: int = 500,
-        tol: float = 1e-8,
-        random_state: int | None = 0,
-        nodes: Any = None,
-        arcs: Any = None,
-        cpts: Any = None,
-    ) -> None:
-        self.structure = structure
-        self.order = order
-        self.criterion = criterion
-        self.equivalent_sample_size = equivalent_sample_size
-        self.max_parents = max_parents
-        self.required = required
-        self.forbidden = forbidden
-        self.tiers = tiers
-        self.target = target
-        self.root = root
-        self.max_dependence = max_dependence
-        self.smoothing = smoothing
-        self.distributions = distributions
-        self.ranges = ranges
-        self.types = types
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.latent = latent
-        self.restarts = restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.nodes = nodes
-        self.arcs = arcs
-        self.cpts = cpts
+    structure: Any = "given"
+    _: KW_ONLY
+    order: Any = None
+    criterion: str | None = None
+    equivalent_sample_size: float = 1.0
+    max_parents: int = 3
+    required: Any = ()
+    forbidden: Any = ()
+    tiers: Any = None
+    target: str | None = None
+    root: str | None = None
+    max_dependence: int = 2
+    smoothing: Any = 1.0
+    distributions: Any = None
+    ranges: Any = 4
+    types: Any = None
+    categorical_features: Any = None
+    missing: str = "em"
+    latent: Any = None
+    restarts: int = 3
+    max_iter: int = 500
+    tol: float = 1e-8
+    random_state: int | None = 0
+    nodes: Any = None
+    arcs: Any = None
+    cpts: Any = None
 
     # -- by hand -----------------------------------------------------------------------
 
@@ -348,12 +322,7 @@ class BayesNetwork(NetworkModel):
         bif.write_bif_file(Path(path), self._net(), name)
 
     def to_networkx(self) -> Any:
-        """The network as a networkx graph: a node each, with its values and table, and an arc each.
-
-        Returns
-        -------
-        networkx.DiGraph
-        """
+        """The network as a networkx graph: a node each, with its values and table, and an arc each."""
         return bif.to_networkx(self._net())
 
     # -- from data -------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ def _checked_kinds(frame: Frame, types: Any, bandwidth: Any, kernel: Any) -> Sch
     return numeric_and_nominal(Schema.kinds(frame, types), "a Parzen density")
 
 
+@dataclass(eq=False, repr=False)
 class ParzenClassifier(GenerativeClassifier):
     """A Parzen density of whole rows for each class: mixed columns, missing cells, bandwidths by column and class.
 
@@ -85,20 +87,12 @@ class ParzenClassifier(GenerativeClassifier):
     ['no']
     """
 
-    def __init__(
-        self,
-        bandwidth: Any = "silverman",
-        *,
-        kernel: Any = "gaussian",
-        prior: Any = "raw",
-        types: Any = None,
-        unseen: str = "ignore",
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.kernel = kernel
-        self.prior = prior
-        self.types = types
-        self.unseen = unseen
+    bandwidth: Any = "silverman"
+    _: KW_ONLY
+    kernel: Any = "gaussian"
+    prior: Any = "raw"
+    types: Any = None
+    unseen: str = "ignore"
 
     def _infer_schema(self, frame: Frame) -> Schema:
         check_settings(self, unseen=("ignore", "error"))
@@ -150,6 +144,7 @@ class ParzenClassifier(GenerativeClassifier):
         return found
 
 
+@dataclass(eq=False, repr=False)
 class ParzenDensity(TallyModel):
     """A Parzen (kernel) density of tables as they are: numbers, names and orders, missing cells, weights.
 
@@ -199,20 +194,12 @@ class ParzenDensity(TallyModel):
     (5.077724, [-2.856261])
     """
 
-    def __init__(
-        self,
-        bandwidth: Any = "silverman",
-        *,
-        kernel: Any = "gaussian",
-        cv: Any = 10,
-        types: Any = None,
-        unseen: str = "ignore",
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.kernel = kernel
-        self.cv = cv
-        self.types = types
-        self.unseen = unseen
+    bandwidth: Any = "silverman"
+    _: KW_ONLY
+    kernel: Any = "gaussian"
+    cv: Any = 10
+    types: Any = None
+    unseen: str = "ignore"
 
     # -- learning --------------------------------------------------------------------
 
@@ -322,17 +309,7 @@ class ParzenDensity(TallyModel):
         return self.schema_.opened(X)
 
     def score_samples(self, X: Any) -> Floats:
-        """Log f of each row; a missing cell is integrated out, so that a row without any has log 1 = 0.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """Log f of each row; a missing cell is integrated out, so that a row without any has log 1 = 0."""
         frame = self._opened(X)
         return self._bumps.log_density(self._cells(frame, 0, frame.n_rows))
 
@@ -438,10 +415,6 @@ class ParzenDensity(TallyModel):
     def summary(self) -> str:
         """What was learned, in a few lines: rows and bandwidths.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
         >>> from countwise import ParzenDensity, samples
@@ -456,30 +429,13 @@ class ParzenDensity(TallyModel):
         return "\n".join([head, *(f"  {line}" for line in lines)])
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned, as tables: the bandwidths, and the curve that they were chosen by.
-
-        Returns
-        -------
-        dict of str to Grid
-        """
+        """What was learned, as tables: the bandwidths, and the curve that they were chosen by."""
         self._check_fitted()
         found = {"bandwidths": Grid({"column": list(self.bandwidths_), "bandwidth": list(self.bandwidths_.values())})}
         return found | ({"curve": self.bandwidth_curve_} if hasattr(self, "bandwidth_curve_") else {})
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
-        """Which training rows carried the density at one row, and what each column added.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-        row : int, default=0
-            Which row.
-
-        Returns
-        -------
-        Account
-        """
+        """Which training rows carried the density at one row, and what each column added."""
         frame = self._opened(X)
         x = self._cells(one_row(frame, row), 0, 1)[0]
         names = self._bumps.attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -126,6 +126,7 @@ class _Other(Attribute):
         return np.empty(0)
 
 
+@dataclass(eq=False, repr=False)
 class Discretizer(TableTransformer, CutFrames):
     """Cut numbers into ranges, column by column, and say why and at what cost.
 
@@ -178,28 +179,17 @@ class Discretizer(TableTransformer, CutFrames):
     ['> 21.9', '<= 18.95', '(18.95, 19.6]']
     """
 
-    cuts_: dict[str, Cuts]
+    method: Any = "mdl"
+    _: KW_ONLY
+    n_bins: Any = 10
+    n: Any = 6
+    merge: str | None = None
+    encode: str | None = None
+    missing: str = "keep"
+    columns: Sequence[str] | None = None
+    types: Any = None
 
-    def __init__(
-        self,
-        method: Any = "mdl",
-        *,
-        n_bins: Any = 10,
-        n: Any = 6,
-        merge: str | None = None,
-        encode: str | None = None,
-        missing: str = "keep",
-        columns: Sequence[str] | None = None,
-        types: Any = None,
-    ) -> None:
-        self.method = method
-        self.n_bins = n_bins
-        self.n = n
-        self.merge = merge
-        self.encode = encode
-        self.missing = missing
-        self.columns = columns
-        self.types = types
+    cuts_: dict[str, Cuts] = field(init=False)
 
     # -- what is counted ---------------------------------------------------------
 
@@ -323,16 +313,6 @@ class Discretizer(TableTransformer, CutFrames):
 
         Numbers outside the values of training fall in the first or the last range, with a warning
         that says how many.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        table of the same kind
-            Ranges as ordered labels in a frame, as codes 0, 1, ... in an array, or as `encode` says.
         """
         if is_relation(X):
             raise RowsRefused(
@@ -392,17 +372,7 @@ class Discretizer(TableTransformer, CutFrames):
         }
 
     def inverse_transform(self, X: Any) -> Any:
-        """The middle of each range; the outer ranges end at the least and greatest value of training.
-
-        Parameters
-        ----------
-        X : any table
-            What `transform` gave.
-
-        Returns
-        -------
-        table of the same kind
-        """
+        """The middle of each range; the outer ranges end at the least and greatest value of training."""
         X, frame = self._converted(X)
         waiting = list(frame.columns)
         columns: dict[str, Column | None] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = ["CategoricalEncoder"]
 Columns = dict[str, NDArray[Any]]
 
 
+@dataclass(eq=False, repr=False)
 class CategoricalEncoder(TableTransformer):
     """Turn names into numbers: nominal columns one-hot or as codes, ordinal ones by choice.
 
@@ -65,22 +67,13 @@ class CategoricalEncoder(TableTransformer):
     [1.0, 1.0, 1.0, 1.0, 0.0]
     """
 
-    def __init__(
-        self,
-        nominal: str = "onehot",
-        *,
-        ordinal: str = "thresholds",
-        drop: str | None = None,
-        missing: str = "keep",
-        types: Any = None,
-        unseen: str = "ignore",
-    ) -> None:
-        self.nominal = nominal
-        self.ordinal = ordinal
-        self.drop = drop
-        self.missing = missing
-        self.types = types
-        self.unseen = unseen
+    nominal: str = "onehot"
+    _: KW_ONLY
+    ordinal: str = "thresholds"
+    drop: str | None = None
+    missing: str = "keep"
+    types: Any = None
+    unseen: str = "ignore"
 
     def _needs_target(self) -> bool:
         return False
@@ -133,17 +126,7 @@ class CategoricalEncoder(TableTransformer):
         return "same"
 
     def transform(self, X: Any) -> Any:
-        """Turn each column into numbers; missing stays missing (NaN in each column that comes of it).
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        table of the same kind
-        """
+        """Turn each column into numbers; missing stays missing (NaN in each column that comes of it)."""
         X, frame = self._matched(X)
         table = self.schema_.encode(frame, strict=self.unseen == "error")
         refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
@@ -188,17 +171,7 @@ class CategoricalEncoder(TableTransformer):
         return {name: [column[len(name) :] for column in columns] for name, columns in self.expanded_.items()}
 
     def inverse_transform(self, X: Any) -> Any:
-        """The values behind the numbers.
-
-        Parameters
-        ----------
-        X : any table
-            What `transform` gave.
-
-        Returns
-        -------
-        table of the same kind
-        """
+        """The values behind the numbers."""
         X, frame = self._converted(X)
         waiting = list(frame.columns.values())
         columns: dict[str, Column | None] = {}

@@ -177,17 +177,7 @@ class TreeModel(RowModel):
         return table, self._landing(table)
 
     def apply(self, X: Any) -> Indices:
-        """The number of the leaf that each row reaches; of several, the one with the largest share.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """The number of the leaf that each row reaches; of several, the one with the largest share."""
         frame = self._open(X)
         landing = self._landing(self._table(frame, 0, frame.n_rows))
         if landing.rows is None or landing.shares is None:
@@ -201,10 +191,6 @@ class TreeModel(RowModel):
 
     def summary(self) -> str:
         """The tree in a few lines: how large it is, and a drawing of all or of the top of it.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -224,28 +210,12 @@ class TreeModel(RowModel):
         return "\n".join([head, *(f"  {line}" for line in drawing)])
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned as tables: the rules, the importances, and the path of cost-complexity pruning.
-
-        Returns
-        -------
-        dict of str to Grid
-        """
+        """What was learned as tables: the rules, the importances, and the path of cost-complexity pruning."""
         found = {"rules": self.rules().table, "importances": self.importances()}
         return found | ({"path": self.path_} if hasattr(self, "path_") else {})
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
         """The path of one row down the tree: the test, the contents and the gains of all attributes at each node.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-        row : int, default=0
-            Which row.
-
-        Returns
-        -------
-        Account
 
         Examples
         --------
@@ -362,10 +332,6 @@ class TreeModel(RowModel):
 
     def rules(self) -> RuleSet:
         """The tree as if-then rules, a rule a leaf.
-
-        Returns
-        -------
-        RuleSet
 
         Examples
         --------

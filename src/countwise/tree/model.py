@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from countwise.tree.growth.training_set import ClassFactors
 __all__ = ["TreeClassifier", "TreeRegressor"]
 
 
+@dataclass(eq=False, repr=False)
 class TreeClassifier(Classifier, TreeModel):
     """Decision trees: ID3, C4.5 and CART over mixed columns with missing values.
 
@@ -129,60 +130,33 @@ class TreeClassifier(Classifier, TreeModel):
     ['no']
     """
 
-    _numbers = False
+    criterion: str = "gain"
+    _: KW_ONLY
+    nominal: str = "multiway"
+    numeric: str = "binary"
+    ranges: str = "mdl"
+    thresholds: str = "exact"
+    max_bins: int = 255
+    missing: str = "fractions"
+    unseen: str = "ignore"
+    max_depth: int | None = None
+    min_samples_split: float = 2
+    min_samples_leaf: float = 1
+    min_gain: float = 0.0
+    threshold_cost: bool = False
+    max_branches: int = 1000
+    pruning: str | None = None
+    confidence: float = 0.25
+    ccp_alpha: Any = "cv"
+    cv: int = 5
+    validation_fraction: float = 0.25
+    random_state: int = 0
+    class_weight: Any = None
+    smoothing: Any = None
+    types: Any = None
+    categorical_features: Any = None
 
-    def __init__(
-        self,
-        criterion: str = "gain",
-        *,
-        nominal: str = "multiway",
-        numeric: str = "binary",
-        ranges: str = "mdl",
-        thresholds: str = "exact",
-        max_bins: int = 255,
-        missing: str = "fractions",
-        unseen: str = "ignore",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_gain: float = 0.0,
-        threshold_cost: bool = False,
-        max_branches: int = 1000,
-        pruning: str | None = None,
-        confidence: float = 0.25,
-        ccp_alpha: Any = "cv",
-        cv: int = 5,
-        validation_fraction: float = 0.25,
-        random_state: int = 0,
-        class_weight: Any = None,
-        smoothing: Any = None,
-        types: Any = None,
-        categorical_features: Any = None,
-    ) -> None:
-        self.criterion = criterion
-        self.nominal = nominal
-        self.numeric = numeric
-        self.ranges = ranges
-        self.thresholds = thresholds
-        self.max_bins = max_bins
-        self.missing = missing
-        self.unseen = unseen
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
-        self.threshold_cost = threshold_cost
-        self.max_branches = max_branches
-        self.pruning = pruning
-        self.confidence = confidence
-        self.ccp_alpha = ccp_alpha
-        self.cv = cv
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.smoothing = smoothing
-        self.types = types
-        self.categorical_features = categorical_features
+    _numbers = False
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -232,50 +206,15 @@ class TreeClassifier(Classifier, TreeModel):
         return "" if words == "unsmoothed" else words
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(class | row): the shares of the classes in the leaf.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
-        """
+        """P(class | row): the shares of the classes in the leaf."""
 
         def work(frame: Frame, start: int, stop: int) -> Floats:
             return self._landing(self._table(frame, start, stop)).blended(self._probabilities)
 
         return np.concatenate(self._in_blocks(X, work))
 
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Log P(class | row).
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
-
     def predict(self, X: Any) -> NDArray[Any]:
-        """The commonest class of the leaf; at a tie the first of `classes_`.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """The commonest class of the leaf; at a tie the first of `classes_`."""
 
         def work(frame: Frame, start: int, stop: int) -> NDArray[Any]:
             landing = self._landing(self._table(frame, start, stop))
@@ -287,6 +226,7 @@ class TreeClassifier(Classifier, TreeModel):
         return self.classes_[codes]
 
 
+@dataclass(eq=False, repr=False)
 class TreeRegressor(Regressor, TreeModel):
     """Regression trees over mixed columns with missing values, by the fall of standard deviation or variance.
 
@@ -350,50 +290,28 @@ class TreeRegressor(Regressor, TreeModel):
     └─ Sunny: 41.8 (5)
     """
 
-    _numbers = True
+    criterion: str = "sd"
+    _: KW_ONLY
+    nominal: str = "multiway"
+    numeric: str = "binary"
+    thresholds: str = "exact"
+    max_bins: int = 255
+    missing: str = "fractions"
+    unseen: str = "ignore"
+    max_depth: int | None = None
+    min_samples_split: float = 2
+    min_samples_leaf: float = 1
+    min_gain: float = 0.0
+    max_branches: int = 1000
+    pruning: str | None = None
+    ccp_alpha: Any = "cv"
+    cv: int = 5
+    validation_fraction: float = 0.25
+    random_state: int = 0
+    types: Any = None
+    categorical_features: Any = None
 
-    def __init__(
-        self,
-        criterion: str = "sd",
-        *,
-        nominal: str = "multiway",
-        numeric: str = "binary",
-        thresholds: str = "exact",
-        max_bins: int = 255,
-        missing: str = "fractions",
-        unseen: str = "ignore",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_gain: float = 0.0,
-        max_branches: int = 1000,
-        pruning: str | None = None,
-        ccp_alpha: Any = "cv",
-        cv: int = 5,
-        validation_fraction: float = 0.25,
-        random_state: int = 0,
-        types: Any = None,
-        categorical_features: Any = None,
-    ) -> None:
-        self.criterion = criterion
-        self.nominal = nominal
-        self.numeric = numeric
-        self.thresholds = thresholds
-        self.max_bins = max_bins
-        self.missing = missing
-        self.unseen = unseen
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
-        self.max_branches = max_branches
-        self.pruning = pruning
-        self.ccp_alpha = ccp_alpha
-        self.cv = cv
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.types = types
-        self.categorical_features = categorical_features
+    _numbers = True
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -407,17 +325,7 @@ class TreeRegressor(Regressor, TreeModel):
         self._means = self.tree_.answering(numeric=True)[:, 1]
 
     def predict(self, X: Any) -> Floats:
-        """The mean of the leaf.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """The mean of the leaf."""
 
         def work(frame: Frame, start: int, stop: int) -> Floats:
             return self._landing(self._table(frame, start, stop)).blended(self._means)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ __all__ = ["RuleClassifier"]
 _SHOWN = 12  # rules of a summary, and rules before the one that holds
 
 
+@dataclass(eq=False, repr=False)
 class RuleClassifier(Classifier, RowModel):
     """If-then rules that classify: an ordered list made from a tree, one rule for the best attribute, or one's own.
 
@@ -104,54 +105,35 @@ class RuleClassifier(Classifier, RowModel):
     otherwise play = no  (1 row, 100 %)
     """
 
+    method: str = "c45"
+    _: KW_ONLY
+    rules: RuleSet | None = None
+    simplify: str | None = "pessimistic"
+    default: str = "majority"
+    n: float = 6
+    criterion: str = "gain_ratio"
+    nominal: str = "multiway"
+    max_depth: int | None = None
+    min_samples_leaf: float = 2
+    max_branches: int = 1000
+    confidence: float = 0.25
+    validation_fraction: float = 0.25
+    random_state: int = 0
+    smoothing: Any = None
+    types: Any = None
+    categorical_features: Any = None
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self.method == "one_r"  # one attribute alone predicts
         return tags
 
-    rules_: RuleSet
-    classes_: NDArray[Any]
-    _features: Sequence[Feature]
-    _used: list[int]  # the features that rules test
-    _codes: NDArray[np.intp]  # the class of each rule and of the default
-    _probabilities: Floats
-
-    def __init__(
-        self,
-        method: str = "c45",
-        *,
-        rules: RuleSet | None = None,
-        simplify: str | None = "pessimistic",
-        default: str = "majority",
-        n: float = 6,
-        criterion: str = "gain_ratio",
-        nominal: str = "multiway",
-        max_depth: int | None = None,
-        min_samples_leaf: float = 2,
-        max_branches: int = 1000,
-        confidence: float = 0.25,
-        validation_fraction: float = 0.25,
-        random_state: int = 0,
-        smoothing: Any = None,
-        types: Any = None,
-        categorical_features: Any = None,
-    ) -> None:
-        self.method = method
-        self.rules = rules
-        self.simplify = simplify
-        self.default = default
-        self.n = n
-        self.criterion = criterion
-        self.nominal = nominal
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.max_branches = max_branches
-        self.confidence = confidence
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.smoothing = smoothing
-        self.types = types
-        self.categorical_features = categorical_features
+    rules_: RuleSet = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    _features: Sequence[Feature] = field(init=False)
+    _used: list[int] = field(init=False)  # the features that rules test
+    _codes: NDArray[np.intp] = field(init=False)  # the class of each rule and of the default
+    _probabilities: Floats = field(init=False)
 
     # -- learning --------------------------------------------------------------------
 
@@ -234,17 +216,7 @@ class RuleClassifier(Classifier, RowModel):
     # -- predicting ------------------------------------------------------------------
 
     def decides(self, X: Any) -> Indices:
-        """The number of the rule that decides each row; that of the default is the number of rules.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """The number of the rule that decides each row; that of the default is the number of rules."""
         frame = self._open(X)
         return self._deciding(self._table(frame, 0, frame.n_rows))
 
@@ -262,17 +234,7 @@ class RuleClassifier(Classifier, RowModel):
         return found
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the first rule that holds; else the default, or None if it abstains.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows,)
-        """
+        """The class of the first rule that holds; else the default, or None if it abstains."""
         which = self.decides(X)
         predicted = self.classes_[self._codes]
         if self.default == "abstain":
@@ -283,15 +245,6 @@ class RuleClassifier(Classifier, RowModel):
         """P(class | row): the shares of the classes among the training rows that the same rule decides.
 
         Where the list abstains they are NaN.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        ndarray, shape (rows, classes)
         """
         which = self.decides(X)
         found = self._probabilities[which]
@@ -301,17 +254,6 @@ class RuleClassifier(Classifier, RowModel):
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
         """Which rule decided, and why none before it did.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-        row : int, default=0
-            Which row.
-
-        Returns
-        -------
-        Account
 
         Examples
         --------
@@ -414,27 +356,13 @@ class RuleClassifier(Classifier, RowModel):
         return rule_query(rules_as_terms(self), table, dialect, proba=proba)
 
     def coverage(self, X: Any) -> float:
-        """The share of rows for which some rule holds.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        float
-        """
+        """The share of rows for which some rule holds."""
         return float(np.mean(self.decides(X) < len(self.rules_)))
 
     # -- what can be seen of the rules ---------------------------------------------
 
     def summary(self) -> str:
         """The rules in a few lines.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -454,12 +382,7 @@ class RuleClassifier(Classifier, RowModel):
         return "\n".join([head, *lines, *more])
 
     def tables(self) -> dict[str, Grid]:
-        """What was learned as tables: the rules, and for "one_r" the errors of each attribute.
-
-        Returns
-        -------
-        dict of str to Grid
-        """
+        """What was learned as tables: the rules, and for "one_r" the errors of each attribute."""
         self._check_fitted()
         return {"rules": self.rules_.table, **({"errors": self.errors_} if hasattr(self, "errors_") else {})}
 
