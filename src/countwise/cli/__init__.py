@@ -1,4 +1,4 @@
-"""The command line. Each command lives in a file of its own and is imported when it is called."""
+"""The command line. The file of a command is imported when it is called."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ _COMMANDS = {
 }
 
 
+_HOMES = {"forget": "update", "update": "update"}  # commands that share a file
+
+
 class _Lazy(click.Group):
     """A group whose commands are imported only when they are used, so that help is instant."""
 
@@ -41,7 +44,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"countwise.cli.{name}").command
+        home = importlib.import_module(f"countwise.cli.{_HOMES.get(name, name)}")
+        command: click.Command = getattr(home, name if name in _HOMES else "command")
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:

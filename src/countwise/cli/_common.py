@@ -18,10 +18,14 @@ from countwise.errors import OptionError, ReadError, SchemaError, did_you_mean, 
 
 __all__ = [
     "chart_look",
+    "dialect_option",
+    "drop_option",
     "echo_json",
     "existing",
+    "json_option",
     "left",
     "network_from",
+    "one_or_named",
     "output_file",
     "pairs",
     "pieces",
@@ -35,7 +39,24 @@ __all__ = [
     "terminal_width",
     "title",
     "types_from",
+    "types_option",
+    "weights_option",
 ]
+
+
+types_option = click.option(
+    "--types", multiple=True, metavar="COLUMN=KIND", help="nominal, ordinal, numeric, count, text or boolean."
+)
+weights_option = click.option("--weights", metavar="COLUMN", help="The column that holds the weight of each row.")
+drop_option = click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON for other programs.")
+dialect_option = click.option(
+    "--dialect",
+    default="duckdb",
+    show_default=True,
+    type=click.Choice(["duckdb", "postgres", "spark", "sqlite"]),
+    help="Whose SQL.",
+)
 
 
 def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
@@ -54,8 +75,19 @@ def pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
     return found
 
 
-def types_from(files: Sequence[Path], declared: Mapping[str, str], target: str | None) -> dict[str, Any]:
-    """Kinds that the user declares, and domains that ARFF files declare.
+def one_or_named(texts: tuple[str, ...], option: str) -> Any:
+    """One value for all columns, or values by column from ``COLUMN=VALUE``; None if there is none."""
+    single = [text for text in texts if "=" not in text]
+    named = pairs(tuple(text for text in texts if "=" in text), option)
+    if len(single) > 1 or (single and named):
+        raise click.UsageError(f"{option} takes one value for all columns, or COLUMN=VALUE for some.")
+    return single[0] if single else named or None
+
+
+def types_from(
+    files: Sequence[Path], texts: tuple[str, ...], target: str | None, drop: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Kinds that the user declares by --types, and domains that ARFF files declare, without dropped columns.
 
     The values of a categorical column of Parquet are only those of that file: a domain fixed to them could not be
     merged with another's, nor grow.
@@ -71,8 +103,8 @@ def types_from(files: Sequence[Path], declared: Mapping[str, str], target: str |
             types[name] = Nominal(name, tuple(values))
         elif name != target and kind == "text":
             types[name] = "text"
-    types.update(declared)
-    return types
+    types.update(pairs(texts, "--types"))
+    return {name: kind for name, kind in types.items() if name not in drop}
 
 
 def row_from(schema: Any, settings: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -192,7 +224,6 @@ def pieces(files: Sequence[Path], target: str | None, drop: tuple[str, ...], row
 
 def chart_look() -> dict[str, Any]:
     """The width of charts, and whether the terminal can write their marks."""
-    from countwise.cli._common import terminal_width
     from countwise.working.charts import speaks_unicode
 
     width = terminal_width()

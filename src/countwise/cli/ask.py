@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from countwise.cli._common import echo_json, json_option, network_from, output_file, pairs
+
 __all__ = ["command"]
 
 
@@ -26,7 +28,7 @@ __all__ = ["command"]
     "--most-probable", is_flag=True, help="The most probable explanation: the values of all nodes together."
 )
 @click.option("--svg", default=None, metavar="FILE", help="The network as a picture, with the evidence marked.")
-@click.option("--json", "as_json", is_flag=True, help="JSON for other programs.")
+@json_option
 def command(
     model: str,
     nodes: tuple[str, ...],
@@ -45,8 +47,6 @@ def command(
     countwise ask asia.bif lung --given dysp=yes --explain
     countwise ask asia.bif --given dysp=yes --svg asia.svg
     """
-    from countwise.cli._common import echo_json, network_from, output_file, pairs
-
     fitted = network_from(model)
     known = _typed(fitted, pairs(given, "--given"))
     if svg:
@@ -71,7 +71,6 @@ def command(
 
 
 def _explained(fitted: Any, nodes: tuple[str, ...], known: dict[str, Any], as_json: bool) -> None:
-    from countwise.cli._common import echo_json
     from countwise.network.inference.elimination_working import explain_elimination
 
     if not nodes:

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from countwise.cli import _common
+
 __all__ = ["command"]
 
 
@@ -26,29 +28,17 @@ __all__ = ["command"]
 @click.option("--bins", default=None, metavar="N", help="How many ranges, or leave_one_out.  [default: 10]")
 @click.option("--n", "n", default=None, type=float, help="min_n: rows of one class in a range.  [default: 6]")
 @click.option("--merge", default=None, type=click.Choice(["majority", "last"]), help="min_n: ranges to be joined.")
-@click.option(
-    "--types",
-    "types",
-    multiple=True,
-    metavar="COLUMN=KIND",
-    help="nominal, ordinal, numeric, count, text or boolean.",
-)
-@click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
-@click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@_common.types_option
+@_common.weights_option
+@_common.drop_option
 @click.option(
     "-o", "--output", default=None, metavar="CSV", help="Write the table with its ranges; - for the screen."
 )
-@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@_common.json_option
 @click.option(
     "--sql", "table", default=None, metavar="TABLE", help="Write a query that cuts TABLE, and nothing else."
 )
-@click.option(
-    "--dialect",
-    default="duckdb",
-    show_default=True,
-    type=click.Choice(["duckdb", "postgres", "spark", "sqlite"]),
-    help="Whose SQL.",
-)
+@_common.dialect_option
 def command(
     file: str,
     target: str | None,
@@ -72,33 +62,34 @@ def command(
     countwise bin credit.csv -y Status --method Age=25:40:60
     countwise bin credit.csv -y Status --sql applicants --dialect postgres > cuts.sql
     """
-    from countwise.cli._common import echo_json, pairs, pieces, progress_bar, tables, types_from
     from countwise.preprocessing.discretizer import Discretizer
 
-    files = tables(file)
+    files = _common.tables(file)
     _check(methods, bins, n, merge, output, as_json, files)
     if table is not None and (as_json or output is not None):
         raise click.UsageError("--sql writes a query and nothing else; leave -o and --json out.")
-    known = types_from(files, pairs(types, "--types"), target or "")
+    known = _common.types_from(files, types, target, drop)
     cutter = Discretizer(
         _methods(methods),
         n_bins=10 if bins is None else int(bins) if bins.isdecimal() else bins,
         n=6.0 if n is None else n,
         merge=merge,
         encode="labels",
-        types={name: kind for name, kind in known.items() if name not in drop} or None,
+        types=known or None,
     )
     if target is None and cutter._needs_target():
         raise click.UsageError("A rule that looks at the class needs -y COLUMN; equal_frequency does not.")
     warnings.filterwarnings("ignore", message=".*left with one range")  # the report says so, and why
-    with progress_bar(f"Reading {file}"):
-        cutter.fit(pieces(files, target, drop), target, sample_weight=weights)
+    with _common.progress_bar(f"Reading {file}"):
+        cutter.fit(_common.pieces(files, target, drop), target, sample_weight=weights)
     if table is not None:
         click.echo(cutter.to_sql(table, dialect, keep=[] if target is None else [target]) + ";")
         return
     reports = [cutter.report(name) for name in cutter.edges_]
     if as_json:
-        echo_json({"rows": cutter.n_rows_, "target": target, "columns": [report.to_dict() for report in reports]})
+        _common.echo_json(
+            {"rows": cutter.n_rows_, "target": target, "columns": [report.to_dict() for report in reports]}
+        )
     elif output != "-":
         click.echo("\n\n".join(str(report) for report in reports) or f"{file} has no column of numbers.")
     if output is not None:
@@ -119,8 +110,6 @@ def _check(
     """Refuse what cannot be meant before any work is done."""
     from pathlib import Path
 
-    from countwise.cli._common import refuse_same
-
     rules = [method.rpartition("=")[2] for method in methods] or ["mdl"]
     if bins is not None and not any(rule in ("equal_frequency", "equal_width", "kmeans") for rule in rules):
         raise click.UsageError("--bins is for equal_frequency, equal_width and kmeans; add --method.")
@@ -135,17 +124,12 @@ def _check(
             raise click.UsageError(f"-o writes CSV; {output} is named as something else.")
         if not Path(output).parent.is_dir():
             raise click.UsageError(f"There is no folder {Path(output).parent} to write to.")
-        refuse_same(output, files)
+        _common.refuse_same(output, files)
 
 
 def _methods(methods: tuple[str, ...]) -> Any:
-    from countwise.cli._common import pairs
-
-    single = [method for method in methods if "=" not in method]
-    named: dict[str, Any] = dict(pairs(tuple(method for method in methods if "=" in method), "--method"))
-    if len(single) > 1 or (single and named):
-        raise click.UsageError("--method takes one rule for all columns, or COLUMN=RULE for some.")
-    return _edges(single[0]) if single else {name: _edges(rule) for name, rule in named.items()} or "mdl"
+    given = _common.one_or_named(methods, "--method")
+    return {name: _edges(rule) for name, rule in given.items()} if isinstance(given, dict) else _edges(given or "mdl")
 
 
 def _edges(rule: str) -> Any:
@@ -160,11 +144,10 @@ def _write(cutter: Any, files: Sequence[Path], output: str) -> None:
     """The table with its ranges as CSV, piece by piece."""
     import csv
 
-    from countwise.cli._common import output_file
     from countwise.data.frames import is_missing
     from countwise.io.readers import read_pieces
 
-    with output_file(output, files) as out:
+    with _common.output_file(output, files) as out:
         writer = csv.writer(out)
         for number, piece in enumerate(read_pieces(files)):
             ranges = cutter.transform({name: piece[name] for name in cutter.schema_})

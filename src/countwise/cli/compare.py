@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from countwise.cli import _common
+
 __all__ = ["command"]
 
 
@@ -19,16 +21,10 @@ __all__ = ["command"]
 @click.option("--without", "without", multiple=True, metavar="LEARNER", help="A learner to leave out.")
 @click.option("-j", "--jobs", default=1, show_default=True, metavar="N", help="Processes; -1 is one a processor.")
 @click.option("--seed", default=0, show_default=True, help="Deals the rows differently.")
-@click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
-@click.option(
-    "--types",
-    "types",
-    multiple=True,
-    metavar="COLUMN=KIND",
-    help="nominal, ordinal, numeric, count, text or boolean.",
-)
+@_common.drop_option
+@_common.types_option
 @click.option("--curve/--no-curve", default=True, show_default=True, help="Whether more rows would help.")
-@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@_common.json_option
 def command(
     file: str,
     target: str,
@@ -52,14 +48,13 @@ def command(
 
     Ctrl-C shows what was done until then.
     """
-    from countwise.cli._common import echo_json, left, pairs, tables, types_from
     from countwise.evaluation.compare import compare
     from countwise.io.readers import read
 
-    files = tables(file)
+    files = _common.tables(file)
     frame: dict[str, Any] = dict(read(file))
-    kept = left(frame, target, drop, files)
-    known = types_from(files, pairs(types, "--types"), target)
+    kept = _common.left(frame, target, drop, files)
+    known = _common.types_from(files, types, target, (*drop, target))
     found = compare(
         {name: frame[name] for name in kept},
         target,
@@ -67,14 +62,14 @@ def command(
         without=_split(without),
         score=score,
         cv=cv,
-        types={name: kind for name, kind in known.items() if name not in drop and name != target} or None,
+        types=known or None,
         curve=None if curve else False,
         n_jobs=jobs,
         random_state=seed,
         verbose=sys.stderr.isatty(),
     )
     if as_json:
-        echo_json({"file": file, "target": target, **found.to_dict()})
+        _common.echo_json({"file": file, "target": target, **found.to_dict()})
     else:
         click.echo(f"{target} of {file}: {found}")
     if found.partial:

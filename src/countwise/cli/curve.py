@@ -7,20 +7,12 @@ from typing import Any
 
 import click
 
+from countwise.cli import _common
+from countwise.registry import KINDS, class_of, kind_of_word
+
 __all__ = ["command"]
 
-_LEARNERS = {
-    "naive-bayes": "NaiveBayesClassifier",
-    "discriminant": "DiscriminantClassifier",
-    "parzen": "ParzenClassifier",
-    "prototype": "PrototypeClassifier",
-    "tree": "TreeClassifier",
-    "rules": "RuleClassifier",
-    "neighbors": "NeighborsClassifier",
-    "pebls": "PEBLSClassifier",
-    "rote": "RoteClassifier",
-    "network": "BayesNetworkClassifier",
-}
+_CLASSIFIERS = [kind.word for kind in KINDS.values() if kind.word and kind.name.endswith("Classifier")]
 _PICTURES = (".svg", ".png", ".pdf")
 
 
@@ -31,7 +23,7 @@ _PICTURES = (".svg", ".png", ".pdf")
     "--model",
     "kinds",
     multiple=True,
-    type=click.Choice(list(_LEARNERS)),
+    type=click.Choice(_CLASSIFIERS),
     help="Several give several curves.  [default: naive-bayes; neighbors with --k, parzen with --widths]",
 )
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="A setting of the model; see train.")
@@ -47,13 +39,11 @@ _PICTURES = (".svg", ".png", ".pdf")
     metavar="FROM:TO[:N]",
     help="Instead: over the width of a kernel, N widths by equal factors; or 0.1,0.5,2.",
 )
-@click.option(
-    "--types", "types", multiple=True, metavar="COLUMN=KIND", help="nominal, ordinal, numeric, count or text."
-)
-@click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@_common.types_option
+@_common.drop_option
 @click.option("--seed", default=0, show_default=True, help="Holds out other rows.")
 @click.option("-o", "--output", default=None, metavar="FILE", help="A picture (svg, png, pdf), or the numbers (csv).")
-@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@_common.json_option
 def command(
     file: str,
     target: str,
@@ -78,7 +68,6 @@ def command(
     countwise curve penguins.csv -y species --k 1:30
     countwise curve penguins.csv -y species --widths 0.05:5:20
     """
-    from countwise.cli._common import echo_json, pairs, progress_bar, refuse_same, tables, types_from
     from countwise.evaluation.learning_curve import LearningCurve
 
     if k is not None and widths is not None:
@@ -90,19 +79,18 @@ def command(
         raise click.UsageError(f"--{over} is of one model, and takes no --sizes.")
     _refuse_idle(over, "repeats", "score", "seed")
     tried = _numbers(str(k if over == "k" else widths), f"--{over}") if over else []
-    files = tables(file)
+    files = _common.tables(file)
     if output is not None:
-        refuse_same(output, files)
-    declared = types_from(files, pairs(types, "--types"), target)
-    declared = {name: kind for name, kind in declared.items() if name not in drop}
+        _common.refuse_same(output, files)
+    declared = _common.types_from(files, types, target, drop)
     learners = _learners(kinds or ({"k": "neighbors", "widths": "parzen"}.get(over or "", "naive-bayes"),), options,
                          declared)  # fmt: skip
-    with progress_bar(f"Curve of {file}"):
+    with _common.progress_bar(f"Curve of {file}"):
         curve = _made(learners, _table(files, target, drop), target, over, tried, sizes, repeats, score, seed)
     if output is not None:
         _write(curve, output)
     if as_json:
-        echo_json(_learning_json(curve) if isinstance(curve, LearningCurve) else _setting_json(curve))
+        _common.echo_json(_learning_json(curve) if isinstance(curve, LearningCurve) else _setting_json(curve))
     else:
         click.echo(_learning_told(curve) if isinstance(curve, LearningCurve) else _setting_told(curve))
 
@@ -116,11 +104,10 @@ def _refuse_idle(over: str | None, *names: str) -> None:
 
 
 def _table(files: list[Path], target: str, drop: tuple[str, ...]) -> dict[str, Any]:
-    from countwise.cli._common import left
     from countwise.io.readers import read
 
     frame = read(files if len(files) > 1 else files[0])
-    return {name: frame[name] for name in left(frame, target, drop, files)}
+    return {name: frame[name] for name in _common.left(frame, target, drop, files)}
 
 
 def _made(
@@ -146,7 +133,6 @@ def _made(
 
 
 def _learners(kinds: tuple[str, ...], options: tuple[str, ...], types: dict[str, Any]) -> dict[str, Any]:
-    import countwise
     from countwise.cli.train import settings_of
 
     if len(set(kinds)) < len(kinds):
@@ -155,7 +141,7 @@ def _learners(kinds: tuple[str, ...], options: tuple[str, ...], types: dict[str,
         raise click.UsageError("--option is for one --model.")
     made = {}
     for kind in kinds:
-        family = getattr(countwise, _LEARNERS[kind])
+        family = class_of(kind_of_word(kind))
         made[kind] = family(**settings_of(family, {"types": types or None}, options, {"types"}))
     return made
 
@@ -199,13 +185,12 @@ def _write(curve: Any, output: str) -> None:
     """A picture or a table, which appears whole or not at all."""
     import io
 
-    from countwise.cli._common import output_file
     from countwise.modelfile import write_whole
 
     if output.lower().endswith(".csv"):
         import csv
 
-        with output_file(output) as out:
+        with _common.output_file(output) as out:
             writer = csv.writer(out, lineterminator="\n")
             writer.writerow(curve.frame)
             writer.writerows(curve.frame.rows())
@@ -219,7 +204,6 @@ def _write(curve: Any, output: str) -> None:
 
 
 def _learning_told(curve: Any) -> str:
-    from countwise.cli._common import chart_look, shown
     from countwise.working import Grid
     from countwise.working.charts import line_chart
 
@@ -233,13 +217,14 @@ def _learning_told(curve: Any) -> str:
             label = told if len(curve.train) == 1 else f"{name}: {told}"
             series[label] = [(summary["rows"][i], summary[word][i]) for i in mine]
     sizes = curve.train_sizes
-    chart = line_chart(series, x_label="rows learned from", log_x=bool(sizes[-1] > 20 * sizes[0]), **chart_look())
-    table = str(Grid({name: [shown(cell) for cell in cells] for name, cells in summary.items()}))
+    chart = line_chart(
+        series, x_label="rows learned from", log_x=bool(sizes[-1] > 20 * sizes[0]), **_common.chart_look()
+    )
+    table = str(Grid({name: [_common.shown(cell) for cell in cells] for name, cells in summary.items()}))
     return f"{table}\n\n{chart}"
 
 
 def _setting_told(curve: Any) -> str:
-    from countwise.cli._common import chart_look, shown
     from countwise.working import Grid
     from countwise.working.charts import line_chart
     from countwise.working.numbers import number
@@ -250,9 +235,9 @@ def _setting_told(curve: Any) -> str:
     }
     wide = "log" in curve.scoring
     chart = line_chart(
-        series, x_label=curve.param_name, y_label=curve.scoring.replace("_", " "), log_x=wide, **chart_look()
+        series, x_label=curve.param_name, y_label=curve.scoring.replace("_", " "), log_x=wide, **_common.chart_look()
     )
-    table = str(Grid({name: [shown(cell) for cell in cells] for name, cells in curve.frame.items()}))
+    table = str(Grid({name: [_common.shown(cell) for cell in cells] for name, cells in curve.frame.items()}))
     if curve.best is not None:
         best = f"best {curve.param_name}: {number(curve.best)} by {curve.scoring}{curve.edge}"
     else:
@@ -261,24 +246,20 @@ def _setting_told(curve: Any) -> str:
 
 
 def _learning_json(curve: Any) -> dict[str, Any]:
-    from countwise.cli._common import plain, rows_of_grid
-
     return {
         "score": curve.scoring,
-        "sizes": plain(curve.train_sizes),
-        "train": plain(curve.train),
-        "test": plain(curve.test),
-        "summary": rows_of_grid(curve.summary),
+        "sizes": _common.plain(curve.train_sizes),
+        "train": _common.plain(curve.train),
+        "test": _common.plain(curve.test),
+        "summary": _common.rows_of_grid(curve.summary),
         "errors": curve.errors,
     }
 
 
 def _setting_json(curve: Any) -> dict[str, Any]:
-    from countwise.cli._common import plain, rows_of_grid
-
     return {
         "setting": curve.param_name,
         "score": curve.scoring,
-        "best": plain(curve.best),
-        "curve": rows_of_grid(curve.frame),
+        "best": _common.plain(curve.best),
+        "curve": _common.rows_of_grid(curve.frame),
     }

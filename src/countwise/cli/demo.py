@@ -6,6 +6,8 @@ import time
 
 import click
 
+from countwise.cli._common import terminal_width
+
 __all__ = ["command"]
 
 
@@ -22,7 +24,6 @@ def command(output: str) -> None:
     """Train on a table with mixed columns and gaps, show a worked answer, write a model file."""
     started = time.perf_counter()
     from countwise import _kernels, samples
-    from countwise.cli._common import terminal_width
     from countwise.modelfile import save
     from countwise.naive_bayes.model import NaiveBayesClassifier
 

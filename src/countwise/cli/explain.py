@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from countwise.cli._common import echo_json, pairs, row_from, terminal_width
+
 __all__ = ["command"]
 
 
@@ -51,7 +53,6 @@ def command(
     countwise explain weather.json --set outlook=sunny,temperature=66,humidity=90,windy=TRUE
     countwise explain weather.json days.csv --row 3
     """
-    from countwise.cli._common import echo_json, pairs, row_from, terminal_width
     from countwise.modelfile import load
 
     if not 0 <= interval < 1:

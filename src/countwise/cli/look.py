@@ -6,44 +6,36 @@ from typing import Any
 
 import click
 
+from countwise.cli import _common
+
 __all__ = ["command"]
 
 
 @click.command("look")
 @click.argument("file")
 @click.option("-y", "--target", default=None, metavar="COLUMN", help="The column to be told.")
-@click.option(
-    "--types",
-    "types",
-    multiple=True,
-    metavar="COLUMN=KIND",
-    help="nominal, ordinal, numeric, count, text or boolean.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@_common.types_option
+@_common.json_option
 def command(file: str, target: str | None, types: tuple[str, ...], as_json: bool) -> None:
     """Say what FILE holds: kinds, values, gaps, classes, and what to watch for.
 
     \b
     countwise look credit.csv -y Status
     """
-    from countwise.cli._common import echo_json, pairs, tables, types_from
     from countwise.data.frames import frame_of
     from countwise.data.schema import Schema
-    from countwise.errors import ReadError, did_you_mean, listed
     from countwise.io.readers import read
 
-    files = tables(file)
+    files = _common.tables(file)
     frame = frame_of(read(files))
-    if target is not None and target not in frame.columns:
-        hint = did_you_mean(target, frame.columns) or f"it has {listed(frame.columns)}."
-        raise ReadError(f"{file} has no column {target!r}.", hint=hint)
-    declared = types_from(files, pairs(types, "--types"), target or "")
+    _common.left(frame.columns, target, (), files)
+    declared = _common.types_from(files, types, target)
     schema = Schema.infer(frame, {k: v for k, v in declared.items() if k in frame.columns} or None)
     table = schema.encode(frame)
     described = [_described(a, table[a.name], frame.n_rows) for a in schema.attributes]
     told = None if target is None or frame.n_rows == 0 else _target(frame, target, declared)
     if as_json:
-        echo_json({"rows": frame.n_rows, "attributes": described, **(told or {})})
+        _common.echo_json({"rows": frame.n_rows, "attributes": described, **(told or {})})
         return
     _print(file, frame.n_rows, described, target, told)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from countwise.cli._common import refuse_same
+
 __all__ = ["command"]
 
 
@@ -26,7 +28,6 @@ def command(models: tuple[str, ...], output: str) -> None:
     countwise merge north.json south.json -o both.json
     countwise merge 'sites/*.json' -o all.json
     """
-    from countwise.cli._common import refuse_same
     from countwise.modelfile import load, save
 
     refuse_same(output, models)

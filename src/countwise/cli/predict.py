@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from countwise.cli._common import output_file, progress_bar, tables, title
+
 __all__ = ["command"]
 
 
@@ -25,7 +27,6 @@ def command(model: str, files: tuple[str, ...], output: str, proba: bool) -> Non
     countwise predict weather.json days.csv
     countwise predict weather.json 'days/*.parquet' -o told.csv
     """
-    from countwise.cli._common import output_file, progress_bar, tables, title
     from countwise.io.readers import read_pieces
     from countwise.modelfile import load
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from countwise.cli import _common
+
 __all__ = ["command"]
 
 BY = [
@@ -45,16 +47,10 @@ BY = [
 )
 @click.option("--pmi", "pmi_of", default=None, metavar="COLUMN", help="Show a column's values and classes instead.")
 @click.option("--top", default=None, type=click.IntRange(1), metavar="N", help="Show only the first N.")
-@click.option(
-    "--types",
-    "types",
-    multiple=True,
-    metavar="COLUMN=KIND",
-    help="nominal, ordinal, numeric, count, text or boolean.",
-)
-@click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
-@click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
-@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@_common.types_option
+@_common.weights_option
+@_common.drop_option
+@_common.json_option
 def command(
     file: str,
     target: str,
@@ -79,22 +75,20 @@ def command(
     countwise rank tennis.csv -y play --pmi outlook
     countwise rank hours.csv -y hours --number
     """
-    from countwise.cli._common import echo_json, pairs, pieces, progress_bar, tables, types_from
     from countwise.feature_selection.contingency import Filtering
     from countwise.feature_selection.filters import pmi_table, scored
     from countwise.working import Grid
 
-    files = tables(file)
-    known = types_from(files, pairs(types, "--types"), target)
-    types_left = {name: kind for name, kind in known.items() if name not in drop} or None
+    files = _common.tables(file)
+    known = _common.types_from(files, types, target, drop) or None
     if number:
-        n_rows, found = _for_number(file, target, numeric, types_left, weights, drop)
+        n_rows, found = _for_number(file, target, numeric, known, weights, drop)
         by = by if by in found else "sd_reduction"
         found = _ranked(found, by)
     else:
-        filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=types_left)
-        with progress_bar(f"Reading {file}"):
-            filters.fit(pieces(files, target, drop), target, weights)
+        filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=known)
+        with _common.progress_bar(f"Reading {file}"):
+            filters.fit(_common.pieces(files, target, drop), target, weights)
         n_rows = filters.n_rows_
         if pmi_of is not None:
             _only(filters, pmi_of)
@@ -104,10 +98,7 @@ def command(
             found = _ranked(scored(filters.contingencies_, adjust), by)
     found = {name: cells[:top] for name, cells in found.items()}
     if as_json:
-        rows = [
-            dict(zip(found, (_plain(cell) for cell in row), strict=True)) for row in zip(*found.values(), strict=True)
-        ]
-        echo_json({"rows": n_rows, "target": target, "attributes": rows})
+        _common.echo_json({"rows": n_rows, "target": target, "attributes": _common.rows_of_grid(found)})
     elif pmi_of is not None:
         click.echo(str(Grid(found)))
     else:
@@ -145,13 +136,6 @@ def _ranked(found: dict[str, list[Any]], by: str) -> dict[str, list[Any]]:
     values = [(-math.inf if math.isnan(value) else value) for value in found[by]]
     order = sorted(range(len(values)), key=lambda i: -values[i])
     return {name: [cells[i] for i in order] for name, cells in found.items()}
-
-
-def _plain(cell: Any) -> Any:
-    """NaN and infinity have no place in JSON: what is unknown is null, what never meets is "-inf"."""
-    if not isinstance(cell, float) or math.isfinite(cell):
-        return cell
-    return None if math.isnan(cell) else str(cell)
 
 
 def _print(found: dict[str, list[Any]], n_rows: int, target: str, by: str) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from countwise.cli._common import echo_json, json_option, network_from, output_file
+
 __all__ = ["command"]
 
 _MOST = 200  # tables that are shown at once
@@ -14,7 +16,7 @@ _MOST = 200  # tables that are shown at once
 @click.command("show")
 @click.argument("model")
 @click.argument("attribute", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@json_option
 @click.option("--rules", is_flag=True, help="A tree as if-then rules.")
 @click.option("--sql", is_flag=True, help="A tree as an SQL expression.")
 @click.option("--svg", default=None, metavar="FILE", help="A tree or a network as a picture.")
@@ -30,7 +32,6 @@ def command(
     countwise show tree.json --rules
     countwise show net.json --svg net.svg
     """
-    from countwise.cli._common import network_from
     from countwise.modelfile import load
     from countwise.registry import KINDS, kind_of
 
@@ -52,7 +53,6 @@ def command(
 
 
 def _draw(fitted: Any, svg: str, depth: int | None, tree: bool) -> None:
-    from countwise.cli._common import output_file
     from countwise.plots.network import draw_network
     from countwise.plots.tree import draw_tree
 
@@ -62,8 +62,6 @@ def _draw(fitted: Any, svg: str, depth: int | None, tree: bool) -> None:
 
 
 def _show_tree(fitted: Any, as_json: bool, rules: bool, sql: bool, depth: int | None, tree: bool) -> None:
-    from countwise.cli._common import echo_json
-
     found = fitted.rules() if tree else fitted.rules_
     if as_json:
         echo_json(found.to_dict())
@@ -78,7 +76,6 @@ def _show_tree(fitted: Any, as_json: bool, rules: bool, sql: bool, depth: int | 
 
 
 def _show_tables(fitted: Any, as_json: bool, attribute: str | None, word: str) -> None:
-    from countwise.cli._common import echo_json
     from countwise.errors import OptionError, did_you_mean, listed
 
     tables = fitted.tables()

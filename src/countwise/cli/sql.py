@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from countwise.cli._common import dialect_option, output_file
+
 __all__ = ["command"]
 
 _PREDICT = "countwise predict MODEL FILE answers files of any size; a tree or naive Bayes can be written."
@@ -19,13 +21,7 @@ _REFUSED = {
 @click.command("sql")
 @click.argument("model")
 @click.option("--table", required=True, metavar="TABLE", help="The table to score.")
-@click.option(
-    "--dialect",
-    default="duckdb",
-    show_default=True,
-    type=click.Choice(["duckdb", "postgres", "spark", "sqlite"]),
-    help="Whose SQL.",
-)
+@dialect_option
 @click.option(
     "--form",
     default="join",
@@ -48,7 +44,6 @@ def command(model: str, table: str, dialect: str, form: str, proba: bool, output
     """
     from inspect import signature
 
-    from countwise.cli._common import output_file
     from countwise.errors import OptionError
     from countwise.modelfile import load
 

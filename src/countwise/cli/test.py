@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from countwise.cli import _common
+
 __all__ = ["command"]
 
 
@@ -25,9 +27,9 @@ __all__ = ["command"]
     "--positive", default=None, metavar="CLASS", help="What fn and fp call positive; the second by default."
 )
 @click.option("--by", default=None, metavar="COLUMN", help="Scores of the rows of each value, too.")
-@click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
+@_common.weights_option
 @click.option("--charts", is_flag=True, help="Draw calibration, and of two classes the ROC curve, as text.")
-@click.option("--json", "as_json", is_flag=True, help="Plain data for other programs.")
+@_common.json_option
 def command(
     model: str,
     files: tuple[str, ...],
@@ -46,7 +48,6 @@ def command(
     countwise test credit.json new.csv --cost fn=5,fp=1 --positive bad
     countwise test credit.json new.csv --by Home --charts
     """
-    from countwise.cli._common import echo_json, progress_bar, tables, title
     from countwise.evaluation.holdout import Holdout
     from countwise.io.readers import read_pieces
     from countwise.modelfile import load
@@ -55,8 +56,8 @@ def command(
         raise click.UsageError("--positive says what --cost calls positive; give --cost.")
     judge = Holdout(load(model), target, by=by, weights=weights)
     asked = _costs(costs, list(judge.classes), positive) if costs else None  # a wrong name is told before the work
-    found = tables(files)
-    with progress_bar(f"Reading {title(found)}"):
+    found = _common.tables(files)
+    with _common.progress_bar(f"Reading {_common.title(found)}"):
         for piece in read_pieces(found):
             _check(piece, judge.target, found[0])
             judge.add(piece)
@@ -65,9 +66,7 @@ def command(
     if asked is not None:
         report["cost"] = _priced(judge, answers, asked, positive)
     if as_json:
-        from countwise.cli._common import plain
-
-        echo_json(plain(report))
+        _common.echo_json(_common.plain(report))
     else:
         _print(report, judge, answers, charts, positive)
 
@@ -82,12 +81,11 @@ def _check(piece: Any, target: str, file: Any) -> None:
 
 def _costs(texts: tuple[str, ...], classes: list[Any], positive: str | None) -> Any:
     """A table of costs from what was typed; classes may have colons in their names."""
-    from countwise.cli._common import pairs
     from countwise.evaluation.costs import costs_of
 
     names = {str(c) for c in classes}
     asked: dict[Any, str] = {}
-    for key, value in pairs(texts, "--cost").items():
+    for key, value in _common.pairs(texts, "--cost").items():
         cuts = [(key[:i], key[i + 1 :]) for i, mark in enumerate(key) if mark == ":"]
         both = next((cut for cut in cuts if cut[0] in names and cut[1] in names), None)
         asked[both or (cuts[0] if cuts else key)] = value
@@ -96,7 +94,6 @@ def _costs(texts: tuple[str, ...], classes: list[Any], positive: str | None) -> 
 
 def _report(judge: Any, answers: Any) -> dict[str, Any]:
     from countwise.base.predictions import SCORES
-    from countwise.cli._common import rows_of_grid
     from countwise.evaluation.validation import scores_by
 
     base = judge.baseline
@@ -110,10 +107,10 @@ def _report(judge: Any, answers: Any) -> dict[str, Any]:
         "majority_class": None if base is None else {"class": answers.classes[base.answered[0]], **base.scores()},
         "classes": list(answers.classes),
         "confusion": answers.table,
-        "calibration": rows_of_grid(answers.reliability()),
+        "calibration": _common.rows_of_grid(answers.reliability()),
     }
     if judge.by is not None:
-        report["by"] = rows_of_grid(scores_by(answers, judge.labels, judge.by, SCORES))
+        report["by"] = _common.rows_of_grid(scores_by(answers, judge.labels, judge.by, SCORES))
     return report
 
 
@@ -145,14 +142,13 @@ def _priced(judge: Any, answers: Any, costs: Any, positive: str | None) -> dict[
 
 
 def _print(report: dict[str, Any], judge: Any, answers: Any, charts: bool, positive: str | None) -> None:
-    from countwise.cli._common import shown
     from countwise.working import Grid
 
     click.echo(f"{report['rows']} rows with a class in {judge.target}\n")
     base = report["majority_class"]
-    columns = {"score": list(report["scores"]), "model": [shown(v) for v in report["scores"].values()]}
+    columns = {"score": list(report["scores"]), "model": [_common.shown(v) for v in report["scores"].values()]}
     if base is not None:
-        columns[f"always {base['class']}"] = [shown(base[score]) for score in report["scores"]]
+        columns[f"always {base['class']}"] = [_common.shown(base[score]) for score in report["scores"]]
     click.echo(str(Grid(columns)))
     for note in _notes(report, judge, answers):
         click.echo(note)
@@ -168,20 +164,16 @@ def _print(report: dict[str, Any], judge: Any, answers: Any, charts: bool, posit
 
 def _cell(cell: Any) -> Any:
     """A cell that went through JSON's gate, back to words."""
-    from countwise.cli._common import shown
-
-    return "undefined" if cell is None else "infinite" if cell == "inf" else shown(cell)
+    return "undefined" if cell is None else "infinite" if cell == "inf" else _common.shown(cell)
 
 
 def _notes(report: dict[str, Any], judge: Any, answers: Any) -> list[str]:
     import math
 
-    from countwise.cli._common import shown
-
     notes = []
     if report["zeros"]:
         others = answers.take((answers.own > 0).nonzero()[0])
-        rest = f"; over the other {len(others)} it is {shown(others.log_loss)}" if len(others) else ""
+        rest = f"; over the other {len(others)} it is {_common.shown(others.log_loss)}" if len(others) else ""
         n = report["zeros"]
         notes.append(f"log_loss is infinite: {_rows(n)} {'is' if n == 1 else 'are'} of a class that got probability "
                      f"0{rest}.")  # fmt: skip
@@ -215,13 +207,12 @@ def _confusion(classes: Any, table: Any) -> str:
 
 
 def _cost_told(cost: dict[str, Any], classes: Any) -> str:
-    from countwise.cli._common import shown
     from countwise.working import Grid
 
     names = {"most_probable": "the most probable class", "cheapest": "the class of least expected cost"}
     lines = [
-        str(Grid({"answer": list(names.values()), "mean cost": [shown(cost[w]["mean_cost"]) for w in names],
-                  "accuracy": [shown(cost[w]["accuracy"]) for w in names]}))
+        str(Grid({"answer": list(names.values()), "mean cost": [_common.shown(cost[w]["mean_cost"]) for w in names],
+                  "accuracy": [_common.shown(cost[w]["accuracy"]) for w in names]}))
     ]  # fmt: skip
     if "threshold" in cost:
         lines.append(_threshold_told(cost["threshold"], cost["positive"]))
@@ -243,11 +234,10 @@ def _threshold_told(threshold: float, positive: Any) -> str:
 
 
 def _charts(report: dict[str, Any], answers: Any, positive: str | None) -> str:
-    from countwise.cli._common import chart_look
     from countwise.measures.ranks import roc_points
     from countwise.working.charts import bar_chart, line_chart
 
-    style = chart_look()
+    style = _common.chart_look()
     rows = report["calibration"]
     bars = {f"{row['from']:.1f}-{row['to']:.1f}": row["share"] for row in rows}
     notes = [f"{row['share']:.3f} of {row['rows']:g}, told {row['probability']:.3f}" for row in rows]

@@ -7,6 +7,9 @@ from typing import Any
 
 import click
 
+from countwise.cli import _common
+from countwise.registry import KINDS, class_of, kind_of_word
+
 __all__ = ["command", "settings_of"]
 
 
@@ -26,23 +29,7 @@ __all__ = ["command", "settings_of"]
     "kind",
     default="naive-bayes",
     show_default=True,
-    type=click.Choice(
-        [
-            "naive-bayes",
-            "discriminant",
-            "parzen",
-            "prototype",
-            "tree",
-            "regression-tree",
-            "rules",
-            "neighbors",
-            "neighbors-regression",
-            "pebls",
-            "rote",
-            "network",
-            "net",
-        ]
-    ),
+    type=click.Choice([kind.word for kind in KINDS.values() if kind.word]),
 )
 @click.option(
     "--option",
@@ -53,13 +40,7 @@ __all__ = ["command", "settings_of"]
     "criterion=gain_ratio, pruning=pessimistic, max_depth=5; method=one_r; n_neighbors=loo, metric=manhattan, "
     "nominal=mvdm; structure=tan, criterion=k2, order=a;b;c.",
 )
-@click.option(
-    "--types",
-    "types",
-    multiple=True,
-    metavar="COLUMN=KIND",
-    help="nominal, ordinal, numeric, count, text or boolean.",
-)
+@_common.types_option
 @click.option(
     "--distribution",
     "distributions",
@@ -81,8 +62,8 @@ __all__ = ["command", "settings_of"]
 @click.option(
     "--missing", "missing", multiple=True, metavar="COLUMN", help="Naive Bayes: a column whose absence is evidence."
 )
-@click.option("--weights", default=None, metavar="COLUMN", help="The column that holds the weight of each row.")
-@click.option("--drop", "drop", multiple=True, metavar="COLUMN", help="A column to leave out.")
+@_common.weights_option
+@_common.drop_option
 @click.option(
     "--engine",
     default="auto",
@@ -128,39 +109,30 @@ def command(
     countwise train credit.csv --model net --option structure=hill_climb
     countwise train 'sales/*.parquet' -y returned --engine duckdb --memory 500MB
     """
-    from countwise.cli._common import pairs, refuse_same, tables, types_from
     from countwise.cli._engines import learned, size
     from countwise.modelfile import save
-    from countwise.registry import class_of, kind_of_word
 
     if target is None and kind != "net":
         raise click.UsageError("Missing option '-y' / '--target'.")
     if target is not None and kind == "net":
         raise click.UsageError("A net tells no column before others; leave -y out, or --model network tells a class.")
     room = size(memory)
-    found = tables(files)
-    refuse_same(output, found)
-    declared = types_from(found, pairs(types, "--types"), target) or None
+    found = _common.tables(files)
+    _common.refuse_same(output, found)
+    declared = _common.types_from(found, types, target) or None
     settings: dict[str, Any] = {"types": declared} | ({"prior": prior} if prior else {})
+    family = class_of(kind_of_word(kind))
+    own = {"types", "prior"}
     if kind == "naive-bayes":
-        from countwise.naive_bayes.model import NaiveBayesClassifier
-
-        absent: Any = dict.fromkeys(missing, "value") or "ignore"
-        settings |= {
-            "distributions": _distributions(distributions),
-            "smoothing": _smoothing(smoothing),
-            "missing": absent,
-        }
-        model: Any = NaiveBayesClassifier(
-            **settings | _options(NaiveBayesClassifier, options, {"types", "prior", "smoothing", "missing"})
-        )
-    else:
-        if distributions or missing or smoothing != "1":
-            raise click.UsageError(f"--distribution, --smoothing and --missing are for naive Bayes, not for {kind}.")
-        family = class_of(kind_of_word(kind))
-        if prior and "prior" not in signature(family.__init__).parameters:
-            raise click.UsageError(f"--prior has no meaning for {kind}.")
-        model = family(**settings_of(family, settings, options, {"types", "prior"}))
+        own |= {"smoothing", "missing"}
+        settings["distributions"] = _common.one_or_named(distributions, "--distribution")
+        settings["smoothing"] = _smoothing(smoothing)
+        settings["missing"] = dict.fromkeys(missing, "value") or "ignore"
+    elif distributions or missing or smoothing != "1":
+        raise click.UsageError(f"--distribution, --smoothing and --missing are for naive Bayes, not for {kind}.")
+    elif prior and "prior" not in signature(family).parameters:
+        raise click.UsageError(f"--prior has no meaning for {kind}.")
+    model = family(**settings_of(family, settings, options, own))
     said = learned(model, found, target, drop, weights, engine, room)
     save(model, output)
     click.echo(said, err=True)
@@ -200,12 +172,11 @@ def _with_metric(family: Any, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, Any]:
     """Settings of a model as typed: numbers where they read as numbers; some have an option of their own."""
-    from countwise.cli._common import pairs
     from countwise.errors import did_you_mean, listed
 
     known = [*list(signature(family.__init__).parameters)[1:], *_metric_settings(family)[1:]]
     found: dict[str, Any] = {}
-    for name, text in pairs(texts, "--option").items():
+    for name, text in _common.pairs(texts, "--option").items():
         if name in own:
             raise click.UsageError(f"--option {name}=…: give it by --{name}.")
         if name not in known:
@@ -217,16 +188,6 @@ def _options(family: Any, texts: tuple[str, ...], own: set[str]) -> dict[str, An
             listed_names = text.split(";") if name == "order" else text
             found[name] = None if text == "none" else listed_names
     return found
-
-
-def _distributions(given: tuple[str, ...]) -> Any:
-    from countwise.cli._common import pairs
-
-    single = [one for one in given if "=" not in one]
-    named = pairs(tuple(one for one in given if "=" in one), "--distribution")
-    if len(single) > 1 or (single and named):
-        raise click.UsageError("--distribution takes one for all columns, or COLUMN=DISTRIBUTION for some.")
-    return single[0] if single else named or None
 
 
 def _smoothing(text: str) -> Any:
