@@ -21,6 +21,7 @@ __all__ = [
     "dialect_option",
     "drop_option",
     "echo_json",
+    "echo_table",
     "existing",
     "json_option",
     "left",
@@ -153,6 +154,13 @@ def echo_json(value: Any) -> None:
     import json
 
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def echo_table(columns: Mapping[str, list[Any]]) -> None:
+    """A table, wrapped to the width of the terminal."""
+    from countwise.working import Grid
+
+    click.echo(Grid(columns).text(terminal_width()))
 
 
 @contextmanager

@@ -92,7 +92,7 @@ def command(
     if as_json:
         _common.echo_json(_learning_json(curve) if isinstance(curve, LearningCurve) else _setting_json(curve))
     else:
-        click.echo(_learning_told(curve) if isinstance(curve, LearningCurve) else _setting_told(curve))
+        (_print_learning if isinstance(curve, LearningCurve) else _print_setting)(curve)
 
 
 def _refuse_idle(over: str | None, *names: str) -> None:
@@ -203,8 +203,7 @@ def _write(curve: Any, output: str) -> None:
     write_whole(Path(output), picture.getvalue())
 
 
-def _learning_told(curve: Any) -> str:
-    from countwise.working import Grid
+def _print_learning(curve: Any) -> None:
     from countwise.working.charts import line_chart
 
     summary = curve.summary
@@ -220,12 +219,11 @@ def _learning_told(curve: Any) -> str:
     chart = line_chart(
         series, x_label="rows learned from", log_x=bool(sizes[-1] > 20 * sizes[0]), **_common.chart_look()
     )
-    table = str(Grid({name: [_common.shown(cell) for cell in cells] for name, cells in summary.items()}))
-    return f"{table}\n\n{chart}"
+    _common.echo_table({name: [_common.shown(cell) for cell in cells] for name, cells in summary.items()})
+    click.echo(f"\n{chart}")
 
 
-def _setting_told(curve: Any) -> str:
-    from countwise.working import Grid
+def _print_setting(curve: Any) -> None:
     from countwise.working.charts import line_chart
     from countwise.working.numbers import number
 
@@ -237,12 +235,12 @@ def _setting_told(curve: Any) -> str:
     chart = line_chart(
         series, x_label=curve.param_name, y_label=curve.scoring.replace("_", " "), log_x=wide, **_common.chart_look()
     )
-    table = str(Grid({name: [_common.shown(cell) for cell in cells] for name, cells in curve.frame.items()}))
+    _common.echo_table({name: [_common.shown(cell) for cell in cells] for name, cells in curve.frame.items()})
     if curve.best is not None:
         best = f"best {curve.param_name}: {number(curve.best)} by {curve.scoring}{curve.edge}"
     else:
         best = f"No {curve.param_name} is best: each gives some held-out row probability 0. Try larger ones."
-    return f"{table}\n\n{chart}\n{best}"
+    click.echo(f"\n{chart}\n{best}")
 
 
 def _learning_json(curve: Any) -> dict[str, Any]:

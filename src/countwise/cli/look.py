@@ -89,10 +89,9 @@ def _target(frame: Any, target: str, declared: dict[str, Any]) -> dict[str, Any]
 
 
 def _print(file: str, n_rows: int, described: list[dict[str, Any]], target: str | None, told: Any) -> None:
-    from countwise.working import Grid
-
     click.echo(f"{file}: {n_rows} rows, {len(described)} columns\n")
-    click.echo(str(Grid({key: [entry[key] for entry in described] for key in described[0]})) if described else "")
+    if described:
+        _common.echo_table({key: [entry[key] for entry in described] for key in described[0]})
     if told is None:
         return
     total = sum(told["classes"].values())
@@ -105,4 +104,4 @@ def _print(file: str, n_rows: int, described: list[dict[str, Any]], target: str 
     absence = told["absence"]
     if absence["attribute"]:
         click.echo("\nDoes absence depend on the class?")
-        click.echo(str(Grid(absence)))
+        _common.echo_table(absence)

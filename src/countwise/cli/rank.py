@@ -77,7 +77,6 @@ def command(
     """
     from countwise.feature_selection.contingency import Filtering
     from countwise.feature_selection.filters import pmi_table, scored
-    from countwise.working import Grid
 
     files = _common.tables(file)
     known = _common.types_from(files, types, target, drop) or None
@@ -100,7 +99,7 @@ def command(
     if as_json:
         _common.echo_json({"rows": n_rows, "target": target, "attributes": _common.rows_of_grid(found)})
     elif pmi_of is not None:
-        click.echo(str(Grid(found)))
+        _common.echo_table(found)
     else:
         _print(found, n_rows, target, by)
 
@@ -139,25 +138,16 @@ def _ranked(found: dict[str, list[Any]], by: str) -> dict[str, list[Any]]:
 
 
 def _print(found: dict[str, list[Any]], n_rows: int, target: str, by: str) -> None:
-    from countwise.working import Grid
-
     short = {"information_gain": "gain", "symmetrical_uncertainty": "sym. unc.", "read_as": "read as"}
     left_out = ("kind", "entropy", "note")
     columns = {
-        short.get(name, name.replace("_", " ")): [_shown(cell) for cell in cells]
+        short.get(name, name.replace("_", " ")): [_common.shown(cell) for cell in cells]
         for name, cells in found.items()
         if name not in left_out
     }
     told = "; gain in bits" if "gain" in columns else ""
     click.echo(f"{n_rows} rows; what each attribute tells of {target}, by {by.replace('_', ' ')}{told}\n")
-    click.echo(str(Grid(columns)))
+    _common.echo_table(columns)
     for name, note in zip(found["attribute"], found["note"], strict=True):
         if note:
             click.echo(f"Note: {name}: {note}")
-
-
-def _shown(cell: Any) -> Any:
-    """Four figures are enough to rank by."""
-    from countwise.working.numbers import number
-
-    return number(float(f"{cell:.4g}")) if isinstance(cell, float) and math.isfinite(cell) else cell

@@ -18,12 +18,12 @@ __all__ = ["command"]
 def command(name: str | None, output: str) -> None:
     """List the sample tables, or write the one called NAME as CSV."""
     from countwise import samples
-    from countwise.working import Grid
+    from countwise.cli._common import echo_table
 
     if name is None:
         loaded = [samples.load(n) for n in samples.names()]
         rows = [len(next(iter(s.frame.values()))) for s in loaded]
-        grid = Grid(
+        echo_table(
             {
                 "sample": [s.name for s in loaded],
                 "rows": rows,
@@ -31,7 +31,6 @@ def command(name: str | None, output: str) -> None:
                 "what": [s.description for s in loaded],
             }
         )
-        click.echo(str(grid))
         return
     frame = samples.load(name).frame
     out = sys.stdout if output == "-" else open(output, "w", newline="", encoding="utf-8")  # noqa: SIM115 - closed below

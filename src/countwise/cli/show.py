@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from countwise.cli._common import echo_json, json_option, network_from, output_file
+from countwise.cli._common import echo_json, json_option, network_from, output_file, terminal_width
 
 __all__ = ["command"]
 
@@ -96,7 +96,7 @@ def _show_tables(fitted: Any, as_json: bool, attribute: str | None, word: str) -
         click.echo(f"{fitted.summary()}\n")
     titles = fitted.table_titles() if hasattr(fitted, "table_titles") else {}
     for name in list(tables)[:_MOST]:
-        click.echo(f"[{titles.get(name, name)}]\n{tables[name]}\n")
+        click.echo(f"[{titles.get(name, name)}]\n{tables[name].text(terminal_width())}\n")
     if len(tables) > _MOST:
         click.echo(f"… and {len(tables) - _MOST} more; name one to see it.")
     for name, scores in getattr(fitted, "choices_", {}).items():

@@ -142,22 +142,24 @@ def _priced(judge: Any, answers: Any, costs: Any, positive: str | None) -> dict[
 
 
 def _print(report: dict[str, Any], judge: Any, answers: Any, charts: bool, positive: str | None) -> None:
-    from countwise.working import Grid
 
     click.echo(f"{report['rows']} rows with a class in {judge.target}\n")
     base = report["majority_class"]
     columns = {"score": list(report["scores"]), "model": [_common.shown(v) for v in report["scores"].values()]}
     if base is not None:
         columns[f"always {base['class']}"] = [_common.shown(base[score]) for score in report["scores"]]
-    click.echo(str(Grid(columns)))
+    _common.echo_table(columns)
     for note in _notes(report, judge, answers):
         click.echo(note)
-    click.echo(f"\n{_confusion(answers.classes, report['confusion'])}")
+    click.echo()
+    _print_confusion(answers.classes, report["confusion"])
     if "by" in report:
         rows = report["by"]
-        click.echo("\n" + str(Grid({name: [_cell(row[name]) for row in rows] for name in rows[0]})))
+        click.echo()
+        _common.echo_table({name: [_cell(row[name]) for row in rows] for name in rows[0]})
     if "cost" in report:
-        click.echo(f"\n{_cost_told(report['cost'], answers.classes)}")
+        click.echo()
+        _print_cost(report["cost"], answers.classes)
     if charts:
         click.echo(f"\n{_charts(report, answers, positive)}")
 
@@ -196,29 +198,25 @@ def _rows(n: int) -> str:
     return f"{n} row{'s' * (n != 1)}"
 
 
-def _confusion(classes: Any, table: Any) -> str:
-    from countwise.working import Grid
+def _print_confusion(classes: Any, table: Any) -> None:
     from countwise.working.numbers import number
 
     columns: dict[str, list[Any]] = {"class": [str(c) for c in classes]}
     for j, c in enumerate(classes):
         columns[f"answered {c}"] = [number(float(n)) for n in table[:, j]]
-    return str(Grid(columns))
+    _common.echo_table(columns)
 
 
-def _cost_told(cost: dict[str, Any], classes: Any) -> str:
-    from countwise.working import Grid
-
+def _print_cost(cost: dict[str, Any], classes: Any) -> None:
     names = {"most_probable": "the most probable class", "cheapest": "the class of least expected cost"}
-    lines = [
-        str(Grid({"answer": list(names.values()), "mean cost": [_common.shown(cost[w]["mean_cost"]) for w in names],
-                  "accuracy": [_common.shown(cost[w]["accuracy"]) for w in names]}))
-    ]  # fmt: skip
+    columns = {"answer": list(names.values())}
+    for score in ("mean_cost", "accuracy"):
+        columns[score.replace("_", " ")] = [_common.shown(cost[way][score]) for way in names]
+    _common.echo_table(columns)
     if "threshold" in cost:
-        lines.append(_threshold_told(cost["threshold"], cost["positive"]))
-    lines += ["", "Answered at least expected cost:", _confusion(classes[: len(cost["costs"])],
-                                                                 cost["cheapest"]["confusion"])]  # fmt: skip
-    return "\n".join(lines)
+        click.echo(_threshold_told(cost["threshold"], cost["positive"]))
+    click.echo("\nAnswered at least expected cost:")
+    _print_confusion(classes[: len(cost["costs"])], cost["cheapest"]["confusion"])
 
 
 def _threshold_told(threshold: float, positive: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -17,6 +18,60 @@ def shown(cell: Any) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     return number(cell) if type(cell) is float else str(cell)
+
+
+_NUMBER = re.compile(r"(?P<whole>[-+−]?[0-9]+([ ,][0-9]{3})*|(?=\.[0-9]))(?P<rest>(\.[0-9]+)?(e[-+]?[0-9]+)?( ?%)?)")
+_LEAST = 10  # characters of a column of texts that is wrapped, with the blanks behind it
+_NO_NUMBER = ("", "undefined", "infinite", "-infinite", "inf", "-inf")
+
+
+def cell_width(text: str) -> int:
+    """The width of a text on a terminal, where some characters take two places."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _padded(texts: list[str], *, right: bool = False) -> list[str]:
+    """The texts with blanks, all of one width."""
+    widths = [cell_width(text) for text in texts]
+    most = max(widths, default=0)
+    blanks = [" " * (most - width) for width in widths]
+    return [blank + text if right else text + blank for text, blank in zip(texts, blanks, strict=True)]
+
+
+def _aligned(name: str, texts: list[str]) -> tuple[bool, list[str]]:
+    """Whether a column is of numbers; its head and cells, all of one width."""
+    found = [_NUMBER.fullmatch(text) for text in texts]
+    if not any(found) or any(
+        match is None and text not in _NO_NUMBER for match, text in zip(found, texts, strict=True)
+    ):
+        return False, _padded([name, *texts])
+    rest = iter(_padded([match["rest"] for match in found if match]))
+    return True, _padded(
+        [name, *(match["whole"] + next(rest) if match else text for match, text in zip(found, texts, strict=True))],
+        right=True,
+    )
+
+
+def _wrapped(columns: list[tuple[bool, list[str]]], width: int) -> str:
+    """Aligned columns in a table of at most this width; texts are wrapped, numbers are not."""
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    for numeric, cells in columns:
+        least = None if numeric else min(cell_width(cells[0]), _LEAST - 2)
+        table.add_column(cells[0], no_wrap=numeric, min_width=least, overflow="fold")
+    for row in zip(*(cells[1:] for _, cells in columns), strict=True):
+        table.add_row(*row)
+    console = Console(file=StringIO(), width=width, color_system=None, markup=False, emoji=False, highlight=False)
+    console.print(table)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().rstrip("\n").split("\n"))  # type: ignore[attr-defined]
 
 
 class Grid(Mapping[str, list[Any]]):
@@ -57,14 +112,18 @@ class Grid(Mapping[str, list[Any]]):
         """The cells row by row."""
         return list(zip(*self._columns.values(), strict=True))
 
+    def text(self, width: int | None = None) -> str:
+        """As plain text, numbers aligned at the decimal point; texts are wrapped to fit into `width` characters."""
+        columns = [_aligned(name, [shown(cell) for cell in cells]) for name, cells in self._columns.items()]
+        wide = [(cell_width(cells[0]) + 2, numeric) for numeric, cells in columns]
+        least = sum(w if numeric else min(w, _LEAST) for w, numeric in wide) - 2
+        if width is not None and least <= width < sum(w for w, _ in wide) - 2:
+            return _wrapped(columns, width)
+        lines = ("  ".join(line) for line in zip(*(cells for _, cells in columns), strict=True))
+        return "\n".join(line.rstrip() for line in lines)
+
     def __str__(self) -> str:
-        lines = [
-            tuple(self._columns),
-            *(tuple(shown(cell) for cell in row) for row in self.rows()),
-        ]
-        widths = [max(len(line[j]) for line in lines) for j in range(len(self._columns))]
-        texts = ("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)) for line in lines)
-        return "\n".join(text.rstrip() for text in texts)
+        return self.text()
 
     __repr__ = __str__
 

@@ -39,9 +39,14 @@ class Section:
     table: Grid
     lines: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        body = [*(str(self.table).split("\n") if self.table.n_rows else []), *self.lines]
+    def text(self, width: int | None = None) -> str:
+        """As plain text, wrapped to fit into `width` characters."""
+        table = self.table.text(None if width is None else width - 2) if self.table.n_rows else ""
+        body = [*(table.split("\n") if table else []), *self.lines]
         return "\n".join([self.title, *(f"  {line}".rstrip() for line in body)])
+
+    def __str__(self) -> str:
+        return self.text()
 
     def html(self) -> str:
         """For a page or a notebook."""
@@ -84,8 +89,9 @@ class Account:
     __repr__ = __str__
 
     def text(self, width: int | None = None) -> str:
-        """As a lecture writes it."""
-        return "\n\n".join([self.answer, *map(str, self.sections), *(f"Note: {note}" for note in self.notes)])
+        """As plain text; tables are wrapped to fit into `width` characters."""
+        sections = (section.text(width) for section in self.sections)
+        return "\n\n".join([self.answer, *sections, *(f"Note: {note}" for note in self.notes)])
 
     def latex(self) -> str:
         """For a paper or a slide."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from countwise.working.grid import Grid
+from countwise.working.grid import Grid, cell_width
 from countwise.working.numbers import fraction, percent, probability, signed
 from countwise.working.steps import Factor, Step
 from countwise.working.working import Working
@@ -16,9 +16,9 @@ _MOST_STEPS = 30
 def render(working: Working, width: int | None = None) -> str:
     """The factors, the answer, and what stands beside it; class by class if a table would be too wide."""
     table = _table(working)
-    if width is not None and max(map(len, table.split("\n"))) > width:
+    if width is not None and max(map(cell_width, table.split("\n"))) > width:
         table = "\n\n".join(_class(working, c) for c in columns(working))
-    return "\n".join([table, "", *_verdict(working), *_beside(working)])
+    return "\n".join([table, "", *_verdict(working), *_beside(working, width)])
 
 
 def _table(working: Working) -> str:
@@ -116,12 +116,12 @@ def left_out_lines(working: Working) -> list[str]:
     return lines
 
 
-def _beside(working: Working) -> list[str]:
+def _beside(working: Working, width: int | None) -> list[str]:
     lines = [f"Left out: {told}." for told in left_out_lines(working)]
     lines += [f"Note: {note}" for note in working.notes]
     if working.changes:
         lines.append("What would change the answer:")
         lines += [f"  {change}." for change in working.changes]
     for section in working.sections:
-        lines += ["", str(section)]
+        lines += ["", section.text(width)]
     return lines

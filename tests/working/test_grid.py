@@ -1,0 +1,48 @@
+"""Tables as text: numbers line up, wide characters take two places, long texts are wrapped to the terminal."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+
+from countwise.working import Grid
+
+
+def test_numbers_are_aligned_at_the_decimal_point():
+    grid = Grid({"d": [0.5, 13.25, 7, None, 1e-7], "share": ["66.7 %", "3 %", "100 %", "undefined", ""]})
+    assert str(grid).splitlines() == [
+        "    d      share",
+        " 0.5      66.7 %",
+        "13.25      3 %",
+        " 7       100 %",
+        "        undefined",
+        " 1e-7",
+    ]
+
+
+def test_a_column_with_a_text_in_it_stays_at_the_left():
+    assert str(Grid({"value": ["10", "many"], "n": [1, 20]})).splitlines() == ["value   n", "10      1", "many   20"]
+
+
+def test_wide_characters_take_two_places():
+    lines = str(Grid({"city": ["東京", "Rome"], "n": [1, 2]})).splitlines()
+    assert lines == ["city  n", "東京  1", "Rome  2"]
+    assert len({cell_len(line) for line in lines}) == 1
+
+
+def test_texts_are_wrapped_and_numbers_are_not():
+    grid = Grid({"n": [12345.5, 2.0], "text": ["several words that need more than one line", "few"]})
+    lines = grid.text(30).splitlines()
+    assert max(map(cell_len, lines)) <= 30
+    assert lines[1].startswith("12345.5  several words")
+    assert " ".join(" ".join(lines[1:-1]).split()) == "12345.5 several words that need more than one line"
+    assert grid.text(200) == grid.text() == str(grid)
+
+
+def test_a_table_that_cannot_be_wrapped_to_the_width_is_whole():
+    grid = Grid({f"column {j}": [1000000 + j] for j in range(9)})
+    assert grid.text(40) == str(grid)
+
+
+def test_an_empty_table_has_its_heads():
+    assert str(Grid({"a": [], "b": []})) == "a  b"
+    assert str(Grid({})) == ""
