@@ -14,7 +14,7 @@ def test_numbers_are_aligned_at_the_decimal_point():
         " 0.5      66.7 %",
         "13.25      3 %",
         " 7       100 %",
-        "        undefined",
+        "       undefined",
         " 1e-7",
     ]
 
