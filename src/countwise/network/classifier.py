@@ -24,7 +24,7 @@ from countwise.network.base import NetworkModel
 from countwise.network.blueprint import GivenTable, is_empty
 from countwise.network.classifier_working import NetworkWorking
 from countwise.network.editing import Editor
-from countwise.network.inference.batch_inference import EvidenceRows, posteriors
+from countwise.network.inference.batch_inference import EvidenceRows, batches
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
 from countwise.network.search.class_structures import conditional_information
@@ -278,12 +278,11 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         if not len(lacking):
             return
         net, name = self.net_, self.target_.name
-        codes = {n: table[n][lacking] for n in net.tables if n != name}
-        codes[name] = np.full(len(lacking), len(self.classes_))
-        numbers = {n: c.take(lacking) if hasattr(c := table[n], "words") else c[lacking] for n in net.densities}
-        rows = EvidenceRows(codes, numbers, len(lacking))
-        for found in posteriors(net.graph, net.tables, net.numbers, rows, asked=[name]):
-            out[lacking[found.rows]] = found.log_of([name]) + found.log[:, None]
+        unknown = np.full(table.n_rows, len(self.classes_))
+        rows = EvidenceRows.of(net, table.with_column(name, unknown)).take(lacking)
+        for batch in batches(net, rows, asked=[name]):
+            found = batch.posterior(net)
+            out[lacking[found.rows]] = found.of([name], log=True) + found.log[:, None]
 
     def _add_term(self, part: Any, table: Table, out: Floats) -> None:
         self.lookups_.add(table, out, whole=True, only=part.key)
