@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,6 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.series import is_missing
 from countwise.data.table import Table
-from countwise.distributions import Categorical
 from countwise.errors import (
     OptionError,
     TableError,
@@ -25,7 +24,6 @@ from countwise.errors import (
     check_settings,
     did_you_mean,
     listed,
-    warn,
 )
 from countwise.network import inspection, queries
 from countwise.network.blueprint import Blueprint, GivenTable, has_missing, is_empty
@@ -46,6 +44,7 @@ from countwise.network.structure_learning import (
     binning_rule,
     check_structure,
     choose_distributions,
+    complete_rows,
     is_searched,
     named_distribution,
 )
@@ -58,28 +57,36 @@ __all__ = ["NetworkModel"]
 _FRAMES = ("pandas", "polars", "pyarrow")
 
 
+@dataclass(eq=False, repr=False)
 class NetworkModel(TallyModel):
     """A network over the columns of a table; a model writes `_structure_learner` and what it adds."""
 
-    structure: Any
-    criterion: Any
-    equivalent_sample_size: Any
-    max_parents: Any
-    max_dependence: Any
-    smoothing: Any
-    distributions: Any
-    types: Any
-    categorical_features: Any
-    missing: Any
-    restarts: Any
-    max_iter: Any
-    tol: Any
-    random_state: Any
+    structure: Any = "given"
+    _: KW_ONLY
+    order: Any = None
+    criterion: str | None = None
+    equivalent_sample_size: float = 1.0
+    max_parents: int = 3
+    required: Any = ()
+    forbidden: Any = ()
+    tiers: Any = None
+    root: str | None = None
+    max_dependence: int = 2
+    smoothing: Any = 1.0
+    distributions: Any = None
+    ranges: Any = 4
+    types: Any = None
+    categorical_features: Any = None
+    missing: str = "em"
+    restarts: int = 3
+    max_iter: int = 500
+    tol: float = 1e-8
+    random_state: int | None = 0
 
-    net_: Net
-    found_: FoundStructure | None
-    em_: Learned | None
-    _blueprint: Blueprint
+    net_: Net = field(init=False)
+    found_: FoundStructure | None = field(init=False)
+    em_: Learned | None = field(init=False)
+    _blueprint: Blueprint = field(init=False)
 
     _class_is_node = False  # whether the target is a node
 
@@ -136,11 +143,9 @@ class NetworkModel(TallyModel):
                 )
 
         def implied(a: Attribute) -> Attribute:
-            """A column with a distribution of nominal values is nominal."""
-            nominal = (
-                a.name in named and isinstance(a, Numeric) and isinstance(named_distribution(self, a), Categorical)
-            )
-            return Nominal(a.name) if nominal else a
+            """A numeric column with a distribution of nominal values is nominal."""
+            given = a.name in named and isinstance(a, Numeric)
+            return named_distribution(self, a).implied_attribute(a, named=True) if given else a
 
         return Schema(implied(a) for a in Schema.kinds(frame, self.types, self.categorical_features).attributes)
 
@@ -179,7 +184,7 @@ class NetworkModel(TallyModel):
         target = target.learn(rows.target)
         table = replace(rows, frame=frame).table(schema, target)
         if self.missing == "complete":
-            table = _complete_rows(table, schema)
+            table = complete_rows(table, schema)
         if first:
             self._label_type, self._known_target = rows.label_type, rows.known
             learned = self._begin(schema, target, MemoryRows(table), rows.frame)
@@ -219,7 +224,7 @@ class NetworkModel(TallyModel):
         codes = Nominal(target.name, target.values, grows=False).encode(part.target, strict=True)
         table = schema.encode(schema.match(part.frame), part.weights, strict=True).with_column(target.name, codes)
         if self.missing == "complete":
-            table = _complete_rows(table, schema)
+            table = complete_rows(table, schema)
         return fill_all(asked, derive_checked(table, terms)), table.n_rows
 
     def _begin(self, schema: Schema, target: Nominal, rows: TrainingRows, frame: Frame) -> LearnedStructure:
@@ -337,7 +342,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         parent, child : str
-            The arc.
         X, y, sample_weight
             Rows, as for `fit`. Those in which the child and all its parents are present count.
 
@@ -391,10 +395,8 @@ class NetworkModel(TallyModel):
             The evidence: a value, a number, or ``{value: weight}`` for soft evidence. None and NaN are no evidence.
         method : {"exact", "likelihood_weighting", "gibbs"}, default="exact"
             By variable elimination, or by sampling, with standard errors.
-        n : int, default=10000
-            How many rows to draw.
-        random_state : int, default=0
-            The seed.
+        n, random_state : int
+            Of sampling: how many rows to draw, and the seed.
 
         Returns
         -------
@@ -424,7 +426,7 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         given : mapping of str to value, optional
-            The evidence.
+            The evidence, as for `query`.
 
         Returns
         -------
@@ -433,17 +435,15 @@ class NetworkModel(TallyModel):
         return queries.marginals(self._net(), self._evidence(given))
 
     def most_probable_explanation(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The most probable values of all nominal nodes together (MPE).
+        """The most probable values of all nominal nodes without evidence, together (MPE).
 
         Parameters
         ----------
         given : mapping of str to value, optional
-            The evidence.
 
         Returns
         -------
         dict of str to value
-            Of the nodes without evidence.
         """
         return self._net().most_probable_explanation(self._evidence(given))
 
@@ -453,7 +453,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         given : mapping of str to value
-            The evidence.
 
         Returns
         -------
@@ -476,9 +475,7 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
         random_state : int, Generator or None
-            The seed.
 
         Returns
         -------
@@ -520,7 +517,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         name : str
-            The node.
 
         Returns
         -------
@@ -535,7 +531,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         parent, child : str
-            The arc.
 
         Returns
         -------
@@ -543,10 +538,8 @@ class NetworkModel(TallyModel):
             The arc in both directions, what it adds to the score (of "chow_liu", "tan" and "k_dependence": mutual
             information in bits), whether it was taken, and why.
         """
-        graph = self._net().graph
-        return inspection.arc_reasons(
-            graph, self.found_, parent, child, by_score=self.structure not in BY_INFORMATION
-        )
+        by_score = self.structure not in BY_INFORMATION
+        return inspection.arc_reasons(self._net().graph, self.found_, parent, child, by_score=by_score)
 
     def explaining_away(
         self, cause: str | Mapping[str, Any], effect: Mapping[str, Any], other: str | Mapping[str, Any]
@@ -575,11 +568,9 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         asked : str
-            A node.
         value : object
-            Its value.
+            A value of the node asked for.
         given : mapping of str to value, optional
-            The evidence.
 
         Returns
         -------
@@ -595,7 +586,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         one, other, given : str or iterable of str
-            Nodes.
 
         Returns
         -------
@@ -634,21 +624,3 @@ class NetworkModel(TallyModel):
             χ², degrees of freedom, p-value, and whether the graph says that they are independent.
         """
         return inspection.independence_test(self._net(), self._rows_of(X), one, other, given)
-
-
-def _complete_rows(table: Table, schema: Schema) -> Table:
-    """The rows without a missing value."""
-    there = np.ones(table.n_rows, dtype=bool)
-    for a in schema.attributes:
-        column = table[a.name]
-        if isinstance(a, Nominal):
-            there &= column < a.missing
-        elif isinstance(a, Numeric):
-            there &= ~np.isnan(np.asarray(column, dtype=np.float64))
-    if there.all():
-        return table
-    if not there.any():
-        raise TableError("Every row has a missing value.", hint="missing='em' or 'available'.")
-    gone = int((~there).sum())
-    warn(f"{gone} of {table.n_rows} rows were left out: they have a missing value. Hint: missing='em' uses them.")
-    return table.take(there)

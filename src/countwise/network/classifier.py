@@ -94,27 +94,9 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
     structure: Any = "tan"
     _: KW_ONLY
-    order: Any = None
-    criterion: str | None = None
-    equivalent_sample_size: float = 1.0
-    max_parents: int = 3
-    required: Any = ()
-    forbidden: Any = ()
-    tiers: Any = None
-    root: str | None = None
-    max_dependence: int = 2
-    smoothing: Any = 1.0
-    prior: Any = "raw"
-    distributions: Any = None
     ranges: Any = "mdl"
-    types: Any = None
-    categorical_features: Any = None
-    missing: str = "em"
+    prior: Any = "raw"
     unseen: str = "ignore"
-    restarts: int = 3
-    max_iter: int = 500
-    tol: float = 1e-8
-    random_state: int | None = 0
 
     _smooths = True
     _class_is_node = True
@@ -127,10 +109,10 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         self._library = library_of(X)
         return X
 
-    def _infer_schema(self, frame: Frame) -> Schema:
+    def _check_settings(self) -> None:
         if self.unseen not in ("ignore", "error"):
             raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore' or 'error'.")
-        return super()._infer_schema(frame)
+        super()._check_settings()
 
     def _structure_learner(self, schema: Schema, target: Nominal) -> StructureLearner:
         if isinstance(self.structure, str) and self.structure == "given":
@@ -308,19 +290,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     def _zeros(self) -> tuple[str, str]:
         return "a value was never counted there, or a number lies beyond all densities", "smoothing=1 avoids it"
 
-    def table(self, name: str) -> Grid:
-        """The parameters of one node as a readable table: its `cpt`.
-
-        Parameters
-        ----------
-        name : str
-            The node.
-
-        Returns
-        -------
-        Grid
-        """
-        return self.cpt(name)
+    table = NetworkModel.cpt
 
     # -- the working ---------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ from countwise.data.cells import cell_of, shown_cell
 from countwise.data.frames import Frame
 from countwise.data.table import Table
 from countwise.data.text import Text
-from countwise.distributions.categorical import CategoricalDensity
 from countwise.errors import listed
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.working import Factor, Step, Working
@@ -151,7 +150,7 @@ class NetworkWorking:
             factors = tuple(density._factors(c)[combo] for c in classes)
             return [Step(name, "", factors, "known", density.rule, given=given)]
         combos = self._combos(name)
-        if isinstance(density, CategoricalDensity):
+        if name in self.net.tables:
             code = int(table[name][0])
             shown = str(density.of.values[code])
             factors = tuple(density._factors(code)[combos[c]] for c in classes)

@@ -16,7 +16,7 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.columns import narrowest
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
-from countwise.distributions import Gaussian, MEstimate, smoothing_of
+from countwise.distributions import MEstimate, smoothing_of
 from countwise.distributions.categorical import CategoricalDensity
 from countwise.errors import OptionError, TableError
 from countwise.network.linear_gaussian import linear_from, steady_from
@@ -152,7 +152,7 @@ class FamilyRule:
             cells = tally.table
             counts = cells.reshape(int(np.prod(cells.shape[:-1], dtype=np.int64)), cells.shape[-1])
             return CategoricalDensity(tally.axes[-1], counts, table_smoothing(self.smoothing, len(counts)))
-        if (steady or self._shares) and isinstance(rule, Gaussian):
+        if (steady or self._shares) and rule.linear:
             return steady_from(tally.filled, rule.floor)
         return linear_from(tally.filled, rule.divisor, rule.floor) if self.numbers else rule.estimate(tally.filled)
 

@@ -124,29 +124,9 @@ class BayesNetwork(NetworkModel):
     (True, False)
     """
 
-    structure: Any = "given"
     _: KW_ONLY
-    order: Any = None
-    criterion: str | None = None
-    equivalent_sample_size: float = 1.0
-    max_parents: int = 3
-    required: Any = ()
-    forbidden: Any = ()
-    tiers: Any = None
     target: str | None = None
-    root: str | None = None
-    max_dependence: int = 2
-    smoothing: Any = 1.0
-    distributions: Any = None
-    ranges: Any = 4
-    types: Any = None
-    categorical_features: Any = None
-    missing: str = "em"
     latent: Any = None
-    restarts: int = 3
-    max_iter: int = 500
-    tol: float = 1e-8
-    random_state: int | None = 0
     nodes: Any = None
     arcs: Any = None
     cpts: Any = None

@@ -7,12 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from countwise.base.term import derive_checked
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.distributions import Binned, Categorical, default_for, distribution_from
-from countwise.errors import OptionError, check_number, check_settings, did_you_mean
+from countwise.distributions import Binned, default_for, distribution_from
+from countwise.errors import OptionError, TableError, check_number, check_settings, did_you_mean, warn
 from countwise.network.blueprint import Blueprint, has_missing, is_empty
 from countwise.network.em import ParameterLearner, completed
 from countwise.network.engine import EngineRows
@@ -31,6 +33,7 @@ __all__ = [
     "binning_rule",
     "check_structure",
     "choose_distributions",
+    "complete_rows",
     "named_distribution",
 ]
 
@@ -73,7 +76,7 @@ def binning_rule(settings: Any) -> Binned:
     if isinstance(settings.ranges, int) and not isinstance(settings.ranges, bool):
         return Binned("equal_frequency", n_bins=settings.ranges)
     rule = distribution_from(settings.ranges)
-    if not isinstance(rule, Binned):
+    if not rule.binned:
         raise OptionError(f"ranges={settings.ranges!r} is no rule for ranges.", hint="give how many, or a Binned.")
     return rule
 
@@ -91,17 +94,18 @@ def choose_distributions(settings: Any, graph: Graph, schema: Schema) -> dict[st
         if isinstance(a, Nominal):
             continue
         rule = named_distribution(settings, a)
-        if rule is None or isinstance(rule, Categorical) or not (named or isinstance(a, Numeric)):
+        of_nominal = rule is not None and rule.suits(Nominal(a.name)) and not rule.suits(a)
+        if rule is None or of_nominal or not (named or isinstance(a, Numeric)):
             rule = default_for(a)
-        if by_counts and isinstance(a, Numeric) and not isinstance(rule, Binned):
+        if by_counts and isinstance(a, Numeric) and not rule.binned:
             rule = binning_rule(settings)
         found[a.name] = rule.with_defaults(smoothing, "ignore")
 
-    def refused(parent: str, child: str) -> bool:
-        one, other = found.get(parent), found.get(child)
-        return not isinstance(one, Binned) and not may_depend(one, None if isinstance(other, Binned) else other)
+    def kept(name: str) -> Any:
+        """The distribution of a node that stays numeric."""
+        return None if name not in found or found[name].binned else found[name]
 
-    while wrong := [(parent, child) for parent, child in graph.arcs if refused(parent, child)]:
+    while wrong := [(parent, child) for parent, child in graph.arcs if not may_depend(kept(parent), kept(child))]:
         for name, child in wrong:  # a column that is binned now may itself depend on a numeric one
             if name in named:
                 raise OptionError(
@@ -138,6 +142,24 @@ class MemoryRows:
     def families(self, free: Sequence[Attribute], plan: Blueprint, score: str, size: float) -> Families:
         """Counted from the rows."""
         return Families(free, self.table, score, size, distributions=plan.of_numbers, even=self.missing)
+
+
+def complete_rows(table: Table, schema: Schema) -> Table:
+    """The rows without a missing value."""
+    there = np.ones(table.n_rows, dtype=bool)
+    for a in schema.attributes:
+        column = table[a.name]
+        if isinstance(a, Nominal):
+            there &= column < a.missing
+        elif isinstance(a, Numeric):
+            there &= ~np.isnan(np.asarray(column, dtype=np.float64))
+    if there.all():
+        return table
+    if not there.any():
+        raise TableError("Every row has a missing value.", hint="missing='em' or 'available'.")
+    gone = int((~there).sum())
+    warn(f"{gone} of {table.n_rows} rows were left out: they have a missing value. Hint: missing='em' uses them.")
+    return table.take(there)
 
 
 TrainingRows = MemoryRows | EngineRows
@@ -210,8 +232,8 @@ class StructureLearner:
 
     def learn(self, rows: TrainingRows, parameters: ParameterLearner) -> LearnedStructure:
         """The blueprint, from rows in memory or in an engine."""
-        binned = {name: rule for name, rule in self.plan.distributions.items() if isinstance(rule, Binned)}
-        cuts = {name: rows.edges(rule, self.target, self.schema[name]) for name, rule in binned.items()}
+        rules = self.plan.distributions.items()
+        cuts = {name: rows.edges(rule, self.target, self.schema[name]) for name, rule in rules if rule.binned}
         plan = self.plan = replace(self.plan, cuts=cuts)
         plan.check_arcs()
         rows = rows.laid_out(plan, self.schema, self.target)
