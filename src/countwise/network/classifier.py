@@ -109,10 +109,10 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         self._library = library_of(X)
         return X
 
-    def _check_settings(self) -> None:
+    def _infer_schema(self, frame: Frame) -> Schema:
         if self.unseen not in ("ignore", "error"):
             raise OptionError(f"unseen={self.unseen!r} is unknown.", hint="give 'ignore' or 'error'.")
-        super()._check_settings()
+        return super()._infer_schema(frame)
 
     def _structure_learner(self, schema: Schema, target: Nominal) -> StructureLearner:
         if isinstance(self.structure, str) and self.structure == "given":
@@ -183,7 +183,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         Parameters
         ----------
         parent, child : str
-            The arc: the child depends on the parent.
+            The child depends on the parent.
         X, y, sample_weight
             Rows, as for `fit`. Those in which the child and all its parents are present count.
 
@@ -191,8 +191,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         -------
         self
         """
-        Editor(self).add_arc(parent, child, X, y, sample_weight)
-        return self
+        return Editor(self).add_arc(parent, child, X, y, sample_weight)
 
     def add_node(
         self,
@@ -219,8 +218,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         -------
         self
         """
-        Editor(self).add_node(name, parents, children, X, y, sample_weight)
-        return self
+        return Editor(self).add_node(name, parents, children, X, y, sample_weight)
 
     # -- estimating and predicting -------------------------------------------------------------
 
@@ -309,14 +307,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
 
 class FamilyLookups:
-    """Log P(class | parents) and log P(node | class, ...) laid out for lookups.
-
-    Parameters
-    ----------
-    net : Net
-    target : str
-        The class.
-    """
+    """Log P(class | parents) and log P(node | class, ...) laid out for lookups."""
 
     def __init__(self, net: Net, target: str) -> None:
         self.net, self.target = net, target
@@ -398,16 +389,12 @@ class FamilyLookups:
 
     def open_rows(self, table: Table) -> NDArray[np.intp]:
         """The rows with a missing value on which an observed one depends."""
-        lacks: Flags | None = None
+        lacks: list[Flags] = []
         for name in self.inner:
             column = table[name]
             if len(column) and int(column.max()) >= self.sizes[name]:
-                lacks = self._or(lacks, column >= self.sizes[name])
+                lacks.append(column >= self.sizes[name])
         for name in self.linked:
             gone = np.isnan(np.asarray(table[name], dtype=np.float64))
-            lacks = self._or(lacks, gone) if gone.any() else lacks
-        return np.empty(0, dtype=np.intp) if lacks is None else np.flatnonzero(lacks)
-
-    @staticmethod
-    def _or(a: Flags | None, b: Flags) -> Flags:
-        return b if a is None else a | b
+            lacks += [gone] if gone.any() else []
+        return np.flatnonzero(np.logical_or.reduce(lacks)) if lacks else np.empty(0, dtype=np.intp)

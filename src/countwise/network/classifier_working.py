@@ -22,16 +22,7 @@ __all__ = ["NetworkWorking"]
 
 
 class NetworkWorking:
-    """The working of one prediction of a network.
-
-    Parameters
-    ----------
-    model : BayesNetworkClassifier
-    table : Table
-        One row, encoded.
-    one : Frame
-        The same as it was given.
-    """
+    """The working of one prediction of a network, from a row encoded (`table`) and as it was given (`one`)."""
 
     def __init__(self, model: Any, table: Table, one: Frame) -> None:
         self.model, self.table, self.one = model, table, one

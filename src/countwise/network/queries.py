@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
 from countwise.data.attributes import Nominal, Numeric
+from countwise.data.series import is_missing
 from countwise.data.table import Table
 from countwise.errors import OptionError, check_number, listed
 from countwise.network.inference.batch_inference import EvidenceRows, batches
@@ -19,7 +20,7 @@ from countwise.network.inference.sampling import forward
 from countwise.network.net import Net, evidence_text, is_soft
 from countwise.working.numbers import number
 
-__all__ = ["QueryAnswer", "log_prob_rows", "marginals", "moments", "query", "query_text", "sample_rows"]
+__all__ = ["QueryAnswer", "evidence_of", "log_prob_rows", "marginals", "moments", "query", "sample_rows"]
 
 METHODS = ("exact", "likelihood_weighting", "gibbs")
 
@@ -80,6 +81,18 @@ class QueryAnswer(dict[Any, float]):
         return f"<table><caption>{escape(self.asked)}</caption><tbody>{body}</tbody></table>{note}"
 
 
+def evidence_of(net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The evidence as a user gives it, without missing values, and with numbers of binned nodes by their range."""
+    if not (given is None or isinstance(given, Mapping)):
+        raise OptionError(f"Evidence is given as {{node: value}}, not {given!r}.")
+    net.graph.known(given or {})
+    found = {name: value for name, value in (given or {}).items() if is_soft(value) or not is_missing(value)}
+    for name, value in found.items():
+        if name in cuts and isinstance(value, int | float | np.number) and not isinstance(value, bool):
+            found[name] = net.values(name)[int(np.searchsorted(cuts[name], float(value), side="left"))]
+    return found
+
+
 def query(
     net: Net, asked: str | Sequence[str], evidence: Mapping[str, Any], *, shown: Any, method: str, n: int, seed: int
 ) -> QueryAnswer:
@@ -89,7 +102,7 @@ def query(
         raise OptionError("No node is asked for.", hint="name a node, or several.")
     if method not in METHODS:
         raise OptionError(f"method={method!r} is unknown.", hint=f"give one of {listed(METHODS)}.")
-    text = query_text(names, {name: value for name, value in shown.items() if name in evidence})
+    text = _query_text(names, {name: value for name, value in shown.items() if name in evidence})
     numeric = [name for name in names if name not in net.tables]
     if numeric:
         if len(names) > 1 or method != "exact":
@@ -138,7 +151,7 @@ def marginals(net: Net, evidence: Mapping[str, Any]) -> dict[str, QueryAnswer]:
     """P(node | evidence) of every nominal node."""
     found, _ = net.marginals(evidence)
     return {
-        name: QueryAnswer(dict(zip(net.values(name), table.tolist(), strict=True)), query_text([name], evidence))
+        name: QueryAnswer(dict(zip(net.values(name), table.tolist(), strict=True)), _query_text([name], evidence))
         for name, table in found.items()
     }
 
@@ -181,7 +194,7 @@ def _numbers(net: Net, node: str, combos: Indices, columns: Any, rng: np.random.
     return found
 
 
-def query_text(names: Sequence[str], evidence: Mapping[str, Any]) -> str:
+def _query_text(names: Sequence[str], evidence: Mapping[str, Any]) -> str:
     """A query as it is written: P(rain | wet = yes)."""
     given = evidence_text(evidence, soft=" ~ soft")
     return f"P({', '.join(names)}{' | ' + given if given else ''})"

@@ -11,14 +11,15 @@ import numpy as np
 
 from countwise.base.term import derive_checked
 from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.distributions import Binned, default_for, distribution_from
-from countwise.errors import OptionError, TableError, check_number, check_settings, did_you_mean, warn
+from countwise.errors import OptionError, TableError, check_number, check_settings, did_you_mean, listed, warn
 from countwise.network.blueprint import Blueprint, has_missing, is_empty
 from countwise.network.em import ParameterLearner, completed
 from countwise.network.engine import EngineRows
-from countwise.network.families import Dirichlet
+from countwise.network.families import Dirichlet, table_smoothing
 from countwise.network.family_scores import SCORES, Families, may_depend
 from countwise.network.graph import Graph
 from countwise.network.net import Net
@@ -31,10 +32,11 @@ __all__ = [
     "StructureLearner",
     "TrainingRows",
     "binning_rule",
-    "check_structure",
+    "check_network",
     "choose_distributions",
     "complete_rows",
-    "named_distribution",
+    "is_searched",
+    "kinds_of_columns",
 ]
 
 
@@ -46,8 +48,20 @@ def is_searched(settings: Any) -> bool:
     return isinstance(settings.structure, str) and settings.structure != "given"
 
 
-def check_structure(settings: Any) -> None:
-    """Refuse settings of the structure that do not go together."""
+def check_network(settings: Any) -> None:
+    """Refuse settings that are unknown, or do not go together."""
+    _check_structure(settings)
+    check_settings(settings, missing=("em", "available", "complete"))
+    for name, least in (("max_parents", 0), ("max_dependence", 0), ("restarts", 0), ("max_iter", 1)):
+        check_number(name, getattr(settings, name), least, whole=True)
+    for name in ("equivalent_sample_size", "tol"):
+        check_number(name, getattr(settings, name), 0, above=True)
+    check_number("random_state", settings.random_state, 0, none=True, whole=True)
+    table_smoothing(settings.smoothing, 1)
+    binning_rule(settings)
+
+
+def _check_structure(settings: Any) -> None:
     if isinstance(settings.structure, str):
         check_settings(settings, structure=STRUCTURES)
     else:
@@ -69,6 +83,23 @@ def named_distribution(settings: Any, a: Attribute) -> Any:
     if isinstance(spec, Mapping):
         return distribution_from(spec[a.name]) if a.name in spec else None
     return None if spec is None else distribution_from(spec)
+
+
+def kinds_of_columns(settings: Any, frame: Frame) -> Schema:
+    """What the columns are; a numeric one with a distribution of nominal values is nominal."""
+    named = settings.distributions if isinstance(settings.distributions, Mapping) else {}
+    for name in named:
+        if name not in frame.columns:
+            raise OptionError(
+                f"distributions names {name!r}, which the table does not have.",
+                hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
+            )
+    return Schema(
+        named_distribution(settings, a).implied_attribute(a, named=True)
+        if a.name in named and isinstance(a, Numeric)
+        else a
+        for a in Schema.kinds(frame, settings.types, settings.categorical_features).attributes
+    )
 
 
 def binning_rule(settings: Any) -> Binned:
@@ -170,45 +201,19 @@ TrainingRows = MemoryRows | EngineRows
 
 @dataclass(frozen=True, eq=False)
 class LearnedStructure:
-    """What a structure learner came to.
-
-    Parameters
-    ----------
-    plan : Blueprint
-    found : FoundStructure or None
-        Score and candidates of a search; None if the structure was given.
-    rows : TrainingRows
-        The rows as the blueprint sees them.
-    start : Net or None
-        The network that structural EM came to, if it ran.
-    """
+    """What a structure learner came to."""
 
     plan: Blueprint
-    found: FoundStructure | None
-    rows: Any
-    start: Net | None
+    found: FoundStructure | None  # score and candidates of a search; None if the structure was given
+    rows: Any  # as the blueprint sees them
+    start: Net | None  # the network that structural EM came to, if it ran
 
 
 class StructureLearner:
-    """Chooses the distribution of each numeric node, where it is cut, and the arcs.
+    """Chooses the distribution of each numeric node, where it is cut, and the arcs, as a model's settings say.
 
-    Parameters
-    ----------
-    settings : BayesNetwork or BayesNetworkClassifier
-        Whose settings say how.
-    schema : Schema
-    target : Nominal
-        The class.
-    latent : mapping of str to Nominal
-        Nodes that are never observed.
-    arcs : list of (parent, child)
-        Drawn by hand, beside those of the setting `structure`.
-    fixed : collection of str
-        Nodes that take no other parents than those drawn by hand.
-    class_is_node : bool
-        Whether the target is a node.
-    around : str, optional
-        The class of "naive", "tan" and "k_dependence".
+    Some arcs are drawn by hand, beside those of the setting `structure`; nodes that are fixed take no other parents.
+    The class of "naive", "tan" and "k_dependence" is `around`.
     """
 
     def __init__(
@@ -293,8 +298,8 @@ class StructureLearner:
             self.around,
             int(settings.max_dependence),
             int(settings.restarts),
-            seed=0 if settings.random_state is None else int(settings.random_state),
-            numbers=frozenset(kept),
+            0 if settings.random_state is None else int(settings.random_state),
+            frozenset(kept),
         )
 
     def _pairs(self, setting: str, names: Sequence[str]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from countwise.errors import OptionError
 from countwise.network.family_scores import Families
-from countwise.network.search.constraints import Constraints, FoundStructure
+from countwise.network.search.constraints import TINY, Constraints, FoundStructure
 from countwise.network.search.trees import by_ordering
 
 __all__ = ["search_orders"]
@@ -39,7 +39,7 @@ class _Orders:
         while len(chosen) < self.constraints.max_parents:
             free = [p for p in before if p not in chosen and self.constraints.allows(p, child)]
             scores = self._scores(child, chosen, free)
-            if not scores or max(scores) <= best + 1e-9:
+            if not scores or max(scores) <= best + TINY:
                 break
             chosen.append(free[int(np.argmax(scores))])
             best = max(scores)
@@ -68,25 +68,10 @@ def search_orders(
     steps: int = 2000,
     seed: int = 0,
 ) -> FoundStructure:
-    """The best structure over orderings that a search comes to.
+    """The best structure over orderings that a search comes to, from several of which the first is the one given.
 
-    Parameters
-    ----------
-    families : Families
-        The scores.
-    names : sequence of str
-        The nodes.
-    constraints : Constraints
-        Required and forbidden arcs, and the most parents.
-    anneal : bool, default=False
-        Whether swaps that lower the score are taken at times, more at first than at last; else only those that raise
-        it most.
-    restarts : int, default=3
-        From how many orderings the search begins; the first is the one given.
-    steps : int, default=2000
-        Of annealing.
-    seed : int, default=0
-        Of the random numbers.
+    In annealing, swaps that lower the score are taken at times, more at first than at last; else only those that
+    raise it most.
     """
     if restarts < 1:
         raise OptionError(f"restarts must be 1 or more, not {restarts!r}.")
@@ -99,7 +84,7 @@ def search_orders(
         order = _annealed(orders, order, steps, rng) if anneal else order
         order = _climbed(orders, order)
         score = orders.total(order)
-        if score > most + 1e-9:
+        if score > most + TINY:
             best, most = order, score
     return by_ordering(families, best, constraints)
 
@@ -138,7 +123,7 @@ def _climbed(orders: _Orders, order: list[str]) -> list[str]:
     while len(order) > 1:
         gains = [_gain(orders, order, i) for i in range(len(order) - 1)]
         i = int(np.argmax(gains))
-        if not gains[i] > 1e-9:
+        if not gains[i] > TINY:
             break
         order = _swapped(order, i)
     return order
@@ -157,6 +142,6 @@ def _annealed(orders: _Orders, order: list[str], steps: int, rng: np.random.Gene
         warm = heat * (1 - step / steps) + 1e-9
         if gain >= 0 or rng.random() < np.exp(gain / warm):
             order, score = _swapped(order, i), score + gain
-            if score > most + 1e-9:
+            if score > most + TINY:
                 best, most = order, score
     return best

@@ -66,18 +66,9 @@ def chow_liu(
     root: str | None = None,
     last: Collection[str] = (),
 ) -> dict[str, str | None]:
-    """The tree of most mutual information: the parent of each node, None for the root.
+    """The tree of most mutual information: the parent of each node, None for the root (or else the first node).
 
-    Parameters
-    ----------
-    names : sequence of str
-        The nodes.
-    weight : callable or ndarray
-        The mutual information of two nodes.
-    root : str, optional
-        Where arcs begin; the first node if not given.
-    last : collection of str
-        Nodes that no other may depend on: they join when all others have.
+    Nodes that no other may depend on are the last to join.
     """
     at = {name: i for i, name in enumerate(names)}
     table = weight if isinstance(weight, np.ndarray) else np.array([[weight(a, b) for b in names] for a in names])
