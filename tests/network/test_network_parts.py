@@ -17,11 +17,16 @@ from countwise.network.inference.elimination import Elimination, elimination_ord
 from countwise.network.inference.factors import Potential, product
 from countwise.network.inference.junction_tree import Junction
 from countwise.network.inference.sampling import gibbs, likelihood_weighting
-from countwise.network.search.class_structures import augmented_tree, conditional_information, k_dependence, naive
+from countwise.network.search.class_structures import (
+    augmented_tree,
+    chow_liu,
+    conditional_information,
+    k_dependence,
+    naive,
+)
 from countwise.network.search.constraints import Constraints
 from countwise.network.search.hill_climb import hill_climb
-from countwise.network.search.ordering import search_orders
-from countwise.network.search.trees import by_ordering, chow_liu
+from countwise.network.search.ordering import by_ordering, search_orders
 
 ASIA = """
 network asia { property "made up"; }

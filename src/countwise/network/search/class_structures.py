@@ -1,4 +1,4 @@
-"""Structures around a class: naive Bayes, tree-augmented naive Bayes (TAN), and k-dependence."""
+"""Structures by mutual information: trees (Chow and Liu), and around a class naive Bayes, TAN and k-dependence."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from countwise._typing import Floats
 from countwise.measures import mutual_information
 from countwise.network.family_scores import Families
 from countwise.network.graph import Graph
-from countwise.network.search.trees import chow_liu
 
-__all__ = ["augmented_tree", "conditional_information", "k_dependence", "naive"]
+__all__ = ["augmented_tree", "chow_liu", "conditional_information", "k_dependence", "naive"]
 
 _TOGETHER = 4096  # pairs that are counted at a time
 
@@ -60,6 +59,25 @@ def _weighed(counts: NDArray[Any]) -> Floats:
     weight = counts.sum(axis=(2, 3))
     bits = np.asarray(mutual_information(counts))
     return np.asarray((weight * bits).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300))
+
+
+def chow_liu(
+    names: Sequence[str], information: Floats, root: str | None = None, last: Collection[str] = ()
+) -> dict[str, str | None]:
+    """The tree of most mutual information: the parent of each node, None for the root (or else the first node).
+
+    Nodes that no other may depend on are the last to join.
+    """
+    at = {name: i for i, name in enumerate(names)}
+    first = names[0] if root is None else root
+    parent: dict[str, str | None] = {first: None}
+    while len(parent) < len(names):
+        free = [b for b in names if b not in parent]
+        free = [b for b in free if b not in last] or free
+        pairs = [(-information[at[a], at[b]], at[b], at[a]) for a in parent for b in free]
+        _, b, a = min(pairs)  # of equals the first by place
+        parent[names[b]] = names[a]
+    return {name: parent[name] for name in names}
 
 
 def naive(names: Sequence[str], target: str) -> Graph:

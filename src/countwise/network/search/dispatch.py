@@ -11,11 +11,16 @@ import numpy as np
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.network.family_scores import Families
 from countwise.network.graph import Graph
-from countwise.network.search.class_structures import augmented_tree, conditional_information, k_dependence, naive
+from countwise.network.search.class_structures import (
+    augmented_tree,
+    chow_liu,
+    conditional_information,
+    k_dependence,
+    naive,
+)
 from countwise.network.search.constraints import Constraints, FoundStructure
 from countwise.network.search.hill_climb import hill_climb
-from countwise.network.search.ordering import search_orders
-from countwise.network.search.trees import by_ordering, chow_liu
+from countwise.network.search.ordering import by_ordering, search_orders
 
 __all__ = ["BY_INFORMATION", "STRUCTURES", "StructureSearch", "arcs_of", "given_graph"]
 
