@@ -15,6 +15,7 @@ from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
+from countwise.engines.gather import target_of
 from countwise.errors import TableError, TooFewRows, check_number
 from countwise.network import inspection, queries
 from countwise.network.blueprint import Blueprint, GivenTable, has_missing, is_empty
@@ -163,7 +164,7 @@ class NetworkModel(TallyModel):
         if hasattr(self, "tallies_"):
             raise TableError("A network learns from one relation at a time.", hint="merge two by +.")
         engine, schema = EngineRows.open(part, self._infer_schema(part.frame), self.missing)
-        target, self._label_type = engine.target(self._first_target(part.name))
+        target, self._label_type = target_of(engine.relation, self._first_target(part.name), engine.classes)
         self._known_target = part.known
         learned = self._begin(schema, target, engine, part.frame)
         self.tallies_ = learned.rows.tallies(blank_tallies(self._blueprint.terms(schema, target), target), target)

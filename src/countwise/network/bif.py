@@ -118,16 +118,12 @@ class _BifReader:
     # -- parts -------------------------------------------------------------------------
 
     def network(self) -> BifNetwork:
+        parts = {"network": self._head, "variable": self._variable, "probability": self._probability}
         while self.at < len(self.tokens):
             word = self._next()
-            if word.text == "network":
-                self._head()
-            elif word.text == "variable":
-                self._variable()
-            elif word.text == "probability":
-                self._probability()
-            else:
+            if word.text not in parts:
                 raise self._fail(f"'network', 'variable' or 'probability' is expected, not {word.text!r}.", word)
+            parts[word.text]()
         lost = [name for name in self.values if name not in self.tables]
         if lost:
             raise ReadError(f"{self.where}: {lost[0]!r} has no table.")

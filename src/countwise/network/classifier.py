@@ -368,7 +368,7 @@ class FamilyLookups:
                 self._add_number(name, table, out)
 
     def _add_number(self, name: str, table: Table, out: Floats) -> None:
-        density, above = self.net.densities[name], self.net.numbers.names_above(name)
+        density, above = self.net.densities[name], self.net.numbers.nominal_parents(name)
         line = density if isinstance(density, LinearDensity) else None
         if above == (self.target,) and line is None:
             density.add_log_prob(table[name], out)

@@ -33,11 +33,6 @@ class Drawing:
     arcs: list[tuple[str, str]]  # parent and child
     tables: dict[str, dict[str, Any]]  # P(node | parents), and how many rows it is worth (None: it stands)
 
-    @classmethod
-    def of(cls, nodes: Any, arcs: Any, tables: Any) -> Drawing:
-        """From the settings, which may be None."""
-        return cls(dict(nodes or {}), [(p, c) for p, c in arcs or []], dict(tables or {}))
-
     def with_node(self, name: str, values: Sequence[Any] | Attribute | None) -> Drawing:
         """The same with a node more."""
         if isinstance(values, str):

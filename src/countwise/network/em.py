@@ -217,7 +217,7 @@ class _Expected:
                 self.counts[name] = self.counts.get(name, np.zeros(size)) + counted
         hidden = {name for block in found.blocks for name in block.names if not self._is_whole(name, rows)}
         for name in net.densities:
-            family = net.numbers.names_above(name)
+            family = net.numbers.nominal_parents(name)
             column = rows.numbers[name]
             if name in hidden or not isinstance(column, np.ndarray) or not family:
                 continue

@@ -17,7 +17,7 @@ from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.distributions import Binned
-from countwise.engines.gather import EnginePart, moments_of, refuse_identifiers, scatter_of, target_of
+from countwise.engines.gather import EnginePart, moments_of, refuse_identifiers, scatter_of
 from countwise.engines.moments import gaps, moments, products, values
 from countwise.engines.relation import Classes, ColumnSummary, Relation
 from countwise.errors import RowsRefused, TableError, warn
@@ -64,10 +64,6 @@ class EngineRows:
             for a in schema.attributes
         )
         return cls(relation, summary, classes, lost, missing), learned
-
-    def target(self, target: Nominal) -> tuple[Nominal, Any]:
-        """The target with its classes, and in which dtype they are kept."""
-        return target_of(self.relation, target, self.classes)
 
     # -- what a structure learner asks -----------------------------------------------------
 

@@ -39,7 +39,7 @@ def arc_lines(graph: Graph) -> list[str]:
 def cpt_grid(net: Net, name: str) -> Grid:
     """P(node | parents): a row for each combination of the parents' values."""
     (name,) = net.graph.known([name])
-    above = net.numbers.names_above(name) if name not in net.tables else net.graph.parents[name]
+    above = net.numbers.nominal_parents(name) if name not in net.tables else net.graph.parents[name]
     cases = list(itertools.product(*(net.values(p) for p in above)))
     columns: dict[str, list[Any]] = {p: [case[i] for case in cases] for i, p in enumerate(above)}
     if name in net.tables:

@@ -1,4 +1,4 @@
-"""Linear Gaussians: a number that depends on names by its mean and deviation, and on numbers by a line."""
+"""Linear Gaussians: lines on numeric parents, one for each combination of the nominal parents' values."""
 
 from __future__ import annotations
 

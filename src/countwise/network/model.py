@@ -183,7 +183,6 @@ class BayesNetwork(NetworkModel):
         X, sample_weight : optional
             Rows, from which the child's distribution is estimated anew; all else stays.
         y : ignored
-            For scikit-learn's sake.
 
         Returns
         -------
@@ -199,7 +198,6 @@ class BayesNetwork(NetworkModel):
         Parameters
         ----------
         name : str
-            The node.
         table : array-like or mapping
             P(node | parents): an axis for each parent, in the order in which their arcs were drawn, and the last for
             the node; or ``{value: p}``, ``{parent's value: {value: p}}``, ``{(value, value): {value: p}}``.
@@ -213,7 +211,7 @@ class BayesNetwork(NetworkModel):
         return self._draw(self._drawing().with_table(str(name), table, rows))
 
     def _drawing(self) -> Drawing:
-        return Drawing.of(self.nodes, self.arcs, self.cpts)
+        return Drawing(dict(self.nodes or {}), [(p, c) for p, c in self.arcs or []], dict(self.cpts or {}))
 
     def _draw(self, drawing: Drawing) -> Self:
         """Keep what was drawn; a network that has learned from data is not drawn by hand any more."""
@@ -267,7 +265,6 @@ class BayesNetwork(NetworkModel):
         Parameters
         ----------
         path : str or path
-            The file.
         **settings
             Of the network, for a later `fit`.
 
@@ -276,12 +273,12 @@ class BayesNetwork(NetworkModel):
         BayesNetwork
         """
         read = bif.read_bif_file(Path(path))
-        drawn: dict[str, Any] = {
-            "nodes": {name: list(values) for name, values in read.values.items()},
-            "arcs": [(p, c) for c, above in read.parents.items() for p in above],
-            "cpts": {name: {"table": table.tolist(), "rows": None} for name, table in read.tables.items()},
-        }
-        return cls(**drawn, **settings)
+        return cls(
+            nodes={name: list(values) for name, values in read.values.items()},
+            arcs=[(p, c) for c, above in read.parents.items() for p in above],
+            cpts={name: {"table": table.tolist(), "rows": None} for name, table in read.tables.items()},
+            **settings,
+        )
 
     def write_bif(self, path: str | os.PathLike[str], name: str = "network") -> None:
         """Write the network to a BIF file, with every digit; all nodes must be nominal.
@@ -289,7 +286,6 @@ class BayesNetwork(NetworkModel):
         Parameters
         ----------
         path : str or path
-            Where to.
         name : str, default="network"
             What the network is called in it.
         """
@@ -381,7 +377,7 @@ class BayesNetwork(NetworkModel):
         asked : str or sequence of str
             A nominal node, or several.
         given : mapping of str to value, optional
-            The evidence.
+            The evidence, as for `query`.
 
         Returns
         -------

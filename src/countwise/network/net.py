@@ -173,7 +173,7 @@ class Net:
         scale = sum(log for _, log in of_numbers)
         factors += self.marks(codes)
         tree = self._junction
-        if of_numbers:  # which may bring names together that no table does
+        if of_numbers:  # which may join nominal nodes that no table does
             tree = Junction(neighbors((factor.variables for factor in factors), nominal), sizes)
         found, log = tree.marginals(factors)
         return {name: found[name] for name in nominal if name in found}, log + scale

@@ -171,7 +171,7 @@ def sample_rows(net: Net, n: int, rng: np.random.Generator) -> dict[str, NDArray
     for node in net.graph.order():
         if node not in net.tables:
             combos = np.zeros(n, dtype=np.int64)
-            for parent in net.numbers.names_above(node):
+            for parent in net.numbers.nominal_parents(node):
                 combos = combos * net.sizes()[parent] + columns[parent]
             columns[node] = _numbers(net, node, combos, columns, rng)
     return {

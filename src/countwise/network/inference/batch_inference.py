@@ -161,7 +161,7 @@ class EvidenceBatch:
         )
         self.known = known
         scopes = [self._open_of((*net.graph.parents[n], n)) for n in net.sizes if self.relevant[n].any()]
-        scopes += [self._open_of(net.numbers.names_above(name)) for name in net.numbers.densities]
+        scopes += [self._open_of(net.numbers.nominal_parents(name)) for name in net.numbers.densities]
         scopes += self._block_scopes() + ([self.open] if apart else [])
         near = neighbors(scopes, self.open)
         order, self.cells = elimination_order(near, net.sizes, list(near))
@@ -175,7 +175,7 @@ class EvidenceBatch:
         found = []
         for block in self.net.numbers.blocks:
             if len(block) > 1 and not set(block) <= self.known:
-                above = {p for name in block for p in self.net.numbers.names_above(name)}
+                above = {p for name in block for p in self.net.numbers.nominal_parents(name)}
                 found.append(self._open_of([v for v in self.net.graph if v in above]))
         return found
 

@@ -47,7 +47,7 @@ class Numbers:
         self.blocks = self._blocks()
         self.linked = tuple(name for block in self.blocks if len(block) > 1 for name in block)
 
-    def names_above(self, name: str) -> tuple[str, ...]:
+    def nominal_parents(self, name: str) -> tuple[str, ...]:
         """The nominal parents."""
         return tuple(p for p in self.graph.parents[name] if p in self.sizes)
 
@@ -77,24 +77,24 @@ class Numbers:
             if name in columns and name not in self.linked:
                 logs = np.zeros((len(columns[name]), density.n_classes))
                 density.add_log_prob(columns[name], logs)
-                plain.append((self.names_above(name), logs))
+                plain.append((self.nominal_parents(name), logs))
         for block in self.blocks:
             there = [name for name in block if name in known]
             if len(block) == 1 or not there:
                 continue
             relevant = [name for name in block if name in self.graph.ancestors(there)]
             if len(relevant) == len(there):
-                lines = [(self.lines[n], self.names_above(n), columns[n]) for n in there]
+                lines = [(self.lines[n], self.nominal_parents(n), columns[n]) for n in there]
                 plain += [(above, line.log_prob(y, [columns[p] for p in line.numbers])) for line, above, y in lines]
             else:
                 hidden.append(self._of_block(relevant, there, columns))
         return plain, hidden
 
     def _of_block(self, names: Sequence[str], there: Sequence[str], columns: Mapping[str, Floats]) -> BlockTerm:
-        scope = tuple(node for node in self.graph if any(node in self.names_above(name) for name in names))
+        scope = tuple(node for node in self.graph if any(node in self.nominal_parents(name) for name in names))
         cells = int(np.prod([self.sizes[v] for v in scope], dtype=np.float64))
         refuse_wide(cells * len(names) ** 2, "Gaussians with missing values")
-        own = {name: self.combinations(scope, self.names_above(name)) for name in names}
+        own = {name: self.combinations(scope, self.nominal_parents(name)) for name in names}
         mean, covariance = block_moments(names, self.lines, own, cells)
         told = [n for n in there if not self.lines[n].constant]
         places = np.array([names.index(n) for n in told], dtype=np.intp)
@@ -114,7 +114,7 @@ class Numbers:
         return key
 
     def moments(self, name: str, known: Mapping[str, float]) -> tuple[tuple[str, ...], Floats, Floats]:
-        """The names that a number depends on, and its mean and variance for each combination of their values."""
+        """The nominal nodes that a node depends on, and its mean and variance in each combination of their values."""
         if name in self.lines:
             block = next(b for b in self.blocks if name in b)
             there = [n for n in block if n in known and n != name]
@@ -122,4 +122,4 @@ class Numbers:
             term = self._of_block(relevant, there, {n: np.array([known.get(n, np.nan)]) for n in relevant})
             at = relevant.index(name)
             return term.scope, term.after[0, :, at], np.maximum(term.left[:, at, at], 0.0)
-        return self.names_above(name), *self.densities[name].mean_and_variance()
+        return self.nominal_parents(name), *self.densities[name].mean_and_variance()

@@ -31,7 +31,7 @@ class Junction:
         self._variables = tuple(near)
 
     def _edge(self, i: int) -> _Edge:
-        """How a clique and the one above it speak: cliques have their variables in one order."""
+        """How messages pass between a clique and the one above it: cliques have their variables in one order."""
         up = self.parent[i]
         if up < 0:
             return _Edge((), (), [], [])
