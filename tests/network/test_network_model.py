@@ -307,6 +307,13 @@ def test_numbers_are_gaussian_kernel_poisson_or_held_by_their_ranges():
         BayesNetwork({"k": ["g"]}, distributions={"g": "gaussian"}).fit(frame[["k", "g"]])
 
 
+def test_the_mean_of_a_node_with_a_kernel_density_is_that_of_its_values():
+    rows = {"k": ["a", "a", "b", "b", "b"], "x": [1.0, 3.0, 5.0, 6.0, 10.0]}
+    net = BayesNetwork([("k", "x")], distributions={"x": {"kind": "kernel", "bandwidth": 2.0}}).fit(rows)
+    assert net.query("x", {"k": "a"}) == pytest.approx({"mean": 2, "deviation": np.sqrt(1 + 4)})
+    assert net.query("x", {"k": "b"}) == pytest.approx({"mean": 7, "deviation": np.sqrt(14 / 3 + 4)})
+
+
 def test_a_search_finds_lines_between_numbers_and_no_arc_from_numbers_to_names():
     rng = np.random.default_rng(2)
     n = 3000

@@ -12,7 +12,7 @@ from countwise.data.attributes import Nominal, Numeric
 from countwise.data.table import Table
 from countwise.network.em import completed
 from countwise.network.graph import Graph
-from countwise.network.inference.batch_inference import EvidenceRows, posteriors
+from countwise.network.inference.batch_inference import EvidenceRows, batches
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
 
@@ -53,7 +53,8 @@ def test_posteriors_of_rows_with_gaps_are_those_of_the_joint(seed, n_rows):
     for n, s in SIZES.items():
         codes[n][rng.random(n_rows) < 0.35] = s
     seen = np.zeros(n_rows, dtype=int)
-    for found in posteriors(net.graph, net.tables, net.numbers, EvidenceRows(codes, {}, n_rows), asked=["c"]):
+    for batch in batches(net, EvidenceRows(codes, {}, n_rows), asked=["c"]):
+        found = batch.posterior(net)
         for i, row in enumerate(found.rows.tolist()):
             seen[row] += 1
             at = tuple(slice(None) if codes[n][row] == s else codes[n][row] for n, s in SIZES.items())
@@ -143,7 +144,8 @@ def test_numbers_with_gaps_tell_what_scipy_says(known, gap):
         {n: np.array([numbers[n] if n in known else np.nan]) for n in "xyz"},
         1,
     )
-    (found,) = posteriors(net.graph, net.tables, net.numbers, rows, asked=["k", "j"])
+    (batch,) = batches(net, rows, asked=["k", "j"])
+    found = batch.posterior(net)
     assert found.log[0] == pytest.approx(np.log(weights.sum()), abs=1e-10)
     share = weights / weights.sum()
     for name, axis in (("k", 1), ("j", 0)):

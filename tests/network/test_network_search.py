@@ -16,7 +16,7 @@ from countwise.network.inference.factors import Potential
 from countwise.network.inference.junction_tree import Junction
 from countwise.network.search.constraints import Constraints
 from countwise.network.search.hill_climb import _Climb, _shake, hill_climb
-from countwise.network.search.trees import by_ordering
+from countwise.network.search.ordering import by_ordering
 from countwise.tallies import Counts
 
 NAMES = tuple("abcdefg")

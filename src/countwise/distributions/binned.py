@@ -65,6 +65,7 @@ class Binned(Distribution):
     merge: str | None = None
     smoothing: Any = None
     kind: ClassVar[str] = "binned"
+    binned: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", self.how.method)

@@ -88,6 +88,7 @@ class Distribution:
 
     # -- nodes of networks ------------------------------------------------------------------
 
+    binned: ClassVar[bool] = False  # whether numbers are cut into ranges, which make a nominal node
     linear: ClassVar[bool] = False  # whether a node may be a line on its numeric parents
     scored: ClassVar[bool] = False  # whether a family has a score; others keep the parents that they are given
 
@@ -139,6 +140,7 @@ class Density:
     n_classes: int
     rule: str
     choice: Any = None  # of "auto": which distribution was chosen, and what each scored
+    linear = False  # whether it is a Gaussian, so that a node may be a line on it
 
     def add_log_prob(self, column: Any, out: Floats) -> None:
         """Add log P(value | class) to out (rows, classes) in place; a missing value adds 0."""
@@ -180,6 +182,10 @@ class Density:
         out = np.zeros((1, self.n_classes))
         self.add_log_prob(column, out)
         return np.repeat(out, size, axis=0)
+
+    def mean_and_variance(self) -> tuple[Floats, Floats]:
+        """Of the numbers in each class."""
+        raise OptionError("Of texts and of blocks of counts no mean is asked.")
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """The parameters as columns of a table; numbers are not rounded."""

@@ -146,6 +146,8 @@ class GaussianDensity(NumericDensity):
         1/σ and log 1/(σ√2π), where they are known already.
     """
 
+    linear = True
+
     def __init__(
         self,
         name: str,

@@ -118,6 +118,15 @@ class KernelDensity(NumericDensity):
         self.rule = f"kernel density, Gaussian kernel, bandwidth {how.replace('_', '-')}"
         self.constant = not bool((bandwidths > 0).all()) or all(len(v) == 0 for v, _ in sets)
 
+    def mean_and_variance(self) -> tuple[Floats, Floats]:
+        """The mean of the values, and their variance with that of the kernel."""
+        found = []
+        for (values, weights), h in zip(self.sets, self.bandwidths, strict=True):
+            mean = np.average(values, weights=weights) if len(values) else np.nan
+            found.append((mean, np.average((values - mean) ** 2, weights=weights) + h**2 if len(values) else np.nan))
+        means, variances = np.array(found).T
+        return means, variances
+
     @lazy
     def _expanded(self) -> list[tuple[Any, Any, Any, Any, float]]:
         """For each class: points, kernel weights, boxes, coefficients, log of the norm."""

@@ -120,6 +120,10 @@ class PoissonDensity(NumericDensity):
         if pairs:
             _kernels.add_poisson([c for _, c in pairs], np.array([d.rate for d, _ in pairs]), out)
 
+    def mean_and_variance(self) -> tuple[Floats, Floats]:
+        """Both are the rate."""
+        return self.rate, self.rate
+
     def written(self, x: float, c: int) -> tuple[str, str]:
         """The probability of x, with the rate of class c."""
         rate = number(self.rate[c])

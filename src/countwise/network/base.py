@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,28 +11,18 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term, blank_tallies, derive, derive_checked
-from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
-from countwise.data.series import is_missing
 from countwise.data.table import Table
-from countwise.distributions import Categorical
-from countwise.errors import (
-    OptionError,
-    TableError,
-    TooFewRows,
-    check_number,
-    check_settings,
-    did_you_mean,
-    listed,
-    warn,
-)
+from countwise.engines.gather import target_of
+from countwise.errors import TableError, TooFewRows, check_number
 from countwise.network import inspection, queries
 from countwise.network.blueprint import Blueprint, GivenTable, has_missing, is_empty
 from countwise.network.editing import Editor
 from countwise.network.em import Learned, ParameterLearner
 from countwise.network.engine import EngineRows
-from countwise.network.families import FamilyTally, table_smoothing
+from countwise.network.families import FamilyTally
 from countwise.network.graph import Graph
 from countwise.network.net import Net
 from countwise.network.queries import QueryAnswer
@@ -44,10 +34,11 @@ from countwise.network.structure_learning import (
     StructureLearner,
     TrainingRows,
     binning_rule,
-    check_structure,
+    check_network,
     choose_distributions,
+    complete_rows,
     is_searched,
-    named_distribution,
+    kinds_of_columns,
 )
 from countwise.sources import EnginePart, Memory, in_one
 from countwise.tallies import fill_all, tally_from
@@ -58,30 +49,39 @@ __all__ = ["NetworkModel"]
 _FRAMES = ("pandas", "polars", "pyarrow")
 
 
+@dataclass(eq=False, repr=False)
 class NetworkModel(TallyModel):
     """A network over the columns of a table; a model writes `_structure_learner` and what it adds."""
 
-    structure: Any
-    criterion: Any
-    equivalent_sample_size: Any
-    max_parents: Any
-    max_dependence: Any
-    smoothing: Any
-    distributions: Any
-    types: Any
-    categorical_features: Any
-    missing: Any
-    restarts: Any
-    max_iter: Any
-    tol: Any
-    random_state: Any
+    structure: Any = "given"
+    _: KW_ONLY
+    order: Any = None
+    criterion: str | None = None
+    equivalent_sample_size: float = 1.0
+    max_parents: int = 3
+    required: Any = ()
+    forbidden: Any = ()
+    tiers: Any = None
+    root: str | None = None
+    max_dependence: int = 2
+    smoothing: Any = 1.0
+    distributions: Any = None
+    ranges: Any = 4
+    types: Any = None
+    categorical_features: Any = None
+    missing: str = "em"
+    restarts: int = 3
+    max_iter: int = 500
+    tol: float = 1e-8
+    random_state: int | None = 0
 
-    net_: Net
-    found_: FoundStructure | None
-    em_: Learned | None
-    _blueprint: Blueprint
+    net_: Net = field(init=False)
+    found_: FoundStructure | None = field(init=False)
+    em_: Learned | None = field(init=False)
+    _blueprint: Blueprint = field(init=False)
 
     _class_is_node = False  # whether the target is a node
+    cpts = None  # tables that were given by hand
 
     # -- to be written by each model ---------------------------------------------------
 
@@ -96,12 +96,6 @@ class NetworkModel(TallyModel):
     def _given_tables(self) -> GivenTable:
         """What gives the table of a node that does not follow from its counts alone."""
         raise NotImplementedError
-
-    def _fixed(self) -> set[str]:
-        """Nodes whose tables were given by hand."""
-        return set()
-
-    # -- the structure -------------------------------------------------------------------
 
     @property
     def graph_(self) -> Graph:
@@ -123,41 +117,11 @@ class NetworkModel(TallyModel):
         """How many steps EM took; 1 where nothing had to be filled."""
         return 1 if self.em_ is None else len(self.em_.log_likelihoods)
 
-    # -- what the columns are ------------------------------------------------------------
+    # -- learning --------------------------------------------------------------------------
 
     def _infer_schema(self, frame: Frame) -> Schema:
-        self._check_settings()
-        named = self.distributions if isinstance(self.distributions, Mapping) else {}
-        for name in named:
-            if name not in frame.columns:
-                raise OptionError(
-                    f"distributions names {name!r}, which the table does not have.",
-                    hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
-                )
-
-        def implied(a: Attribute) -> Attribute:
-            """A column with a distribution of nominal values is nominal."""
-            nominal = (
-                a.name in named and isinstance(a, Numeric) and isinstance(named_distribution(self, a), Categorical)
-            )
-            return Nominal(a.name) if nominal else a
-
-        return Schema(implied(a) for a in Schema.kinds(frame, self.types, self.categorical_features).attributes)
-
-    def _check_settings(self) -> None:
-        check_structure(self)
-        check_settings(self, missing=("em", "available", "complete"))
-        check_number("max_parents", self.max_parents, 0, whole=True)
-        check_number("equivalent_sample_size", self.equivalent_sample_size, 0, above=True)
-        check_number("max_dependence", self.max_dependence, 0, whole=True)
-        check_number("restarts", self.restarts, 0, whole=True)
-        check_number("max_iter", self.max_iter, 1, whole=True)
-        check_number("tol", self.tol, 0, above=True)
-        check_number("random_state", self.random_state, 0, none=True, whole=True)
-        table_smoothing(self.smoothing, 1)
-        binning_rule(self)
-
-    # -- learning --------------------------------------------------------------------------
+        check_network(self)
+        return kinds_of_columns(self, frame)
 
     def _open_parts(self, X: Any, y: Any, sample_weight: Any) -> Iterator[Memory | EnginePart]:
         parts = super()._open_parts(X, y, sample_weight)
@@ -167,24 +131,24 @@ class NetworkModel(TallyModel):
     def _count_in(self, part: Memory | EnginePart) -> None:
         if isinstance(part, EnginePart):
             self._count_in_engine(part)
-        else:
-            self._count_rows(part)
-
-    def _count_rows(self, rows: Memory) -> None:
+            return
         first = not hasattr(self, "tallies_")
-        schema = self._infer_schema(rows.frame) if first else self.schema_
-        frame = schema.coded(rows.frame if first else schema.match(rows.frame))
+        schema = self._infer_schema(part.frame) if first else self.schema_
+        frame = schema.coded(part.frame if first else schema.match(part.frame))
         schema = schema.learn(frame)
-        target = self._first_target(rows.name) if first else self._same_kind_of_target(rows.known)
-        target = target.learn(rows.target)
-        table = replace(rows, frame=frame).table(schema, target)
+        target = self._first_target(part.name) if first else self._same_kind_of_target(part.known)
+        target = target.learn(part.target)
+        table = replace(part, frame=frame).table(schema, target)
         if self.missing == "complete":
-            table = _complete_rows(table, schema)
+            table = complete_rows(table, schema)
         if first:
-            self._label_type, self._known_target = rows.label_type, rows.known
-            learned = self._begin(schema, target, MemoryRows(table), rows.frame)
-            terms = self._blueprint.terms(schema, target)
-            self.tallies_ = self._first_tallies(learned, terms, learned.rows.table)
+            self._label_type, self._known_target = part.label_type, part.known
+            learned = self._begin(schema, target, MemoryRows(table), part.frame)
+            terms, derived = self._blueprint.terms(schema, target), learned.rows.table
+            known = learned.found is None  # the arcs are those that the rows were laid out for
+            if self.missing == "em" and (learned.rows.missing if known else has_missing(derived, terms)):
+                self.em_ = self._parameters().by_em(self._blueprint, terms, target, derived, learned.start)
+            self.tallies_ = self.em_.tallies if self.em_ else fill_all(blank_tallies(terms, target), derived)
         else:
             terms = self._blueprint.terms(schema, target)
             derived = derive_checked(table, terms)
@@ -200,26 +164,24 @@ class NetworkModel(TallyModel):
         if hasattr(self, "tallies_"):
             raise TableError("A network learns from one relation at a time.", hint="merge two by +.")
         engine, schema = EngineRows.open(part, self._infer_schema(part.frame), self.missing)
-        target, self._label_type = engine.target(self._first_target(part.name))
+        target, self._label_type = target_of(engine.relation, self._first_target(part.name), engine.classes)
         self._known_target = part.known
         learned = self._begin(schema, target, engine, part.frame)
         self.tallies_ = learned.rows.tallies(blank_tallies(self._blueprint.terms(schema, target), target), target)
         self.n_rows_ = engine.classes.rows
 
-    def _tallies_of(
-        self, part: Memory | EnginePart, only: Collection[str] | None = None
-    ) -> tuple[dict[str, Any], int]:
+    def _tallies_of(self, part: Memory | EnginePart, only: Collection[str] = ()) -> tuple[dict[str, Any], int]:
         """What a part counts in the domains of the model, and its rows; a value never seen is an error."""
         schema, target = self.schema_, self._same_kind_of_target(part.known)
         terms = self._blueprint.terms(schema, target)
-        asked = {name: tally for name, tally in blank_tallies(terms, target).items() if only is None or name in only}
+        asked = {name: blank for name, blank in blank_tallies(terms, target).items() if not only or name in only}
         if isinstance(part, EnginePart):
             engine, _ = EngineRows.open(part, schema, self.missing)
             return engine.laid_out(self._blueprint, schema, target).tallies(asked, target), engine.classes.rows
         codes = Nominal(target.name, target.values, grows=False).encode(part.target, strict=True)
         table = schema.encode(schema.match(part.frame), part.weights, strict=True).with_column(target.name, codes)
         if self.missing == "complete":
-            table = _complete_rows(table, schema)
+            table = complete_rows(table, schema)
         return fill_all(asked, derive_checked(table, terms)), table.n_rows
 
     def _begin(self, schema: Schema, target: Nominal, rows: TrainingRows, frame: Frame) -> LearnedStructure:
@@ -232,16 +194,8 @@ class NetworkModel(TallyModel):
         return learned
 
     def _parameters(self) -> ParameterLearner:
-        return ParameterLearner(
-            self._given_tables(), self._fixed(), int(self.max_iter), float(self.tol), self.random_state
-        )
-
-    def _first_tallies(self, learned: LearnedStructure, terms: list[Term], derived: Table) -> dict[str, Any]:
-        known = learned.found is None  # the arcs are those that the rows were laid out for
-        if self.missing == "em" and (learned.rows.missing if known else has_missing(derived, terms)):
-            self.em_ = self._parameters().by_em(self._blueprint, terms, self.target_, derived, learned.start)
-            return self.em_.tallies
-        return fill_all(blank_tallies(terms, self.target_), derived)
+        fixed: set[str] = set(self.cpts or ())
+        return ParameterLearner(self._given_tables(), fixed, int(self.max_iter), float(self.tol), self.random_state)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
         return self._blueprint.terms(schema, self.target_)
@@ -315,21 +269,17 @@ class NetworkModel(TallyModel):
         distributions |= dict.fromkeys(cuts, binning_rule(self))
         self._blueprint = Blueprint(graph, cuts, distributions, self._latent(), self.smoothing, self._class_is_node)
         tried = [(str(p), str(c), float(g), bool(t)) for p, c, g, t in state["tried"]]
-        score = state["score"]
-        self.found_ = None if score is None else FoundStructure(graph, float(score), tried)
+        self.found_ = None if state["score"] is None else FoundStructure(graph, float(state["score"]), tried)
         terms = self._blueprint.terms(self.schema_, self.target_)
-        attributes: dict[str, Any] = {self.target_.name: self.target_, **{term.key: term.of for term in terms}}
+        attributes = {self.target_.name: self.target_, **{term.key: term.of for term in terms}}
         data = state["tallies"]
         self.tallies_ = {
             name: blank.read(data[name]) if isinstance(blank, FamilyTally) else tally_from(data[name], attributes)
             for name, blank in blank_tallies(terms, self.target_).items()
         }
-        self.em_ = None
-        if state["em"] is not None:
-            self.em_ = Learned(self.tallies_, [float(v) for v in state["em"][0]], float(state["em"][1]))
+        em = state["em"]
+        self.em_ = None if em is None else Learned(self.tallies_, [float(v) for v in em[0]], float(em[1]))
         self._estimate()
-
-    # -- a fitted network is extended --------------------------------------------------------
 
     def remove_arc(self, parent: str, child: str, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Remove an arc from a fitted network; the child's distribution is estimated anew from rows, all else stays.
@@ -337,7 +287,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         parent, child : str
-            The arc.
         X, y, sample_weight
             Rows, as for `fit`. Those in which the child and all its parents are present count.
 
@@ -345,8 +294,7 @@ class NetworkModel(TallyModel):
         -------
         self
         """
-        Editor(self).remove_arc(parent, child, X, y, sample_weight)
-        return self
+        return Editor(self).remove_arc(parent, child, X, y, sample_weight)
 
     # -- inference -----------------------------------------------------------------------
 
@@ -356,21 +304,7 @@ class NetworkModel(TallyModel):
 
     def _evidence(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
         """The evidence; numbers of binned nodes by their range."""
-        net = self._net()
-        if not (given is None or isinstance(given, Mapping)):
-            raise OptionError(f"Evidence is given as {{node: value}}, not {given!r}.")
-        net.graph.known(given or {})
-        found = {
-            name: value
-            for name, value in (given or {}).items()
-            if isinstance(value, Mapping | list | np.ndarray) or not is_missing(value)
-        }
-        for name, value in found.items():
-            edges = self._blueprint.cuts.get(name)
-            if edges is not None and isinstance(value, int | float | np.number) and not isinstance(value, bool):
-                at = int(np.searchsorted(np.array(edges), float(value), side="left"))
-                found[name] = net.attributes[name].values[at]  # type: ignore[attr-defined]
-        return found
+        return queries.evidence_of(self._net(), self._blueprint.cuts, given)
 
     def query(
         self,
@@ -391,10 +325,8 @@ class NetworkModel(TallyModel):
             The evidence: a value, a number, or ``{value: weight}`` for soft evidence. None and NaN are no evidence.
         method : {"exact", "likelihood_weighting", "gibbs"}, default="exact"
             By variable elimination, or by sampling, with standard errors.
-        n : int, default=10000
-            How many rows to draw.
-        random_state : int, default=0
-            The seed.
+        n, random_state : int
+            Of sampling: how many rows to draw, and the seed.
 
         Returns
         -------
@@ -404,16 +336,12 @@ class NetworkModel(TallyModel):
 
         Examples
         --------
-        >>> from countwise import BayesNetwork
-        >>> net = BayesNetwork().add_arc("rain", "wet")
-        >>> net.add_node("rain", ["no", "yes"], [0.8, 0.2]).add_node("wet", ["no", "yes"])
-        BayesNetwork(...)
-        >>> net.set_cpt("wet", {"no": [0.9, 0.1], "yes": [0.2, 0.8]})
-        BayesNetwork(...)
-        >>> print(net.query("rain", {"wet": "yes"}))
-        P(rain | wet = yes)
-        no   0.333333
-        yes  0.666667
+        >>> from countwise import BayesNetwork, samples
+        >>> net = BayesNetwork("naive", target="play", smoothing=0).fit(samples.load("tennis").frame)
+        >>> print(net.query("play", {"wind": "Weak"}))
+        P(play | wind = Weak)
+        No   0.25
+        Yes  0.75
         """
         net, evidence = self._net(), self._evidence(given)
         return queries.query(net, asked, evidence, shown=given or {}, method=method, n=n, seed=random_state)
@@ -424,7 +352,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         given : mapping of str to value, optional
-            The evidence.
 
         Returns
         -------
@@ -433,17 +360,15 @@ class NetworkModel(TallyModel):
         return queries.marginals(self._net(), self._evidence(given))
 
     def most_probable_explanation(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The most probable values of all nominal nodes together (MPE).
+        """The most probable values of all nominal nodes without evidence, together (MPE).
 
         Parameters
         ----------
         given : mapping of str to value, optional
-            The evidence.
 
         Returns
         -------
         dict of str to value
-            Of the nodes without evidence.
         """
         return self._net().most_probable_explanation(self._evidence(given))
 
@@ -453,7 +378,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         given : mapping of str to value
-            The evidence.
 
         Returns
         -------
@@ -476,9 +400,7 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
         random_state : int, Generator or None
-            The seed.
 
         Returns
         -------
@@ -497,9 +419,8 @@ class NetworkModel(TallyModel):
         """Rows, arcs and score in a few lines."""
         self._check_fitted()
         target = f"; {self.target_.name}" if self._class_is_node else ""
-        head = (
-            f"{self.n_rows_} rows, {len(self.schema_)} attributes{target}: a network of {len(self.graph_.arcs)} arcs"
-        )
+        arcs = f"a network of {len(self.graph_.arcs)} arcs"
+        head = f"{self.n_rows_} rows, {len(self.schema_)} attributes{target}: {arcs}"
         if self.found_ is not None:
             head += f", {self.criterion or 'bic'} {self.found_.score:.6g}"
         lines = [head, "  missing values filled by EM"] if self.em_ is not None else [head]
@@ -520,7 +441,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         name : str
-            The node.
 
         Returns
         -------
@@ -535,7 +455,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         parent, child : str
-            The arc.
 
         Returns
         -------
@@ -543,10 +462,8 @@ class NetworkModel(TallyModel):
             The arc in both directions, what it adds to the score (of "chow_liu", "tan" and "k_dependence": mutual
             information in bits), whether it was taken, and why.
         """
-        graph = self._net().graph
-        return inspection.arc_reasons(
-            graph, self.found_, parent, child, by_score=self.structure not in BY_INFORMATION
-        )
+        by_score = self.structure not in BY_INFORMATION
+        return inspection.arc_reasons(self._net().graph, self.found_, parent, child, by_score=by_score)
 
     def explaining_away(
         self, cause: str | Mapping[str, Any], effect: Mapping[str, Any], other: str | Mapping[str, Any]
@@ -559,7 +476,6 @@ class NetworkModel(TallyModel):
             Two nodes, each with its value, as ``{"rain": "yes"}``; of a name alone, the value for which the effect is
             the strongest evidence.
         effect : mapping of str to value
-            The evidence.
 
         Returns
         -------
@@ -575,11 +491,8 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         asked : str
-            A node.
         value : object
-            Its value.
         given : mapping of str to value, optional
-            The evidence.
 
         Returns
         -------
@@ -595,7 +508,6 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         one, other, given : str or iterable of str
-            Nodes.
 
         Returns
         -------
@@ -622,11 +534,10 @@ class NetworkModel(TallyModel):
         Parameters
         ----------
         X : any table
-            Rows with columns for the nodes.
         one, other : str
             Nominal nodes.
         given : str or sequence of str
-            Within each combination of their values the two are compared.
+            The two are compared within each combination of their values.
 
         Returns
         -------
@@ -634,21 +545,3 @@ class NetworkModel(TallyModel):
             χ², degrees of freedom, p-value, and whether the graph says that they are independent.
         """
         return inspection.independence_test(self._net(), self._rows_of(X), one, other, given)
-
-
-def _complete_rows(table: Table, schema: Schema) -> Table:
-    """The rows without a missing value."""
-    there = np.ones(table.n_rows, dtype=bool)
-    for a in schema.attributes:
-        column = table[a.name]
-        if isinstance(a, Nominal):
-            there &= column < a.missing
-        elif isinstance(a, Numeric):
-            there &= ~np.isnan(np.asarray(column, dtype=np.float64))
-    if there.all():
-        return table
-    if not there.any():
-        raise TableError("Every row has a missing value.", hint="missing='em' or 'available'.")
-    gone = int((~there).sum())
-    warn(f"{gone} of {table.n_rows} rows were left out: they have a missing value. Hint: missing='em' uses them.")
-    return table.take(there)

@@ -32,24 +32,12 @@ _OFF = 1e-6  # by how much the numbers of a row may miss 1
 
 @dataclass(frozen=True, eq=False)
 class BifNetwork:
-    """What a file holds.
+    """What a file holds, variables in its order."""
 
-    Parameters
-    ----------
-    name : str
-        The network's.
-    values : dict of str to tuple of str
-        The values of each variable, in the order of the file.
-    parents : dict of str to tuple of str
-        What each depends on.
-    tables : dict of str to ndarray
-        P(variable | parents), an axis for each parent and the last for the variable.
-    """
-
-    name: str
+    name: str  # the network's
     values: dict[str, tuple[str, ...]]
     parents: dict[str, tuple[str, ...]]
-    tables: dict[str, Floats]
+    tables: dict[str, Floats]  # P(variable | parents), an axis for each parent and the last for the variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +51,7 @@ def read_bif(text: str, where: str = "The file") -> BifNetwork:
     """A network from the text of a BIF file.
 
     Rows of a table that sum to 1 within 1e-6 are made to sum to 1; others are an error, as is anything else that is
-    amiss, with the number of its line.
-
-    Parameters
-    ----------
-    text : str
-        What the file holds.
-    where : str
-        How to call it in errors.
+    amiss, with the number of its line and the name `where`.
     """
     return _BifReader(text, where).network()
 
@@ -137,16 +118,12 @@ class _BifReader:
     # -- parts -------------------------------------------------------------------------
 
     def network(self) -> BifNetwork:
+        parts = {"network": self._head, "variable": self._variable, "probability": self._probability}
         while self.at < len(self.tokens):
             word = self._next()
-            if word.text == "network":
-                self._head()
-            elif word.text == "variable":
-                self._variable()
-            elif word.text == "probability":
-                self._probability()
-            else:
+            if word.text not in parts:
                 raise self._fail(f"'network', 'variable' or 'probability' is expected, not {word.text!r}.", word)
+            parts[word.text]()
         lost = [name for name in self.values if name not in self.tables]
         if lost:
             raise ReadError(f"{self.where}: {lost[0]!r} has no table.")

@@ -33,30 +33,14 @@ GivenTable = Callable[[str, Counts], Floats | None]  # of a node's table that do
 
 @dataclass(frozen=True, eq=False)
 class Blueprint:
-    """What a network is made of, before anything is counted.
-
-    Parameters
-    ----------
-    graph : Graph
-        The structure.
-    cuts : mapping of str to tuple of float
-        Where numeric columns are cut that are binned.
-    distributions : mapping of str to Distribution
-        Of the columns that are not nominal.
-    latent : mapping of str to Nominal
-        Nodes that are never observed.
-    smoothing : optional
-        Of the tables.
-    class_is_node : bool
-        Whether the target is a node.
-    """
+    """What a network is made of, before anything is counted."""
 
     graph: Graph
-    cuts: Mapping[str, tuple[float, ...]]
-    distributions: Mapping[str, Any]
-    latent: Mapping[str, Nominal]
-    smoothing: Any
-    class_is_node: bool
+    cuts: Mapping[str, tuple[float, ...]]  # where numeric columns are cut that are binned
+    distributions: Mapping[str, Any]  # of the columns that are not nominal
+    latent: Mapping[str, Nominal]  # nodes that are never observed
+    smoothing: Any  # of the tables
+    class_is_node: bool  # whether the target is a node
 
     @property
     def of_numbers(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from countwise.network.base import NetworkModel
 from countwise.network.blueprint import GivenTable, is_empty
 from countwise.network.classifier_working import NetworkWorking
 from countwise.network.editing import Editor
-from countwise.network.inference.batch_inference import EvidenceRows, posteriors
+from countwise.network.inference.batch_inference import EvidenceRows, batches
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.network.net import Net
 from countwise.network.search.class_structures import conditional_information
@@ -94,27 +94,9 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
     structure: Any = "tan"
     _: KW_ONLY
-    order: Any = None
-    criterion: str | None = None
-    equivalent_sample_size: float = 1.0
-    max_parents: int = 3
-    required: Any = ()
-    forbidden: Any = ()
-    tiers: Any = None
-    root: str | None = None
-    max_dependence: int = 2
-    smoothing: Any = 1.0
-    prior: Any = "raw"
-    distributions: Any = None
     ranges: Any = "mdl"
-    types: Any = None
-    categorical_features: Any = None
-    missing: str = "em"
+    prior: Any = "raw"
     unseen: str = "ignore"
-    restarts: int = 3
-    max_iter: int = 500
-    tol: float = 1e-8
-    random_state: int | None = 0
 
     _smooths = True
     _class_is_node = True
@@ -201,7 +183,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         Parameters
         ----------
         parent, child : str
-            The arc: the child depends on the parent.
+            The child depends on the parent.
         X, y, sample_weight
             Rows, as for `fit`. Those in which the child and all its parents are present count.
 
@@ -209,8 +191,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         -------
         self
         """
-        Editor(self).add_arc(parent, child, X, y, sample_weight)
-        return self
+        return Editor(self).add_arc(parent, child, X, y, sample_weight)
 
     def add_node(
         self,
@@ -237,8 +218,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         -------
         self
         """
-        Editor(self).add_node(name, parents, children, X, y, sample_weight)
-        return self
+        return Editor(self).add_node(name, parents, children, X, y, sample_weight)
 
     # -- estimating and predicting -------------------------------------------------------------
 
@@ -278,12 +258,11 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
         if not len(lacking):
             return
         net, name = self.net_, self.target_.name
-        codes = {n: table[n][lacking] for n in net.tables if n != name}
-        codes[name] = np.full(len(lacking), len(self.classes_))
-        numbers = {n: c.take(lacking) if hasattr(c := table[n], "words") else c[lacking] for n in net.densities}
-        rows = EvidenceRows(codes, numbers, len(lacking))
-        for found in posteriors(net.graph, net.tables, net.numbers, rows, asked=[name]):
-            out[lacking[found.rows]] = found.log_of([name]) + found.log[:, None]
+        unknown = np.full(table.n_rows, len(self.classes_))
+        rows = EvidenceRows.of(net, table.with_column(name, unknown)).take(lacking)
+        for batch in batches(net, rows, asked=[name]):
+            found = batch.posterior(net)
+            out[lacking[found.rows]] = found.of([name], log=True) + found.log[:, None]
 
     def _add_term(self, part: Any, table: Table, out: Floats) -> None:
         self.lookups_.add(table, out, whole=True, only=part.key)
@@ -309,19 +288,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
     def _zeros(self) -> tuple[str, str]:
         return "a value was never counted there, or a number lies beyond all densities", "smoothing=1 avoids it"
 
-    def table(self, name: str) -> Grid:
-        """The parameters of one node as a readable table: its `cpt`.
-
-        Parameters
-        ----------
-        name : str
-            The node.
-
-        Returns
-        -------
-        Grid
-        """
-        return self.cpt(name)
+    table = NetworkModel.cpt
 
     # -- the working ---------------------------------------------------------------------------
 
@@ -340,14 +307,7 @@ class BayesNetworkClassifier(NetworkModel, GenerativeClassifier):
 
 
 class FamilyLookups:
-    """Log P(class | parents) and log P(node | class, ...) laid out for lookups.
-
-    Parameters
-    ----------
-    net : Net
-    target : str
-        The class.
-    """
+    """Log P(class | parents) and log P(node | class, ...) laid out for lookups."""
 
     def __init__(self, net: Net, target: str) -> None:
         self.net, self.target = net, target
@@ -408,7 +368,7 @@ class FamilyLookups:
                 self._add_number(name, table, out)
 
     def _add_number(self, name: str, table: Table, out: Floats) -> None:
-        density, above = self.net.densities[name], self.net.numbers.names_above(name)
+        density, above = self.net.densities[name], self.net.numbers.nominal_parents(name)
         line = density if isinstance(density, LinearDensity) else None
         if above == (self.target,) and line is None:
             density.add_log_prob(table[name], out)
@@ -429,16 +389,12 @@ class FamilyLookups:
 
     def open_rows(self, table: Table) -> NDArray[np.intp]:
         """The rows with a missing value on which an observed one depends."""
-        lacks: Flags | None = None
+        lacks: list[Flags] = []
         for name in self.inner:
             column = table[name]
             if len(column) and int(column.max()) >= self.sizes[name]:
-                lacks = self._or(lacks, column >= self.sizes[name])
+                lacks.append(column >= self.sizes[name])
         for name in self.linked:
             gone = np.isnan(np.asarray(table[name], dtype=np.float64))
-            lacks = self._or(lacks, gone) if gone.any() else lacks
-        return np.empty(0, dtype=np.intp) if lacks is None else np.flatnonzero(lacks)
-
-    @staticmethod
-    def _or(a: Flags | None, b: Flags) -> Flags:
-        return b if a is None else a | b
+            lacks += [gone] if gone.any() else []
+        return np.flatnonzero(np.logical_or.reduce(lacks)) if lacks else np.empty(0, dtype=np.intp)

@@ -13,7 +13,6 @@ from countwise.data.cells import cell_of, shown_cell
 from countwise.data.frames import Frame
 from countwise.data.table import Table
 from countwise.data.text import Text
-from countwise.distributions.categorical import CategoricalDensity
 from countwise.errors import listed
 from countwise.network.linear_gaussian import LinearDensity
 from countwise.working import Factor, Step, Working
@@ -23,16 +22,7 @@ __all__ = ["NetworkWorking"]
 
 
 class NetworkWorking:
-    """The working of one prediction of a network.
-
-    Parameters
-    ----------
-    model : BayesNetworkClassifier
-    table : Table
-        One row, encoded.
-    one : Frame
-        The same as it was given.
-    """
+    """The working of one prediction of a network, from a row encoded (`table`) and as it was given (`one`)."""
 
     def __init__(self, model: Any, table: Table, one: Frame) -> None:
         self.model, self.table, self.one = model, table, one
@@ -151,7 +141,7 @@ class NetworkWorking:
             factors = tuple(density._factors(c)[combo] for c in classes)
             return [Step(name, "", factors, "known", density.rule, given=given)]
         combos = self._combos(name)
-        if isinstance(density, CategoricalDensity):
+        if name in self.net.tables:
             code = int(table[name][0])
             shown = str(density.of.values[code])
             factors = tuple(density._factors(code)[combos[c]] for c in classes)

@@ -15,7 +15,7 @@ from countwise.data.frames import Frame, frame_of
 from countwise.data.schema import Schema
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.network.graph import Graph
-from countwise.network.net import Net
+from countwise.network.net import Net, code_of
 from countwise.network.search.dispatch import given_graph
 from countwise.network.structure_learning import choose_distributions
 from countwise.tallies import Counts
@@ -27,34 +27,20 @@ _OFF = 1e-6  # by how much the sum of a row may miss 1
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A network drawn by hand: the settings `nodes`, `arcs` and `tables`.
+    """A network drawn by hand: the settings `nodes`, `arcs` and `cpts`."""
 
-    Parameters
-    ----------
-    nodes : dict of str to list, Attribute or None
-        The values of each node; None where the data must say.
-    arcs : list of (parent, child)
-    tables : dict of str to dict
-        P(node | parents), and how many rows it is worth (None: it stands).
-    """
-
-    nodes: dict[str, Any]
-    arcs: list[tuple[str, str]]
-    tables: dict[str, dict[str, Any]]
-
-    @classmethod
-    def of(cls, nodes: Any, arcs: Any, tables: Any) -> Drawing:
-        """From the settings, which may be None."""
-        return cls(dict(nodes or {}), [(p, c) for p, c in arcs or []], dict(tables or {}))
+    nodes: dict[str, Any]  # a list of values, an Attribute, or None where the data must say
+    arcs: list[tuple[str, str]]  # parent and child
+    tables: dict[str, dict[str, Any]]  # P(node | parents), and how many rows it is worth (None: it stands)
 
     def with_node(self, name: str, values: Sequence[Any] | Attribute | None) -> Drawing:
         """The same with a node more."""
         if isinstance(values, str):
             raise OptionError(f"The values of {name!r} must be a list, not the word {values!r}.")
-        if values is not None and not isinstance(values, Attribute | Iterable):
-            raise OptionError(f"The values of {name!r} must be a list, not {values!r}.")
         found: Any = values
         if values is not None and not isinstance(values, Attribute):
+            if not isinstance(values, Iterable):
+                raise OptionError(f"The values of {name!r} must be a list, not {values!r}.")
             found = list(Nominal(name, tuple(values)).values)
         return replace(self, nodes={**self.nodes, name: found})
 
@@ -145,34 +131,29 @@ class Drawing:
 
 
 class Editor:
-    """Changes a fitted network: only the families that change are counted anew.
-
-    Parameters
-    ----------
-    model : BayesNetwork or BayesNetworkClassifier
-    """
+    """Changes a fitted network, and returns it: only the families that change are counted anew."""
 
     def __init__(self, model: Any) -> None:
         model._check_fitted()
         self.model, self.graph = model, model.graph_
 
-    def add_arc(self, parent: str, child: str, *rows: Any) -> None:
+    def add_arc(self, parent: str, child: str, *rows: Any) -> Any:
         """One arc more; see `BayesNetworkClassifier.add_arc`."""
         graph = self.graph.with_arc(*self.graph.known([parent, child]))
-        self._extend(graph, self.model.schema_, [child], *rows)
+        return self._extend(graph, self.model.schema_, [child], *rows)
 
-    def remove_arc(self, parent: str, child: str, *rows: Any) -> None:
+    def remove_arc(self, parent: str, child: str, *rows: Any) -> Any:
         """One arc less."""
         if (parent, child) not in self.graph.arcs:
             raise OptionError(
                 f"There is no arc {parent} → {child}.",
                 hint=f"arcs into {child!r}: {listed(self.graph.parents.get(child, ())) or 'none'}.",
             )
-        self._extend(self.graph.without_arc(parent, child), self.model.schema_, [child], *rows)
+        return self._extend(self.graph.without_arc(parent, child), self.model.schema_, [child], *rows)
 
     def add_node(
         self, name: str, parents: str | Iterable[str], children: str | Iterable[str], X: Any, *rows: Any
-    ) -> None:
+    ) -> Any:
         """One node more."""
         if name in self.graph:
             raise OptionError(f"There is a node {name!r} already.", hint="add_arc adds its parents.")
@@ -186,9 +167,9 @@ class Editor:
         schema = Schema([*self.model.schema_.attributes, *Schema.kinds(one, kind).learn(one).attributes])
         tree = {**self.graph.parents, name: tuple(above)}
         tree |= {child: (*tree[child], name) for child in below}
-        self._extend(Graph(tree), schema, [name, *below], frame, *rows)
+        return self._extend(Graph(tree), schema, [name, *below], frame, *rows)
 
-    def _extend(self, graph: Graph, schema: Schema, changed: Sequence[str], X: Any, y: Any, weight: Any) -> None:
+    def _extend(self, graph: Graph, schema: Schema, changed: Sequence[str], X: Any, y: Any, weight: Any) -> Any:
         model = self.model
         with restore_on_error(model):
             model.schema_, model.n_features_in_ = schema, len(schema)
@@ -205,6 +186,7 @@ class Editor:
             model.tallies_ = {**model.tallies_, **total}
             model.found_ = None if model.found_ is None else replace(model.found_, graph=graph)
             model._estimate()
+        return model
 
 
 def _nominal(name: str, what: Any) -> Nominal:
@@ -233,9 +215,9 @@ def _table_of(of: Nominal, parents: Sequence[Nominal], table: Any) -> Floats:
     shape = tuple(len(a.values) for a in (*parents, of))
     if isinstance(table, Mapping):
         found = np.full(shape, np.nan)
-        for key, row in _rows_of(table, len(parents)):
-            place = tuple(_code(a, value) for a, value in zip(parents, _key(key, parents), strict=True))
-            found[place] = _row(of, row)
+        for key, row in table.items() if parents else [((), table)]:
+            cells = zip(parents, _key(key, parents), strict=True)
+            found[tuple(code_of(a.name, a.values, value) for a, value in cells)] = _row(of, row)
         lost = np.argwhere(np.isnan(found).any(axis=-1))
         if len(lost):
             case = [a.values[i] for a, i in zip(parents, lost[0].tolist(), strict=True)]
@@ -254,10 +236,6 @@ def _table_of(of: Nominal, parents: Sequence[Nominal], table: Any) -> Floats:
     return _sound(of.name, found)
 
 
-def _rows_of(table: Mapping[Any, Any], parents: int) -> list[tuple[Any, Any]]:
-    return list(table.items()) if parents else [((), table)]
-
-
 def _key(key: Any, parents: Sequence[Nominal]) -> tuple[Any, ...]:
     found = (key,) if len(parents) == 1 and not (isinstance(key, tuple) and len(key) == 1) else tuple(key)
     if len(found) != len(parents):
@@ -265,24 +243,15 @@ def _key(key: Any, parents: Sequence[Nominal]) -> tuple[Any, ...]:
     return found
 
 
-def _code(a: Nominal, value: Any) -> int:
-    if value not in a.values:
-        raise OptionError(
-            f"{a.name!r} has no value {value!r}.",
-            hint=did_you_mean(value, a.values) or f"its values are {listed(a.values)}.",
-        )
-    return a.values.index(value)
-
-
 def _row(of: Nominal, row: Any) -> Floats:
     if isinstance(row, Mapping):
         numbers = np.zeros(len(of.values))
         for value, p in row.items():
-            numbers[_code(of, value)] = float(p)
+            numbers[code_of(of.name, of.values, value)] = float(p)
         lost = [v for v in of.values if v not in row]
         rest = 1.0 - float(numbers.sum())
         if len(lost) == 1 and rest > _OFF:  # it has what the others leave
-            numbers[_code(of, lost[0])] = rest
+            numbers[of.values.index(lost[0])] = rest
         return numbers
     numbers = np.asarray(row, dtype=np.float64)
     if numbers.shape != (len(of.values),):

@@ -16,7 +16,7 @@ from countwise.data.table import Table
 from countwise.errors import TableError, warn
 from countwise.network.blueprint import Blueprint, GivenTable
 from countwise.network.families import FamilyTally
-from countwise.network.inference.batch_inference import EvidenceRows, Posterior, batches, posteriors
+from countwise.network.inference.batch_inference import EvidenceBatch, EvidenceRows, Posterior, batches
 from countwise.network.inference.gaussian_nodes import BlockTerm
 from countwise.network.net import Net
 from countwise.tallies import fill_all
@@ -27,44 +27,22 @@ __all__ = ["Learned", "ParameterLearner", "completed", "em"]
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Where EM came to.
+    """Where EM came to."""
 
-    Parameters
-    ----------
-    tallies : dict of str to tally
-        Expected counts of each family.
-    log_likelihoods : list of float
-        Of the observed values, before each step.
-    moved : float
-        How far the last step moved any parameter.
-    """
-
-    tallies: dict[str, Any]
-    log_likelihoods: list[float]
-    moved: float
+    tallies: dict[str, Any]  # expected counts of each family
+    log_likelihoods: list[float]  # of the observed values, before each step
+    moved: float  # how far the last step moved any parameter
 
 
 @dataclass(frozen=True, eq=False)
 class ParameterLearner:
-    """Estimates the tables and densities of a blueprint.
-
-    Parameters
-    ----------
-    given : callable
-        The table of a node that does not follow from its counts alone; None for others.
-    fixed : collection of str
-        Nodes whose tables were given by hand.
-    max_iter, tol
-        Of EM; see `em`.
-    seed : int or None
-        Of where latent nodes begin.
-    """
+    """Estimates the tables and densities of a blueprint."""
 
     given: GivenTable
-    fixed: Collection[str]
+    fixed: Collection[str]  # nodes whose tables were given by hand
     max_iter: int
     tol: float
-    seed: int | None
+    seed: int | None  # of where latent nodes begin
 
     def steady_net(self, plan: Blueprint, terms: Sequence[Term], tallies: Mapping[str, Any]) -> Net:
         """The network that tallies give, steady from step to step of EM."""
@@ -128,26 +106,10 @@ def em(
 ) -> Learned:
     """Expected counts at which another step would not move the parameters.
 
-    A missing value with nothing observed below it says nothing, and is left out: that leads to the same end in fewer
-    steps.
-
-    Parameters
-    ----------
-    estimate : callable
-        The network that tallies give.
-    tallies : mapping of str to tally
-        Of the families, from rows in which nothing of the family is missing.
-    table : Table
-        All rows: codes and numbers by node.
-    start : Net, optional
-        Where to begin; what `tallies` give if not given.
-    max_iter : int
-        The most steps.
-    tol : float
-        A step that moves no parameter by more is the last; so is the third in a row that gains less than a hundredth
-        of that share of the likelihood, which parameters that the rows hardly tell apart may drift past for long.
-    quiet : bool
-        Whether there is no warning if the steps do not suffice.
+    It begins with `start`, or with what the tallies of complete rows give. A missing value with nothing observed
+    below it says nothing, and is left out: that leads to the same end in fewer steps. A step that moves no parameter
+    by more than `tol` is the last; so is the third in a row that gains less than a hundredth of that share of the
+    likelihood, which parameters that the rows hardly tell apart may drift past for long.
     """
     net = estimate(tallies) if start is None else start
     work = _IncompleteRows(net, tallies, table)
@@ -201,35 +163,33 @@ class _IncompleteRows:
 
     def __init__(self, net: Net, tallies: Mapping[str, Any], table: Table) -> None:
         self.base = dict(tallies)
-        self.sizes = net.sizes()
-        nominal = list(net.tables)
-        numbers = list(net.densities)
+        sizes = net.sizes()
         there = np.ones(table.n_rows, dtype=bool)
-        for name in nominal:
-            there &= table[name] < self.sizes[name]
+        for name in net.tables:
+            there &= table[name] < sizes[name]
         for name in net.numbers.linked:
             there &= ~np.isnan(np.asarray(table[name], dtype=np.float64))
         weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
-        whole = EvidenceRows({n: table[n] for n in nominal}, {n: table[n] for n in numbers}, table.n_rows)
+        whole = EvidenceRows.of(net, table)
         self.laid = []  # batches of rows, their weights, and whether they are incomplete
         for incomplete, places in ((False, np.flatnonzero(there)), (True, np.flatnonzero(~there))):
             rows, mine = whole.take(places), weights[places]
-            if not numbers and rows.n_rows:  # rows alike count together
-                matrix = np.stack([np.minimum(rows.codes[n], self.sizes[n]) for n in nominal], axis=1)
+            if not net.densities and rows.n_rows:  # rows alike count together
+                matrix = np.stack([np.minimum(rows.codes[n], sizes[n]) for n in net.tables], axis=1)
                 _, first, which = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
                 rows, mine = rows.take(first), np.asarray(np.bincount(which.ravel(), weights=mine), dtype=np.float64)
-            self.laid += [(b, mine, incomplete) for b in batches(net.graph, net.tables, net.numbers, rows)]
+            self.laid += [(b, mine, incomplete) for b in batches(net, rows)]
 
     def step(self, net: Net) -> tuple[dict[str, Any], float]:
         """Expected tallies of all rows, and the log-likelihood of the observed values."""
         expected = _Expected(net, self.base)
         log = 0.0
         for batch, weights, incomplete in self.laid:
-            found = batch.posterior(net.tables, net.numbers)
+            found = batch.posterior(net)
             with np.errstate(invalid="ignore"):
                 log += float((weights[found.rows] * found.log).sum())
             if incomplete:
-                expected.add(found, batch.rows, weights[found.rows])
+                expected.add(found, batch, weights[found.rows])
         return expected.together(), log
 
 
@@ -243,27 +203,30 @@ class _Expected:
     pieces: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     cells: dict[str, list[PatternMoments]] = field(default_factory=dict)
 
-    def add(self, found: Posterior, rows: EvidenceRows, weights: Floats) -> None:
-        net = self.net
+    def add(self, found: Posterior, batch: EvidenceBatch, weights: Floats) -> None:
+        net, rows = self.net, batch.rows
         sizes = net.sizes()
         lacks = {name: rows.codes[name] >= sizes[name] for name in net.tables}
         for name in net.tables:
             family = (*net.graph.parents[name], name)
             mine = found.relevant[name] & np.logical_or.reduce([lacks[v] for v in family])
             if mine.any():
-                self._count(name, family, found, rows, weights * mine)
+                key, share = self._shares(family, found, batch, weights * mine)
+                size = net.tables[name].size
+                counted = np.bincount(key.ravel(), weights=share.ravel(), minlength=size)
+                self.counts[name] = self.counts.get(name, np.zeros(size)) + counted
         hidden = {name for block in found.blocks for name in block.names if not self._is_whole(name, rows)}
         for name in net.densities:
-            family = net.numbers.names_above(name)
+            family = net.numbers.nominal_parents(name)
             column = rows.numbers[name]
             if name in hidden or not isinstance(column, np.ndarray) or not family:
                 continue
             mine = np.logical_or.reduce([lacks[v] for v in family])
             mine &= ~np.isnan(np.asarray(column, dtype=np.float64))
             if mine.any() and self._is_whole(name, rows):
-                self._spread(name, family, found, rows, weights * mine)
+                self._spread(name, family, found, batch, weights * mine)
         for block in found.blocks:
-            self._fill_block(block, hidden, found, rows, weights)
+            self._fill_block(block, hidden, found, batch, weights)
 
     def _is_whole(self, name: str, rows: EvidenceRows) -> bool:
         """Whether a number that hangs together with others is there with those above it; a group's rows are alike."""
@@ -272,46 +235,31 @@ class _Expected:
         family = (name, *self.net.numbers.lines[name].numbers)
         return not any(np.isnan(np.asarray(rows.numbers[n], dtype=np.float64)).any() for n in family)
 
+    @staticmethod
     def _shares(
-        self, family: Sequence[str], found: Posterior, rows: EvidenceRows, weights: Floats
+        family: tuple[str, ...], found: Posterior, batch: EvidenceBatch, weights: Floats
     ) -> tuple[Indices, Floats]:
         """For each row and combination of what is open in a family: the cell of its table, and the weight."""
-        sizes = self.net.sizes()
-        left = tuple(v for v in family if v in found.open)
+        left, key = batch.places_in(family)
         share = found.of(left) if left else np.ones(len(weights))
-        key = np.zeros(share.shape, dtype=np.int64)
-        for v in family:
-            if v in left:
-                shape = [1] * share.ndim
-                shape[1 + left.index(v)] = -1
-                code = np.arange(sizes[v]).reshape(shape)
-            else:
-                code = np.minimum(rows.codes[v], sizes[v] - 1).astype(np.int64).reshape(-1, *[1] * len(left))
-            key = key * sizes[v] + code
         return key, share * weights.reshape(-1, *[1] * len(left))
 
-    def _count(self, name: str, family: Sequence[str], found: Posterior, rows: EvidenceRows, weights: Floats) -> None:
-        key, share = self._shares(family, found, rows, weights)
-        size = self.net.tables[name].size
-        counted = np.bincount(key.ravel(), weights=share.ravel(), minlength=size)
-        self.counts[name] = self.counts.get(name, np.zeros(size)) + counted
-
     def _spread(
-        self, name: str, family: Sequence[str], found: Posterior, rows: EvidenceRows, weights: Floats
+        self, name: str, family: tuple[str, ...], found: Posterior, batch: EvidenceBatch, weights: Floats
     ) -> None:
         """Rows once for each combination of what is open above a number, with a weight each."""
-        key, share = self._shares(family, found, rows, weights)
+        key, share = self._shares(family, found, batch, weights)
         flat, weight = key.reshape(len(weights), -1), share.reshape(len(weights), -1)
         row, cell = np.nonzero(weight > 0)
         numbers = self.net.numbers.lines[name].numbers if name in self.net.numbers.lines else ()
-        piece = {n: np.asarray(rows.numbers[n], dtype=np.float64)[row] for n in (*numbers, name)}
+        piece = {n: np.asarray(batch.rows.numbers[n], dtype=np.float64)[row] for n in (*numbers, name)}
         self.pieces.setdefault(name, []).append({"": flat[row, cell], " ": weight[row, cell], **piece})
 
     def _fill_block(
-        self, block: BlockTerm, hidden: set[str], found: Posterior, rows: EvidenceRows, weights: Floats
+        self, block: BlockTerm, hidden: set[str], found: Posterior, batch: EvidenceBatch, weights: Floats
     ) -> None:
         """Expected moments of numbers of which some are missing, or some that they depend on."""
-        key, share = self._shares(block.scope, found, rows, weights)
+        key, share = self._shares(block.scope, found, batch, weights)
         width = block.logs.shape[1]
         at = np.zeros((len(weights), width))
         np.add.at(at, (np.arange(len(weights)).repeat(key[0].size), key.ravel()), share.ravel())
@@ -381,13 +329,12 @@ def completed(net: Net, table: Table) -> Table:
     Counts of such a table are expected counts, of any family. Missing numbers stay missing.
     """
     sizes = net.sizes()
-    rows = EvidenceRows({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
     weights = np.ones(table.n_rows) if table.weights is None else table.weights.astype(np.float64)
     pieces: dict[str, list[Any]] = {name: [] for name in (*net.tables, *net.densities)}
     found_weights: list[Any] = []
     total = 0
-    every = tuple(net.tables)
-    for found in posteriors(net.graph, net.tables, net.numbers, rows, asked=every, apart=True):
+    for batch in batches(net, EvidenceRows.of(net, table), asked=tuple(net.tables), apart=True):
+        found = batch.posterior(net)
         share = found.of(found.open) if found.open else np.ones(len(found.rows))
         flat = share.reshape(len(found.rows), -1)
         row, cell = np.nonzero(flat > 0)

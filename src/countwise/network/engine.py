@@ -17,7 +17,7 @@ from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.distributions import Binned
-from countwise.engines.gather import EnginePart, moments_of, refuse_identifiers, scatter_of, target_of
+from countwise.engines.gather import EnginePart, moments_of, refuse_identifiers, scatter_of
 from countwise.engines.moments import gaps, moments, products, values
 from countwise.engines.relation import Classes, ColumnSummary, Relation
 from countwise.errors import RowsRefused, TableError, warn
@@ -33,32 +33,15 @@ _HINT = "fetch them into memory, or leave the column out."
 
 @dataclass(frozen=True, eq=False)
 class EngineRows:
-    """The rows of a relation, as `StructureLearner` asks for them.
-
-    Parameters
-    ----------
-    relation : Relation
-    summary : ColumnSummary
-        What the columns hold.
-    classes : Classes
-        The rows of each class.
-    lost : mapping of str to int
-        How many values of each column are missing.
-    missing : str
-        The setting: "em", "available" or "complete".
-    cuts : mapping of str to tuple of float
-        Where numeric columns are cut.
-    incomplete : tuple of str
-        Nodes with missing values that matter.
-    """
+    """The rows of a relation, as `StructureLearner` asks for them."""
 
     relation: Relation
-    summary: ColumnSummary
-    classes: Classes
-    lost: Mapping[str, int]
-    missing: str
-    cuts: Mapping[str, Any] = field(default_factory=dict)
-    incomplete: tuple[str, ...] = ()
+    summary: ColumnSummary  # what the columns hold
+    classes: Classes  # the rows of each class
+    lost: Mapping[str, int]  # how many values of each column are missing
+    missing: str  # the setting: "em", "available" or "complete"
+    cuts: Mapping[str, Any] = field(default_factory=dict)  # where numeric columns are cut
+    incomplete: tuple[str, ...] = ()  # nodes with missing values that matter
 
     @classmethod
     def open(cls, part: EnginePart, schema: Schema, missing: str) -> tuple[EngineRows, Schema]:
@@ -81,10 +64,6 @@ class EngineRows:
             for a in schema.attributes
         )
         return cls(relation, summary, classes, lost, missing), learned
-
-    def target(self, target: Nominal) -> tuple[Nominal, Any]:
-        """The target with its classes, and in which dtype they are kept."""
-        return target_of(self.relation, target, self.classes)
 
     # -- what a structure learner asks -----------------------------------------------------
 

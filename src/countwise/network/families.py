@@ -16,7 +16,7 @@ from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.columns import narrowest
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
-from countwise.distributions import Gaussian, MEstimate, smoothing_of
+from countwise.distributions import MEstimate, smoothing_of
 from countwise.distributions.categorical import CategoricalDensity
 from countwise.errors import OptionError, TableError
 from countwise.network.linear_gaussian import linear_from, steady_from
@@ -79,13 +79,6 @@ def joined_parents(parents: Sequence[Nominal]) -> Nominal:
 
     A distribution of one attribute given a class then serves a node with any nominal parents; without parents there
     is one combination.
-
-    Examples
-    --------
-    >>> from countwise import Nominal
-    >>> from countwise.network.families import joined_parents
-    >>> joined_parents([Nominal("a", (0, 1)), Nominal("b", ("x", "y"))]).values
-    ((0, 'x'), (0, 'y'), (1, 'x'), (1, 'y'))
     """
     size = int(np.prod([len(a.values) for a in parents], dtype=np.float64))
     if size > MOST_COMBINATIONS:
@@ -113,24 +106,12 @@ def codes_of_parents(parents: Sequence[Nominal], table: Table) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class FamilyRule:
-    """What is counted of a node and its parents, and what is estimated from it.
+    """What is counted of a node and its parents, and what is estimated from it."""
 
-    Parameters
-    ----------
-    parents : tuple of Nominal
-        The nominal parents.
-    numbers : tuple of Numeric
-        The numeric parents; only a Gaussian has such.
-    distribution : Distribution or None
-        Of a numeric node given its nominal parents; None: a conditional probability table.
-    smoothing : optional
-        Of a table.
-    """
-
-    parents: tuple[Nominal, ...]
-    numbers: tuple[Numeric, ...]
-    distribution: Any
-    smoothing: Any = 0.0
+    parents: tuple[Nominal, ...]  # the nominal parents
+    numbers: tuple[Numeric, ...]  # the numeric parents; only a Gaussian has such
+    distribution: Any  # of a numeric node given its nominal parents; None: a conditional probability table
+    smoothing: Any = 0.0  # of a table
 
     @property
     def _shares(self) -> bool:
@@ -152,38 +133,20 @@ class FamilyRule:
             cells = tally.table
             counts = cells.reshape(int(np.prod(cells.shape[:-1], dtype=np.int64)), cells.shape[-1])
             return CategoricalDensity(tally.axes[-1], counts, table_smoothing(self.smoothing, len(counts)))
-        if (steady or self._shares) and isinstance(rule, Gaussian):
+        if (steady or self._shares) and rule.linear:
             return steady_from(tally.filled, rule.floor)
         return linear_from(tally.filled, rule.divisor, rule.floor) if self.numbers else rule.estimate(tally.filled)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FamilyTally:
-    """The tally of a numeric node in each combination of its nominal parents' values.
-
-    Parameters
-    ----------
-    parents : tuple of Nominal
-    numbers : tuple of Numeric
-        Numeric parents: then moments of all of them together are kept.
-    distribution : Distribution
-        Which tally.
-    of : Attribute
-        The node.
-    inner : tally or None
-        By combination; None: blank.
-    """
+    """The tally of a numeric node in each combination of its nominal parents' values."""
 
     parents: tuple[Nominal, ...]
-    numbers: tuple[Numeric, ...]
-    distribution: Any
-    of: Attribute
-    inner: Any = None
-
-    @property
-    def given(self) -> Nominal:
-        """The combinations."""
-        return joined_parents(self.parents)
+    numbers: tuple[Numeric, ...]  # if there are any, moments of all of them together are kept
+    distribution: Any  # says which tally
+    of: Attribute  # the node
+    inner: Any = None  # the tally by combination; None: blank
 
     @property
     def filled(self) -> Any:
@@ -235,8 +198,8 @@ class FamilyTally:
     def within(self, attributes: Mapping[str, Any]) -> Self:
         """The same over fewer values of the parents."""
         parents = tuple(attributes.get(a.name, a) for a in self.parents)
-        inner = self.filled.within({self.given.name: joined_parents(parents)})
-        return replace(self, parents=parents, inner=inner)
+        given = joined_parents(parents)
+        return replace(self, parents=parents, inner=self.filled.within({given.name: given}))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any
@@ -32,25 +33,10 @@ Family = tuple[str, tuple[str, ...]]  # a child with its parents
 
 
 def family_score(counts: NDArray[Any], score: str, equivalent_sample_size: float = 1.0) -> float:
-    """The score of a table of counts in nats; larger is better.
+    """The score of a table of counts in nats, the last axis for the child's values; larger is better.
 
-    Parameters
-    ----------
-    counts : ndarray, shape (..., values)
-        How often each value of the child meets each combination of its parents' values.
-    score : {"bic", "aic", "bdeu", "k2", "log_likelihood"}
-        The log-likelihood less (log n) / 2 or 1 for each free number; the log of the marginal likelihood under
-        Dirichlet priors of `equivalent_sample_size` imagined rows in all (BDeu), or of one for each cell (K2); or the
-        log-likelihood alone.
-    equivalent_sample_size : float, default=1
-        For "bdeu": how many imagined rows the prior is worth.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.network.family_scores import family_score
-    >>> round(family_score(np.array([5, 9]), "bic"), 6)
-    -10.444121
+    BIC and AIC are the log-likelihood less (log n) / 2 or 1 for each free number. BDeu and K2 are the log marginal
+    likelihood under Dirichlet priors of `equivalent_sample_size` imagined rows in all, or of one for each cell.
     """
     return family_scores([np.asarray(counts)], score, equivalent_sample_size)[0]
 
@@ -107,23 +93,10 @@ def may_depend(parent: Any, child: Any) -> bool:
 
 
 class Families:
-    """Families of a table, each counted and scored once.
+    """Families of a table, each counted and scored once; rows in which a value of a family is missing do not count.
 
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-        The nominal and numeric variables.
-    table : Table
-        Their codes and numbers; rows in which a value of a family is missing do not count for it.
-    score : str
-        See `family_score`.
-    equivalent_sample_size : float, default=1
-        For "bdeu".
-    distributions : mapping of str to Distribution
-        Of the numeric variables.
-    even : bool, default=False
-        Whether a family with missing values is scored as if its complete rows spoke for all rows: else a family would
-        be the better the more of its values are missing.
+    If `even`, a family with missing values is scored as if its complete rows spoke for all rows: else a family would
+    be the better the more of its values are missing.
     """
 
     def __init__(
@@ -179,9 +152,7 @@ class Families:
     def _cells(self, family: Family) -> int:
         """The size of a family's table; one that is too large is an error."""
         child, parents = family
-        cells = 1
-        for name in (child, *parents):
-            cells *= self._sizes[self._place[name]]
+        cells = math.prod(self._sizes[self._place[name]] for name in (child, *parents))
         if cells > MOST_CELLS:
             raise TableError(
                 f"The table of {child!r} given {', '.join(map(repr, parents))} would have {cells} cells.",
@@ -244,10 +215,10 @@ class Families:
             return _gaussian(self.scatter(names, numbers))
         if not rule.scored:
             return 0.0, 0, 1.0
-        likelihood: tuple[float, int, float] = rule.family_likelihood(
-            joined_parents(names), self.numbers[child], self.rows(names, numbers)
+        found: tuple[float, int, float] = rule.family_likelihood(
+            joined_parents(names), numbers[-1], self.rows(names, numbers)
         )
-        return likelihood
+        return found
 
     def rows(self, names: Sequence[Nominal], numbers: Sequence[Numeric]) -> Table:
         """The rows in which nothing is missing: the numbers, and the combination of the nominal values."""
@@ -310,7 +281,6 @@ def _gaussian(tally: Scatter) -> tuple[float, int, float]:
     variance = np.maximum((left + spread) / (n + 1.0), _FLOOR * overall)
     if not overall > 0:
         return 0.0, len(n) * (p + 2), total
-    log = -0.5 * float((n * (np.log(2 * np.pi * variance))).sum()) - 0.5 * float(
-        np.where(n > 0, left / variance, 0.0).sum()
-    )
+    log = -0.5 * float((n * (np.log(2 * np.pi * variance))).sum())
+    log -= 0.5 * float(np.where(n > 0, left / variance, 0.0).sum())
     return log, len(n) * (p + 2), total

@@ -17,11 +17,11 @@ from countwise.network.graph import Graph
 from countwise.network.inference.elimination import Elimination
 from countwise.network.inference.factors import Potential
 from countwise.network.linear_gaussian import LinearDensity
-from countwise.network.net import Net
+from countwise.network.net import Net, evidence_text
 from countwise.network.search.constraints import FoundStructure
 from countwise.tallies import Counts
 from countwise.working import Account, Grid, Section
-from countwise.working.numbers import number, percent
+from countwise.working.numbers import percent
 
 __all__ = ["arc_lines", "arc_reasons", "cpt_grid", "explaining_away", "independence_test", "sensitivity_grid"]
 
@@ -39,42 +39,25 @@ def arc_lines(graph: Graph) -> list[str]:
 def cpt_grid(net: Net, name: str) -> Grid:
     """P(node | parents): a row for each combination of the parents' values."""
     (name,) = net.graph.known([name])
-    above = net.numbers.names_above(name) if name not in net.tables else net.graph.parents[name]
-    cases = list(itertools.product(*(_values(net, p) for p in above)))
+    above = net.numbers.nominal_parents(name) if name not in net.tables else net.graph.parents[name]
+    cases = list(itertools.product(*(net.values(p) for p in above)))
     columns: dict[str, list[Any]] = {p: [case[i] for case in cases] for i, p in enumerate(above)}
     if name in net.tables:
         rows = net.tables[name].reshape(len(cases), -1)
-        return Grid(columns | {f"{name} = {v}": rows[:, j].tolist() for j, v in enumerate(_values(net, name))})
-    line = net.numbers.lines.get(name)
-    if isinstance(net.densities[name], LinearDensity) and line is not None:
+        return Grid(columns | {f"{name} = {v}": rows[:, j].tolist() for j, v in enumerate(net.values(name))})
+    line = net.densities[name]
+    if isinstance(line, LinearDensity):
         columns["intercept" if line.numbers else "mean"] = line.intercept.tolist()
         columns.update({f"× {x}": line.slope[:, j].tolist() for j, x in enumerate(line.numbers)})
         return Grid({**columns, "deviation": line.sd.tolist(), "n": line.n.tolist()})
-    shown = net.densities[name].summary(range(len(cases)))
+    shown = line.summary(range(len(cases)))
     if not isinstance(net.attributes[name], Numeric):
         return Grid(shown)
     return Grid({**columns, **{k: v for i, (k, v) in enumerate(shown.items()) if i or not above}})
 
 
-def _values(net: Net, name: str) -> tuple[Any, ...]:
-    values: tuple[Any, ...] = net.attributes[name].values  # type: ignore[attr-defined]
-    return values
-
-
 def arc_reasons(graph: Graph, found: FoundStructure | None, parent: str, child: str, *, by_score: bool) -> Grid:
-    """Why an arc is there or not: what it gained each time that a search weighed it.
-
-    Parameters
-    ----------
-    graph : Graph
-        The structure.
-    found : FoundStructure or None
-        What the search tried.
-    parent, child : str
-        The arc.
-    by_score : bool
-        Whether arcs had to raise a score; else the gain is mutual information in bits.
-    """
+    """Why an arc is there or not: what it gained, by score or in bits, each time that a search weighed it."""
     graph.known([parent, child])
     if found is None:
         raise OptionError("The structure was given, not searched; no arc was tried.")
@@ -142,8 +125,8 @@ def sensitivity_grid(net: Net, asked: str, value: Any, evidence: Mapping[str, An
         for at in np.ndindex(*slopes.shape):
             if slopes[at] == 0.0:
                 continue
-            case = [f"{p} = {_values(net, p)[i]}" for p, i in zip(above, at, strict=False)]
-            entry = f"P({node} = {_values(net, node)[at[-1]]}{' | ' + ', '.join(case) if case else ''})"
+            case = [f"{p} = {net.values(p)[i]}" for p, i in zip(above, at, strict=False)]
+            entry = f"P({node} = {net.values(node)[at[-1]]}{' | ' + ', '.join(case) if case else ''})"
             rows.append((node, entry, float(net.tables[node][at]), float(slopes[at])))
     rows.sort(key=lambda row: (-abs(row[3]), row[1]))
     return Grid({name: [row[i] for row in rows] for i, name in enumerate(("node", "entry", "P", "derivative"))})
@@ -157,12 +140,10 @@ def _sensitivities(net: Net, asked: str, code: int, known: Mapping[str, Any]) ->
     codes, numbers = net.evidence(known)
     if asked in codes and np.ndim(codes[asked]) == 0:
         raise OptionError(f"{asked!r} is known; its probability cannot be asked for.")
-    hit = np.zeros(net.sizes()[asked])
-    hit[code] = 1.0
     relevant = net.graph.ancestors({asked, *codes, *numbers})
     among = [node for node in net.graph if node in relevant]
-    both = _Weights(net, codes, numbers, among, Potential((asked,), hit))
-    alone = _Weights(net, codes, numbers, among, None)
+    both = _Weights(net, codes, numbers, among, *net.marks({asked: code}))
+    alone = _Weights(net, codes, numbers, among)
     log_known = alone.total()
     if log_known == -np.inf:
         raise OptionError("The evidence has probability 0 in this network.")
@@ -183,29 +164,14 @@ class _Weights:
     """Sums over all rows that agree with the evidence, as they depend on the entries of one table."""
 
     def __init__(
-        self,
-        net: Net,
-        codes: Mapping[str, Any],
-        numbers: Mapping[str, float],
-        among: list[str],
-        extra: Potential | None,
+        self, net: Net, codes: Mapping[str, Any], numbers: Mapping[str, float], among: list[str], *more: Potential
     ) -> None:
-        self.net, self.codes, self.among = net, codes, among
-        self.rest = [factor for factor, _ in net.number_factors(numbers, codes)]
-        sizes = net.sizes()
-        for name, known in codes.items():
-            self.rest.append(Potential((name,), np.eye(sizes[name])[known] if np.ndim(known) == 0 else known))
-        if extra is not None:
-            self.rest.append(extra)
-
-    def _factors(self, but: str | None) -> list[Potential]:
-        tables = [node for node in self.among if node in self.net.tables and node != but]
-        own = [Potential((*self.net.graph.parents[node], node), self.net.tables[node]) for node in tables]
-        return own + self.rest
+        self.net, self.among = net, among
+        self.rest = [*(factor for factor, _ in net.number_factors(numbers, codes)), *net.marks(codes), *more]
 
     def total(self) -> float:
         """Log P(known), and what is asked."""
-        work = Elimination(self._factors(None), [])
+        work = Elimination(self.net.factors({}, {}, self.among) + self.rest, [])
         with np.errstate(divide="ignore"):
             return float(np.log(work.result.table)) + work.log
 
@@ -214,7 +180,8 @@ class _Weights:
         family = (*self.net.graph.parents[node], node)
         sizes = self.net.sizes()
         ones = [Potential((v,), np.ones(sizes[v])) for v in family]
-        work = Elimination([*self._factors(node), *ones], family)
+        others = self.net.factors({}, {}, [one for one in self.among if one != node])
+        work = Elimination([*others, *self.rest, *ones], family)
         return np.asarray(work.result.table) * np.exp(work.log - log)
 
 
@@ -238,21 +205,6 @@ def explaining_away(
 
     It shows P(cause), P(cause | effect), P(cause | effect, other) and P(cause | other), and whether the causes are
     d-separated before the effect is known and after.
-
-    Parameters
-    ----------
-    net : Net
-        The network.
-    cause, other : str or mapping of str to value
-        Two nodes, each with its value, as ``{"rain": "yes"}``; of a name alone, the value for which the effect is the
-        strongest evidence.
-    effect_known : mapping of str to value
-        The evidence.
-
-    Returns
-    -------
-    Account
-        `value` is P(cause | effect, other).
     """
     net.evidence(effect_known)
     (name, value), (beside, seen) = (_event(net, which, effect_known) for which in (cause, other))
@@ -262,8 +214,8 @@ def explaining_away(
     effect, both = dict(effect_known), {**effect_known, beside: seen}
     told: list[dict[str, Any]] = [{}, {beside: seen}, effect, both]
     p = [float(net.query(name, known)[code]) for known in told]
-    event, helper, seen_words = f"{name} = {value}", f"{beside} = {seen}", _words(effect_known)
-    table = Grid({"known": [_words(known) or "nothing" for known in told], f"P({event})": p})
+    event, helper, seen_words = f"{name} = {value}", f"{beside} = {seen}", evidence_text(effect_known)
+    table = Grid({"known": [evidence_text(known) or "nothing" for known in told], f"P({event})": p})
     line = _separation(net, name, beside, list(effect_known))
     section = Section(f"What is known, and what that says of {name}", table, (line,))
     return Account(_verdict(event, helper, seen_words, p[0], p[2], p[3]), p[3], (section,))
@@ -285,15 +237,6 @@ def _event(net: Net, which: str | Mapping[str, Any], effect: Mapping[str, Any]) 
         return name, value
     before, after = net.query(name), net.query(name, effect)
     return name, a.values[int(np.argmax(after / np.where(before > 0, before, np.inf)))]
-
-
-def _words(known: Mapping[str, Any]) -> str:
-    words = []
-    for name, value in known.items():
-        soft = isinstance(value, Mapping | np.ndarray | list)
-        shown = number(value) if isinstance(value, float) else str(value)
-        words.append(f"{name} by weights" if soft else f"{name} = {shown}")
-    return ", ".join(words)
 
 
 def _verdict(event: str, helper: str, effect: str, before: float, after: float, last: float) -> str:

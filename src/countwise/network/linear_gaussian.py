@@ -1,4 +1,4 @@
-"""Linear Gaussians: a number that depends on names by its mean and deviation, and on numbers by a line."""
+"""Linear Gaussians: lines on numeric parents, one for each combination of the nominal parents' values."""
 
 from __future__ import annotations
 
@@ -19,29 +19,17 @@ _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 @dataclass(frozen=True, eq=False)
 class LinearDensity:
-    """y = a + b·x + noise, with its own a, b and deviation for each combination of the nominal parents' values.
+    """y = a + b·x + noise, with its own a, b and deviation for each combination of the nominal parents' values."""
 
-    Parameters
-    ----------
-    name : str
-        The node.
-    numbers : tuple of str
-        The numeric parents x.
-    intercept, sd, n : ndarray, shape (combinations,)
-        a, the deviation of the noise, and how many rows are behind them.
-    slope : ndarray, shape (combinations, numbers)
-        b.
-    borrowed : ndarray of bool, shape (combinations,)
-        Where rows were too few for a line of their own, so that it is the line of all combinations.
-    """
+    name: str  # the node
+    numbers: tuple[str, ...]  # the numeric parents x
+    intercept: Floats  # a
+    slope: Floats  # b, shape (combinations, numbers)
+    sd: Floats  # the deviation of the noise
+    n: Floats  # how many rows are behind them
+    borrowed: Flags  # where rows were too few for a line of their own, so that it is the line of all combinations
 
-    name: str
-    numbers: tuple[str, ...]
-    intercept: Floats
-    slope: Floats
-    sd: Floats
-    n: Floats
-    borrowed: Flags
+    linear = True
 
     @property
     def n_classes(self) -> int:
@@ -54,20 +42,7 @@ class LinearDensity:
         return not bool((self.sd > 0).any())
 
     def log_prob(self, y: Floats, x: Sequence[Floats], combos: Indices | None = None) -> Floats:
-        """Log f(y | x), of each row under every combination, or under its own; 0 where a number is missing.
-
-        Parameters
-        ----------
-        y : ndarray, shape (rows,)
-        x : sequence of ndarray
-            The numeric parents.
-        combos : ndarray, optional
-            The combination of each row.
-
-        Returns
-        -------
-        ndarray, shape (rows, combinations) or (rows,)
-        """
+        """Log f(y | x), of each row under every combination, or under its own; 0 where a number is missing."""
         pick = slice(None) if combos is None else combos
         a, b, sd = self.intercept[pick], self.slope[pick], self.sd[pick]
         y = np.asarray(y, dtype=np.float64)
@@ -90,14 +65,8 @@ class LinearDensity:
 def linear_from(tally: Scatter, divisor: str = "n-1", floor: float = 1e-9) -> LinearDensity:
     """Lines by least squares from the moments of (parents, child) in each combination.
 
-    Parameters
-    ----------
-    tally : Scatter
-        Its vector has the numeric parents, then the child; only rows in which all are there count.
-    divisor : {"n-1", "n"}
-        The residuals' squares are divided by n less the numbers fitted, or by n.
-    floor : float
-        The least variance, as a share of that of the whole column.
+    The residuals' squares are divided by n less the numbers fitted, or by n. The floor of the variance is a share of
+    that of the whole column.
     """
     if tally.worn:
         warn("Most of the data was forgotten; lines have lost precision. Hint: fit again.")
@@ -131,23 +100,15 @@ def steady_from(tally: Scatter | Moments, floor: float = 1e-9) -> LinearDensity:
 
     That changes nothing where there is one combination. A combination of hardly any rows is neither certain of its
     line, nor does it jump, from step to step of EM, between a line of its own and that of all.
-
-    Parameters
-    ----------
-    tally : Scatter or Moments
-        Of (parents, child), or of the child alone.
-    floor : float
-        The least variance, as a share of that of the whole column.
     """
     if isinstance(tally, Moments):
-        name = tally.of.name
-        numbers: tuple[str, ...] = ()
+        names: tuple[str, ...] = (tally.of.name,)
         n, flat, m2 = tally.triple
         mean, scatter = flat[:, None], m2[:, None, None]
     else:
-        *above, name = tally.of.names
-        numbers, cells = tuple(above), tally.complete
+        names, cells = tally.of.names, tally.complete
         n, mean, scatter = cells.n, cells.mean, cells.scattered()
+    *numbers, name = names
     p, total = len(numbers), max(float(n.sum()), 1e-300)
     center = (n @ mean) / total
     mean = np.where((n > 0)[:, None], mean, center)
@@ -158,7 +119,7 @@ def steady_from(tally: Scatter | Moments, floor: float = 1e-9) -> LinearDensity:
     left = np.array([_left(one, b, p) for one, b in zip(shared, slope, strict=True)])
     variance = np.maximum(left / (n + 1.0), floor * overall)
     intercept = mean[:, p] - (slope * mean[:, :p]).sum(axis=1)
-    return LinearDensity(name, numbers, intercept, slope, np.sqrt(variance), n, np.zeros(len(n), dtype=bool))
+    return LinearDensity(name, tuple(numbers), intercept, slope, np.sqrt(variance), n, np.zeros(len(n), dtype=bool))
 
 
 def _line(scatter: Floats, p: int) -> Floats:
@@ -180,18 +141,7 @@ def block_moments(
 ) -> tuple[Floats, Floats]:
     """Mean and covariance of several numbers together, for each of n cases.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Parents before children, and with every number that they depend on.
-    lines : mapping of str to LinearDensity
-    combos : mapping of str to ndarray, shape (n,)
-        The combination of each node's own nominal parents, in each case.
-
-    Returns
-    -------
-    mean : ndarray, shape (n, names)
-    covariance : ndarray, shape (n, names, names)
+    Parents stand before children; `combos` has the combination of each node's own nominal parents, in each case.
     """
     place = {name: i for i, name in enumerate(names)}
     mean = np.zeros((n, len(names)))
@@ -210,20 +160,9 @@ def block_moments(
 def block_log_likelihood(
     there: NDArray[np.intp], values: Floats, mean: Floats, covariance: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Log density of the numbers that are known, and the mean and covariance of all given them.
+    """Log density (rows, cases) of the numbers that are known, and the mean and covariance of all given them.
 
-    Parameters
-    ----------
-    there : ndarray
-        The places of the numbers that are known.
-    values : ndarray, shape (rows, there)
-    mean, covariance : ndarray, shape (cases, numbers), (cases, numbers, numbers)
-
-    Returns
-    -------
-    log : ndarray, shape (rows, cases)
-    after : ndarray, shape (rows, cases, numbers)
-    left : ndarray, shape (cases, numbers, numbers)
+    `there` are the places of the numbers that are known, `values` is (rows, there), `mean` is (cases, numbers).
     """
     rows, cases = len(values), len(mean)
     after = np.broadcast_to(mean, (rows, *mean.shape))
@@ -231,11 +170,10 @@ def block_log_likelihood(
         return np.zeros((rows, cases)), after, covariance
     known = covariance[:, there[:, None], there[None, :]]
     scale = np.sqrt(np.maximum(np.einsum("cii->ci", known), 1e-300))
-    inverse = np.linalg.pinv(known / (scale[:, :, None] * scale[:, None, :]), rcond=1e-12, hermitian=True)
-    inverse = inverse / (scale[:, :, None] * scale[:, None, :])
+    squared = scale[:, :, None] * scale[:, None, :]
+    inverse = np.linalg.pinv(known / squared, rcond=1e-12, hermitian=True) / squared
     away = values[:, None, :] - mean[None, :, there]
-    _, size = np.linalg.slogdet(known / (scale[:, :, None] * scale[:, None, :]) + 0.0)
-    size = size + 2 * np.log(scale).sum(axis=1)
+    size = np.linalg.slogdet(known / squared + 0.0)[1] + 2 * np.log(scale).sum(axis=1)
     by_case = away.swapaxes(0, 1)  # (cases, rows, there)
     squares = ((by_case @ inverse) * by_case).sum(axis=2).T
     log = -0.5 * (squares + size) - len(there) * _HALF_LOG_2PI

@@ -124,29 +124,9 @@ class BayesNetwork(NetworkModel):
     (True, False)
     """
 
-    structure: Any = "given"
     _: KW_ONLY
-    order: Any = None
-    criterion: str | None = None
-    equivalent_sample_size: float = 1.0
-    max_parents: int = 3
-    required: Any = ()
-    forbidden: Any = ()
-    tiers: Any = None
     target: str | None = None
-    root: str | None = None
-    max_dependence: int = 2
-    smoothing: Any = 1.0
-    distributions: Any = None
-    ranges: Any = 4
-    types: Any = None
-    categorical_features: Any = None
-    missing: str = "em"
     latent: Any = None
-    restarts: int = 3
-    max_iter: int = 500
-    tol: float = 1e-8
-    random_state: int | None = 0
     nodes: Any = None
     arcs: Any = None
     cpts: Any = None
@@ -187,12 +167,11 @@ class BayesNetwork(NetworkModel):
         if X is not None:
             if values is not None or cpt is not None:
                 raise OptionError("Values and table of a node come from the rows X.", hint="leave one of them out.")
-            Editor(self).add_node(name, parents, children, X, None, sample_weight)
-            return self
+            return Editor(self).add_node(name, parents, children, X, None, sample_weight)
         if parents or children:
             raise OptionError("parents and children need rows X to learn from.", hint="add_arc draws arcs by hand.")
         self._draw(self._drawing().with_node(str(name), values))
-        return self if cpt is None else self.set_cpt(str(name), cpt)
+        return self if cpt is None else self.set_cpt(name, cpt)
 
     def add_arc(self, parent: str, child: str, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Draw an arc by hand; or, with rows X, add an arc to a fitted network.
@@ -204,17 +183,14 @@ class BayesNetwork(NetworkModel):
         X, sample_weight : optional
             Rows, from which the child's distribution is estimated anew; all else stays.
         y : ignored
-            For scikit-learn's sake.
 
         Returns
         -------
         self
         """
-        if X is None:
-            self._draw(self._drawing().with_arc(str(parent), str(child)))
-        else:
-            Editor(self).add_arc(parent, child, X, None, sample_weight)
-        return self
+        if X is not None:
+            return Editor(self).add_arc(parent, child, X, None, sample_weight)
+        return self._draw(self._drawing().with_arc(str(parent), str(child)))
 
     def set_cpt(self, name: str, table: Any, rows: float | None = None) -> Self:
         """Give the conditional probability table of a node by hand.
@@ -222,7 +198,6 @@ class BayesNetwork(NetworkModel):
         Parameters
         ----------
         name : str
-            The node.
         table : array-like or mapping
             P(node | parents): an axis for each parent, in the order in which their arcs were drawn, and the last for
             the node; or ``{value: p}``, ``{parent's value: {value: p}}``, ``{(value, value): {value: p}}``.
@@ -233,13 +208,12 @@ class BayesNetwork(NetworkModel):
         -------
         self
         """
-        self._draw(self._drawing().with_table(str(name), table, rows))
-        return self
+        return self._draw(self._drawing().with_table(str(name), table, rows))
 
     def _drawing(self) -> Drawing:
-        return Drawing.of(self.nodes, self.arcs, self.cpts)
+        return Drawing(dict(self.nodes or {}), [(p, c) for p, c in self.arcs or []], dict(self.cpts or {}))
 
-    def _draw(self, drawing: Drawing) -> None:
+    def _draw(self, drawing: Drawing) -> Self:
         """Keep what was drawn; a network that has learned from data is not drawn by hand any more."""
         if getattr(self, "tallies_", None):
             raise OptionError(
@@ -249,12 +223,10 @@ class BayesNetwork(NetworkModel):
         for name in ("schema_", "net_", "_blueprint"):
             vars(self).pop(name, None)
         self.nodes, self.arcs, self.cpts = drawing.nodes or None, drawing.arcs or None, drawing.tables or None
+        return self
 
     def _given_tables(self) -> GivenTable:
         return self._drawing().table
-
-    def _fixed(self) -> set[str]:
-        return set(self.cpts or {})
 
     @property
     def graph_(self) -> Graph:
@@ -293,7 +265,6 @@ class BayesNetwork(NetworkModel):
         Parameters
         ----------
         path : str or path
-            The file.
         **settings
             Of the network, for a later `fit`.
 
@@ -302,12 +273,12 @@ class BayesNetwork(NetworkModel):
         BayesNetwork
         """
         read = bif.read_bif_file(Path(path))
-        drawn: dict[str, Any] = {
-            "nodes": {name: list(values) for name, values in read.values.items()},
-            "arcs": [(p, c) for c, above in read.parents.items() for p in above],
-            "cpts": {name: {"table": table.tolist(), "rows": None} for name, table in read.tables.items()},
-        }
-        return cls(**drawn, **settings)
+        return cls(
+            nodes={name: list(values) for name, values in read.values.items()},
+            arcs=[(p, c) for c, above in read.parents.items() for p in above],
+            cpts={name: {"table": table.tolist(), "rows": None} for name, table in read.tables.items()},
+            **settings,
+        )
 
     def write_bif(self, path: str | os.PathLike[str], name: str = "network") -> None:
         """Write the network to a BIF file, with every digit; all nodes must be nominal.
@@ -315,7 +286,6 @@ class BayesNetwork(NetworkModel):
         Parameters
         ----------
         path : str or path
-            Where to.
         name : str, default="network"
             What the network is called in it.
         """
@@ -337,6 +307,8 @@ class BayesNetwork(NetworkModel):
     def _infer_schema(self, frame: Frame) -> Schema:
         declared = self._drawing().declared()
         schema = numeric_and_nominal(super()._infer_schema(frame), "a network")
+        if self._latent() and self.missing != "em":
+            raise OptionError("Latent nodes are learned by EM.", hint="missing='em'.")
         return Schema(declared.get(a.name) or a for a in schema.attributes)
 
     def _latent(self) -> dict[str, Nominal]:
@@ -354,11 +326,6 @@ class BayesNetwork(NetworkModel):
                 raise OptionError(f"The latent node {name!r} needs at least one value.")
             found[str(name)] = Nominal(str(name), values, grows=False)
         return found
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if self._latent() and self.missing != "em":
-            raise OptionError("Latent nodes are learned by EM.", hint="missing='em'.")
 
     def _structure_learner(self, schema: Schema, target: Nominal) -> StructureLearner:
         drawing, latent = self._drawing(), self._latent()
@@ -383,21 +350,7 @@ class BayesNetwork(NetworkModel):
         return learned
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a table: the structure if it is not given, and the distribution of each node.
-
-        Parameters
-        ----------
-        X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts.
-        y : ignored
-            For scikit-learn's sake.
-        sample_weight : array-like or str, optional
-            A weight for each row; a weight of n equals n copies.
-
-        Returns
-        -------
-        self
-        """
+        """Learn the structure if it is not given, and the distribution of each node; y is ignored."""
         super().fit(X, None, sample_weight)
         given = isinstance(self.structure, str) and self.structure == "given"
         if given and not (self.arcs or self.nodes) and len(self.schema_) > 1:
@@ -405,48 +358,15 @@ class BayesNetwork(NetworkModel):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows; the structure stays as it is.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-        classes : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Learn from more rows; the structure stays as it is. y and classes are ignored."""
         return super().partial_fit(X, None, None, sample_weight)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take rows back, as if they had never been there; the structure stays as it is.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-
-        Returns
-        -------
-        self
-        """
+        """Forget rows, as if they had never been there; the structure stays as it is. y is ignored."""
         return super().forget(X, None, sample_weight)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The log-likelihood of all rows together, with missing values summed out.
-
-        Parameters
-        ----------
-        X : any table
-            The rows.
-        y : ignored
-            For scikit-learn's sake.
-
-        Returns
-        -------
-        float
-        """
+        """The log-likelihood of all rows together, with missing values summed out; y is ignored."""
         return float(self.score_samples(X).sum())
 
     def explain(self, asked: str | Sequence[str], given: Mapping[str, Any] | None = None) -> Account:
@@ -457,7 +377,7 @@ class BayesNetwork(NetworkModel):
         asked : str or sequence of str
             A nominal node, or several.
         given : mapping of str to value, optional
-            The evidence.
+            The evidence, as for `query`.
 
         Returns
         -------

@@ -13,51 +13,37 @@ from countwise._typing import Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.network.graph import Graph
-from countwise.network.inference.elimination import Elimination
+from countwise.network.inference.elimination import Elimination, neighbors
 from countwise.network.inference.factors import Potential
 from countwise.network.inference.gaussian_nodes import Numbers
 from countwise.network.inference.junction_tree import Junction
 from countwise.network.inference.sampling import SampledEstimate, gibbs, likelihood_weighting
+from countwise.working.numbers import number
 
-__all__ = ["Net"]
+__all__ = ["Net", "code_of", "evidence_text", "is_soft"]
 
 
 @dataclass(frozen=True, eq=False)
 class Net:
     """Nominal nodes with tables, and numeric nodes with densities.
 
-    Parameters
-    ----------
-    graph : Graph
-        Who depends on whom.
-    attributes : mapping of str to Attribute
-        What each node is.
-    tables : mapping of str to ndarray
-        Of nominal nodes: P(node | parents), an axis for each parent and the last for the node.
-    densities : mapping of str to Density
-        Of numeric nodes: densities over the combinations of their nominal parents' values.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from countwise import Nominal
-    >>> from countwise.network.graph import Graph
-    >>> from countwise.network.net import Net
-    >>> both = ("no", "yes")
-    >>> net = Net(
-    ...     Graph({"rain": (), "wet": ("rain",)}),
-    ...     {"rain": Nominal("rain", both), "wet": Nominal("wet", both)},
-    ...     {"rain": np.array([0.8, 0.2]), "wet": np.array([[0.9, 0.1], [0.1, 0.9]])},
-    ...     {},
-    ... )
-    >>> net.query("rain", {"wet": "yes"}).round(6).tolist()
-    [0.307692, 0.692308]
+    >>> from countwise import BayesNetwork, samples
+    >>> net = BayesNetwork("naive", target="play", smoothing=0).fit(samples.load("tennis").frame).net_
+    >>> net.query("play", {"wind": "Strong"}).round(6).tolist()
+    [0.5, 0.5]
     """
 
     graph: Graph
     attributes: Mapping[str, Attribute]
-    tables: Mapping[str, Floats]
-    densities: Mapping[str, Any]
+    tables: Mapping[str, Floats]  # of nominal nodes: P(node | parents), the last axis for the node
+    densities: Mapping[str, Any]  # of numeric nodes, over the combinations of their nominal parents' values
+
+    def values(self, name: str) -> tuple[Any, ...]:
+        """The values of a nominal node."""
+        values: tuple[Any, ...] = self.attributes[name].values  # type: ignore[attr-defined]
+        return values
 
     def sizes(self) -> dict[str, int]:
         """How many values each nominal node has."""
@@ -65,14 +51,7 @@ class Net:
 
     def code(self, name: str, value: Any) -> int:
         """The code of a value; one that the node does not have is an error."""
-        a = self.attributes[name]
-        assert isinstance(a, Nominal)  # noqa: S101 - asked before
-        if value not in a.values:
-            raise OptionError(
-                f"{name!r} has no value {value!r}.",
-                hint=did_you_mean(value, a.values) or f"its values are {listed(a.values)}.",
-            )
-        return a.values.index(value)
+        return code_of(name, self.values(name), value)
 
     def evidence(self, known: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
         """Evidence as codes or weights of values, and numbers.
@@ -88,7 +67,7 @@ class Net:
                 if not isinstance(a, Numeric):
                     raise OptionError(f"{name!r} is neither nominal nor numeric; it takes no evidence.")
                 numbers[name] = _number(name, value)
-            elif isinstance(value, Mapping | np.ndarray | list):
+            elif is_soft(value):
                 codes[name] = self._weights(name, value)
             else:
                 codes[name] = self.code(name, value)
@@ -118,6 +97,14 @@ class Net:
         found += [factor for factor, _ in self.number_factors(numbers, hard)]
         soft = [Potential((name,), weights) for name, weights in codes.items() if name not in hard]
         return [factor.given(hard) for factor in found] + soft
+
+    def marks(self, codes: Mapping[str, Any]) -> list[Potential]:
+        """Evidence as weights of values: 1 for a value that is known."""
+        sizes = self.sizes()
+        return [
+            Potential((name,), np.eye(sizes[name])[code] if np.ndim(code) == 0 else code)
+            for name, code in codes.items()
+        ]
 
     def number_factors(
         self, numbers: Mapping[str, float], codes: Mapping[str, Any] | None = None
@@ -151,21 +138,7 @@ class Net:
         return Numbers(self.graph, self.sizes(), self.densities)
 
     def query(self, asked: str | Sequence[str], known: Mapping[str, Any] | None = None) -> Floats:
-        """P(asked | known), an axis for each node that is asked for.
-
-        Parameters
-        ----------
-        asked : str or sequence of str
-            Nominal nodes.
-        known : mapping of str to value, optional
-            The evidence: values, numbers, or weights of values.
-        """
-        return self.elimination(asked, known)[0]
-
-    def elimination(
-        self, asked: str | Sequence[str], known: Mapping[str, Any] | None = None
-    ) -> tuple[Floats, Elimination]:
-        """The same with its steps."""
+        """P(asked | known) of nominal nodes, an axis for each; evidence is values, numbers, or weights of values."""
         names = self.graph.known(asked)
         again = [name for i, name in enumerate(names) if name in names[:i]]
         if again:
@@ -180,7 +153,7 @@ class Net:
         total = float(work.result.table.sum())
         if not total > 0:
             raise OptionError("The evidence has probability 0 in this network.")
-        return work.result.table / total, work
+        return work.result.table / total
 
     def marginals(self, known: Mapping[str, Any] | None = None) -> tuple[dict[str, Floats], float]:
         """P(node | known) of every nominal node, and log P(known); impossible evidence is an error."""
@@ -198,16 +171,10 @@ class Net:
         of_numbers = self.number_factors(numbers, codes)
         factors += [factor for factor, _ in of_numbers]
         scale = sum(log for _, log in of_numbers)
-        for name, code in codes.items():
-            weights = np.eye(sizes[name])[code] if np.ndim(code) == 0 else code
-            factors.append(Potential((name,), weights))
+        factors += self.marks(codes)
         tree = self._junction
-        if of_numbers:  # which may bring names together that no table does
-            near: dict[str, set[str]] = {name: set() for name in nominal}
-            for factor in factors:
-                for name in factor.variables:
-                    near[name].update(other for other in factor.variables if other != name)
-            tree = Junction(near, sizes)
+        if of_numbers:  # which may join nominal nodes that no table does
+            tree = Junction(neighbors((factor.variables for factor in factors), nominal), sizes)
         found, log = tree.marginals(factors)
         return {name: found[name] for name in nominal if name in found}, log + scale
 
@@ -237,12 +204,30 @@ class Net:
         if not float(work.result.table) > 0:
             raise OptionError("The evidence has probability 0 in this network.")
         best = work.explanation()
-        found: dict[str, Any] = {}
-        for name in self.graph:
-            a = self.attributes[name]
-            if isinstance(a, Nominal) and name in best:
-                found[name] = a.values[best[name]]
-        return found
+        return {name: self.values(name)[best[name]] for name in self.graph if name in best}
+
+
+def code_of(name: str, values: Sequence[Any], value: Any) -> int:
+    """The place of a value among those of a node; one that it does not have is an error."""
+    if value not in values:
+        raise OptionError(
+            f"{name!r} has no value {value!r}.",
+            hint=did_you_mean(value, values) or f"its values are {listed(values)}.",
+        )
+    return values.index(value)
+
+
+def is_soft(value: Any) -> bool:
+    """Whether evidence is soft: a weight for each value."""
+    return isinstance(value, Mapping | list | np.ndarray)
+
+
+def evidence_text(known: Mapping[str, Any], soft: str = " by weights") -> str:
+    """Evidence in a line: rain = yes, wet by weights."""
+    return ", ".join(
+        name + (soft if is_soft(value) else f" = {number(value) if isinstance(value, float) else value}")
+        for name, value in known.items()
+    )
 
 
 def _number(name: str, value: Any) -> float:

@@ -11,34 +11,24 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
 from countwise.data.attributes import Nominal, Numeric
+from countwise.data.series import is_missing
 from countwise.data.table import Table
 from countwise.errors import OptionError, check_number, listed
-from countwise.network.inference.batch_inference import EvidenceRows, posteriors
+from countwise.network.inference.batch_inference import EvidenceRows, batches
 from countwise.network.inference.elimination import refuse_wide
 from countwise.network.inference.sampling import forward
-from countwise.network.net import Net
+from countwise.network.net import Net, evidence_text, is_soft
 from countwise.working.numbers import number
 
-__all__ = ["QueryAnswer", "log_prob_rows", "marginals", "moments", "query", "query_text", "sample_rows"]
+__all__ = ["QueryAnswer", "evidence_of", "log_prob_rows", "marginals", "moments", "query", "sample_rows"]
 
 METHODS = ("exact", "likelihood_weighting", "gibbs")
 
 
 class QueryAnswer(dict[Any, float]):
-    """Probabilities of values, or of combinations of values; a dict that prints as a table.
+    """Probabilities of values, of several nodes by tuples of values; a dict that prints as a table.
 
-    Parameters
-    ----------
-    shares : mapping of value to float
-        Of several nodes the keys are tuples.
-    asked : str
-        The query.
-    errors : mapping of value to float, optional
-        Standard errors, of an answer by sampling.
-    effective : float, optional
-        The effective sample size.
-    method : str
-        "exact", or the method of sampling.
+    An answer by sampling has standard errors (`errors`) and the effective sample size (`effective`).
 
     Examples
     --------
@@ -91,30 +81,28 @@ class QueryAnswer(dict[Any, float]):
         return f"<table><caption>{escape(self.asked)}</caption><tbody>{body}</tbody></table>{note}"
 
 
+def evidence_of(net: Net, cuts: Mapping[str, Sequence[float]], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The evidence as a user gives it, without missing values, and with numbers of binned nodes by their range."""
+    if not (given is None or isinstance(given, Mapping)):
+        raise OptionError(f"Evidence is given as {{node: value}}, not {given!r}.")
+    net.graph.known(given or {})
+    found = {name: value for name, value in (given or {}).items() if is_soft(value) or not is_missing(value)}
+    for name, value in found.items():
+        if name in cuts and isinstance(value, int | float | np.number) and not isinstance(value, bool):
+            found[name] = net.values(name)[int(np.searchsorted(cuts[name], float(value), side="left"))]
+    return found
+
+
 def query(
     net: Net, asked: str | Sequence[str], evidence: Mapping[str, Any], *, shown: Any, method: str, n: int, seed: int
 ) -> QueryAnswer:
-    """P(asked | evidence).
-
-    Parameters
-    ----------
-    net : Net
-    asked : str or sequence of str
-        A node, or several for their joint probabilities.
-    evidence : mapping of str to value
-        As `Net.query` takes it.
-    shown : mapping of str to value
-        The evidence as the user gave it.
-    method : {"exact", "likelihood_weighting", "gibbs"}
-    n, seed : int
-        How many rows to draw, and the seed.
-    """
+    """P(asked | evidence) of a node, or of several together; `shown` is the evidence as the user gave it."""
     names = net.graph.known(asked)
     if not names:
         raise OptionError("No node is asked for.", hint="name a node, or several.")
     if method not in METHODS:
         raise OptionError(f"method={method!r} is unknown.", hint=f"give one of {listed(METHODS)}.")
-    text = query_text(names, {name: value for name, value in shown.items() if name in evidence})
+    text = _query_text(names, {name: value for name, value in shown.items() if name in evidence})
     numeric = [name for name in names if name not in net.tables]
     if numeric:
         if len(names) > 1 or method != "exact":
@@ -122,24 +110,20 @@ def query(
         mean, sd = moments(net, names[0], evidence)
         return QueryAnswer({"mean": mean, "deviation": sd}, text.replace("P(", "(", 1))
     if method != "exact":
-        return _by_sampling(net, names, evidence, text, method, n, seed)
+        if len(names) > 1:
+            raise OptionError("Sampling answers one node at a time.")
+        check_number("n", n, 1, whole=True)
+        found = net.sampled(names[0], evidence, method, int(n), seed)
+        shares, errors = (
+            dict(zip(net.values(names[0]), each.tolist(), strict=True)) for each in (found.shares, found.errors)
+        )
+        return QueryAnswer(shares, text, errors, found.effective, method)
     table = net.query(names, evidence)
-    values = [_values(net, name) for name in names]
+    values = [net.values(name) for name in names]
     if len(names) == 1:
         return QueryAnswer(dict(zip(values[0], table.tolist(), strict=True)), text)
     keys = [tuple(v[i] for v, i in zip(values, at, strict=True)) for at in np.ndindex(*table.shape)]
     return QueryAnswer(dict(zip(keys, table.ravel().tolist(), strict=True)), text)
-
-
-def _by_sampling(net: Net, names: list[str], evidence: Any, text: str, method: str, n: int, seed: int) -> QueryAnswer:
-    if len(names) > 1:
-        raise OptionError("Sampling answers one node at a time.")
-    check_number("n", n, 1, whole=True)
-    found = net.sampled(names[0], evidence, method, int(n), seed)
-    shares, errors = (
-        dict(zip(_values(net, names[0]), each.tolist(), strict=True)) for each in (found.shares, found.errors)
-    )
-    return QueryAnswer(shares, text, errors, found.effective, method)
 
 
 def moments(net: Net, name: str, evidence: Mapping[str, Any]) -> tuple[float, float]:
@@ -152,7 +136,7 @@ def moments(net: Net, name: str, evidence: Mapping[str, Any]) -> tuple[float, fl
     if scope:
         shape = [net.sizes()[v] for v in scope]
         refuse_wide(int(np.prod(shape)))
-        free = [v for v in scope if v not in evidence or isinstance(evidence[v], Mapping | list | np.ndarray)]
+        free = [v for v in scope if v not in evidence or is_soft(evidence[v])]
         table = net.query(free, evidence) if free else np.ones(())
         index = tuple(slice(None) if v in free else net.code(v, evidence[v]) for v in scope)
         whole = np.zeros(shape)
@@ -167,17 +151,16 @@ def marginals(net: Net, evidence: Mapping[str, Any]) -> dict[str, QueryAnswer]:
     """P(node | evidence) of every nominal node."""
     found, _ = net.marginals(evidence)
     return {
-        name: QueryAnswer(dict(zip(_values(net, name), table.tolist(), strict=True)), query_text([name], evidence))
+        name: QueryAnswer(dict(zip(net.values(name), table.tolist(), strict=True)), _query_text([name], evidence))
         for name, table in found.items()
     }
 
 
 def log_prob_rows(net: Net, table: Table) -> Floats:
     """Log P(row) of encoded rows, with missing values summed out."""
-    rows = EvidenceRows({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
     found = np.zeros(table.n_rows)
-    for part in posteriors(net.graph, net.tables, net.numbers, rows):
-        found[part.rows] = part.log
+    for batch in batches(net, EvidenceRows.of(net, table)):
+        found[batch.places] = batch.posterior(net).log
     return found
 
 
@@ -188,7 +171,7 @@ def sample_rows(net: Net, n: int, rng: np.random.Generator) -> dict[str, NDArray
     for node in net.graph.order():
         if node not in net.tables:
             combos = np.zeros(n, dtype=np.int64)
-            for parent in net.numbers.names_above(node):
+            for parent in net.numbers.nominal_parents(node):
                 combos = combos * net.sizes()[parent] + columns[parent]
             columns[node] = _numbers(net, node, combos, columns, rng)
     return {
@@ -211,18 +194,7 @@ def _numbers(net: Net, node: str, combos: Indices, columns: Any, rng: np.random.
     return found
 
 
-def _values(net: Net, name: str) -> tuple[Any, ...]:
-    values: tuple[Any, ...] = net.attributes[name].values  # type: ignore[attr-defined]
-    return values
-
-
-def query_text(names: Sequence[str], evidence: Mapping[str, Any]) -> str:
+def _query_text(names: Sequence[str], evidence: Mapping[str, Any]) -> str:
     """A query as it is written: P(rain | wet = yes)."""
-
-    def one(name: str, value: Any) -> str:
-        if isinstance(value, Mapping | list | np.ndarray):
-            return f"{name} ~ soft"
-        return f"{name} = {number(value) if isinstance(value, float) else value}"
-
-    given = ", ".join(one(name, value) for name, value in evidence.items())
+    given = evidence_text(evidence, soft=" ~ soft")
     return f"P({', '.join(names)}{' | ' + given if given else ''})"

@@ -7,16 +7,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from countwise.base.term import derive_checked
 from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.distributions import Binned, Categorical, default_for, distribution_from
-from countwise.errors import OptionError, check_number, check_settings, did_you_mean
+from countwise.distributions import Binned, default_for, distribution_from
+from countwise.errors import OptionError, TableError, check_number, check_settings, did_you_mean, listed, warn
 from countwise.network.blueprint import Blueprint, has_missing, is_empty
 from countwise.network.em import ParameterLearner, completed
 from countwise.network.engine import EngineRows
-from countwise.network.families import Dirichlet
+from countwise.network.families import Dirichlet, table_smoothing
 from countwise.network.family_scores import SCORES, Families, may_depend
 from countwise.network.graph import Graph
 from countwise.network.net import Net
@@ -29,9 +32,11 @@ __all__ = [
     "StructureLearner",
     "TrainingRows",
     "binning_rule",
-    "check_structure",
+    "check_network",
     "choose_distributions",
-    "named_distribution",
+    "complete_rows",
+    "is_searched",
+    "kinds_of_columns",
 ]
 
 
@@ -43,8 +48,20 @@ def is_searched(settings: Any) -> bool:
     return isinstance(settings.structure, str) and settings.structure != "given"
 
 
-def check_structure(settings: Any) -> None:
-    """Refuse settings of the structure that do not go together."""
+def check_network(settings: Any) -> None:
+    """Refuse settings that are unknown, or do not go together."""
+    _check_structure(settings)
+    check_settings(settings, missing=("em", "available", "complete"))
+    for name, least in (("max_parents", 0), ("max_dependence", 0), ("restarts", 0), ("max_iter", 1)):
+        check_number(name, getattr(settings, name), least, whole=True)
+    for name in ("equivalent_sample_size", "tol"):
+        check_number(name, getattr(settings, name), 0, above=True)
+    check_number("random_state", settings.random_state, 0, none=True, whole=True)
+    table_smoothing(settings.smoothing, 1)
+    binning_rule(settings)
+
+
+def _check_structure(settings: Any) -> None:
     if isinstance(settings.structure, str):
         check_settings(settings, structure=STRUCTURES)
     else:
@@ -68,12 +85,29 @@ def named_distribution(settings: Any, a: Attribute) -> Any:
     return None if spec is None else distribution_from(spec)
 
 
+def kinds_of_columns(settings: Any, frame: Frame) -> Schema:
+    """What the columns are; a numeric one with a distribution of nominal values is nominal."""
+    named = settings.distributions if isinstance(settings.distributions, Mapping) else {}
+    for name in named:
+        if name not in frame.columns:
+            raise OptionError(
+                f"distributions names {name!r}, which the table does not have.",
+                hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
+            )
+    return Schema(
+        named_distribution(settings, a).implied_attribute(a, named=True)
+        if a.name in named and isinstance(a, Numeric)
+        else a
+        for a in Schema.kinds(frame, settings.types, settings.categorical_features).attributes
+    )
+
+
 def binning_rule(settings: Any) -> Binned:
     """How numeric columns are cut that nominal nodes depend on."""
     if isinstance(settings.ranges, int) and not isinstance(settings.ranges, bool):
         return Binned("equal_frequency", n_bins=settings.ranges)
     rule = distribution_from(settings.ranges)
-    if not isinstance(rule, Binned):
+    if not rule.binned:
         raise OptionError(f"ranges={settings.ranges!r} is no rule for ranges.", hint="give how many, or a Binned.")
     return rule
 
@@ -91,17 +125,18 @@ def choose_distributions(settings: Any, graph: Graph, schema: Schema) -> dict[st
         if isinstance(a, Nominal):
             continue
         rule = named_distribution(settings, a)
-        if rule is None or isinstance(rule, Categorical) or not (named or isinstance(a, Numeric)):
+        of_nominal = rule is not None and rule.suits(Nominal(a.name)) and not rule.suits(a)
+        if rule is None or of_nominal or not (named or isinstance(a, Numeric)):
             rule = default_for(a)
-        if by_counts and isinstance(a, Numeric) and not isinstance(rule, Binned):
+        if by_counts and isinstance(a, Numeric) and not rule.binned:
             rule = binning_rule(settings)
         found[a.name] = rule.with_defaults(smoothing, "ignore")
 
-    def refused(parent: str, child: str) -> bool:
-        one, other = found.get(parent), found.get(child)
-        return not isinstance(one, Binned) and not may_depend(one, None if isinstance(other, Binned) else other)
+    def kept(name: str) -> Any:
+        """The distribution of a node that stays numeric."""
+        return None if name not in found or found[name].binned else found[name]
 
-    while wrong := [(parent, child) for parent, child in graph.arcs if refused(parent, child)]:
+    while wrong := [(parent, child) for parent, child in graph.arcs if not may_depend(kept(parent), kept(child))]:
         for name, child in wrong:  # a column that is binned now may itself depend on a numeric one
             if name in named:
                 raise OptionError(
@@ -140,6 +175,24 @@ class MemoryRows:
         return Families(free, self.table, score, size, distributions=plan.of_numbers, even=self.missing)
 
 
+def complete_rows(table: Table, schema: Schema) -> Table:
+    """The rows without a missing value."""
+    there = np.ones(table.n_rows, dtype=bool)
+    for a in schema.attributes:
+        column = table[a.name]
+        if isinstance(a, Nominal):
+            there &= column < a.missing
+        elif isinstance(a, Numeric):
+            there &= ~np.isnan(np.asarray(column, dtype=np.float64))
+    if there.all():
+        return table
+    if not there.any():
+        raise TableError("Every row has a missing value.", hint="missing='em' or 'available'.")
+    gone = int((~there).sum())
+    warn(f"{gone} of {table.n_rows} rows were left out: they have a missing value. Hint: missing='em' uses them.")
+    return table.take(there)
+
+
 TrainingRows = MemoryRows | EngineRows
 
 
@@ -148,45 +201,19 @@ TrainingRows = MemoryRows | EngineRows
 
 @dataclass(frozen=True, eq=False)
 class LearnedStructure:
-    """What a structure learner came to.
-
-    Parameters
-    ----------
-    plan : Blueprint
-    found : FoundStructure or None
-        Score and candidates of a search; None if the structure was given.
-    rows : TrainingRows
-        The rows as the blueprint sees them.
-    start : Net or None
-        The network that structural EM came to, if it ran.
-    """
+    """What a structure learner came to."""
 
     plan: Blueprint
-    found: FoundStructure | None
-    rows: Any
-    start: Net | None
+    found: FoundStructure | None  # score and candidates of a search; None if the structure was given
+    rows: Any  # as the blueprint sees them
+    start: Net | None  # the network that structural EM came to, if it ran
 
 
 class StructureLearner:
-    """Chooses the distribution of each numeric node, where it is cut, and the arcs.
+    """Chooses the distribution of each numeric node, where it is cut, and the arcs, as a model's settings say.
 
-    Parameters
-    ----------
-    settings : BayesNetwork or BayesNetworkClassifier
-        Whose settings say how.
-    schema : Schema
-    target : Nominal
-        The class.
-    latent : mapping of str to Nominal
-        Nodes that are never observed.
-    arcs : list of (parent, child)
-        Drawn by hand, beside those of the setting `structure`.
-    fixed : collection of str
-        Nodes that take no other parents than those drawn by hand.
-    class_is_node : bool
-        Whether the target is a node.
-    around : str, optional
-        The class of "naive", "tan" and "k_dependence".
+    Some arcs are drawn by hand, beside those of the setting `structure`; nodes that are fixed take no other parents.
+    The class of "naive", "tan" and "k_dependence" is `around`.
     """
 
     def __init__(
@@ -210,8 +237,8 @@ class StructureLearner:
 
     def learn(self, rows: TrainingRows, parameters: ParameterLearner) -> LearnedStructure:
         """The blueprint, from rows in memory or in an engine."""
-        binned = {name: rule for name, rule in self.plan.distributions.items() if isinstance(rule, Binned)}
-        cuts = {name: rows.edges(rule, self.target, self.schema[name]) for name, rule in binned.items()}
+        rules = self.plan.distributions.items()
+        cuts = {name: rows.edges(rule, self.target, self.schema[name]) for name, rule in rules if rule.binned}
         plan = self.plan = replace(self.plan, cuts=cuts)
         plan.check_arcs()
         rows = rows.laid_out(plan, self.schema, self.target)
@@ -271,8 +298,8 @@ class StructureLearner:
             self.around,
             int(settings.max_dependence),
             int(settings.restarts),
-            seed=0 if settings.random_state is None else int(settings.random_state),
-            numbers=frozenset(kept),
+            0 if settings.random_state is None else int(settings.random_state),
+            frozenset(kept),
         )
 
     def _pairs(self, setting: str, names: Sequence[str]) -> list[tuple[str, str]]:

@@ -14,33 +14,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
-from countwise.network.graph import Graph
-from countwise.network.inference.elimination import elimination_order, refuse_wide
-from countwise.network.inference.gaussian_nodes import BlockTerm, Numbers
+from countwise.data.table import Table
+from countwise.network.inference.elimination import elimination_order, neighbors, refuse_wide
+from countwise.network.inference.gaussian_nodes import BlockTerm
 from countwise.network.inference.junction_tree import joined_cliques
+from countwise.network.net import Net
 
-__all__ = ["EvidenceBatch", "EvidenceRows", "Posterior", "batches", "posteriors"]
+__all__ = ["EvidenceBatch", "EvidenceRows", "Posterior", "batches"]
 
 _FEW = 64  # rows of one pattern below which patterns are thrown together
 _CELLS = 1 << 21  # of the largest table that is worked on at a time
 
+Scoped = tuple[tuple[str, ...], Floats]  # variables, and a table whose first axis is the row
+
 
 @dataclass(frozen=True, eq=False)
 class EvidenceRows:
-    """Encoded rows.
+    """Encoded rows."""
 
-    Parameters
-    ----------
-    codes : mapping of str to ndarray
-        Of nominal nodes; the number of values or more is missing.
-    numbers : mapping of str to ndarray
-        Of the others; NaN is missing.
-    n_rows : int
-    """
-
-    codes: Mapping[str, NDArray[Any]]
-    numbers: Mapping[str, Any]
+    codes: Mapping[str, NDArray[Any]]  # of nominal nodes; the number of values or more is missing
+    numbers: Mapping[str, Any]  # of the others; NaN is missing
     n_rows: int
+
+    @classmethod
+    def of(cls, net: Net, table: Table) -> EvidenceRows:
+        """The columns of a network's nodes."""
+        return cls({n: table[n] for n in net.tables}, {n: table[n] for n in net.densities}, table.n_rows)
 
     def take(self, rows: NDArray[np.intp]) -> EvidenceRows:
         """Some of them."""
@@ -51,64 +50,34 @@ class EvidenceRows:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The posterior of the missing values of some rows.
+    """The posterior of the missing values of some rows."""
 
-    Parameters
-    ----------
-    rows : ndarray
-        Which rows.
-    log : ndarray, shape (rows,)
-        Log P(observed values).
-    open : tuple of str
-        The nodes that are missing in some of them and matter.
-    cliques : list of (variables, ndarray)
-        P(variables | observed values), the first axis the row.
-    logs : bool
-        Whether the cliques hold the logs of these.
-    blocks : list of BlockTerm
-        Numeric nodes of which some are missing.
-    relevant : dict of str to ndarray of bool
-        Of each node, in which rows it or something below it is observed.
-    """
+    rows: NDArray[np.intp]  # which rows
+    log: Floats  # log P(observed values) of each
+    open: tuple[str, ...]  # the nodes that are missing in some of them and matter
+    cliques: list[Scoped]  # P(variables | observed values)
+    logs: bool  # whether the cliques hold the logs of these
+    blocks: list[BlockTerm]  # numeric nodes of which some are missing
+    relevant: Mapping[str, Flags]  # of each node, in which rows it or something below it is observed
 
-    rows: NDArray[np.intp]
-    log: Floats
-    open: tuple[str, ...]
-    cliques: list[tuple[tuple[str, ...], Floats]]
-    logs: bool
-    blocks: list[BlockTerm]
-    relevant: Mapping[str, Flags]
-
-    def of(self, names: Sequence[str]) -> Floats:
-        """P(names | observed values) of open nodes that stand in one clique, the first axis the row."""
-        found = self._of(names)
-        return np.exp(found) if self.logs else found
-
-    def log_of(self, names: Sequence[str]) -> Floats:
-        """The logs of these."""
-        found = self._of(names)
-        if self.logs:
+    def of(self, names: Sequence[str], *, log: bool = False) -> Floats:
+        """P(names | observed values) of open nodes that stand in one clique, the first axis the row; or its log."""
+        variables, table = next((v, t) for v, t in self.cliques if set(names) <= set(v))
+        left = [v for v in variables if v in names]
+        summed = (_Logs if self.logs else _Products).total(table, _gone(variables, names))
+        found = summed.transpose([0, *(left.index(v) + 1 for v in names)])
+        if log == self.logs:
             return found
         with np.errstate(divide="ignore"):
-            return np.log(found)
-
-    def _of(self, names: Sequence[str]) -> Floats:
-        for variables, table in self.cliques:
-            if set(names) <= set(variables):
-                gone = tuple(i + 1 for i, v in enumerate(variables) if v not in names)
-                left = [v for v in variables if v in names]
-                summed = _log_sum(table, gone) if self.logs else table.sum(axis=gone)
-                return summed.transpose([0, *(left.index(v) + 1 for v in names)])
-        raise KeyError(names)
+            return np.log(found) if log else np.exp(found)
 
 
 class _Network:
     """What of a network does not change with its numbers: who depends on whom, and how many values there are."""
 
-    def __init__(self, graph: Graph, sizes: Mapping[str, int], numbers: Numbers, asked: Sequence[str]) -> None:
-        self.graph, self.sizes, self.numbers, self.asked = graph, sizes, numbers, tuple(asked)
-        self.children = {name: graph.children(name) for name in graph}
-        self.backwards = tuple(reversed(graph.order()))
+    def __init__(self, net: Net, asked: Sequence[str]) -> None:
+        self.graph, self.sizes, self.numbers, self.asked = net.graph, net.sizes(), net.numbers, asked
+        self.backwards = tuple(reversed(net.graph.order()))
 
     def there(self, rows: EvidenceRows) -> dict[str, Flags]:
         """In which rows each node is there; bags of words count as there."""
@@ -121,59 +90,24 @@ class _Network:
 
     def relevant(self, there: Mapping[str, Flags]) -> dict[str, Flags]:
         """In which rows each node, or something below it, is there or asked for."""
-        found: dict[str, Flags] = {}
+        found = {name: flags | (name in self.asked) for name, flags in there.items()}
         for name in self.backwards:
-            own = there[name].copy()
-            if name in self.asked:
-                own[:] = True
-            for child in self.children[name]:
-                own |= found[child]
-            found[name] = own
+            for parent in self.graph.parents[name]:
+                found[parent] |= found[name]
         return found
 
 
-def posteriors(
-    graph: Graph,
-    tables: Mapping[str, Floats],
-    numbers: Numbers,
-    rows: EvidenceRows,
-    *,
-    asked: Sequence[str] = (),
-    apart: bool = False,
-) -> Iterator[Posterior]:
-    """The posteriors of missing values, pattern by pattern.
-
-    Parameters
-    ----------
-    graph : Graph
-    tables : mapping of str to ndarray
-        P(node | parents) of nominal nodes, the last axis for the node.
-    numbers : Numbers
-        The other nodes.
-    rows : EvidenceRows
-    asked : sequence of str
-        Nominal nodes that are asked for, even where nothing below them is observed.
-    apart : bool, default=False
-        Whether each pattern is on its own, and all open nodes of it stand in one clique.
-    """
-    for batch in batches(graph, tables, numbers, rows, asked=asked, apart=apart):
-        yield batch.posterior(tables, numbers)
-
-
 def batches(
-    graph: Graph,
-    tables: Mapping[str, Floats],
-    numbers: Numbers,
-    rows: EvidenceRows,
-    *,
-    asked: Sequence[str] = (),
-    apart: bool = False,
+    net: Net, rows: EvidenceRows, *, asked: Sequence[str] = (), apart: bool = False
 ) -> Iterator[EvidenceBatch]:
-    """The same rows laid out, to be asked again and again under other tables of the same shapes."""
-    sizes = {name: table.shape[-1] for name, table in tables.items()}
-    net = _Network(graph, sizes, numbers, asked)
-    for group, known in _grouped(net, rows, 1 if apart else _FEW):
-        whole = EvidenceBatch(net, rows.take(group), group, known, apart=apart)
+    """Rows laid out, pattern by pattern, to be asked again and again under other tables of the same shapes.
+
+    Nodes that are asked for are open even where nothing below them is observed. Where patterns are apart, each is on
+    its own, and all its open nodes stand in one clique.
+    """
+    network = _Network(net, asked)
+    for group, known in _grouped(network, rows, 1 if apart else _FEW):
+        whole = EvidenceBatch(network, rows.take(group), group, known, apart=apart)
         refuse_wide(whole.cells, "A row with missing values")
         step = max(1, _CELLS // max(whole.cells, 1))
         if step >= len(group):
@@ -181,7 +115,7 @@ def batches(
             continue
         for start in range(0, len(group), step):
             some = group[start : start + step]
-            yield EvidenceBatch(net, rows.take(some), some, known, apart=apart)
+            yield EvidenceBatch(network, rows.take(some), some, known, apart=apart)
 
 
 def _grouped(net: _Network, rows: EvidenceRows, few: int) -> Iterator[tuple[NDArray[np.intp], set[str]]]:
@@ -227,12 +161,9 @@ class EvidenceBatch:
         )
         self.known = known
         scopes = [self._open_of((*net.graph.parents[n], n)) for n in net.sizes if self.relevant[n].any()]
-        scopes += [self._open_of(net.numbers.names_above(name)) for name in net.numbers.densities]
+        scopes += [self._open_of(net.numbers.nominal_parents(name)) for name in net.numbers.densities]
         scopes += self._block_scopes() + ([self.open] if apart else [])
-        near: dict[str, set[str]] = {name: set() for name in self.open}
-        for scope in scopes:
-            for v in scope:
-                near[v].update(w for w in scope if w != v)
+        near = neighbors(scopes, self.open)
         order, self.cells = elimination_order(near, net.sizes, list(near))
         self.cliques, self.parent = joined_cliques(near, order)
 
@@ -244,45 +175,44 @@ class EvidenceBatch:
         found = []
         for block in self.net.numbers.blocks:
             if len(block) > 1 and not set(block) <= self.known:
-                above = {p for name in block for p in self.net.numbers.names_above(name)}
+                above = {p for name in block for p in self.net.numbers.nominal_parents(name)}
                 found.append(self._open_of([v for v in self.net.graph if v in above]))
         return found
 
-    def posterior(self, tables: Mapping[str, Floats], numbers: Numbers) -> Posterior:
-        """The posterior under some tables and densities."""
-        n = self.rows.n_rows
-        log = np.zeros(n)
-        factors: list[tuple[tuple[str, ...], Floats]] = []
-        for name, table in tables.items():
+    def posterior(self, net: Net) -> Posterior:
+        """The posterior under the tables and densities of a network."""
+        log = np.zeros(self.rows.n_rows)
+        factors: list[Scoped] = []
+        for name, table in net.tables.items():
             if self.relevant[name].any():
-                scope, found = self._gathered((*self.net.graph.parents[name], name), table)
+                scope, place = self.places_in((*net.graph.parents[name], name))
+                found = table.ravel()[place]
                 if name not in self.open and not self.there[name].all():
                     # where it is missing, nothing below it is there: its row sums to 1
                     found = np.where(_as_rows(self.there[name], found.ndim), found, 1.0)
                 factors.append((scope, found))
-        columns = {name: c for name, c in self.rows.numbers.items() if name in numbers.densities}
-        plain, blocks = numbers.terms(columns, self.known)
+        columns = {name: c for name, c in self.rows.numbers.items() if name in net.densities}
+        plain, blocks = net.numbers.terms(columns, self.known)
         marks = self._marks()
         factors += [((name,), weights) for name, weights in marks.items()]
         logged = []
         for scope, logs in [*plain, *((b.scope, b.logs) for b in blocks)]:
-            left, own = self._gathered_by_row(scope, logs)
+            left, place = self.places_in(scope)
+            start = np.arange(len(logs)) * logs.shape[1]
+            own = logs.ravel()[place + _as_rows(start, place.ndim)]
             for name in left:
                 if name in marks:  # a combination that a row does not have may be likelier by far
                     own = np.where(_over((name,), marks[name], left) > 0, own, -np.inf)
             logged.append((left, own))
         with np.errstate(divide="ignore"):
-            for scope, table in factors:
-                if not scope:
-                    log += np.log(table)
-        for scope, own in logged:
-            if not scope:
+            for table in (table for scope, table in factors if not scope):
+                log += np.log(table)
+            for own in (own for scope, own in logged if not scope):
                 log += own
-        named, told = [(s, t) for s, t in factors if s], [(s, t) for s, t in logged if s]
-        algebra: Any = _Products
-        if told:
-            with np.errstate(divide="ignore"):
-                algebra, named = _Logs, [*((scope, np.log(table)) for scope, table in named), *told]
+            named, told = [(s, t) for s, t in factors if s], [(s, t) for s, t in logged if s]
+            if told:
+                named = [*((scope, np.log(table)) for scope, table in named), *told]
+        algebra = _Logs if told else _Products
         shares = _calibrated(algebra, self.cliques, self.parent, self.net.sizes, named, log)
         cliques = list(zip(self.cliques, shares, strict=True))
         return Posterior(self.places, log, self.open, cliques, bool(told), blocks, self.relevant)
@@ -297,18 +227,7 @@ class EvidenceBatch:
                 found[name][known] = np.eye(self.net.sizes[name])[self.rows.codes[name][known]]
         return found
 
-    def _gathered(self, variables: Sequence[str], table: Floats) -> tuple[tuple[str, ...], Floats]:
-        """A table at the codes of the rows, open variables left as axes."""
-        left, place = self._places_in(tuple(variables))
-        return left, table.ravel()[place]
-
-    def _gathered_by_row(self, variables: Sequence[str], tables: Floats) -> tuple[tuple[str, ...], Floats]:
-        """The same of a table for each row, flat (rows, cells)."""
-        left, place = self._places_in(tuple(variables))
-        start = np.arange(len(tables)) * tables.shape[1]
-        return left, tables.ravel()[place + _as_rows(start, place.ndim)]
-
-    def _places_in(self, variables: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    def places_in(self, variables: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
         """Where in a flat table over some variables the rows look, (rows, open variables)."""
         left = self._open_of(variables)
         if variables not in self._laid:
@@ -331,7 +250,6 @@ class EvidenceBatch:
 # By products where nominal nodes alone speak, in logs where numeric ones do: these may speak for and against by
 # thousands of nats, and in logs, what one clique takes for impossible another can still outvote.
 
-Scoped = tuple[tuple[str, ...], Floats]  # variables, and a table whose first axis is the row
 Cliques = Sequence[tuple[str, ...]]
 
 
@@ -349,14 +267,6 @@ def _over(scope: Sequence[str], table: Floats, clique: Sequence[str]) -> Floats:
 
 def _gone(clique: Sequence[str], kept: Sequence[str]) -> tuple[int, ...]:
     return tuple(i + 1 for i, v in enumerate(clique) if v not in kept)
-
-
-def _placed(cliques: Cliques, factors: Sequence[Scoped]) -> list[list[Scoped]]:
-    """Each factor with the first clique that has all its variables."""
-    own: list[list[Scoped]] = [[] for _ in cliques]
-    for scope, table in factors:
-        own[next(i for i, clique in enumerate(cliques) if set(scope) <= set(clique))].append((scope, table))
-    return own
 
 
 def _shared(cliques: Cliques, parent: Sequence[int], i: int) -> tuple[str, ...]:
@@ -424,10 +334,12 @@ def _calibrated(
     log: Floats,
 ) -> list[Floats]:
     """P(clique | row) of each clique, or its log; adds the log of what was divided out to `log`, (rows,)."""
-    own, n = _placed(cliques, factors), len(log)
+    own: list[list[Scoped]] = [[] for _ in cliques]  # each factor with the first clique that has all its variables
+    for scope, table in factors:
+        own[next(i for i, clique in enumerate(cliques) if set(scope) <= set(clique))].append((scope, table))
     tables: list[Floats] = [np.empty(0)] * len(cliques)
     for i in reversed(range(len(cliques))):
-        whole = np.full((n, *(sizes[v] for v in cliques[i])), algebra.one)
+        whole = np.full((len(log), *(sizes[v] for v in cliques[i])), algebra.one)
         for scope, table in own[i]:
             algebra.combine(whole, _over(scope, table, cliques[i]), out=whole)
         total = algebra.total(whole, tuple(range(1, whole.ndim)))

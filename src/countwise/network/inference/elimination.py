@@ -11,7 +11,7 @@ import numpy as np
 from countwise.errors import OptionError
 from countwise.network.inference.factors import Potential, scaled_product
 
-__all__ = ["MOST_CELLS", "Elimination", "EliminationStep", "elimination_order", "refuse_wide"]
+__all__ = ["MOST_CELLS", "Elimination", "EliminationStep", "elimination_order", "neighbors", "refuse_wide"]
 
 MOST_CELLS = 1 << 26  # of a factor on the way: half a gigabyte
 
@@ -32,15 +32,6 @@ def elimination_order(
 
     Next is the variable whose neighbors need fewest new connections (min-fill), of equals the one that makes the
     smallest factor, then the first by name.
-
-    Parameters
-    ----------
-    near : mapping of str to set of str
-        The neighbors of each variable: those with which it shares a factor.
-    sizes : mapping of str to int
-        How many values each has.
-    gone : iterable of str
-        What is to be eliminated.
     """
     names = sorted(near)  # so that of equals the first by name has the least number
     place = {node: i for i, node in enumerate(names)}
@@ -83,26 +74,22 @@ def refuse_wide(cells: int, what: str = "The query") -> None:
         )
 
 
-class Elimination:
-    """A query answered by elimination, with its steps.
+def neighbors(scopes: Iterable[Sequence[str]], among: Iterable[str] = ()) -> dict[str, set[str]]:
+    """The variables with which each shares a scope; those of `among` come first, even if none has them."""
+    near: dict[str, set[str]] = {v: set() for v in among}
+    for scope in scopes:
+        for v in scope:
+            near.setdefault(v, set()).update(w for w in scope if w != v)
+    return near
 
-    Parameters
-    ----------
-    factors : sequence of Potential
-        All that are relevant, evidence put in.
-    asked : sequence of str
-        What is to be left.
-    largest : bool, default=False
-        Whether the largest is taken instead of the sum (most probable explanation).
-    """
+
+class Elimination:
+    """A query by elimination from factors with the evidence put in; or the largest instead of sums, as MPE needs."""
 
     def __init__(self, factors: Sequence[Potential], asked: Sequence[str], *, largest: bool = False) -> None:
         self.asked, self.largest = tuple(asked), largest
         sizes = {v: n for f in factors for v, n in zip(f.variables, f.table.shape, strict=True)}
-        near: dict[str, set[str]] = {v: set() for v in sizes}
-        for factor in factors:
-            for v in factor.variables:
-                near[v].update(w for w in factor.variables if w != v)
+        near = neighbors(factor.variables for factor in factors)
         self.order, cells = elimination_order(near, sizes, [v for v in sizes if v not in asked])
         whole = int(np.prod([sizes[v] for v in asked if v in sizes], dtype=np.float64))
         refuse_wide(max(cells, whole))
@@ -115,7 +102,7 @@ class Elimination:
             used = [f for f in factors if variable in f.variables]
             factors = [f for f in factors if variable not in f.variables]
             whole = self._multiplied(used)
-            made = whole.best(variable) if self.largest else whole.without(variable)
+            made = whole.without(variable, largest=self.largest)
             self.steps.append(EliminationStep(variable, tuple(used), made))
             factors.append(made)
         found = self._multiplied(factors)

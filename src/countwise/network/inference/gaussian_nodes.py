@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats, Indices
-from countwise.distributions.gaussian import GaussianDensity
-from countwise.errors import OptionError
 from countwise.network.graph import Graph
 from countwise.network.inference.elimination import refuse_wide
 from countwise.network.linear_gaussian import LinearDensity, block_log_likelihood, block_moments
@@ -20,53 +18,28 @@ __all__ = ["BlockTerm", "Numbers", "as_linear"]
 
 def as_linear(density: Any) -> LinearDensity | None:
     """A Gaussian as a line without slopes; None for other densities."""
+    if not density.linear:
+        return None
     if isinstance(density, LinearDensity):
         return density
-    if isinstance(density, GaussianDensity):
-        slope = np.empty((density.n_classes, 0))
-        return LinearDensity(density.name, (), density.mean, slope, density.sd, density.n, density.borrowed)
-    return None
+    slope = np.empty((density.n_classes, 0))
+    return LinearDensity(density.name, (), density.mean, slope, density.sd, density.n, density.borrowed)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockTerm:
-    """Numbers that hang together, some of them missing.
+    """Numeric nodes that are linked, some of them missing."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        The numbers, parents first.
-    scope : tuple of str
-        The names that they depend on.
-    logs : ndarray, shape (rows, combinations of the scope)
-        Of the numbers that are known.
-    after : ndarray, shape (rows, combinations, numbers)
-        Means of all, given those that are known.
-    left : ndarray, shape (combinations, numbers, numbers)
-        The covariance that remains.
-    own : mapping of str to ndarray
-        The combination of each number's own nominal parents, for each combination of the scope.
-    """
-
-    names: tuple[str, ...]
-    scope: tuple[str, ...]
-    logs: Floats
-    after: Floats
-    left: Floats
-    own: Mapping[str, Indices]
+    names: tuple[str, ...]  # the nodes, parents first
+    scope: tuple[str, ...]  # the nominal nodes that they depend on
+    logs: Floats  # log density of the numbers that are known, (rows, combinations of the scope)
+    after: Floats  # means of all, given those that are known, (rows, combinations, nodes)
+    left: Floats  # the covariance that remains, (combinations, nodes, nodes)
+    own: Mapping[str, Indices]  # of each node, for each combination of the scope, that of its own nominal parents
 
 
 class Numbers:
-    """The nodes of a network that are numbers.
-
-    Parameters
-    ----------
-    graph : Graph
-    sizes : mapping of str to int
-        How many values each nominal node has.
-    densities : mapping of str to density
-        Of each number, over the combinations of its nominal parents' values.
-    """
+    """The numeric nodes of a network, with densities over the combinations of their nominal parents' values."""
 
     def __init__(self, graph: Graph, sizes: Mapping[str, int], densities: Mapping[str, Any]) -> None:
         self.graph, self.sizes, self.densities = graph, sizes, densities
@@ -74,7 +47,7 @@ class Numbers:
         self.blocks = self._blocks()
         self.linked = tuple(name for block in self.blocks if len(block) > 1 for name in block)
 
-    def names_above(self, name: str) -> tuple[str, ...]:
+    def nominal_parents(self, name: str) -> tuple[str, ...]:
         """The nominal parents."""
         return tuple(p for p in self.graph.parents[name] if p in self.sizes)
 
@@ -93,62 +66,42 @@ class Numbers:
     def terms(
         self, columns: Mapping[str, Floats], known: set[str] | None = None
     ) -> tuple[list[tuple[tuple[str, ...], Floats]], list[BlockTerm]]:
-        """The log-likelihoods of the numbers of some rows.
+        """Log-likelihoods of the numbers of rows, each (rows, combinations of a scope), and blocks with missing ones.
 
-        Parameters
-        ----------
-        columns : mapping of str to ndarray, shape (rows,)
-            NaN is missing; a number without a column is missing too.
-        known : set of str, optional
-            Of the Gaussians that hang together, those that are there, in every row.
-
-        Returns
-        -------
-        terms : list of (scope, logs)
-            Log-likelihoods, (rows, combinations of the scope).
-        blocks : list of BlockTerm
-            The same of blocks with missing numbers, with the moments of these.
+        NaN is missing, as is a number without a column; `known` are the linked ones that every row has.
         """
         known = set(columns) if known is None else known
         plain: list[tuple[tuple[str, ...], Floats]] = []
         hidden: list[BlockTerm] = []
-        linked = set(self.linked)
         for name, density in self.densities.items():
-            if name in columns and name not in linked:
-                plain.append((self.names_above(name), self._of_one(name, density, columns[name])))
+            if name in columns and name not in self.linked:
+                logs = np.zeros((len(columns[name]), density.n_classes))
+                density.add_log_prob(columns[name], logs)
+                plain.append((self.nominal_parents(name), logs))
         for block in self.blocks:
             there = [name for name in block if name in known]
             if len(block) == 1 or not there:
                 continue
             relevant = [name for name in block if name in self.graph.ancestors(there)]
             if len(relevant) == len(there):
-                plain += [(self.names_above(n), self._of_line(n, columns)) for n in there]
+                lines = [(self.lines[n], self.nominal_parents(n), columns[n]) for n in there]
+                plain += [(above, line.log_prob(y, [columns[p] for p in line.numbers])) for line, above, y in lines]
             else:
                 hidden.append(self._of_block(relevant, there, columns))
         return plain, hidden
 
-    def _of_one(self, name: str, density: Any, column: Any) -> Floats:
-        logs = np.zeros((len(column), density.n_classes))
-        density.add_log_prob(column, logs)
-        return logs
-
-    def _of_line(self, name: str, columns: Mapping[str, Floats]) -> Floats:
-        line = self.lines[name]
-        return line.log_prob(columns[name], [columns[p] for p in line.numbers])
-
     def _of_block(self, names: Sequence[str], there: Sequence[str], columns: Mapping[str, Floats]) -> BlockTerm:
-        scope = tuple(node for node in self.graph if any(node in self.names_above(name) for name in names))
+        scope = tuple(node for node in self.graph if any(node in self.nominal_parents(name) for name in names))
         cells = int(np.prod([self.sizes[v] for v in scope], dtype=np.float64))
         refuse_wide(cells * len(names) ** 2, "Gaussians with missing values")
-        own = {name: self.combinations(scope, self.names_above(name)) for name in names}
+        own = {name: self.combinations(scope, self.nominal_parents(name)) for name in names}
         mean, covariance = block_moments(names, self.lines, own, cells)
         told = [n for n in there if not self.lines[n].constant]
         places = np.array([names.index(n) for n in told], dtype=np.intp)
-        values = np.stack([np.asarray(columns[n], dtype=np.float64) for n in told], axis=1) if told else None
-        rows = len(next(iter(columns.values())))
-        logs, after, left = block_log_likelihood(
-            places, np.empty((rows, 0)) if values is None else values, mean, covariance
-        )
+        values = np.empty((len(next(iter(columns.values()))), len(told)))
+        for j, n in enumerate(told):
+            values[:, j] = columns[n]
+        logs, after, left = block_log_likelihood(places, values, mean, covariance)
         return BlockTerm(tuple(names), scope, logs, after, left, own)
 
     def combinations(self, scope: Sequence[str], parents: Sequence[str]) -> Indices:
@@ -161,7 +114,7 @@ class Numbers:
         return key
 
     def moments(self, name: str, known: Mapping[str, float]) -> tuple[tuple[str, ...], Floats, Floats]:
-        """The names that a number depends on, and its mean and variance for each combination of their values."""
+        """The nominal nodes that a node depends on, and its mean and variance in each combination of their values."""
         if name in self.lines:
             block = next(b for b in self.blocks if name in b)
             there = [n for n in block if n in known and n != name]
@@ -169,18 +122,4 @@ class Numbers:
             term = self._of_block(relevant, there, {n: np.array([known.get(n, np.nan)]) for n in relevant})
             at = relevant.index(name)
             return term.scope, term.after[0, :, at], np.maximum(term.left[:, at, at], 0.0)
-        density = self.densities[name]
-        pairs = [_mean_and_variance(density, c) for c in range(density.n_classes)]
-        return self.names_above(name), np.array([m for m, _ in pairs]), np.array([v for _, v in pairs])
-
-
-def _mean_and_variance(density: Any, c: int) -> tuple[float, float]:
-    if hasattr(density, "rate"):
-        return float(density.rate[c]), float(density.rate[c])
-    if not hasattr(density, "sets"):
-        raise OptionError("Of texts and of blocks of counts no mean is asked.")
-    values, weights = density.sets[c]
-    if not len(values):
-        return float("nan"), float("nan")
-    mean = float(np.average(values, weights=weights))
-    return mean, float(np.average((values - mean) ** 2, weights=weights)) + float(density.widths[c]) ** 2
+        return self.nominal_parents(name), *self.densities[name].mean_and_variance()

@@ -16,20 +16,12 @@ __all__ = ["Junction", "joined_cliques"]
 
 
 class Junction:
-    """Cliques of variables in a tree, such that those that share a variable are connected by others that have it.
-
-    Parameters
-    ----------
-    near : mapping of str to set of str
-        The moral graph.
-    sizes : mapping of str to int
-        How many values each variable has.
-    """
+    """Cliques of the moral graph in a tree: those that share a variable are connected by others that have it."""
 
     def __init__(self, near: Mapping[str, set[str]], sizes: Mapping[str, int]) -> None:
         self.sizes = dict(sizes)
-        order, self.cells = elimination_order(near, sizes, list(near))
-        refuse_wide(self.cells, "The junction tree")
+        order, cells = elimination_order(near, sizes, list(near))
+        refuse_wide(cells, "The junction tree")
         self.cliques, self.parent = joined_cliques(near, order)
         self._sets = [set(clique) for clique in self.cliques]
         self._shapes = [[self.sizes[v] for v in clique] for clique in self.cliques]
@@ -38,13 +30,8 @@ class Junction:
         self._smallest = self._where()
         self._variables = tuple(near)
 
-    @property
-    def width(self) -> int:
-        """The variables of the largest clique, less one."""
-        return max(map(len, self.cliques), default=1) - 1
-
     def _edge(self, i: int) -> _Edge:
-        """How a clique and the one above it speak: cliques have their variables in one order."""
+        """How messages pass between a clique and the one above it: cliques have their variables in one order."""
         up = self.parent[i]
         if up < 0:
             return _Edge((), (), [], [])
@@ -77,13 +64,7 @@ class Junction:
         return self._views[variables]
 
     def marginals(self, factors: Sequence[Potential]) -> tuple[dict[str, Floats], float]:
-        """P(variable | evidence) of every variable, and the log of the probability of the evidence.
-
-        Parameters
-        ----------
-        factors : sequence of Potential
-            Whose product is the joint; evidence put in as weights of values.
-        """
+        """P(variable | evidence) of every variable, and log P(evidence), which is put in as weights of values."""
         tables = [np.ones(shape) for shape in self._shapes]
         scale = 0.0
         for factor in factors:

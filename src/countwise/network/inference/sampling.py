@@ -19,15 +19,7 @@ Codes = dict[str, Indices]
 
 @dataclass(frozen=True, slots=True)
 class SampledEstimate:
-    """Probabilities that were estimated.
-
-    Parameters
-    ----------
-    shares, errors : ndarray
-        P(value | evidence) of each value, and the standard errors.
-    effective : float
-        How many independent draws the sample is worth.
-    """
+    """P(value | evidence) of each value, the standard errors, and how many independent draws the sample is worth."""
 
     shares: Floats
     errors: Floats
@@ -41,26 +33,8 @@ def forward(
     rng: np.random.Generator,
     known: Mapping[str, int] | None = None,
 ) -> tuple[Codes, Floats]:
-    """Rows drawn node by node, parents first; nodes that are known are not drawn but weigh the row.
-
-    Parameters
-    ----------
-    graph : Graph
-    tables : mapping of str to ndarray
-        P(node | parents), the last axis for the node.
-    n : int
-        How many rows.
-    rng : Generator
-    known : mapping of str to int, optional
-        Codes of nodes that are known.
-
-    Returns
-    -------
-    codes : dict of str to ndarray
-    log_weights : ndarray
-        Log P(known | what was drawn) of each row.
-    """
-    known = {} if known is None else known
+    """Codes of rows drawn node by node, parents first, and log P(known | what was drawn) of each row."""
+    known = known or {}
     codes: Codes = {}
     log = np.zeros(n)
     for node in graph.order():
@@ -111,16 +85,7 @@ def gibbs(
     """P(asked | known) from chains in which one node after the other is drawn given all others.
 
     The standard error is that of the chains' means. Tables with zeros may keep a chain from going everywhere: that
-    chains differ shows in the error.
-
-    Parameters
-    ----------
-    graph, tables, asked, known, n, seed
-        As for `likelihood_weighting`; n is shared among the chains.
-    burn : int
-        Rounds that do not count.
-    chains : int
-        How many, side by side.
+    chains differ shows in the error. The n rows are shared among the chains; the first `burn` rounds do not count.
     """
     rng = np.random.default_rng(seed)
     state = _start(graph, tables, known, chains, rng)

@@ -1,4 +1,4 @@
-"""Structures around a class: naive Bayes, tree-augmented naive Bayes (TAN), and k-dependence."""
+"""Structures by mutual information: trees (Chow and Liu), and around a class naive Bayes, TAN and k-dependence."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from countwise._typing import Floats
 from countwise.measures import mutual_information
 from countwise.network.family_scores import Families
 from countwise.network.graph import Graph
-from countwise.network.search.trees import chow_liu
 
-__all__ = ["augmented_tree", "conditional_information", "k_dependence", "naive"]
+__all__ = ["augmented_tree", "chow_liu", "conditional_information", "k_dependence", "naive"]
 
 _TOGETHER = 4096  # pairs that are counted at a time
 
@@ -23,21 +22,7 @@ def conditional_information(families: Families, names: Sequence[str], target: st
     """The conditional mutual information of each two attributes given the class, in bits: I(a; b | class).
 
     Of numeric attributes it is what knowing one gains of the log-likelihood of the other. It is minus infinity where
-    neither may depend on the other.
-
-    Parameters
-    ----------
-    families : Families
-        Where tables come from.
-    names : sequence of str
-        The attributes.
-    target : str or None
-        The class; None for none.
-
-    Returns
-    -------
-    ndarray, shape (names, names)
-        0 on the diagonal.
+    neither may depend on the other, and 0 on the diagonal.
     """
     found = np.zeros((len(names), len(names)))
     pairs = [(i, j) for i in range(len(names)) for j in range(i)]
@@ -76,33 +61,34 @@ def _weighed(counts: NDArray[Any]) -> Floats:
     return np.asarray((weight * bits).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300))
 
 
+def chow_liu(
+    names: Sequence[str], information: Floats, root: str | None = None, last: Collection[str] = ()
+) -> dict[str, str | None]:
+    """The tree of most mutual information: the parent of each node, None for the root (or else the first node).
+
+    Nodes that no other may depend on are the last to join.
+    """
+    at = {name: i for i, name in enumerate(names)}
+    first = names[0] if root is None else root
+    parent: dict[str, str | None] = {first: None}
+    while len(parent) < len(names):
+        free = [b for b in names if b not in parent]
+        free = [b for b in free if b not in last] or free
+        pairs = [(-information[at[a], at[b]], at[b], at[a]) for a in parent for b in free]
+        _, b, a = min(pairs)  # of equals the first by place
+        parent[names[b]] = names[a]
+    return {name: parent[name] for name in names}
+
+
 def naive(names: Sequence[str], target: str) -> Graph:
     """Every attribute depends on the class alone."""
     return Graph({target: (), **dict.fromkeys(names, (target,))})
 
 
 def augmented_tree(
-    names: Sequence[str],
-    target: str,
-    information: Floats,
-    root: str | None = None,
-    last: Collection[str] = (),
+    names: Sequence[str], target: str, information: Floats, root: str | None = None, last: Collection[str] = ()
 ) -> Graph:
-    """TAN: every attribute but the root depends on the class and one other, with the most information in all.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The attributes; the first is the root of the tree.
-    target : str
-        The class.
-    information : ndarray
-        As `conditional_information` gives it.
-    root : str, optional
-        The root of the tree.
-    last : collection of str
-        Numeric attributes: no nominal one may depend on them.
-    """
+    """TAN: every attribute but the root depends on the class and one other, with the most information in all."""
     parent = chow_liu(names, information, root, last) if names else {}
     at = {name: i for i, name in enumerate(names)}
     parents: dict[str, tuple[str, ...]] = {target: ()}
@@ -120,26 +106,12 @@ def k_dependence(
     max_dependence: int,
     last: Collection[str] = (),
 ) -> Graph:
-    """Every attribute depends on the class and on up to k others with more information on the class than it has.
-
-    Parameters
-    ----------
-    families : Families
-        Where tables come from.
-    names, target, information
-        As for `augmented_tree`.
-    max_dependence : int
-        The most parents beside the class.
-    last : collection of str
-        Numeric attributes: no nominal one may depend on them.
-    """
+    """Every attribute depends on the class and on up to k others with more information on the class than it has."""
     relevance = _informations(families, [(name, target) for name in names], ())
     order = sorted(range(len(names)), key=lambda i: (names[i] in last, -relevance[i], i))
     parents: dict[str, tuple[str, ...]] = {target: ()}
     for place, i in enumerate(order):
-        before = sorted(order[:place], key=lambda j: (-information[i, j], j))[
-            :max_dependence
-        ]  # infinities of no use come last
-        chosen = [names[j] for j in sorted(before) if information[i, j] > 0]
+        before = sorted(order[:place], key=lambda j: (-information[i, j], j))  # infinities of no use come last
+        chosen = [names[j] for j in sorted(before[:max_dependence]) if information[i, j] > 0]
         parents[names[i]] = (target, *chosen)
     return Graph({node: parents[node] for node in (target, *names)})

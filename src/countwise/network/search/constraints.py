@@ -15,19 +15,11 @@ TINY = 1e-9  # what rounding may add to a score
 
 @dataclass(frozen=True)
 class Constraints:
-    """Which arcs there must be, and must not be.
-
-    Parameters
-    ----------
-    required, forbidden : frozenset of (parent, child)
-    tiers : mapping of str to int
-        No arc goes from a later tier to an earlier one.
-    max_parents : int
-    """
+    """Which arcs (parent, child) there must be, and must not be."""
 
     required: frozenset[tuple[str, str]] = frozenset()
     forbidden: frozenset[tuple[str, str]] = frozenset()
-    tiers: Mapping[str, int] = field(default_factory=dict)
+    tiers: Mapping[str, int] = field(default_factory=dict)  # no arc goes from a later tier to an earlier one
     max_parents: int = 3
 
     def __post_init__(self) -> None:
@@ -48,15 +40,7 @@ class Constraints:
 
 @dataclass(frozen=True)
 class FoundStructure:
-    """A structure, its score, and what was tried on the way.
-
-    Parameters
-    ----------
-    graph : Graph
-    score : float
-    tried : list of (parent, child, gain, taken)
-        Every arc that was a candidate: what it would have added to the score, and whether it was taken.
-    """
+    """A structure, its score, and every arc that was a candidate: (parent, child, gain in score, whether taken)."""
 
     graph: Graph
     score: float

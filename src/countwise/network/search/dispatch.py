@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,16 @@ import numpy as np
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.network.family_scores import Families
 from countwise.network.graph import Graph
-from countwise.network.search.class_structures import augmented_tree, conditional_information, k_dependence, naive
+from countwise.network.search.class_structures import (
+    augmented_tree,
+    chow_liu,
+    conditional_information,
+    k_dependence,
+    naive,
+)
 from countwise.network.search.constraints import Constraints, FoundStructure
 from countwise.network.search.hill_climb import hill_climb
-from countwise.network.search.ordering import search_orders
-from countwise.network.search.trees import by_ordering, chow_liu
+from countwise.network.search.ordering import by_ordering, search_orders
 
 __all__ = ["BY_INFORMATION", "STRUCTURES", "StructureSearch", "arcs_of", "given_graph"]
 
@@ -45,74 +50,40 @@ def arcs_of(structure: Any) -> list[tuple[str, str]] | None:
 
 def given_graph(names: Sequence[str], arcs: Iterable[tuple[str, str]]) -> Graph:
     """A graph over all nodes with the arcs that are given."""
-    parents: dict[str, list[str]] = {name: [] for name in names}
+    parents: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
+    bare = Graph(parents)
     for parent, child in arcs:
-        for node in (parent, child):
-            if node not in parents:
-                raise OptionError(
-                    f"There is no node {node!r}.",
-                    hint=did_you_mean(node, parents) or f"nodes are {listed(parents)}.",
-                )
-        if parent not in parents[child]:
-            parents[child].append(parent)
-    return Graph({name: tuple(above) for name, above in parents.items()})
+        bare.known([parent, child])
+        parents[child] = tuple(dict.fromkeys((*parents[child], parent)))
+    return Graph(parents)
 
 
 @dataclass(frozen=True)
 class StructureSearch:
-    """How a structure is looked for.
+    """How a structure is looked for."""
 
-    Parameters
-    ----------
-    structure : str
-        One of `STRUCTURES`.
-    constraints : Constraints
-    order : sequence of str, optional
-        For "ordering".
-    root : str, optional
-        For "chow_liu" and "tan".
-    target : str, optional
-        The class, for "naive", "tan" and "k_dependence".
-    max_dependence : int
-        For "k_dependence".
-    restarts, steps, seed : int
-        For the searches.
-    numbers : frozenset of str
-        Numeric nodes: no nominal one may depend on them.
-    """
-
-    structure: str
+    structure: str  # one of `STRUCTURES`
     constraints: Constraints
-    order: Sequence[str] | None = None
-    root: str | None = None
-    target: str | None = None
-    max_dependence: int = 2
-    restarts: int = 3
-    steps: int = 2000
-    seed: int = 0
-    numbers: frozenset[str] = field(default_factory=frozenset)
+    order: Sequence[str] | None  # for "ordering"
+    root: str | None  # for "chow_liu" and "tan"
+    target: str | None  # the class, for "naive", "tan" and "k_dependence"
+    max_dependence: int  # for "k_dependence"
+    restarts: int
+    seed: int
+    numbers: frozenset[str]  # numeric nodes: no nominal one may depend on them
 
     def find(self, families: Families, names: Sequence[str], start: Graph | None = None) -> FoundStructure:
         """The structure, its score and what was tried."""
-        way = self.structure
-        if way == "ordering":
-            return by_ordering(families, self._ordering(names), self.constraints)
-        if way in ("orders", "annealing"):
-            return search_orders(
-                families,
-                list(names),
-                self.constraints,
-                anneal=way == "annealing",
-                restarts=self.restarts,
-                steps=self.steps,
-                seed=self.seed,
-            )
-        if way == "hill_climb":
-            return hill_climb(
-                families, list(names), self.constraints, start=start, restarts=self.restarts, seed=self.seed
-            )
-        if way == "chow_liu":
-            return self._tree(families, names)
+        ground = (families, list(names), self.constraints)
+        match self.structure:
+            case "ordering":
+                return by_ordering(families, self._ordering(names), self.constraints)
+            case "orders" | "annealing" as way:
+                return search_orders(*ground, anneal=way == "annealing", restarts=self.restarts, seed=self.seed)
+            case "hill_climb":
+                return hill_climb(*ground, start=start, restarts=self.restarts, seed=self.seed)
+            case "chow_liu":
+                return self._tree(families, names)
         return self._for_class(families, names)
 
     def _ordering(self, names: Sequence[str]) -> list[str]:

@@ -31,27 +31,10 @@ def hill_climb(
 ) -> FoundStructure:
     """Arcs are added, removed and turned, whichever raises the score most; a few steps down are allowed.
 
-    Where a node has as many parents as are allowed, one of them may also be exchanged for another.
-
-    Parameters
-    ----------
-    families : Families
-        The scores.
-    names : sequence of str
-        The nodes.
-    constraints : Constraints
-        Required and forbidden arcs, and the most parents.
-    start : Graph, optional
-        Where to begin; with the required arcs alone if not given.
-    tabu : int, default=10
-        Of how many steps the reverse is not taken.
-    patience : int, default=10
-        How many steps may pass without a better score.
-    restarts : int, default=0
-        How often the climb begins again: in turn with the required arcs alone and the nodes in an order by chance, so
-        that others of equal moves are taken, and from the best structure so far after many moves by chance.
-    seed : int, default=0
-        Of the random numbers.
+    Where a node has as many parents as are allowed, one of them may also be exchanged for another. The last `tabu`
+    steps are not reversed, and `patience` steps may pass without a better score. Restarts are in turn from the
+    required arcs alone with the nodes in an order by chance, so that others of equal moves are taken, and from the
+    best structure so far after many moves by chance.
     """
     if restarts < 0:
         raise OptionError(f"restarts must be 0 or more, not {restarts!r}.")
@@ -144,9 +127,7 @@ class _Climb:
                 self._add(parent, child)
         self.own = [0.0] * n
         self.gains = np.full((n, n), -np.inf)
-        self.exchanges: list[dict[tuple[int, int], float]] = [
-            {} for _ in range(n)
-        ]  # of each child: old and new parent
+        self.exchanges: list[dict[tuple[int, int], float]] = [{} for _ in range(n)]  # by child: old and new parent
         self.order: list[int] = []  # as gains were worked out: of equal moves the first is taken
         self._refresh(list(range(n) if order is None else order))
 

@@ -1,4 +1,7 @@
-"""The search for an ordering: all of them are too many, so neighbors are swapped, upwards or by annealing."""
+"""Structure by an ordering (the K2 algorithm), and the search for one.
+
+All orderings are too many, so neighbors are swapped, upwards or by annealing.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,55 @@ import numpy as np
 
 from countwise.errors import OptionError
 from countwise.network.family_scores import Families
-from countwise.network.search.constraints import Constraints, FoundStructure
-from countwise.network.search.trees import by_ordering
+from countwise.network.graph import Graph
+from countwise.network.search.constraints import TINY, Constraints, FoundStructure
 
-__all__ = ["search_orders"]
+__all__ = ["by_ordering", "search_orders"]
+
+
+def by_ordering(families: Families, order: Sequence[str], constraints: Constraints) -> FoundStructure:
+    """The K2 algorithm: each node, in order, takes those before it as parents that raise its score most."""
+    growing = [_Growth(families, child, order[:place], constraints) for place, child in enumerate(order)]
+    while open_ := [one for one in growing if one.candidates]:
+        # nodes do not depend on each other's parents: what all of them need next is counted together
+        families.many([(one.child, (*one.chosen, p)) for one in open_ for p in one.candidates])
+        for one in open_:
+            one.grow()
+    parents = {one.child: tuple(p for p in order if p in one.chosen) for one in growing}
+    tried = [step for one in growing for step in one.tried]
+    return FoundStructure(Graph(parents), float(sum(one.score for one in growing)), tried)
+
+
+class _Growth:
+    """A node that takes parents, one after the other, from those that stand before it."""
+
+    def __init__(self, families: Families, child: str, before: Sequence[str], constraints: Constraints) -> None:
+        self.families, self.child, self.before, self.constraints = families, child, before, constraints
+        self.chosen = constraints.parents(child)
+        late = [p for p in self.chosen if p not in before]
+        if late:
+            raise OptionError(f"{late[0]!r} must be a parent of {child!r}, but stands behind it in the ordering.")
+        self.score = families.of(child, self.chosen)
+        self.tried: list[tuple[str, str, float, bool]] = []
+        self.candidates = self._free()
+
+    def _free(self) -> list[str]:
+        """Those that may become the next parent."""
+        if len(self.chosen) >= self.constraints.max_parents:
+            return []
+        return [p for p in self.before if p not in self.chosen and self.constraints.allows(p, self.child)]
+
+    def grow(self) -> None:
+        """Take the candidate that raises the score most, if one does."""
+        scores = self.families.many([(self.child, (*self.chosen, p)) for p in self.candidates])
+        gains = [score - self.score for score in scores]
+        best = int(np.argmax(gains))
+        taken = gains[best] > TINY
+        for i, (p, gain) in enumerate(zip(self.candidates, gains, strict=True)):
+            self.tried.append((p, self.child, gain, taken and i == best))
+        if taken:
+            self.chosen, self.score = (*self.chosen, self.candidates[best]), scores[best]
+        self.candidates = self._free() if taken else []
 
 
 class _Orders:
@@ -34,25 +82,15 @@ class _Orders:
         return self.known[key]
 
     def _grown(self, child: str, before: list[str]) -> float:
-        chosen = list(self.constraints.parents(child))
-        best = self.families.of(child, chosen)
-        while len(chosen) < self.constraints.max_parents:
-            free = [p for p in before if p not in chosen and self.constraints.allows(p, child)]
-            scores = self._scores(child, chosen, free)
-            if not scores or max(scores) <= best + 1e-9:
-                break
-            chosen.append(free[int(np.argmax(scores))])
-            best = max(scores)
-        return best
-
-    def _scores(self, child: str, chosen: list[str], free: list[str]) -> list[float]:
-        """The scores with one parent more. All that may ever be such are counted at first sight, as most will be."""
-        key = (child, tuple(sorted(chosen)))
-        if key not in self.seen:
-            self.seen.add(key)
-            others = [p for p in self.names if p != child and p not in chosen]
-            self.families.many([(child, (*chosen, p)) for p in others if self.constraints.allows(p, child)])
-        return self.families.many([(child, (*chosen, p)) for p in free])
+        one = _Growth(self.families, child, before, self.constraints)
+        while one.candidates:
+            key = (child, tuple(sorted(one.chosen)))
+            if key not in self.seen:  # all that may ever be the next parent are counted at first sight: most will be
+                self.seen.add(key)
+                others = [p for p in self.names if p != child and p not in one.chosen]
+                self.families.many([(child, (*one.chosen, p)) for p in others if self.constraints.allows(p, child)])
+            one.grow()
+        return one.score
 
     def total(self, order: Sequence[str]) -> float:
         return float(sum(self.of(child, order[:i]) for i, child in enumerate(order)))
@@ -68,25 +106,10 @@ def search_orders(
     steps: int = 2000,
     seed: int = 0,
 ) -> FoundStructure:
-    """The best structure over orderings that a search comes to.
+    """The best structure over orderings that a search comes to, from several of which the first is the one given.
 
-    Parameters
-    ----------
-    families : Families
-        The scores.
-    names : sequence of str
-        The nodes.
-    constraints : Constraints
-        Required and forbidden arcs, and the most parents.
-    anneal : bool, default=False
-        Whether swaps that lower the score are taken at times, more at first than at last; else only those that raise
-        it most.
-    restarts : int, default=3
-        From how many orderings the search begins; the first is the one given.
-    steps : int, default=2000
-        Of annealing.
-    seed : int, default=0
-        Of the random numbers.
+    In annealing, swaps that lower the score are taken at times, more at first than at last; else only those that
+    raise it most.
     """
     if restarts < 1:
         raise OptionError(f"restarts must be 1 or more, not {restarts!r}.")
@@ -99,7 +122,7 @@ def search_orders(
         order = _annealed(orders, order, steps, rng) if anneal else order
         order = _climbed(orders, order)
         score = orders.total(order)
-        if score > most + 1e-9:
+        if score > most + TINY:
             best, most = order, score
     return by_ordering(families, best, constraints)
 
@@ -138,7 +161,7 @@ def _climbed(orders: _Orders, order: list[str]) -> list[str]:
     while len(order) > 1:
         gains = [_gain(orders, order, i) for i in range(len(order) - 1)]
         i = int(np.argmax(gains))
-        if not gains[i] > 1e-9:
+        if not gains[i] > TINY:
             break
         order = _swapped(order, i)
     return order
@@ -157,6 +180,6 @@ def _annealed(orders: _Orders, order: list[str], steps: int, rng: np.random.Gene
         warm = heat * (1 - step / steps) + 1e-9
         if gain >= 0 or rng.random() < np.exp(gain / warm):
             order, score = _swapped(order, i), score + gain
-            if score > most + 1e-9:
+            if score > most + TINY:
                 best, most = order, score
     return best
