@@ -49,22 +49,26 @@ _RETURNS = {
 }
 
 
-def complete(methods: Mapping[str, Any]) -> None:
+def complete(methods: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> None:
     """Add the sections on arguments and result to the public methods that do not write their own."""
+    arguments = {
+        **_ARGUMENTS,
+        **dict.fromkeys(ignored, ("ignored", "Present for the sake of scikit-learn's protocol.")),
+    }
     for name, method in methods.items():
         if isinstance(method, FunctionType) and not name.startswith("_") and method.__doc__:
-            method.__doc__ = _completed(method, cleandoc(method.__doc__))
+            method.__doc__ = _completed(method, cleandoc(method.__doc__), arguments)
 
 
-def _completed(method: FunctionType, doc: str) -> str:
+def _completed(method: FunctionType, doc: str, known: Mapping[str, tuple[str, str]]) -> str:
     arguments = _defaults(method)
     result: str = method.__annotations__.get("return", "None")
-    if "\n---" in doc.partition("Examples\n")[0] or result == "None" or not set(arguments) <= set(_ARGUMENTS):
+    if "\n---" in doc.partition("Examples\n")[0] or result == "None" or not set(arguments) <= set(known):
         return doc
     sections = ["Parameters", "----------"] if arguments else []
     for name, default in arguments.items():
-        kind, words = _ARGUMENTS.get(f"{method.__name__}.{name}", _ARGUMENTS[name])
-        sections += [f"{name} : {kind}{default}", f"    {words}"]
+        kind, words = known.get(f"{method.__name__}.{name}", known[name])
+        sections += [f"{name} : {kind}{'' if kind == 'ignored' else default}", f"    {words}"]
     shown = _RETURNS.get(method.__name__) or _RETURNS.get(result, result)
     sections += [""] * bool(arguments) + ["Returns", "-------", shown]
     own, title, examples = doc.partition("\n\nExamples\n")

@@ -50,10 +50,11 @@ class Estimator:
 
     _estimator_type: ClassVar[str | None] = None
     _takes_names = True  # nominal columns
+    _ignored: ClassVar[tuple[str, ...]] = ()  # arguments that are there for scikit-learn alone
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        docstrings.complete(vars(cls))
+        docstrings.complete(vars(cls), cls._ignored)
 
     # -- settings ---------------------------------------------------------------------
 

@@ -131,6 +131,8 @@ class BayesNetwork(NetworkModel):
     arcs: Any = None
     cpts: Any = None
 
+    _ignored = ("y", "classes")
+
     # -- by hand -----------------------------------------------------------------------
 
     def add_node(
