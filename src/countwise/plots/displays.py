@@ -14,7 +14,7 @@ from countwise.data.columns import plain
 from countwise.data.frames import frame_of, series_of
 from countwise.data.output import rows_of
 from countwise.errors import OptionError, TableError, listed
-from countwise.plots.style import axes, bare, look
+from countwise.plots.style import axes, look
 from countwise.sources.labelled_table import apart, column_of
 from countwise.sources.memory import weights_of
 
@@ -44,7 +44,6 @@ class Display:
 
     def _place(self, ax: Any, size: tuple[float, float] = (6.4, 4.2)) -> Any:
         ax = axes(ax, size)
-        bare(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 

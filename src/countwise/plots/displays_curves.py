@@ -10,7 +10,7 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.errors import OptionError, TableError
 from countwise.plots.displays import Display, legend, line
-from countwise.plots.style import INK, MARK, QUIET, SOFT, axes, bare
+from countwise.plots.style import INK, MARK, QUIET, SOFT, axes
 from countwise.working.numbers import number
 
 __all__ = ["LearningCurveDisplay", "ValidationCurveDisplay", "plot_bandwidth", "plot_search"]
@@ -343,7 +343,6 @@ def plot_search(search: Any, ax: Any = None) -> Any:
     ax.set_ylabel(f"cross-validated {scoring.replace('_', ' ')}")
     backwards = " (from right to left)" if search.direction == "backward" else ""
     ax.set_title(f"{search.direction} search{backwards}", loc="left", fontsize=10)
-    bare(ax)
     ax.legend(frameon=False, fontsize=8)
     return ax
 
