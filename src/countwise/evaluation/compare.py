@@ -124,10 +124,8 @@ def compare(
     pairs: Grid | None = None
     stopped, few = False, len(ground) < _LEAST_ROWS
     n_curves = 0 if curve is False or few else len(found.learners) if curve else 2
-    fits, processes = (
-        len(found.learners) * len(trial.splits) + n_curves * len(_SIZES) * _REPEATS,
-        processes_of(n_jobs),
-    )
+    fits = len(found.learners) * len(trial.splits) + n_curves * len(_SIZES) * _REPEATS
+    processes = processes_of(n_jobs)
     with progress.bar("Comparing", fits, unit="fits") if verbose else nullcontext():
         try:
             for name, folds, told in _judged(found.learners, trial, processes):

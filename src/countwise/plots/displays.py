@@ -18,7 +18,7 @@ from countwise.plots.style import axes, look
 from countwise.sources.labelled_table import apart, column_of
 from countwise.sources.memory import weights_of
 
-__all__ = ["HATCHES", "Display", "PredictionDisplay", "line", "told_by", "told_of"]
+__all__ = ["HATCHES", "Display", "PredictionDisplay", "line", "predicted_by", "predictions_from"]
 
 DASHES = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (6, 2, 1, 2, 1, 2)))
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxx", "++", "oo", "--", "**", "||")
@@ -96,7 +96,7 @@ class PredictionDisplay(Display):
         **options
             See `from_answers`.
         """
-        told = told_by(estimator, X, y, sample_weight, proba=cls._needs_proba)
+        told = predicted_by(estimator, X, y, sample_weight, proba=cls._needs_proba)
         if cls._needs_proba and options.get("name") is None:
             options["name"] = type(estimator).__name__
         return cls.from_answers(told, ax=ax, **options)
@@ -120,7 +120,7 @@ class PredictionDisplay(Display):
         pos_label, ax, **options
             See `from_answers`.
         """
-        told = told_of(y_true, y_proba, None, classes, sample_weight, pos_label)
+        told = predictions_from(y_true, y_proba, None, classes, sample_weight, pos_label)
         return cls.from_answers(told, ax=ax, **{"pos_label": pos_label, **options})
 
     @classmethod
@@ -137,7 +137,7 @@ class PredictionDisplay(Display):
 # -- rows whose class is known ----------------------------------------------------------------------
 
 
-def told_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba: bool = True) -> Predictions:
+def predicted_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba: bool = True) -> Predictions:
     """What a fitted classifier predicts for rows; `y` is the class of each, or the name of its column."""
     if not hasattr(estimator, "classes_"):
         raise OptionError(f"This {type(estimator).__name__} is not fitted, or is no classifier.", hint="fit it.")
@@ -166,7 +166,7 @@ def _coded(column: Any, names: Sequence[Any]) -> tuple[Nominal, Indices, Indices
     return target, codes, known
 
 
-def told_of(
+def predictions_from(
     y: Any,
     proba: Any,
     predicted: Any,

@@ -196,13 +196,7 @@ class CalibrationDisplay(PredictionDisplay):
 
     @classmethod
     def from_answers(
-        cls,
-        answers: Predictions,
-        *,
-        n_bins: int = 10,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Any = None,
+        cls, answers: Predictions, *, n_bins: int = 10, pos_label: Any = None, name: str | None = None, ax: Any = None
     ) -> Self:
         """Draw predictions such as those of `cross_validate`.
 

@@ -11,7 +11,7 @@ from countwise.base.predictions import Predictions
 from countwise.data.columns import plain
 from countwise.data.derived import Absent
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.plots.displays import HATCHES, Display, PredictionDisplay, line, told_of
+from countwise.plots.displays import HATCHES, Display, PredictionDisplay, line, predictions_from
 from countwise.plots.style import DARK, look, shortened
 from countwise.working.numbers import number
 
@@ -64,7 +64,7 @@ class ConfusionDisplay(PredictionDisplay):
         ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw given predictions."""
-        told = told_of(y_true, None, np.asarray(y_pred), classes, sample_weight)
+        told = predictions_from(y_true, None, np.asarray(y_pred), classes, sample_weight)
         return cls.from_answers(told, costs=costs, ax=ax)
 
     @classmethod
