@@ -17,7 +17,7 @@ from countwise.sources import Memory
 from countwise.sources.labelled_table import LabelledTable, column_of, labelled
 from countwise.sources.memory import memory
 
-__all__ = ["EvaluationData", "ground_of"]
+__all__ = ["EvaluationData", "ground_of", "labels_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +82,14 @@ class EvaluationData:
             column = frame_of({name: by}).columns[name]
             if len(column) != frame.n_rows:
                 raise TableError(f"{what} has {len(column)} entries; the table has {frame.n_rows} rows.")
-        own = Nominal(name).learn(column)
-        labels = np.array([*own.values, None, None], dtype=object)[own.encode(column)]
+        labels = labels_of(column, name)
         return labels if self.rows.kept is None else labels[self.rows.kept]
+
+
+def labels_of(column: Any, name: str) -> NDArray[Any]:
+    """The group of each row, by a column; None where it is missing."""
+    own = Nominal(name).learn(column)
+    return np.array([*own.values, None, None], dtype=object)[own.encode(column)]
 
 
 def ground_of(X: Any, y: Any, sample_weight: Any = None) -> EvaluationData:

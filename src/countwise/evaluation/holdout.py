@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from countwise.base.predictions import Predictions, predictions_of
 from countwise.data.attributes import Nominal
 from countwise.data.columns import plain
-from countwise.data.frames import Frame, frame_of
+from countwise.data.frames import frame_of
 from countwise.data.output import rows_of
 from countwise.errors import OptionError, TableError
+from countwise.evaluation.dataset import labels_of
 from countwise.sources.labelled_table import column_of
 from countwise.sources.memory import weights_of
 
@@ -35,7 +36,7 @@ class Holdout:
         self.unmet: dict[Any, int] = {}  # rows of classes that the model never met
         self._met = [plain(c) for c in model.classes_]
         self._parts: list[Predictions] = []
-        self._labels: list[Any] = []
+        self._labels: list[NDArray[Any]] = []
 
     def add(self, X: Any) -> None:
         """Predict some rows."""
@@ -43,7 +44,7 @@ class Holdout:
         if frame.n_rows == 0:
             return
         column = column_of(frame, self.target, "for the class")
-        groups = None if self.by is None else self._group(frame, self.by)
+        groups = None if self.by is None else labels_of(column_of(frame, self.by, "for the groups"), self.by)
         weights = None
         if self.weights is not None:
             weights = weights_of(column_of(frame, self.weights, "for weights"), frame.n_rows)
@@ -64,14 +65,7 @@ class Holdout:
                 self.unmet[c] = self.unmet.get(c, 0) + n
         self._parts.append((found if len(kept) == len(known) else found.take(kept)).over(self.classes))
         if groups is not None:
-            self._labels += [groups[i] for i in known[kept]]
-
-    def _group(self, frame: Frame, by: str) -> list[Any]:
-        """The group of each row, None where it is missing."""
-        column = column_of(frame, by, "for the groups")
-        own = Nominal(by, grows=True).learn(column)
-        values = [*own.values, None, None]
-        return [values[code] for code in own.encode(column).tolist()]
+            self._labels.append(groups[known[kept]])
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -81,9 +75,7 @@ class Holdout:
     @property
     def labels(self) -> NDArray[Any]:
         """The group of each row that has an answer."""
-        found = np.empty(len(self._labels), dtype=object)
-        found[:] = self._labels
-        return found
+        return np.concatenate(self._labels) if self._labels else np.empty(0, dtype=object)
 
     @property
     def answers(self) -> Predictions:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from countwise.errors import OptionError, check_number
+from countwise.errors import OptionError
 from countwise.plots.style import MARK, PALETTE, QUIET, shortened, svg_page, svg_text, text_width, xml
 from countwise.tree.conditions import condition_of, conditions_to
 from countwise.working.numbers import number, percent
@@ -61,7 +61,8 @@ def draw_tree(
         raise OptionError(f"{type(model).__name__} is not a fitted tree.", hint="fit a TreeClassifier first.")
     if direction not in (None, "down", "right"):
         raise OptionError(f"direction={direction!r} is unknown.", hint="give 'down' or 'right'.")
-    check_number("max_depth", max_depth, 0, none=True, whole=True)
+    if max_depth is not None and (isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 0):
+        raise OptionError(f"max_depth={max_depth!r} must be a whole number of at least 0.")
     return _TreePage(model, model._passed(X, row), max_depth, direction).svg()
 
 
