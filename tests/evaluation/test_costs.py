@@ -128,3 +128,7 @@ def test_a_classifier_without_probabilities_is_told_so():
 
     with pytest.raises(OptionError, match="LinearSVC has no predict_proba"):
         decide(LinearSVC(), [[1.0]], cost={"fn": 5})
+
+
+def test_costs_of_errors_are_a_table_in_which_right_answers_cost_nothing():
+    assert costs_of({"fn": 5, "fp": 1}, ["no", "yes"]).tolist() == [[0.0, 1.0], [5.0, 0.0]]

@@ -534,3 +534,10 @@ def test_a_validation_curve_is_over_any_setting(values: list[object]) -> None:
         validation_curve(TreeClassifier(), X, y, param_name="max_dept", param_range=[1])
     with pytest.raises(OptionError, match="param_range is needed"):
         validation_curve(TreeClassifier(), X, y, param_name="max_depth")
+
+
+def test_a_fitted_model_is_held_against_its_own_rows_and_the_majority_class():
+    tennis = samples.load("tennis")
+    judge = Holdout(NaiveBayesClassifier().fit(tennis.frame, "play"))
+    judge.add(tennis.frame)
+    assert (round(judge.answers.accuracy, 4), round(judge.baseline.accuracy, 4)) == (0.9286, 0.6429)

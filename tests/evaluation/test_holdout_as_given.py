@@ -26,8 +26,7 @@ from countwise import (
     validation_curve,
 )
 from countwise.errors import DataWarning, OptionError, TableError, TooFewRows
-from countwise.evaluation import decide, paired_test
-from countwise.evaluation.pairing import PairedTest
+from countwise.evaluation import PairedTest, decide, paired_test
 from countwise.plots import CalibrationDisplay, ConfusionDisplay, DensityDisplay, ROCDisplay
 
 

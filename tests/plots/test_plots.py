@@ -6,9 +6,18 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from countwise import WrapperSelector, samples
+from countwise import Nominal, WrapperSelector, samples
+from countwise.data.frames import frame_of
 from countwise.errors import OptionError, TableError
+from countwise.network.graph import Graph
+from countwise.network.net import Net
 from countwise.plots import plot_bandwidth
+from countwise.plots.layered_layout import LayerRows, _spaced, crossings, layers_of, layout
+from countwise.plots.network import graph_svg, network_svg
+from countwise.plots.plot_data import moved, plot_data, spread_out, still
+from countwise.plots.regions import Scene, boundary
+from countwise.plots.regions_svg import _short, nice_ticks, runs
+from countwise.plots.style import look, shades, shortened
 from countwise.working import Grid
 
 mpl.use("Agg")
@@ -116,3 +125,70 @@ def test_a_curve_of_widths_that_is_none_is_refused(change, words):
         plot_bandwidth(Density(bandwidth_curve_={**CURVE, **change}, best_bandwidth_=1.0))
     with pytest.raises(TableError, match="no column 'held_out'"):
         plot_bandwidth(Density(bandwidth_curve_={"bandwidth": [1.0], "train": [1.0]}, best_bandwidth_=1.0))
+
+
+# -- helpers of pictures --------------------------------------------------------------
+
+
+def test_colors_come_again_with_another_mark_and_pale_where_a_model_is_not_sure():
+    assert (look(0), look(10)) == (("#0072b2", "o"), ("#0072b2", "D"))
+    assert shades(0, None).tolist() == shades(10, None).tolist() == [184, 216, 233]
+    assert shades(np.array([0, 1]), np.array([0.0, 1.0])).tolist() == [[237, 245, 250], [237, 184, 143]]
+
+
+def test_texts_are_shortened():
+    assert shortened("a discriminant of many words", 80, 12) == "a discrimina…"
+
+
+def test_panels_stand_side_by_side_in_rows_of_three_or_four():
+    made = [Scene(None, (), None, None, [None] * n, "") for n in (1, 4, 5, 7, 9)]
+    assert [scene.columns for scene in made] == [1, 4, 3, 4, 3]
+
+
+def test_two_attributes_are_taken_from_a_table_with_its_classes():
+    found = plot_data(samples.load("weather").frame, "play", None)
+    assert (found.pair, found.classes, found.xy[0].tolist()) == (
+        ("temperature", "humidity"),
+        ("no", "yes"),
+        [85.0, 85.0],
+    )
+    assert spread_out(np.array([[0.0, 0.0], [0.1, 0.0], [1.0, 1.0], [0.9, 1.0]]), most=2).tolist() == [0, 3]
+
+
+def test_other_columns_of_an_array_stand_still():
+    X = np.array([[1.0, 2.0, 7.0], [3.0, 4.0, 9.0]])
+    frame = frame_of(X)
+    new = {"x0": np.array([5.0, 6.0]), "x1": np.array([0.0, 1.0])}
+    assert moved(X, frame, new, still(frame, None, ("x0", "x1"))).tolist() == [[5.0, 0.0, 8.0], [6.0, 1.0, 8.0]]
+
+
+def test_a_boundary_without_scores_is_half_way():
+    lines = boundary(np.array([[0, 1], [0, 1]]), None, np.array([0.0, 1.0]), np.array([0.0, 2.0]))
+    assert lines.tolist() == [[[0.5, 0.0], [0.5, 2.0]]]
+
+
+def test_runs_of_equal_values_are_rectangles_and_paths_are_short():
+    expected = [(0, 0, 0, 2, 2), (1, 2, 0, 1, 2), (0, 0, 2, 1, 1), (1, 1, 2, 2, 1)]
+    assert runs(np.array([[0, 0, 1], [0, 0, 1], [0, 1, 1]])) == expected
+    assert _short(10.0, -0.26, -0.01) == "10-0.3 0"
+    assert nice_ticks(-0.13, 0.42)[:2] == [(-0.1, "−0.1"), (0.0, "0.0")]
+
+
+def test_layers_of_small_graphs():
+    assert layers_of(Graph({"a": (), "b": ("a",), "c": ("b", "d"), "d": ()})) == {"a": 0, "b": 1, "c": 2, "d": 1}
+    assert crossings(LayerRows({"a": 0, "b": 0, "c": 1, "d": 1}, [("a", "d"), ("b", "c")])) == 1
+    found = layout(Graph({"a": (), "b": ("a",)}), {"a": (40, 20), "b": (60, 20)})
+    assert (found.corners["a"], found.corners["b"][0], found.width) == ((10.0, 0.0), 0.0, 60.0)
+    assert _spaced([0.0, 0.0, 30.0], [1, 1, 1], 10.0, 40.0) == [-5.0, 5.0, 30.0]
+
+
+def test_a_small_network_is_drawn_with_what_follows_from_the_evidence():
+    both = ("no", "yes")
+    graph = Graph({"rain": (), "wet": ("rain",)})
+    tables = {"rain": np.array([0.8, 0.2]), "wet": np.array([[0.9, 0.1], [0.1, 0.9]])}
+    net = Net(graph, {"rain": Nominal("rain", both), "wet": Nominal("wet", both)}, tables, {})
+    picture = network_svg(net, {"wet": "yes"})
+    assert picture.startswith("<svg")
+    assert "69.2 %" in picture
+    assert ">given<" in picture
+    assert graph_svg(graph).count('class="arc"') == 1

@@ -8,8 +8,7 @@ from countwise.evaluation.comparison import Comparison
 from countwise.evaluation.costs import cost_threshold, decide
 from countwise.evaluation.cross_validation import cross_validate, leave_one_out
 from countwise.evaluation.learning_curve import LearningCurve, learning_curve
-from countwise.evaluation.pairing import PairedTest, paired_test
-from countwise.evaluation.validation import Validation
+from countwise.evaluation.validation import PairedTest, Validation, paired_test
 from countwise.evaluation.validation_curve import ValidationCurve, validation_curve
 
 __all__ = [

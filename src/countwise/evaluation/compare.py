@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from textwrap import shorten
 from typing import Any
 
@@ -17,9 +17,10 @@ from countwise.base.predictions import SCORES
 from countwise.data.attributes import Nominal
 from countwise.distributions.bandwidths import rows_behind
 from countwise.errors import CountwiseError, TableError
-from countwise.evaluation.comparison import MAJORITY, Comparison, cause, ordered
+from countwise.evaluation.comparison import MAJORITY, Comparison, cause, grouped, ordered
 from countwise.evaluation.cross_validation import Trial, groups_of, judged, one_score, splits_for
 from countwise.evaluation.dataset import EvaluationData, ground_of
+from countwise.evaluation.fold_models import Fitted
 from countwise.evaluation.learners import Kinds, suited
 from countwise.evaluation.learning_curve import LearningCurve, learning_curve
 from countwise.evaluation.parallel import over_processes, processes_of
@@ -28,40 +29,9 @@ from countwise.working import Grid
 
 __all__ = ["compare"]
 
-Done = tuple[str, list[Fold], list[str]]
-
 _SIZES, _REPEATS = (0.1, 0.25, 0.5, 1.0), 5
 _SURE = 0.01  # the chance, over all pairs together, of calling dependent what is not
 _LEAST_ROWS = 60  # below them the points of a learning curve are of a handful of rows
-
-
-@dataclass(slots=True)
-class _SoFar:
-    """What is done, which is all that Ctrl-C leaves."""
-
-    left_out: dict[str, str]
-    notes: list[tuple[str, str]]
-    validations: dict[str, Validation] = field(default_factory=dict)
-    curve: Any = None
-    pairs: Any = None
-    stopped: bool = False
-
-    def add(self, made: Validation, told: Iterable[str]) -> None:
-        """What came of a learner."""
-        self.notes += [(made.name, note) for note in told]
-        if made.done:
-            self.validations[made.name] = made
-        else:
-            self.left_out[made.name] = f"it failed: {cause(made.errors[0][1])}"
-
-    def of(self, learners: Iterable[str]) -> dict[str, Validation]:
-        """Those that are done, in the order of the learners and not as they came."""
-        return {name: self.validations[name] for name in learners if name in self.validations}
-
-    def missed(self, learners: Iterable[str]) -> dict[str, str]:
-        """Why others were not judged."""
-        waiting = [name for name in learners if name not in self.validations and name not in self.left_out]
-        return {**self.left_out, **dict.fromkeys(waiting, "stopped before it was done")}
 
 
 def compare(
@@ -147,39 +117,55 @@ def compare(
     trial = Trial(ground, splits_for(cv, ground, together, random_state), others)
     kinds = Kinds(ground, types)
     found = suited(kinds, learners, only, without)
-    so_far = _SoFar(dict(found.left_out), list(found.notes.items()))
-    curves = 0 if curve is False or len(ground) < _LEAST_ROWS else len(found.learners) if curve else 2
-    fits, processes = len(found.learners) * len(trial.splits) + curves * len(_SIZES) * _REPEATS, processes_of(n_jobs)
+    left_out, notes = dict(found.left_out), list(found.notes.items())
+    # what is done, which is all that Ctrl-C leaves
+    done: dict[str, Validation] = {}
+    curves: LearningCurve | None = None
+    pairs: Grid | None = None
+    stopped, few = False, len(ground) < _LEAST_ROWS
+    n_curves = 0 if curve is False or few else len(found.learners) if curve else 2
+    fits = len(found.learners) * len(trial.splits) + n_curves * len(_SIZES) * _REPEATS
+    processes = processes_of(n_jobs)
     with progress.bar("Comparing", fits, unit="fits") if verbose else nullcontext():
         try:
             for name, folds, told in _judged(found.learners, trial, processes):
-                so_far.add(Validation(name, tuple(folds), wanted, ground, X), told)
-            names = ordered(so_far.of(found.learners), chosen)
-            curved = [] if curve is False else names if curve else _worth_a_curve(names)
+                made = Validation(name, tuple(folds), wanted, ground, X)
+                notes += [(name, note) for note in told]
+                if made.done:
+                    done[name] = made
+                else:
+                    left_out[name] = f"it failed: {cause(made.errors[0][1])}"
+            done = {name: done[name] for name in found.learners if name in done}  # not as they came
+            names = [] if curve is False or few else ordered(done, chosen)
+            curved = {n: found.learners[n] for i, n in enumerate(names) if curve or i == 0 or n == "naive Bayes"}
             with _noted():
-                so_far.pairs = broken_pairs(kinds)
-                of = {n: found.learners[n] for n in curved}
-                so_far.curve = _curve(of, ground, score, together, random_state, n_jobs)
+                pairs = broken_pairs(kinds)
+                if curved:
+                    curves = learning_curve(
+                        curved, ground.rows.X, ground.rows.y, train_sizes=_SIZES, repeats=_REPEATS, scoring=score,
+                        groups=together, sample_weight=ground.weights, random_state=random_state, n_jobs=n_jobs,
+                    )  # fmt: skip
         except KeyboardInterrupt:
-            so_far.stopped = True
-    validations = {**so_far.of(found.learners), MAJORITY: _majority(trial, wanted, X)}
-    validations = {name: validations[name] for name in ordered(validations, chosen)}
+            stopped = True
+    waiting = [name for name in found.learners if name not in done and name not in left_out]
+    done = {**{name: done[name] for name in found.learners if name in done}, MAJORITY: _majority(trial, wanted, X)}
+    validations = {name: done[name] for name in ordered(done, chosen)}
     return Comparison(
         score=chosen,
         validations=validations,
         learners={name: found.learners[name] for name in validations if name != MAJORITY},
-        left_out=so_far.missed(found.learners),
-        notes=[*_rare(ground, trial.splits), *_alone(kinds), *_told(so_far.notes)],
-        curve=so_far.curve,
-        pairs=so_far.pairs,
-        partial=so_far.stopped,
+        left_out={**left_out, **dict.fromkeys(waiting, "stopped before it was done")},
+        notes=[*_rare(ground, trial.splits), *_alone(kinds), *_told(notes)],
+        curve=curves,
+        pairs=pairs,
+        partial=stopped,
     )
 
 
 # -- the trial -----------------------------------------------------------------------------
 
 
-def _judged(learners: Mapping[str, Any], trial: Trial, processes: int) -> Iterator[Done]:
+def _judged(learners: Mapping[str, Any], trial: Trial, processes: int) -> Iterator[tuple[str, list[Fold], list[str]]]:
     """What came of each learner, as they come."""
     tasks = [((name, which), len(which)) for name, learner in learners.items() for which in trial.parts(learner)]
     folds: dict[str, dict[int, Fold]] = {name: {} for name in learners}
@@ -197,12 +183,10 @@ def _put_to(
 ) -> tuple[list[Fold], list[str]]:
     learners, trial = shared
     name, which = task
-    folds = []
     with _noted() as notes:
-        for fold in trial.folds(learners[name], which):
-            folds.append(replace(fold, fitted=replace(fold.fitted, model=None)))  # a forest a fold is a lot to keep
-            tell()
-    return folds, notes
+        folds = trial.folds(learners[name], which, tell)
+    # a forest a fold is a lot to keep
+    return [replace(fold, fitted=replace(fold.fitted, model=None)) for fold in folds], notes
 
 
 @contextmanager
@@ -226,10 +210,8 @@ def _once(messages: Iterable[str]) -> list[str]:
 
 def _told(notes: Sequence[tuple[str, str]]) -> list[str]:
     """Each note once, with the learners that it is of."""
-    names: dict[str, list[str]] = {}
-    for name, message in notes:
-        names.setdefault(message, []).append(name)
-    return [f"{', '.join(of[:3])}{f' and {len(of) - 3} more' * (len(of) > 3)}: {m}" for m, of in names.items()]
+    by_message = grouped(notes)
+    return [f"{', '.join(of[:3])}{f' and {len(of) - 3} more' * (len(of) > 3)}: {m}" for m, of in by_message.items()]
 
 
 # -- beside it -----------------------------------------------------------------------------
@@ -237,8 +219,6 @@ def _told(notes: Sequence[tuple[str, str]]) -> list[str]:
 
 def _majority(trial: Trial, wanted: tuple[str, ...], X: Any) -> Validation:
     """Whoever only knows how frequent the classes are, as if it were a learner."""
-    from countwise.evaluation.fold_models import Fitted
-
     nothing = Fitted(None, 0.0, "counting")
     folds = [judged(nothing, trial.ground, train, test, {}) for train, test in trial.splits]
     unscored = dict.fromkeys(trial.others, float("nan"))
@@ -261,29 +241,6 @@ def _alone(kinds: Kinds) -> list[str]:
     return [f"nearly every row has its own value of {name!r}: leave it out, or declare it as text" for name in looks]
 
 
-def _worth_a_curve(names: Sequence[str]) -> list[str]:
-    return [name for i, name in enumerate(names) if i == 0 or name == "naive Bayes"]
-
-
-def _curve(
-    learners: Mapping[str, Any], ground: EvaluationData, score: Any, groups: Any, seed: int, n_jobs: int | None
-) -> LearningCurve | None:
-    if not learners or len(ground) < _LEAST_ROWS:
-        return None
-    return learning_curve(
-        dict(learners),
-        ground.rows.X,
-        ground.rows.y,
-        train_sizes=_SIZES,
-        repeats=_REPEATS,
-        scoring=score,
-        groups=groups,
-        sample_weight=ground.weights,
-        random_state=seed,
-        n_jobs=n_jobs,
-    )
-
-
 # -- attributes that depend on each other within the classes --------------------------------
 
 
@@ -291,17 +248,8 @@ def broken_pairs(kinds: Kinds) -> Grid | None:
     """Conditional mutual information of each two attributes given the class, in bits, the most first.
 
     Bits are never below 0, and chance alone makes them some: `by_chance` says how many they would be on average if
-    the two were independent, and `breaks` whether they are more than that explains.
-
-    Parameters
-    ----------
-    kinds : Kinds
-        The table.
-
-    Returns
-    -------
-    Grid or None
-        None if there are no two attributes, or no network can be learned.
+    the two were independent, and `breaks` whether they are more than that explains. None if there are no two
+    attributes, or no network can be learned.
     """
     from countwise.network.classifier import BayesNetworkClassifier
 
@@ -317,7 +265,9 @@ def broken_pairs(kinds: Kinds) -> Grid | None:
     names = {name for pair in pairs for name in pair}  # each column is looked at once, and not with every other
     met, there = {name: kinds.met(name) for name in names}, {name: kinds.there(name) for name in names}
     free = [_freedom(met[a], met[b], len(ground.classes)) for a, b in pairs]
-    rows = [_rows_behind(there[a] & there[b], ground.weights) for a, b in pairs]
+    both = [there[a] & there[b] for a, b in pairs]
+    # of weights that are no copies, the number of rows alike
+    rows = [float(mask.sum()) if ground.weights is None else rows_behind(ground.weights[mask]) for mask in both]
     chance = [df / (2 * n * math.log(2)) if n > 0 else math.nan for df, n in zip(free, rows, strict=True)]
     every = zip(told["bits"], free, rows, strict=True)
     breaks = [df > 0 and n > 0 and _surprising(bits, df, n, len(free)) for bits, df, n in every]
@@ -326,20 +276,10 @@ def broken_pairs(kinds: Kinds) -> Grid | None:
     )
 
 
-def _rows_behind(both: Any, weights: Any) -> float:
-    """How many rows have both cells; of weights that are no copies, the number of rows alike."""
-    return float(both.sum()) if weights is None else rows_behind(weights[both])
-
-
 def _freedom(a: Any, b: Any, n_classes: int) -> int:
     """How many parameters a dependence has: a slope for each class, two of a Gaussian for each value, or a table."""
-    values = [max(len(x.values) - 1, 0) if isinstance(x, Nominal) else None for x in (a, b)]
-    one, other = values
-    if one is None and other is None:
-        return n_classes
-    if one is None or other is None:
-        return 2 * n_classes * (other if one is None else one)  # type: ignore[operator]
-    return n_classes * one * other
+    values = [max(len(x.values) - 1, 0) for x in (a, b) if isinstance(x, Nominal)]
+    return n_classes * math.prod(values) * (2 if len(values) == 1 else 1)
 
 
 def _surprising(bits: float, df: int, n: float, pairs: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -15,25 +15,13 @@ from countwise._cached import lazy
 from countwise.base.predictions import SCORES, Predictions, greater
 from countwise.errors import CountwiseError, OptionError, did_you_mean, listed
 from countwise.evaluation.learning_curve import LearningCurve
-from countwise.evaluation.pairing import PairedTest, paired_test
-from countwise.evaluation.validation import Validation
+from countwise.evaluation.validation import PairedTest, Validation, mean_of, paired_test
 from countwise.working import Grid
 
-__all__ = ["MAJORITY", "Comparison", "cause", "ordered", "verdict_of"]
-
+__all__ = ["MAJORITY", "Comparison", "cause", "grouped", "ordered"]
 
 _MARGIN = 0.02  # by which probabilities may be off, beyond chance, and still be called right
 _SHARES = ("accuracy", "balanced_accuracy")
-
-
-def verdict_of(found: Comparison) -> str:
-    """Who is best and by how much, who may be as good, whether to believe its probabilities, and what would help."""
-    told = [_best(found)]
-    if found.best is not None:
-        told += [_equals(found), _calibration(found), _growth(found), _independence(found)]
-    if found.partial:
-        told.insert(0, "This is what was done before it was stopped.")
-    return " ".join(sentence for sentence in told if sentence)
 
 
 def _best(found: Comparison) -> str:
@@ -42,10 +30,9 @@ def _best(found: Comparison) -> str:
     word = found.score.replace("_", " ")
     mine, base = (found.validations[name].mean(found.score) for name in (found.best, MAJORITY))
     many = len(found.learners)
-    first = (
-        f"{found.best} has the best {word} of {many} learners" if many > 1 else f"{found.best} has {_article(word)}"
-    )
-    first += f", {_shown(found, mine)}" if many > 1 else f" of {_shown(found, mine)}"
+    first = f"{found.best} has the best {word} of {many} learners, {_shown(found, mine)}"
+    if many == 1:
+        first = f"{found.best} has {'an' if word[0] in 'aeiou' else 'a'} {word} of {_shown(found, mine)}"
     if math.isnan(base):
         return f"{first}."
     against = found.against(MAJORITY)
@@ -59,10 +46,6 @@ def _best(found: Comparison) -> str:
         )
     more = f"{100 * gain:.1f} points better than" if found.score in _SHARES else "better than"
     return f"{first}: {more} the majority class ({_shown(found, base)}; {_p(against.p_value)})."
-
-
-def _article(word: str) -> str:
-    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
 
 def _shown(found: Comparison, value: float) -> str:
@@ -83,20 +66,16 @@ def _equals(found: Comparison) -> str:
         return "All others are worse by more than chance (p < 0.05 each)."
     quick = min(near, key=lambda name: _seconds(found, name))
     own = _seconds(found, str(found.best))
-    told = "By the paired test no other is told apart from it" if len(near) == len(rest) else (
-        f"By the paired test {_list(near)} {'is' if len(near) == 1 else 'are'} not told apart from it"
-    )  # fmt: skip
-    if _seconds(found, quick) < own / 5 and own > 0.5:
-        told += f"; {quick} takes {_share(_seconds(found, quick) / own)} of its time"
+    told = "no other is" if len(near) == len(rest) else f"{_list(near)} {'is' if len(near) == 1 else 'are'} not"
+    told = f"By the paired test {told} told apart from it"
+    share = _seconds(found, quick) / own if own > 0.5 else 1.0
+    if share < 1 / 5:
+        told += f"; {quick} takes {f'1/{max(2, round(1 / share)):,}' if share > 0 else 'none'} of its time"
     return f"{told}."
 
 
 def _seconds(found: Comparison, name: str) -> float:
     return sum(fold.fitted.seconds + fold.seconds for fold in found.validations[name].folds)
-
-
-def _share(share: float) -> str:
-    return f"1/{max(2, round(1 / share)):,}" if share > 0 else "none"
 
 
 def _list(names: Sequence[str], most: int = 5) -> str:
@@ -158,23 +137,20 @@ def _independence(found: Comparison) -> str:
     if not rows:
         return "No two attributes depend on each other within the classes by more than chance."
     named = [f"{a} and {b} ({bits:.2f} bits)" for a, b, bits, *_ in rows[:3]]
+    told = f"{', '.join(named)} tell of each other"
     if len(rows) > 3:
-        told = (
-            f"Within the classes {len(rows)} pairs of attributes tell of each other, most of all {', '.join(named)}"
-        )
-    else:
-        told = f"Within the classes {', '.join(named)} tell of each other"
-    return f"{told}: naive Bayes counts twice what they share and tends to be too sure{_tan(found)}."
+        told = f"{len(rows)} pairs of attributes tell of each other, most of all {', '.join(named)}"
+    return (
+        f"Within the classes {told}: naive Bayes counts twice what they share and tends to be too sure{_tan(found)}."
+    )
 
 
 def _tan(found: Comparison) -> str:
     if "TAN" not in found.learners or "naive Bayes" not in found.learners:
         return ""
     pair = paired_test(found.validations["TAN"], found.validations["naive Bayes"], found.score)
-    better = pair.difference > 0 if greater(found.score) else pair.difference < 0
-    if not pair.told_apart:
-        return "; TAN, which allows for one such link an attribute, is not told apart from naive Bayes"
-    return f"; TAN, which allows for one such link an attribute, is {'better' if better else 'worse'} here"
+    what = f"{'better' if pair._better else 'worse'} here" if pair.told_apart else "not told apart from naive Bayes"
+    return f"; TAN, which allows for one such link an attribute, is {what}"
 
 
 MAJORITY = "majority class"
@@ -288,8 +264,8 @@ class Comparison:
             columns[other] = [
                 v.answers.calibration_error if whole else v.mean(other) for v in self.validations.values()
             ]
-        columns["fit_seconds"] = [_mean([f.fitted.seconds for f in v.folds]) for v in self.validations.values()]
-        columns["predict_seconds"] = [_mean([f.seconds for f in v.done]) for v in self.validations.values()]
+        columns["fit_seconds"] = [mean_of([f.fitted.seconds for f in v.folds]) for v in self.validations.values()]
+        columns["predict_seconds"] = [mean_of([f.seconds for f in v.done]) for v in self.validations.values()]
         columns["failed_folds"] = [len(v.errors) for v in self.validations.values()]
         return Grid(columns)
 
@@ -298,8 +274,13 @@ class Comparison:
 
     @lazy
     def verdict(self) -> str:
-        """What came of it, in a paragraph."""
-        return verdict_of(self)
+        """Who is best and by how much, who may be as good, whether to believe its probabilities, what would help."""
+        told = [_best(self)]
+        if self.best is not None:
+            told += [_equals(self), _calibration(self), _growth(self), _independence(self)]
+        if self.partial:
+            told.insert(0, "This is what was done before it was stopped.")
+        return " ".join(sentence for sentence in told if sentence)
 
     @property
     def headline(self) -> str:
@@ -318,45 +299,30 @@ class Comparison:
                 columns[name] = [f"{c} *" if n else c for c, n in zip(cells, failed, strict=True)]
             elif name == "to":
                 pairs = zip(self.table["from"], cells, strict=True)
-                columns["95 % interval"] = [self._ends(low, high) for low, high in pairs]
+                columns["95 % interval"] = ["" if math.isnan(a) else f"{a:.3f} .. {b:.3f}" for a, b in pairs]
             elif name not in ("from", "failed_folds", "balanced_accuracy") or name == self.score:
                 columns[_SHORT.get(name, name)] = [_figures(name, c) for c in cells]
         return Grid(columns)
 
-    @staticmethod
-    def _ends(low: float, high: float) -> str:
-        return "" if math.isnan(low) else f"{low:.3f} .. {high:.3f}"
-
     def __str__(self) -> str:
         lines = [self.headline, "", str(_narrowed(self.short)), _LEGEND, "", *_wrapped(self.verdict)]
-        lines += self._rest()
+        for title, remarks in self._remarks().items():
+            lines += ["", f"{title}:", *(line for remark in remarks for line in _wrapped(remark, "  "))]
         return "\n".join(lines)
 
     __repr__ = __str__
 
-    def _rest(self) -> list[str]:
-        lines = []
-        if self.left_out:
-            lines += ["", "Left out:"]
-            for why, name in _by_reason(self.left_out):
-                lines += _wrapped(f"{name}: {why}", "  ")
-        said = [*self._starred(), *self.notes]
-        if said:
-            lines += ["", "Notes:"]
-            for note in said:
-                lines += _wrapped(note, "  ")
-        return lines
+    def _remarks(self) -> dict[str, list[str]]:
+        """What else there is to say, by title."""
+        left_out = [f"{', '.join(names)}: {why}" for why, names in grouped(self.left_out.items()).items()]
+        both = {"Left out": left_out, "Notes": [*self._starred(), *self.notes]}
+        return {title: remarks for title, remarks in both.items() if remarks}
 
     def _starred(self) -> list[str]:
         """What the marks in the table mean."""
-        told = []
-        infinite = [
-            name for name, loss in zip(self.validations, self.table["log_loss"], strict=True) if loss == math.inf
-        ]
-        if infinite:
-            told.append(
-                f"log loss is infinite where a row is of a class that got probability 0: {', '.join(infinite)}"
-            )
+        losses = zip(self.validations, self.table["log_loss"], strict=True)
+        infinite = ", ".join(name for name, loss in losses if loss == math.inf)
+        told = [f"log loss is infinite where a row is of a class that got probability 0: {infinite}"] * bool(infinite)
         for name, validation in self.validations.items():
             for fold, error in validation.errors[:1]:
                 told.append(
@@ -371,13 +337,9 @@ class Comparison:
             self.short._repr_html_(),
             f"<p>{_LEGEND}</p><p>{escape(self.verdict)}</p>",
         ]
-        for title, lines in (
-            ("Left out", [f"{names}: {why}" for why, names in _by_reason(self.left_out)]),
-            ("Notes", [*self._starred(), *self.notes]),
-        ):
-            if lines:
-                items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-                parts.append(f"<p>{title}:</p><ul>{items}</ul>")
+        for title, remarks in self._remarks().items():
+            items = "".join(f"<li>{escape(remark)}</li>" for remark in remarks)
+            parts.append(f"<p>{title}:</p><ul>{items}</ul>")
         return "".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -409,28 +371,21 @@ def _narrowed(table: Grid) -> Grid:
     return table if most >= longest or len(set(cut)) < len(cut) else Grid({**table, "learner": cut})
 
 
-def _by_reason(left_out: Mapping[str, str]) -> list[tuple[str, str]]:
+def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Each reason once, with the learners that it is of."""
     names: dict[str, list[str]] = {}
-    for name, why in left_out.items():
+    for name, why in pairs:
         names.setdefault(why, []).append(name)
-    return [(why, ", ".join(of)) for why, of in names.items()]
+    return names
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
     """Lines that a terminal holds; a number stays with its sign."""
-    lines = textwrap.wrap(
-        text.replace(" %", "\x1f%"),
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent * 2,
-        break_on_hyphens=False,
+    wrapper = textwrap.TextWrapper(
+        _WIDTH, initial_indent=indent, subsequent_indent=indent * 2, break_on_hyphens=False
     )
+    lines = wrapper.wrap(text.replace(" %", "\x1f%"))
     return [line.replace("\x1f", " ") for line in lines]
-
-
-def _mean(values: list[float]) -> float:
-    return float(np.mean(values)) if values else float("nan")
 
 
 def _figures(column: str, cell: float) -> str:

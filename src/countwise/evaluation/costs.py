@@ -134,21 +134,7 @@ def cost_threshold(cost: Any, classes: Sequence[Any] = (0, 1), *, pos_label: Any
 def costs_of(cost: Any, classes: Sequence[Any], pos_label: Any = None) -> Floats:
     """A table of costs from what the user gave: a row for each class, a column for each answer.
 
-    Parameters
-    ----------
-    cost : mapping or array
-        {(class, answer): cost}, in which a wrong answer that is not named costs 1; {"fn": 5, "fp": 1} where there are
-        two classes, in which what is not named costs nothing; or the table itself.
-    classes : sequence
-        The classes.
-    pos_label : class, optional
-        The positive one of two; the second by default.
-
-    Examples
-    --------
-    >>> from countwise.evaluation.costs import costs_of
-    >>> costs_of({"fn": 5, "fp": 1}, ["no", "yes"]).tolist()
-    [[0.0, 1.0], [5.0, 0.0]]
+    In {(class, answer): cost} a wrong answer that is not named costs 1; in {"fn": 5, "fp": 1} it costs nothing.
     """
     k, positive = len(classes), _positive(classes, pos_label)
     if hasattr(cost, "index") and hasattr(cost, "columns"):  # a frame says itself which class and answer a cost is of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,24 +27,12 @@ __all__ = ["Trial", "cross_validate", "groups_of", "judged", "leave_one_out", "o
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What learners are put to; it travels to other processes.
-
-    Parameters
-    ----------
-    ground : EvaluationData
-        The table.
-    splits : list of (train, test)
-        The rows of each fold.
-    others : dict of str to scorer
-        Scores of scikit-learn's.
-    fast : bool, default=True
-        Whether models that add up are added up.
-    """
+    """What learners are put to; it travels to other processes."""
 
     ground: EvaluationData
     splits: list[tuple[Indices, Indices]]
-    others: dict[str, Callable[..., float]]
-    fast: bool = True
+    others: dict[str, Callable[..., float]]  # scores of scikit-learn's
+    fast: bool = True  # whether models that add up are added up
 
     def parts(self, estimator: Any) -> list[Sequence[int]]:
         """The folds that are judged in one go: all, if what was counted of one serves the others."""
@@ -53,22 +41,20 @@ class Trial:
             return [every]
         return [[f] for f in every]
 
-    def folds(self, estimator: Any, which: Sequence[int]) -> Iterator[Fold]:
+    def folds(self, estimator: Any, which: Sequence[int], tell: Callable[[], None]) -> list[Fold]:
         """What came of some folds."""
-        splits = [self.splits[f] for f in which]
+        splits, found = [self.splits[f] for f in which], []
         models = fitted(estimator, self.ground, splits, fast=self.fast)
         for model, (train, test) in zip(models, splits, strict=True):
             fold = judged(model, self.ground, train, test, self.others)
-            yield _portable(fold) if elsewhere() else fold
+            found.append(_portable(fold) if elsewhere() else fold)
+            tell()
+        return found
 
 
 def _judged_part(shared: tuple[Any, Trial], which: Sequence[int], tell: Callable[[], None]) -> list[Fold]:
     estimator, trial = shared
-    found = []
-    for fold in trial.folds(estimator, which):
-        found.append(fold)
-        tell()
-    return found
+    return trial.folds(estimator, which, tell)
 
 
 def _portable(fold: Fold) -> Fold:
@@ -153,9 +139,8 @@ def cross_validate(
     trial = Trial(ground, splits, others, fast)
     tasks = [(which, len(which)) for which in trial.parts(estimator)]
     found: dict[int, Fold] = {}
-    for which, part in over_processes(
-        _judged_part, (estimator, trial), tasks, processes_of(n_jobs), progress.counter()
-    ):
+    work = over_processes(_judged_part, (estimator, trial), tasks, processes_of(n_jobs), progress.counter())
+    for which, part in work:
         found.update(zip(which, part, strict=True))
     folds = [found[f] for f in sorted(found)]
     if all(fold.answers is None for fold in folds):

@@ -17,35 +17,19 @@ from countwise.sources import Memory
 from countwise.sources.labelled_table import LabelledTable, column_of, labelled
 from countwise.sources.memory import memory
 
-__all__ = ["EvaluationData", "ground_of"]
+__all__ = ["EvaluationData", "ground_of", "labels_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationData:
-    """Rows with classes, in the kind of table that the user holds and as it is read here.
+    """Rows with classes, in the kind of table that the user holds and as it is read here."""
 
-    Parameters
-    ----------
-    rows : LabelledTable
-        The whole table and its target; rows without a target or without weight are left out.
-    source : Memory
-        The rows of this piece, opened.
-    target : Nominal
-        The classes.
-    codes : ndarray of int
-        The class of each row of this piece.
-    n_given : int
-        How many rows the user's table has, those that were left out among them.
-    which : ndarray of int, optional
-        The rows of this piece; by default all.
-    """
-
-    rows: LabelledTable
-    source: Memory
+    rows: LabelledTable  # the whole table; rows without a target or without weight are left out
+    source: Memory  # the rows of this piece, opened
     target: Nominal
-    codes: Indices
-    n_given: int
-    which: Indices | None = None
+    codes: Indices  # the class of each row of this piece
+    n_given: int  # how many rows the user's table has, those that were left out among them
+    which: Indices | None = None  # the rows of this piece; by default all
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -98,22 +82,18 @@ class EvaluationData:
             column = frame_of({name: by}).columns[name]
             if len(column) != frame.n_rows:
                 raise TableError(f"{what} has {len(column)} entries; the table has {frame.n_rows} rows.")
-        own = Nominal(name).learn(column)
-        labels = np.array([*own.values, None, None], dtype=object)[own.encode(column)]
+        labels = labels_of(column, name)
         return labels if self.rows.kept is None else labels[self.rows.kept]
 
 
-def ground_of(X: Any, y: Any, sample_weight: Any = None) -> EvaluationData:
-    """Open a table and its classes.
+def labels_of(column: Any, name: str) -> NDArray[Any]:
+    """The group of each row, by a column; None where it is missing."""
+    own = Nominal(name).learn(column)
+    return np.array([*own.values, None, None], dtype=object)[own.encode(column)]
 
-    Parameters
-    ----------
-    X : any table
-    y : array-like or str
-        The class of each row, or the name of its column.
-    sample_weight : array-like, optional
-        Rows of weight 0 are left out.
-    """
+
+def ground_of(X: Any, y: Any, sample_weight: Any = None) -> EvaluationData:
+    """Open a table and its classes; rows of weight 0 are left out."""
     rows = labelled(X, y, sample_weight)
     n_given = len(rows.y) if rows.kept is None else frame_of(X).n_rows
     if rows.weights is not None and not rows.weights.all():

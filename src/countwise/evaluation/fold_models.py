@@ -25,20 +25,11 @@ Split = tuple[Indices, Indices]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model of a fold, or why there is none.
-
-    Parameters
-    ----------
-    model : estimator or None
-    seconds : float
-        What it took.
-    how : {"adding", "fitting"}
-    error : Exception or None
-    """
+    """A model of a fold, or why there is none."""
 
     model: Any
-    seconds: float
-    how: str
+    seconds: float  # what it took
+    how: str  # "adding" or "fitting"
     error: Exception | None = None
 
 
@@ -50,17 +41,7 @@ def adds_up(estimator: Any, ground: EvaluationData) -> bool:
 
 
 def fitted(estimator: Any, ground: EvaluationData, splits: Sequence[Split], *, fast: bool = True) -> Iterator[Fitted]:
-    """A model for each fold, one after the other.
-
-    Parameters
-    ----------
-    estimator : estimator
-    ground : EvaluationData
-    splits : sequence of (train, test)
-        Indices of each fold.
-    fast : bool, default=True
-        Whether folds are added up where that is the same as fitting anew.
-    """
+    """A model for each fold, one after the other; `fast`: added up where that is the same as fitting anew."""
     if fast and adds_up(estimator, ground) and deals_all(splits, len(ground)):
         yield from _added(estimator, ground, splits)
     else:
@@ -131,18 +112,7 @@ def refitted(estimator: Any, rows: EvaluationData) -> Fitted:
 
 
 def prefixes(estimator: Any, rows: EvaluationData, sizes: Sequence[int], *, fast: bool = True) -> Iterator[Fitted]:
-    """Models of the first rows, for growing sizes: each row is counted once.
-
-    Parameters
-    ----------
-    estimator : estimator
-    rows : EvaluationData
-        In the order in which they are learned from.
-    sizes : sequence of int
-        Ascending.
-    fast : bool, default=True
-        Whether what is counted is added up where that is the same as fitting anew.
-    """
+    """Models of the first rows, for growing sizes; each row is counted once if that is the same as fitting anew."""
     if not (fast and adds_up(estimator, rows)):
         for size in sizes:
             yield refitted(estimator, rows.between(0, size))

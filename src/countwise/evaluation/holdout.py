@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Floats
 from countwise.base.predictions import Predictions, predictions_of
 from countwise.data.attributes import Nominal
 from countwise.data.columns import plain
-from countwise.data.frames import Frame, frame_of
+from countwise.data.frames import frame_of
 from countwise.data.output import rows_of
 from countwise.errors import OptionError, TableError
+from countwise.evaluation.dataset import labels_of
 from countwise.sources.labelled_table import column_of
 from countwise.sources.memory import weights_of
 
@@ -21,53 +21,22 @@ __all__ = ["Holdout"]
 
 
 class Holdout:
-    """Gathers what a fitted classifier predicts for rows whose class is known.
+    """Gathers what a fitted classifier predicts for rows whose class is known, by default in the column it learned.
 
     Rows without a class, and rows for which the model abstains, are left out and counted. A class that the model
-    never met has probability 0.
-
-    Parameters
-    ----------
-    model : classifier
-        Fitted, with `predict_proba`.
-    target : str, optional
-        The column of the class; the one that the model learned by default.
-    by : str, optional
-        A column whose values are groups.
-    weights : str, optional
-        A column with the weight of each row.
-
-    Attributes
-    ----------
-    n_missing, n_abstained : int
-        Rows left out: without a class, without a prediction.
-    unmet : dict of class to int
-        Rows of classes that the model never met.
-
-    Examples
-    --------
-    >>> from countwise import NaiveBayesClassifier, samples
-    >>> from countwise.evaluation.holdout import Holdout
-    >>> tennis = samples.load("tennis")
-    >>> judge = Holdout(NaiveBayesClassifier().fit(tennis.frame, "play"))
-    >>> judge.add(tennis.frame)
-    >>> round(judge.answers.accuracy, 4), round(judge.baseline.accuracy, 4)
-    (0.9286, 0.6429)
+    never met has probability 0. `by` names a column of groups, `weights` one of weights.
     """
 
     def __init__(self, model: Any, target: str | None = None, *, by: str | None = None, weights: str | None = None):
         if not hasattr(model, "classes_") or not hasattr(model, "predict_proba"):
-            raise OptionError(
-                f"{type(model).__name__} predicts no class probabilities.",
-                hint="give a classifier.",
-            )
+            raise OptionError(f"{type(model).__name__} predicts no class probabilities.", hint="give a classifier.")
         self.model, self.by, self.weights = model, by, weights
         self.target = target if target is not None else model.target_.name
-        self.n_missing = self.n_abstained = 0
-        self.unmet: dict[Any, int] = {}
+        self.n_missing = self.n_abstained = 0  # rows left out: without a class, without a prediction
+        self.unmet: dict[Any, int] = {}  # rows of classes that the model never met
         self._met = [plain(c) for c in model.classes_]
         self._parts: list[Predictions] = []
-        self._labels: list[Any] = []
+        self._labels: list[NDArray[Any]] = []
 
     def add(self, X: Any) -> None:
         """Predict some rows."""
@@ -75,8 +44,10 @@ class Holdout:
         if frame.n_rows == 0:
             return
         column = column_of(frame, self.target, "for the class")
-        groups = None if self.by is None else self._group(frame)
-        weights = None if self.weights is None else self._weights(frame)
+        groups = None if self.by is None else labels_of(column_of(frame, self.by, "for the groups"), self.by)
+        weights = None
+        if self.weights is not None:
+            weights = weights_of(column_of(frame, self.weights, "for weights"), frame.n_rows)
         here = Nominal(self.target, grows=True).learn(column).values
         target = Nominal(self.target, tuple(dict.fromkeys((*self.classes, *here))))
         codes = target.encode(column).astype(np.int64)
@@ -84,7 +55,8 @@ class Holdout:
         self.n_missing += frame.n_rows - len(known)
         if len(known) < frame.n_rows:
             X, codes = rows_of(X, known), codes[known]
-        found = predictions_of(self.model, X, target, codes, None if weights is None else weights[known])
+        weight = None if weights is None else np.asarray(weights, dtype=np.float64)[known]
+        found = predictions_of(self.model, X, target, codes, weight)
         kept = np.flatnonzero(~np.isnan(found.proba).any(axis=1))
         self.n_abstained += len(known) - len(kept)
         counts = np.bincount(codes[kept], minlength=len(target.values))
@@ -93,18 +65,7 @@ class Holdout:
                 self.unmet[c] = self.unmet.get(c, 0) + n
         self._parts.append((found if len(kept) == len(known) else found.take(kept)).over(self.classes))
         if groups is not None:
-            self._labels += [groups[i] for i in known[kept]]
-
-    def _group(self, frame: Frame) -> list[Any]:
-        """The group of each row, None where it is missing."""
-        column = column_of(frame, str(self.by), "for the groups")
-        own = Nominal(str(self.by), grows=True).learn(column)
-        values = [*own.values, None, None]
-        return [values[code] for code in own.encode(column).tolist()]
-
-    def _weights(self, frame: Frame) -> Floats:
-        found = weights_of(column_of(frame, str(self.weights), "for weights"), frame.n_rows)
-        return np.asarray(found, dtype=np.float64)
+            self._labels.append(groups[known[kept]])
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -114,9 +75,7 @@ class Holdout:
     @property
     def labels(self) -> NDArray[Any]:
         """The group of each row that has an answer."""
-        found = np.empty(len(self._labels), dtype=object)
-        found[:] = self._labels
-        return found
+        return np.concatenate(self._labels) if self._labels else np.empty(0, dtype=object)
 
     @property
     def answers(self) -> Predictions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from countwise.data.text import Block, Text
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.evaluation.dataset import EvaluationData
 from countwise.evaluation.learning_curve import named
-from countwise.registry import KINDS, RECIPES, Recipe, class_of
+from countwise.registry import KINDS, RECIPES, class_of
 
 __all__ = ["NAMES", "Kinds", "Matrix", "Suited", "suited"]
 
@@ -47,15 +47,7 @@ MOST_NUMBERS = 500  # that names become, each with a covariance with every other
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """What the columns of a table are.
-
-    Parameters
-    ----------
-    ground : EvaluationData
-        The table.
-    types : mapping or Schema, optional
-        What the user declares.
-    """
+    """What the columns of a table are; `types` is what the user declares."""
 
     ground: EvaluationData
     types: Any = None
@@ -66,24 +58,23 @@ class Kinds:
         frame = self.ground.rows.frame
         return Schema.kinds(frame, self.types).learn(frame)
 
-    def of(self, *kinds: type) -> list[Attribute]:
-        """The attributes of some kinds."""
+    def _of(self, *kinds: type) -> list[Any]:
         return [a for a in self.schema.attributes if isinstance(a, kinds)]
 
     @property
     def texts(self) -> list[str]:
         """Columns of texts, and blocks of counts."""
-        return [a.name for a in self.of(Text, Block)]
+        return [a.name for a in self._of(Text, Block)]
 
     @property
     def names(self) -> list[Any]:
-        """Columns of names and orders."""
-        return self.of(Nominal)
+        """Nominal and ordinal columns."""
+        return self._of(Nominal)
 
     @property
     def numbers(self) -> list[str]:
         """Columns of numbers and counts."""
-        return [a.name for a in self.of(Numeric)]
+        return [a.name for a in self._of(Numeric)]
 
     @property
     def n_numbers(self) -> int:
@@ -125,103 +116,43 @@ def _has_gaps(column: Any) -> bool:
 
 # -- the learners of the package -----------------------------------------------------------
 
-Why = str | None
-
-
-def _always(_: Kinds) -> Why:
-    return None
-
-
-def _with_numbers(kinds: Kinds) -> Why:
-    return None if kinds.numbers else "there are no columns of numbers: it would be naive Bayes again"
-
-
-def _with_pairs(kinds: Kinds) -> Why:
-    free = len(kinds.numbers) + len(kinds.names)
-    return None if free > 1 else "there are no two attributes beside texts that could depend on each other"
-
-
-def _without_texts(kinds: Kinds) -> Why:
-    return f"it takes no texts: {listed(kinds.texts, 3)}" if kinds.texts else None
-
-
-def _all_names(kinds: Kinds) -> Why:
-    odd = kinds.numbers or kinds.texts
-    return f"the same numbers or texts hardly come twice: {listed(odd, 3)}" if odd else None
-
-
-def _few_numbers(kinds: Kinds) -> Why:
-    n = kinds.n_numbers
-    return None if n <= MOST_NUMBERS else f"names would become {n:,} numbers; the limit is {MOST_NUMBERS:,}"
-
-
-def _few_rows(kinds: Kinds) -> Why:
-    n = len(kinds.ground)
-    return None if n <= MOST_ROWS else f"it compares all rows: {n:,} are over the limit of {MOST_ROWS:,}"
-
-
-def _few_texts(kinds: Kinds) -> Why:
-    n = len(kinds.ground)
-    if not kinds.texts or n <= MOST_TEXT_ROWS:
-        return None
-    return f"it may ask for every word: {n:,} rows of texts are over the limit of {MOST_TEXT_ROWS:,}"
-
-
-def _few_branches(kinds: Kinds) -> Why:
-    return _few_texts(kinds) or _few_rows(kinds)
-
-
-# Reasons against a learner, by the names that the recipes use.
-_REASONS: dict[str, Callable[[Kinds], Why]] = {
-    "": _always,
-    "no numbers": _with_numbers,
-    "no pairs": _with_pairs,
-    "texts": _without_texts,
-    "not nominal": _all_names,
-    "many columns": _few_numbers,
-    "many rows": _few_rows,
-    "many texts": _few_texts,
-    "many texts or rows": _few_branches,
-}
 NAMES = tuple(RECIPES)
 
 
-def _made(recipe: Recipe, kinds: Kinds) -> Any:
-    learner = class_of(KINDS[recipe.kind])(**recipe.settings)
-    if recipe.kind == "Discriminant" and kinds.names:
-        learner.set_params(nominal="onehot")
-    return learner
+def _against(reason: str, kinds: Kinds) -> str | None:
+    """Why a learner does not suit a table, by the name that its recipe gives the reason; None if it does."""
+    n, odd = len(kinds.ground), kinds.numbers or kinds.texts
+    match reason:
+        case "no numbers" if not kinds.numbers:
+            return "there are no columns of numbers: it would be naive Bayes again"
+        case "no pairs" if len(kinds.numbers) + len(kinds.names) < 2:
+            return "there are no two attributes beside texts that could depend on each other"
+        case "texts" if kinds.texts:
+            return f"it takes no texts: {listed(kinds.texts, 3)}"
+        case "not nominal" if odd:
+            return f"the same numbers or texts hardly come twice: {listed(odd, 3)}"
+        case "many columns" if kinds.n_numbers > MOST_NUMBERS:
+            return f"names would become {kinds.n_numbers:,} numbers; the limit is {MOST_NUMBERS:,}"
+        case "many texts" | "many texts or rows" if kinds.texts and n > MOST_TEXT_ROWS:
+            return f"it may ask for every word: {n:,} rows of texts are over the limit of {MOST_TEXT_ROWS:,}"
+        case "many rows" | "many texts or rows" if n > MOST_ROWS:
+            return f"it compares all rows: {n:,} are over the limit of {MOST_ROWS:,}"
+    return None
 
 
 @dataclass(frozen=True, eq=False)
 class Suited:
-    """The learners to be compared.
-
-    Parameters
-    ----------
-    learners : dict of str to estimator
-    left_out : dict of str to str
-        Those that do not suit the table, and why.
-    notes : dict of str to str
-        What was put before a learner so that it can take the table.
-    """
+    """The learners to be compared."""
 
     learners: dict[str, Any]
-    left_out: dict[str, str]
-    notes: dict[str, str]
+    left_out: dict[str, str]  # those that do not suit the table, and why
+    notes: dict[str, str]  # what was put before a learner so that it can take the table
 
 
 def suited(kinds: Kinds, given: Any = None, only: Any = None, without: Any = None) -> Suited:
-    """Choose the learners that suit a table.
+    """Choose the learners that suit a table: those of the package, and those given by the user.
 
-    Parameters
-    ----------
-    kinds : Kinds
-    given : estimator, list of them, or mapping of name to estimator, optional
-        Those of the user, beside those of the package.
-    only, without : str or sequence of str, optional
-        The learners of the package to take, or learners to leave out, by name; of letters and digits alone, in any
-        case.
+    `only` and `without` name some by letters and digits alone, in any case.
     """
     theirs = {} if given is None or (isinstance(given, Mapping | Sequence) and not given) else named(given)
     for name in theirs:
@@ -237,12 +168,15 @@ def suited(kinds: Kinds, given: Any = None, only: Any = None, without: Any = Non
             _take_theirs(name, theirs[name], kinds, found)
             continue
         recipe = RECIPES[name]
-        why = _REASONS[recipe.cannot](kinds) or (_REASONS[recipe.slow](kinds) if wanted is None else None)
-        if why is None:
-            learner = _made(recipe, kinds)
-            found.learners[name] = learner if kinds.types is None else learner.set_params(types=kinds.types)
-        else:
+        why = _against(recipe.cannot, kinds) or (_against(recipe.slow, kinds) if wanted is None else None)
+        if why is not None:
             found.left_out[name] = why
+            continue
+        learner = found.learners[name] = class_of(KINDS[recipe.kind])(**recipe.settings)
+        if recipe.kind == "Discriminant" and kinds.names:
+            learner.set_params(nominal="onehot")
+        if kinds.types is not None:
+            learner.set_params(types=kinds.types)
     return found
 
 
@@ -269,21 +203,33 @@ def _chosen(given: Any, every: Sequence[str]) -> list[str] | None:
 
 def _take_theirs(name: str, learner: Any, kinds: Kinds, found: Suited) -> None:
     """An estimator that takes no names or gaps is put behind what makes numbers of them."""
+    from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 
-    tags = None if _takes_tables(learner) else get_tags(learner).input_tags
-    if tags is None:
+    from countwise.preprocessing.encoder import CategoricalEncoder
+
+    if _takes_tables(learner):
         found.learners[name] = learner
         return
+    takes_missing = get_tags(learner).input_tags.allow_nan
     if kinds.texts and not is_sparse(kinds.ground.rows.X):
         found.left_out[name] = f"texts are no numbers: {listed(kinds.texts, 3)} (put it in a pipeline)"
         return
-    many = _few_numbers(kinds) if kinds.names else None
+    many = _against("many columns", kinds) if kinds.names else None
     if many is not None:
         found.left_out[name] = many
         return
-    steps, told = _steps(kinds, takes_gaps=tags.allow_nan)
+    steps: list[tuple[str, Any]] = []
+    told = []
+    if kinds.names:
+        steps.append(("encoder", CategoricalEncoder(types=kinds.types)))
+        told.append("CategoricalEncoder (names as numbers)")
+    if steps or library_of(kinds.ground.rows.X) == "mapping":
+        steps.append(("matrix", Matrix()))
+    if kinds.gaps and not takes_missing:
+        steps.append(("imputer", SimpleImputer(keep_empty_features=True)))
+        told.append("SimpleImputer (gaps as means)")
     found.learners[name] = Pipeline([*steps, ("learner", learner)]) if steps else learner
     if told:
         found.notes[name] = f"behind {' and '.join(told)}"
@@ -297,21 +243,3 @@ def _takes_tables(learner: Any) -> bool:
         return True
     inner = getattr(learner, "estimator", None)
     return inner is not None and _takes_tables(inner)
-
-
-def _steps(kinds: Kinds, *, takes_gaps: bool) -> tuple[list[tuple[str, Any]], list[str]]:
-    from sklearn.impute import SimpleImputer
-
-    from countwise.preprocessing.encoder import CategoricalEncoder
-
-    steps: list[tuple[str, Any]] = []
-    told = []
-    if kinds.names:
-        steps.append(("encoder", CategoricalEncoder(types=kinds.types)))
-        told.append("CategoricalEncoder (names as numbers)")
-    if steps or library_of(kinds.ground.rows.X) == "mapping":
-        steps.append(("matrix", Matrix()))
-    if kinds.gaps and not takes_gaps:
-        steps.append(("imputer", SimpleImputer(keep_empty_features=True)))
-        told.append("SimpleImputer (gaps as means)")
-    return steps, told

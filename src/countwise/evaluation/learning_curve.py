@@ -10,7 +10,7 @@ import numpy as np
 
 from countwise import progress
 from countwise._typing import Floats, Indices
-from countwise.errors import OptionError, TableError, TooFewRows, warn
+from countwise.errors import NumberIn, OptionError, TableError, TooFewRows, check_value, warn
 from countwise.evaluation.cross_validation import groups_of, one_score, splits_for
 from countwise.evaluation.dataset import EvaluationData, ground_of
 from countwise.evaluation.fold_models import adds_up, answers_of, prefixes
@@ -199,10 +199,10 @@ def learning_curve(
     who = [[name] for name in learners] if processes > 1 else [list(learners)]
     tasks = [((r, names), len(names) * len(sizes)) for r in range(len(turns)) for names in who]
     for (r, _), found in over_processes(_turn, shared, tasks, processes, progress.counter()):
-        for name, points in found.items():
-            seconds[name][:, r], test[name][:, r], train[name][:, r] = points.numbers.T
-            if points.error is not None and name not in errors:
-                errors[name] = points.error
+        for name, (numbers, error) in found.items():
+            seconds[name][:, r], test[name][:, r], train[name][:, r] = numbers.T
+            if error is not None:
+                errors.setdefault(name, error)
     if len(errors) == len(learners) and all(np.isnan(scores).all() for scores in test.values()):
         raise TableError("; ".join(f"{name} failed at {error}" for name, error in errors.items()))
     for name, error in errors.items():
@@ -223,26 +223,22 @@ class _Turns:
     fast: bool
 
 
-@dataclass(frozen=True, eq=False)
-class _Points:
-    """A curve of one turn: seconds, score on rows held out and on rows learned from, for each size."""
-
-    numbers: Floats
-    error: str | None
-
-
-def _turn(shared: _Turns, task: tuple[int, list[str]], tell: Callable[[], None]) -> dict[str, _Points]:
+def _turn(
+    shared: _Turns, task: tuple[int, list[str]], tell: Callable[[], None]
+) -> dict[str, tuple[Floats, str | None]]:
     r, names = task
     held, order = shared.rows[r]
     together = shared.ground.piece(np.concatenate([held, order]))
     return {name: _points(shared, shared.learners[name], together, len(held), tell) for name in names}
 
 
-def _points(shared: _Turns, learner: Any, together: EvaluationData, held: int, tell: Callable[[], None]) -> _Points:
+def _points(
+    shared: _Turns, learner: Any, together: EvaluationData, held: int, tell: Callable[[], None]
+) -> tuple[Floats, str | None]:
+    """Seconds, score on rows held out and on rows learned from, for each size; and the first failure."""
     learned, numbers, error = together.between(held, len(together)), [], None
     for size, model in zip(shared.sizes, prefixes(learner, learned, shared.sizes, fast=shared.fast), strict=True):
-        scores = [np.nan, np.nan]
-        failure = model.error
+        scores, failure = [np.nan, np.nan], model.error
         if failure is None:
             try:
                 with progress.quiet():
@@ -254,7 +250,7 @@ def _points(shared: _Turns, learner: Any, together: EvaluationData, held: int, t
             error = error or f"{size} rows: {failure}"
         numbers.append([model.seconds, *scores])
         tell()
-    return _Points(np.array(numbers), error)
+    return np.array(numbers), error
 
 
 def named(estimator: Any) -> dict[str, Any]:
@@ -282,8 +278,7 @@ def _splits(
     ground: EvaluationData, cv: Any, repeats: int | None, test_size: float, groups: Any, seed: int
 ) -> list[tuple[Indices, Indices]]:
     turns = repeats if repeats is not None else (10 if cv is None else 1)
-    if isinstance(turns, bool) or not isinstance(turns, int | np.integer) or turns < 1:
-        raise OptionError(f"repeats must be a whole number of at least 1, not {repeats!r}.")
+    check_value("repeats", turns, NumberIn(1, whole=True))
     if cv is not None:
         return [split for turn in range(turns) for split in splits_for(cv, ground, groups, seed + turn)]
     if not 0 < test_size < 1:

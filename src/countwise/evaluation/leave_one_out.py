@@ -27,33 +27,15 @@ _LIGHT, _HEAVY = 1e-3, 1e9  # between such weights what is left is told from rou
 
 @dataclass(frozen=True, eq=False)
 class Without:
-    """What came of leaving each row out.
+    """What came of leaving each row out."""
 
-    Parameters
-    ----------
-    rows : ndarray of int
-        Those that have an answer.
-    answers : Predictions
-        To them.
-    errors : dict of int to Exception
-        The rows without which there is no model, and why.
-    """
-
-    rows: Indices
+    rows: Indices  # those that have an answer
     answers: Predictions
-    errors: dict[int, Exception]
+    errors: dict[int, Exception]  # the rows without which there is no model, and why
 
 
 def answers_without(model: Any, ground: EvaluationData) -> Without:
-    """What a model answers to each row when it has learned from all others.
-
-    Parameters
-    ----------
-    model : Tallying
-        Fitted on all rows.
-    ground : EvaluationData
-        The rows.
-    """
+    """What a model, fitted on all rows, answers to each row when it has learned from all others."""
     n = len(ground)
     blank = np.zeros((n, len(ground.classes)))
     if ground.weights is not None and not _LIGHT <= ground.weights.min() <= ground.weights.max() <= _HEAVY:
@@ -149,9 +131,6 @@ def baseline_without(ground: EvaluationData) -> Predictions:
     return Predictions(
         ground.classes, ground.codes, shares, np.argmax(counts, axis=1), None if ground.weights is None else weights
     )
-
-
-# -- what follows from a tally less one value ------------------------------------------------
 
 
 def _priors(model: Any, left: LeftOutRows) -> tuple[Floats, Flags]:

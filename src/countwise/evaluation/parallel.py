@@ -23,12 +23,9 @@ Work = Callable[[Any, Any, Callable[[], None]], Any]
 
 
 def processes_of(n_jobs: int | None) -> int:
-    """How many processes are asked for.
+    """How many processes are asked for: -1 is one for each processor, -2 one less.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        -1 is one for each processor, -2 one less. None is this process alone, or what `joblib.parallel_config` says.
+    None is this process alone, or what `joblib.parallel_config` says.
     """
     if n_jobs is None:
         joblib = sys.modules.get("joblib")
@@ -41,20 +38,10 @@ def processes_of(n_jobs: int | None) -> int:
 def over_processes(
     work: Work, shared: Any, tasks: Sequence[tuple[Any, int]], processes: int, tell: Callable[[], None]
 ) -> Iterator[tuple[Any, Any]]:
-    """Each task and its result, as they come.
+    """Each task and its result, as they come; tasks have the number of their steps, and one process is this one.
 
-    Parameters
-    ----------
-    work : function of (shared, task, tell)
-        Of a module, so that other processes find it; it calls `tell` at each step.
-    shared : object
-        What all tasks need; each process reads it once.
-    tasks : sequence of (task, int)
-        Each with the number of its steps.
-    processes : int
-        1 is this one.
-    tell : function
-        Called at each step; for steps in other processes when their task is done.
+    `work` is a function of a module, so that other processes find it. It gets `shared`, which each process reads
+    once, and calls `tell` at each step; for steps in other processes it is called when their task is done.
     """
     processes = min(processes, len(tasks))
     if processes <= 1:

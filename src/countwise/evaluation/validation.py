@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,46 +12,28 @@ from numpy.typing import NDArray
 
 from countwise._cached import lazy
 from countwise._typing import Floats, Indices
-from countwise.base.predictions import SCORES, Predictions, bounds
+from countwise.base.predictions import SCORES, Predictions, bounds, greater
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.evaluation.costs import costs_of
 from countwise.evaluation.dataset import EvaluationData
 from countwise.evaluation.fold_models import Fitted
 from countwise.working import Grid
 
-__all__ = ["Fold", "Validation", "scores_by", "standard_error"]
+__all__ = ["Fold", "PairedTest", "Validation", "mean_of", "paired_test", "scores_by"]
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """What came of one fold.
+    """What came of one fold."""
 
-    Parameters
-    ----------
-    train, test : ndarray of int
-        The rows learned from and held out.
-    fitted : Fitted
-        The model, or why there is none.
-    answers : Predictions or None
-        To the rows held out.
-    baseline : Predictions
-        Those of the majority class.
-    seconds : float
-        What answering took.
-    others : dict of str to float
-        Scores by scikit-learn's scorers.
-    error : Exception or None
-        What was raised while fitting or answering.
-    """
-
-    train: Indices
-    test: Indices
-    fitted: Fitted
-    answers: Predictions | None
-    baseline: Predictions
-    seconds: float
-    others: dict[str, float] = field(default_factory=dict)
-    error: Exception | None = None
+    train: Indices  # rows learned from
+    test: Indices  # rows held out
+    fitted: Fitted  # the model, or why there is none
+    answers: Predictions | None  # to the rows held out
+    baseline: Predictions  # those of the majority class
+    seconds: float  # what answering took
+    others: dict[str, float] = field(default_factory=dict)  # scores by scikit-learn's scorers
+    error: Exception | None = None  # what was raised while fitting or answering
 
     def score(self, name: str) -> float:
         """A score; NaN if the fold has no answers."""
@@ -134,9 +117,7 @@ class Validation:
 
     def mean(self, score: str) -> float:
         """The mean of a score over the folds that have one."""
-        values = self.values(score)
-        values = values[~np.isnan(values)]
-        return float(values.mean()) if len(values) else float("nan")
+        return mean_of(self.values(score))
 
     def interval(self, score: str, confidence: float = 0.95) -> tuple[float, float]:
         """Where the mean of a score would lie, other rows given.
@@ -150,7 +131,7 @@ class Validation:
         values = values[~np.isnan(values)]
         if len(values) < 2 or not np.isfinite(values).all():
             return float("nan"), float("nan")
-        reach = float(t.ppf(0.5 + confidence / 2, len(values) - 1)) * standard_error(values, self.done)
+        reach = float(t.ppf(0.5 + confidence / 2, len(values) - 1)) * _standard_error(values, self.done)
         least, most = bounds(score, len(self.ground.classes))
         return max(float(values.mean() - reach), least), min(float(values.mean() + reach), most)
 
@@ -173,17 +154,14 @@ class Validation:
     def scores(self) -> Grid:
         """A row for each score: its mean, where it would lie by other rows, and that of the majority class."""
         ends = [self.interval(score) for score in self.scoring]
-        base = [
-            _mean([fold.baseline.score(s) for fold in self.done]) if s in SCORES else float("nan")
-            for s in self.scoring
-        ]
+        known = [[fold.baseline.score(s) for fold in self.done] if s in SCORES else [] for s in self.scoring]
         return Grid(
             {
                 "score": list(self.scoring),
                 "mean": [self.mean(score) for score in self.scoring],
                 "from": [low for low, _ in ends],
                 "to": [high for _, high in ends],
-                "majority_class": base,
+                "majority_class": [mean_of(values) for values in known],
             }
         )
 
@@ -233,15 +211,13 @@ class Validation:
             "roc": plots.ROCDisplay,
             "precision_recall": plots.PrecisionRecallDisplay,
             "calibration": plots.CalibrationDisplay,
+            "confusion": plots.ConfusionDisplay,
         }
-        if kind == "confusion":
-            return plots.ConfusionDisplay.from_answers(self.answers, ax=ax)
         if kind not in displays:
-            known = [*displays, "confusion"]
-            raise OptionError(
-                f"kind={kind!r} is unknown.", hint=did_you_mean(kind, known) or f"give {listed(known)}."
-            )
-        return displays[kind].from_answers(self.answers, name=self.name, pos_label=pos_label, ax=ax)
+            hint = did_you_mean(kind, displays) or f"give {listed(displays)}."
+            raise OptionError(f"kind={kind!r} is unknown.", hint=hint)
+        options = {} if kind == "confusion" else {"name": self.name, "pos_label": pos_label}
+        return displays[kind].from_answers(self.answers, ax=ax, **options)
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self._told}", "", str(self.scores)]
@@ -280,12 +256,133 @@ def scores_by(answers: Predictions, labels: NDArray[Any], column: str, scoring: 
     return Grid(columns)
 
 
-def _mean(values: Sequence[float]) -> float:
-    kept = [v for v in values if not np.isnan(v)]
-    return float(np.mean(kept)) if kept else float("nan")
+def mean_of(values: Any) -> float:
+    """The mean of those that are there; NaN if none is."""
+    kept = np.asarray(values, dtype=np.float64)
+    kept = kept[~np.isnan(kept)]
+    return float(kept.mean()) if len(kept) else float("nan")
 
 
-def standard_error(values: Floats, folds: Sequence[Fold]) -> float:
+def _standard_error(values: Floats, folds: Sequence[Fold]) -> float:
     """The standard error of the mean over folds whose training sets overlap."""
     share = float(np.mean([len(fold.test) / max(len(fold.train), 1) for fold in folds]))
     return float(np.sqrt((1 / len(values) + share) * values.var(ddof=1)))
+
+
+# -- two learners on the same folds ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """Two learners on the same folds.
+
+    Parameters
+    ----------
+    one, other : str
+        The learners.
+    score : str
+        By which they are compared.
+    difference : float
+        The mean of one less that of the other.
+    low, high : float
+        Where it would lie by other rows, with that confidence.
+    p_value : float
+        How likely such a difference would be if there were none.
+    n : int
+        Folds.
+    confidence : float, default=0.95
+        Of the interval.
+
+    Examples
+    --------
+    >>> from countwise.evaluation import PairedTest
+    >>> print(PairedTest("tree", "rote", "accuracy", 0.1, -0.05, 0.25, 0.15, 10))
+    tree is not told apart from rote by accuracy: difference +0.1000, 95 % interval -0.0500 to +0.2500, p = 0.15
+    """
+
+    one: str
+    other: str
+    score: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    n: int
+    confidence: float = 0.95
+
+    @property
+    def _better(self) -> bool:
+        return self.difference > 0 if greater(self.score) else self.difference < 0
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the difference is more than chance, or beyond all measure."""
+        return bool(np.isinf(self.difference) or self.p_value < 1 - self.confidence)
+
+    def __str__(self) -> str:
+        if np.isinf(self.difference):
+            worse, best = (self.other, self.one) if self._better else (self.one, self.other)
+            return f"{worse} is infinitely worse than {best} by {self.score}: in some folds it is infinite."
+        if self.n < 2:
+            few = "one fold" if self.n else "no fold"
+            return f"{self.one} and {self.other} have {few} in common: there is no test by {self.score}."
+        if not np.isfinite(self.p_value):
+            return f"{self.one} and {self.other} cannot be told apart by {self.score}."
+        sure = "better than" if self._better else "worse than"
+        verb = f"is {sure if self.told_apart else 'not told apart from'}"
+        return (
+            f"{self.one} {verb} {self.other} by {self.score}: difference {self.difference:+.4f}, "
+            f"{100 * self.confidence:g} % interval {self.low:+.4f} to {self.high:+.4f}, p = {self.p_value:.3g}"
+        )
+
+
+def paired_test(one: Validation, other: Validation, score: str = "accuracy", confidence: float = 0.95) -> PairedTest:
+    """Compare two learners by a resampled t-test, corrected for rows that the training sets share.
+
+    Parameters
+    ----------
+    one, other : Validation
+        Of the same folds.
+    score : str, default="accuracy"
+        By which they are compared.
+    confidence : float, default=0.95
+        Of the interval.
+
+    Examples
+    --------
+    >>> from countwise import NaiveBayesClassifier, TreeClassifier, cross_validate, samples
+    >>> from countwise.evaluation import paired_test
+    >>> credit = samples.load("credit")
+    >>> bayes, tree = (cross_validate(m, credit.X, credit.y, scoring="accuracy")
+    ...                for m in (NaiveBayesClassifier(), TreeClassifier(max_depth=2)))
+    >>> paired_test(bayes, tree).p_value < 0.05
+    True
+    """
+    from scipy.stats import t
+
+    for validation in (one, other):
+        if not isinstance(validation, Validation):
+            raise OptionError(f"{type(validation).__name__} was not judged.", hint="give what cross_validate found.")
+    same = len(one.folds) == len(other.folds) and all(
+        np.array_equal(a.test, b.test) for a, b in zip(one.folds, other.folds, strict=True)
+    )
+    if not same:
+        raise OptionError("The learners were judged on different folds.", hint="give both the same cv.")
+    if not 0 < confidence < 1:
+        raise OptionError(f"confidence must lie between 0 and 1, not {confidence!r}.")
+    made = partial(PairedTest, one.name, other.name, score)
+    mine, theirs = one.values(score), other.values(score)
+    if np.isinf(mine).any() != np.isinf(theirs).any():  # one mean is infinite: no number of other folds outweighs it
+        far = np.inf if np.isinf(mine).any() else -np.inf
+        return made(far, np.nan, np.nan, np.nan, len(mine), confidence)
+    with np.errstate(invalid="ignore"):
+        gaps = mine - theirs
+    both = np.isfinite(gaps)
+    gaps, n = gaps[both], int(both.sum())
+    if n < 2:
+        mean = float(gaps.mean()) if n else np.nan
+        return made(mean, np.nan, np.nan, np.nan, n, confidence)
+    mean, spread = float(gaps.mean()), _standard_error(gaps, [f for f, ok in zip(one.folds, both, strict=True) if ok])
+    reach = float(t.ppf(0.5 + confidence / 2, n - 1)) * spread
+    p = float(2 * t.sf(abs(mean) / spread, n - 1)) if spread > 0 else (1.0 if mean == 0 else 0.0)
+    return made(mean, mean - reach, mean + reach, p, n, confidence)

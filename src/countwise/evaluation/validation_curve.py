@@ -279,15 +279,21 @@ def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any,
             raise OptionError("Densities are scored by their log-likelihood.", hint="leave scoring out.")
         n = frame_of(X).n_rows
         splits, work, told = splits_of(cv, n, lambda: np.arange(n)), partial(_of_density, X), "log_likelihood"
-    tell, train, held = progress.counter(), [], []
+    tell, scores = progress.counter(), []
     errors: dict[int, list[Exception]] = {}
     for i, value in enumerate(tried):
-        on_train, on_held, failed = _over_folds(_clone(estimator).set_params(**{name: value}), work, splits)
-        train.append(on_train)
-        held.append(on_held)
+        model, found, failed = _clone(estimator).set_params(**{name: value}), [], []
+        for a, b in splits:
+            try:
+                with progress.quiet():
+                    found.append(work(model, a, b))
+            except Exception as error:  # the other folds go on
+                failed.append(error)
+        scores.append(np.mean(found, axis=0) if found else (np.nan, np.nan))
         if failed:
             errors[i] = failed
         tell()
+    train, held = np.array(scores).T.tolist()
     if errors and np.isnan(held).all():
         raise next(iter(errors.values()))[0]
     for i, failed in errors.items():
@@ -295,23 +301,6 @@ def _swept(estimator: Any, name: str, tried: list[Any], X: Any, y: Any, cv: Any,
         at = f"{name}={_shown(tried[i])}"
         warn(f"{at} failed in {len(failed)} of {len(splits)} folds, which are left out: {why}")
     return _made(name, told, tried, train, held)
-
-
-def _over_folds(
-    model: Any, work: Callable[..., tuple[float, float]], splits: Sequence[Any]
-) -> tuple[float, float, list[Exception]]:
-    """The mean scores over the folds in which the model does not fail, and its failures."""
-    found, failed = [], []
-    for a, b in splits:
-        try:
-            with progress.quiet():
-                found.append(work(model, a, b))
-        except Exception as error:  # the other folds go on
-            failed.append(error)
-    if not found:
-        return float("nan"), float("nan"), failed
-    train, held = np.mean(found, axis=0)
-    return float(train), float(held), failed
 
 
 def _of_classifier(

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from countwise.plots.displays_curves import (
-    LearningCurveDisplay,
-    ValidationCurveDisplay,
-    plot_bandwidth,
-    plot_search,
-)
+from countwise.plots.displays_curves import LearningCurveDisplay, ValidationCurveDisplay, plot_bandwidth, plot_search
 from countwise.plots.displays_scores import CalibrationDisplay, PrecisionRecallDisplay, ROCDisplay
 from countwise.plots.displays_tables import ConfusionDisplay, DensityDisplay
 from countwise.plots.network import draw_network

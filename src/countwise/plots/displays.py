@@ -7,18 +7,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from countwise._typing import Floats
+from countwise._typing import Floats, Indices
 from countwise.base.predictions import Predictions, predictions_of
 from countwise.data.attributes import Nominal
 from countwise.data.columns import plain
 from countwise.data.frames import frame_of, series_of
 from countwise.data.output import rows_of
 from countwise.errors import OptionError, TableError, listed
-from countwise.plots.style import axes, bare, look
+from countwise.plots.style import axes, look
 from countwise.sources.labelled_table import apart, column_of
 from countwise.sources.memory import weights_of
 
-__all__ = ["DASHES", "HATCHES", "Display", "PredictionDisplay", "legend", "line", "told_by", "told_of"]
+__all__ = ["HATCHES", "Display", "PredictionDisplay", "line", "predicted_by", "predictions_from"]
 
 DASHES = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (6, 2, 1, 2, 1, 2)))
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxx", "++", "oo", "--", "**", "||")
@@ -43,10 +43,24 @@ class Display:
         raise NotImplementedError
 
     def _place(self, ax: Any, size: tuple[float, float] = (6.4, 4.2)) -> Any:
-        ax = axes(ax, size)
-        bare(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return ax
+        self.ax_ = axes(ax, size)
+        self.figure_ = self.ax_.figure
+        return self.ax_
+
+    def _labeled(self, x: str, y: str, legend: str = "best", *, square: bool = False) -> Self:
+        """Name the axes, and add a legend: beside them if it has many entries, none without entries."""
+        self.ax_.set(xlabel=x, ylabel=y)
+        if square:  # two shares
+            self.ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
+            self.ax_.set_aspect("equal", adjustable="box")
+        handles, names = self.ax_.get_legend_handles_labels()
+        if len(names) > 6:
+            self.ax_.legend(
+                frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3.2
+            )
+        elif handles:
+            self.ax_.legend(frameon=True, framealpha=0.85, edgecolor="none", fontsize=8, loc=legend, handlelength=3.2)
+        return self
 
 
 def line(i: int, points: int, most: int = 8) -> dict[str, Any]:
@@ -55,25 +69,8 @@ def line(i: int, points: int, most: int = 8) -> dict[str, Any]:
     every = max(1, -(-points // most))
     # lines of many points have their marks at different places, so that they do not cover each other
     start = (i * every // 3) % every if points > 2 * most else 0
-    return {
-        "color": color,
-        "linestyle": DASHES[i % len(DASHES)],
-        "marker": mark,
-        "markevery": (start, every),
-        "markersize": 5,
-        "linewidth": 1.7,
-    }
-
-
-def legend(ax: Any, place: str = "best") -> None:
-    """A legend on the axes; beside them if it has many entries. None without entries."""
-    handles, names = ax.get_legend_handles_labels()
-    if not handles:
-        return
-    if len(names) > 6:
-        ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3.2)
-    else:
-        ax.legend(frameon=True, framealpha=0.85, edgecolor="none", fontsize=8, loc=place, handlelength=3.2)
+    return {"color": color, "linestyle": DASHES[i % len(DASHES)], "linewidth": 1.7, "marker": mark, "markersize": 5,
+            "markevery": (start, every)}  # fmt: skip
 
 
 class PredictionDisplay(Display):
@@ -99,7 +96,7 @@ class PredictionDisplay(Display):
         **options
             See `from_answers`.
         """
-        told = told_by(estimator, X, y, sample_weight, proba=cls._needs_proba)
+        told = predicted_by(estimator, X, y, sample_weight, proba=cls._needs_proba)
         if cls._needs_proba and options.get("name") is None:
             options["name"] = type(estimator).__name__
         return cls.from_answers(told, ax=ax, **options)
@@ -123,7 +120,7 @@ class PredictionDisplay(Display):
         pos_label, ax, **options
             See `from_answers`.
         """
-        told = told_of(y_true, y_proba, None, classes, sample_weight, pos_label)
+        told = predictions_from(y_true, y_proba, None, classes, sample_weight, pos_label)
         return cls.from_answers(told, ax=ax, **{"pos_label": pos_label, **options})
 
     @classmethod
@@ -140,7 +137,7 @@ class PredictionDisplay(Display):
 # -- rows whose class is known ----------------------------------------------------------------------
 
 
-def told_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba: bool = True) -> Predictions:
+def predicted_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba: bool = True) -> Predictions:
     """What a fitted classifier predicts for rows; `y` is the class of each, or the name of its column."""
     if not hasattr(estimator, "classes_"):
         raise OptionError(f"This {type(estimator).__name__} is not fitted, or is no classifier.", hint="fit it.")
@@ -151,19 +148,25 @@ def told_by(estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, proba:
         column: Any = column_of(frame, y)
     else:
         X, frame, column, _ = apart(X, frame, y)
-    own = Nominal("y", grows=True).learn(column)
-    target = Nominal("y", tuple(dict.fromkeys((*(plain(c) for c in estimator.classes_), *own.values))))
-    codes = target.encode(column).astype(np.int64)
+    target, codes, known = _coded(column, [plain(c) for c in estimator.classes_])
     weights = weights_of(sample_weight, len(codes))
-    known = np.flatnonzero(codes < len(target.values))
-    if not len(known):
-        raise TableError("No row has a class.")
     if len(known) < len(codes):
         X, codes, weights = rows_of(X, known), codes[known], None if weights is None else weights[known]
     return predictions_of(estimator, X, target, codes, weights, proba=proba)
 
 
-def told_of(
+def _coded(column: Any, names: Sequence[Any]) -> tuple[Nominal, Indices, Indices]:
+    """All classes, those named before those that only the rows have; their codes, and the rows that have one."""
+    own = Nominal("y", grows=True).learn(column).values
+    target = Nominal("y", tuple(dict.fromkeys((*names, *own))))
+    codes = target.encode(column).astype(np.int64)
+    known = np.flatnonzero(codes < len(target.values))
+    if not len(known):
+        raise TableError("No row has a class.")
+    return target, codes, known
+
+
+def predictions_from(
     y: Any,
     proba: Any,
     predicted: Any,
@@ -173,15 +176,13 @@ def told_of(
 ) -> Predictions:
     """The same from arrays; rows without a class are left out, a class that is new has probability 0."""
     column = series_of(y)[0]
-    own = Nominal("y", grows=True).learn(column).values
-    names = list(own) if classes is None else [plain(c) for c in classes]
-    if classes is None and predicted is not None:
-        names = sorted({*own, *(plain(c) for c in predicted)}, key=lambda c: (str(type(c)), c))
-    target = Nominal("y", tuple(dict.fromkeys((*names, *own))))
-    codes = target.encode(column).astype(np.int64)
-    known = np.flatnonzero(codes < len(target.values))
-    if not len(known):
-        raise TableError("No row has a class.")
+    if classes is None:
+        own = Nominal("y", grows=True).learn(column).values
+        mixed = {*own, *(() if predicted is None else map(plain, predicted))}
+        names = list(own) if predicted is None else sorted(mixed, key=lambda c: (str(type(c)), c))
+    else:
+        names = [plain(c) for c in classes]
+    target, codes, known = _coded(column, names)
     weights = weights_of(sample_weight, len(codes))
     if proba is not None and np.ndim(proba) == 1 and len(names) == 2 and pos_label == names[0]:
         proba = 1.0 - np.asarray(proba, dtype=np.float64)  # given of the first class

@@ -9,8 +9,8 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.errors import OptionError, TableError
-from countwise.plots.displays import Display, legend, line
-from countwise.plots.style import INK, MARK, QUIET, SOFT, axes, bare
+from countwise.plots.displays import Display, line
+from countwise.plots.style import INK, MARK, QUIET, SOFT, axes
 from countwise.working.numbers import number
 
 __all__ = ["LearningCurveDisplay", "ValidationCurveDisplay", "plot_bandwidth", "plot_search"]
@@ -93,11 +93,11 @@ class LearningCurveDisplay(Display):
         words = ("true error", "apparent error") if self.error else ("other rows", "rows learned from")
         for i, name in enumerate(self.test_scores):
             style = line(i, len(self.train_sizes), most=20)
-            for scores, dashes, word in zip(
-                (self.test_scores[name], self.train_scores[name]), ("-", "--"), words, strict=True
+            for scores, dashes, wide, word in zip(
+                (self.test_scores[name], self.train_scores[name]), ("-", "--"), (1.8, 1.2), words, strict=True
             ):
                 mean, deviation = _over_repeats(1 - scores if self.error else scores)
-                look = {**style, "linestyle": dashes, "linewidth": 1.8 if dashes == "-" else 1.2}
+                look = {**style, "linestyle": dashes, "linewidth": wide}
                 if dashes == "--":
                     look["markerfacecolor"] = "white"
                 told = (name if dashes == "-" else None) if several else word
@@ -110,24 +110,17 @@ class LearningCurveDisplay(Display):
         if several:
             for dashes, word in zip(("-", "--"), words, strict=True):
                 ax.plot([], [], dashes, color=QUIET, label=word)
-        self._scale(ax)
-        legend(ax)
-        return self
-
-    def _scale(self, ax: Any) -> None:
         if self.train_sizes.max() > 20 * self.train_sizes.min():
-            ax.set_xscale("log")
-            if self.train_sizes.max() < 300 * self.train_sizes.min():
-                _numbers_between(ax)
+            _logarithmic(ax, self.train_sizes.min(), self.train_sizes.max())
         ax.xaxis.set_major_formatter(lambda value, _: number(value))
         every = [*self.test_scores.values(), *self.train_scores.values()]
         means = np.concatenate([_over_repeats(scores)[0] for scores in every])
         means = means[np.isfinite(means)]
         if self.score_name == "log_loss" and len(means) and 0 < 50 * means.min() < means.max():
             ax.set_yscale("log")  # who is sure and wrong pays any price
-        ax.set_xlabel("rows learned from")
         told = self.score_name.replace("_", " ")
-        ax.set_ylabel(("error" if self.score_name == "accuracy" else f"1 - {told}") if self.error else told)
+        error = "error" if self.score_name == "accuracy" else f"1 - {told}"
+        return self._labeled("rows learned from", error if self.error else told)
 
 
 def _over_repeats(scores: Floats) -> tuple[Floats, Floats]:
@@ -191,14 +184,12 @@ class ValidationCurveDisplay(Display):
         """Draw it, on the given axes or on new ones."""
         ax = self._place(ax)
         if self.score_name == "log_likelihood" or self.score_name.startswith("mean log"):
-            self._over_bandwidths(ax)
+            name = self._over_bandwidths(ax)
         else:
-            self._over_values(ax)
-        ax.set_ylabel(self.score_name.replace("_", "-" if "likelihood" in self.score_name else " "))
-        legend(ax)
-        return self
+            name = self._over_values(ax)
+        return self._labeled(name, self.score_name.replace("_", "-" if "likelihood" in self.score_name else " "))
 
-    def _over_values(self, ax: Any) -> None:
+    def _over_values(self, ax: Any) -> str:
         numeric = all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in self.param_range)
         places = np.asarray(self.param_range if numeric else range(len(self.param_range)), dtype=np.float64)
         few = len(places) <= 40
@@ -209,17 +200,15 @@ class ValidationCurveDisplay(Display):
         if self.best is not None and self.best in self.param_range:
             at = self.param_range.index(self.best)
             told = number(float(self.best)) if numeric else str(self.best)
-            self._ring(ax, float(places[at]), float(self.held_out[at]), f"best {self.param_name}: {told}")
+            _ring(ax, float(places[at]), float(self.held_out[at]), f"best {self.param_name}: {told}")
         ax.margins(y=0.12)
         if numeric:
             ax.xaxis.get_major_locator().set_params(integer=bool((places % 1 == 0).all()))
         else:
             ax.set_xticks(places, [str(v) for v in self.param_range])
-        ax.set_xlabel(
-            "number of neighbors k" if self.param_name == "n_neighbors" else self.param_name.replace("_", " ")
-        )
+        return "number of neighbors k" if self.param_name == "n_neighbors" else self.param_name.replace("_", " ")
 
-    def _over_bandwidths(self, ax: Any) -> None:
+    def _over_bandwidths(self, ax: Any) -> str:
         """A likelihood falls without end where a kernel is narrow: that part is cut off."""
         values = np.asarray(self.param_range, dtype=np.float64)
         if not (values > 0).all():
@@ -227,11 +216,9 @@ class ValidationCurveDisplay(Display):
         order = np.argsort(values, kind="stable")
         values, train, held_out = values[order], self.train[order], self.held_out[order]
         low, high = _heights(train, held_out)
-        ax.set_xscale("log")
-        for scores, style, color, name in (
-            (train, "--", QUIET, "training rows"),
-            (held_out, "-", INK, "rows held out"),
-        ):
+        _logarithmic(ax, values[0], values[-1])
+        both = ((train, "--", QUIET, "training rows"), (held_out, "-", INK, "rows held out"))
+        for scores, style, color, name in both:
             drawn = ~np.isnan(scores)
             shown = np.clip(scores[drawn], low - 9 * (high - low), high + 9 * (high - low))  # infinity is far away
             ax.plot(values[drawn], shown, style, color=color, linewidth=1.8, label=name)
@@ -239,18 +226,12 @@ class ValidationCurveDisplay(Display):
         if self.best is not None and fine.any():  # it may lie between two of the values tried
             best = float(self.best)
             peak = float(np.interp(np.log(best), np.log(values[fine]), held_out[fine]))
-            self._ring(ax, best, peak, f"best {self.param_name}")
+            _ring(ax, best, peak, f"best {self.param_name}")
             ax.annotate(f"{best:.3g}", (best, peak), (0, -20), textcoords="offset points", ha="center", color=MARK,
                         fontsize=9)  # fmt: skip
-        if values[-1] < 300 * values[0]:
-            _numbers_between(ax)
         ax.xaxis.set_major_formatter(lambda value, _: number(value))
         ax.set_ylim(low, high)
-        ax.set_xlabel(self.param_name.replace("_", " "))
-
-    @staticmethod
-    def _ring(ax: Any, x: float, y: float, label: str) -> None:
-        ax.scatter([x], [y], s=120, facecolors="none", edgecolors=MARK, linewidths=1.8, zorder=3, label=label)
+        return self.param_name.replace("_", " ")
 
 
 def plot_bandwidth(density: Any, ax: Any = None) -> Any:
@@ -319,19 +300,10 @@ def plot_search(search: Any, ax: Any = None) -> Any:
     ax = axes(ax)
     sizes = [len(subset) for subset in search.scores_]
     ax.scatter(sizes, list(search.scores_.values()), s=12, color=SOFT, label="subsets scored", zorder=1)
-    path = search.path_
-    ax.plot(
-        path["attributes"],
-        path["score"],
-        "o-",
-        color=INK,
-        markersize=4,
-        label="best of each size" if search.direction == "exhaustive" else "path taken",
-        zorder=2,
-    )
+    label = "best of each size" if search.direction == "exhaustive" else "path taken"
+    ax.plot(search.path_["attributes"], search.path_["score"], "o-", color=INK, markersize=4, label=label, zorder=2)
     chosen = int(search.support_.sum())
-    ring = {"facecolors": "none", "edgecolors": MARK, "linewidths": 1.8}
-    ax.scatter([chosen], [search.score_], s=120, label=f"chosen: {chosen}", zorder=3, **ring)
+    _ring(ax, chosen, search.score_, f"chosen: {chosen}")
     names = search.get_feature_names_out().tolist()
     if len(names) <= 4:
         ax.annotate(", ".join(names), (chosen, search.score_), (0, 10), textcoords="offset points", ha="center",
@@ -343,7 +315,6 @@ def plot_search(search: Any, ax: Any = None) -> Any:
     ax.set_ylabel(f"cross-validated {scoring.replace('_', ' ')}")
     backwards = " (from right to left)" if search.direction == "backward" else ""
     ax.set_title(f"{search.direction} search{backwards}", loc="left", fontsize=10)
-    bare(ax)
     ax.legend(frameon=False, fontsize=8)
     return ax
 
@@ -363,8 +334,14 @@ def _heights(train: Floats, held_out: Floats) -> tuple[float, float]:
     return low - margin, top + 1.6 * margin
 
 
-def _numbers_between(ax: Any) -> None:
-    """Few powers of ten: some numbers between them."""
+def _ring(ax: Any, x: float, y: float, label: str) -> None:
+    ax.scatter([x], [y], s=120, facecolors="none", edgecolors=MARK, linewidths=1.8, zorder=3, label=label)
+
+
+def _logarithmic(ax: Any, low: float, high: float) -> None:
+    """A logarithmic x; of few powers of ten some numbers between them too."""
     from matplotlib.ticker import LogLocator
 
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.set_xscale("log")
+    if high < 300 * low:
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.base.predictions import Predictions
-from countwise.errors import OptionError, did_you_mean, listed
+from countwise.errors import NumberIn, OptionError, check_value, did_you_mean, listed
 from countwise.measures.ranks import area, average_precision, by_range, precision_recall_points, roc_points
-from countwise.plots.displays import PredictionDisplay, legend, line
+from countwise.plots.displays import PredictionDisplay, line
 from countwise.plots.style import QUIET, SOFT
 
 __all__ = ["CalibrationDisplay", "PrecisionRecallDisplay", "ROCDisplay"]
@@ -24,6 +24,10 @@ class _ByClass(PredictionDisplay):
     """A curve for each class against all others; of two classes that of the positive one."""
 
     summary: ClassVar[str]  # what the number in the legend is called
+    _axes: ClassVar[tuple[str, str]]
+    _legend: ClassVar[str]  # where it stands
+    _chance: ClassVar[bool] = False  # whether the diagonal is drawn
+    _style: ClassVar[dict[str, Any]] = {}
 
     def __init__(
         self, curves: Mapping[Any, tuple[Floats, Floats]], numbers: Mapping[Any, float], *, name: Any = None
@@ -59,16 +63,19 @@ class _ByClass(PredictionDisplay):
             )
         return cls(curves, numbers, name=name).plot(ax)
 
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it, on the given axes or on new ones."""
+        ax = self._place(ax, (5.2, 4.8))
+        if self._chance and not any(one.get_gid() == "chance" for one in ax.lines):
+            ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1, zorder=0, gid="chance")
         kept = sorted(self.curves, key=lambda c: np.isnan(self.numbers[c]))[:_MOST]
-        before = len([one for one in ax.lines if one.get_gid() == "curve"])  # several learners on the same axes
+        before = _curves_on(ax)
         for i, c in enumerate(kept):
             x, y = self.curves[c]
             ax.plot(x, y, label=self._label(c), gid="curve", **line(before + i, len(x)), **self._style)
         if len(self.curves) > len(kept):
             ax.plot([], [], " ", label=f"and {len(self.curves) - len(kept)} more classes")
-
-    _style: ClassVar[dict[str, Any]] = {}
+        return self._labeled(*self._axes, self._legend, square=True)
 
     def _label(self, c: Any) -> str:
         number = self.numbers[c]
@@ -103,7 +110,8 @@ class ROCDisplay(_ByClass):
     {'Adelie': 0.998, 'Chinstrap': 0.997, 'Gentoo': 1.0}
     """
 
-    summary = "AUC"
+    summary, _legend, _chance = "AUC", "lower right", True
+    _axes = ("false positive rate", "true positive rate")
 
     @property
     def roc_auc(self) -> dict[Any, float]:
@@ -113,18 +121,6 @@ class ROCDisplay(_ByClass):
     @staticmethod
     def _work(score: Floats, positive: NDArray[Any], weight: Floats) -> tuple[tuple[Floats, Floats], float]:
         return roc_points(score, positive, weight)[:2], area(score, positive, weight)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it, on the given axes or on new ones."""
-        ax = self._place(ax, (5.2, 4.8))
-        if not any(one.get_gid() == "chance" for one in ax.lines):
-            ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1, zorder=0, gid="chance")
-        self._draw(ax)
-        ax.set_xlabel("false positive rate")
-        ax.set_ylabel("true positive rate")
-        _square(ax)
-        legend(ax, "lower right")
-        return self
 
 
 class PrecisionRecallDisplay(_ByClass):
@@ -150,7 +146,8 @@ class PrecisionRecallDisplay(_ByClass):
     {1: 0.8333333333333333}
     """
 
-    summary = "AP"
+    summary, _legend = "AP", "lower left"
+    _axes = ("recall", "precision")
     _style: ClassVar[dict[str, Any]] = {"drawstyle": "steps-pre"}  # points run from full recall down to none
 
     @property
@@ -162,16 +159,6 @@ class PrecisionRecallDisplay(_ByClass):
     def _work(score: Floats, positive: NDArray[Any], weight: Floats) -> tuple[tuple[Floats, Floats], float]:
         precision, recall, _ = precision_recall_points(score, positive, weight)
         return (recall, precision), average_precision(score, positive, weight)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw it, on the given axes or on new ones."""
-        ax = self._place(ax, (5.2, 4.8))
-        self._draw(ax)
-        ax.set_xlabel("recall")
-        ax.set_ylabel("precision")
-        _square(ax)
-        legend(ax, "lower left")
-        return self
 
 
 class CalibrationDisplay(PredictionDisplay):
@@ -209,13 +196,7 @@ class CalibrationDisplay(PredictionDisplay):
 
     @classmethod
     def from_answers(
-        cls,
-        answers: Predictions,
-        *,
-        n_bins: int = 10,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Any = None,
+        cls, answers: Predictions, *, n_bins: int = 10, pos_label: Any = None, name: str | None = None, ax: Any = None
     ) -> Self:
         """Draw predictions such as those of `cross_validate`.
 
@@ -230,8 +211,7 @@ class CalibrationDisplay(PredictionDisplay):
             For the legend; the estimator's by default.
         ax : matplotlib Axes, optional
         """
-        if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
-            raise OptionError(f"n_bins must be a whole number of at least 1, not {n_bins!r}.")
+        check_value("n_bins", n_bins, NumberIn(1, whole=True))
         cls._refuse_without_proba(answers, name)
         classes = list(answers.classes)
         if pos_label is None and len(classes) != 2:
@@ -254,19 +234,14 @@ class CalibrationDisplay(PredictionDisplay):
             Whether bars at the foot say how many rows there are in each range; on shared axes those of the first.
         """
         ax = self._place(ax, (5.2, 4.8))
-        before = len([one for one in ax.lines if one.get_gid() == "curve"])
+        before = _curves_on(ax)
         if not before:
             ax.plot([0, 1], [0, 1], color=SOFT, linewidth=1, zorder=0)
             if counts:
                 self._bars(ax)
-        told = self.name or "probabilities"
-        ax.plot(self.prob_pred, self.prob_true, label=told, gid="curve", clip_on=False, zorder=3,
-                **line(before, len(self.counts), most=20))  # fmt: skip
-        ax.set_xlabel(f"probability of {self.of}")
-        ax.set_ylabel("share that came true")
-        _square(ax)
-        legend(ax, "upper left")
-        return self
+        ax.plot(self.prob_pred, self.prob_true, label=self.name or "probabilities", gid="curve", clip_on=False,
+                zorder=3, **line(before, len(self.counts), most=20))  # fmt: skip
+        return self._labeled(f"probability of {self.of}", "share that came true", "upper left", square=True)
 
     def _bars(self, ax: Any) -> None:
         """How many rows there are in each range, as small bars with a number each."""
@@ -289,7 +264,6 @@ def _class(classes: list[Any], label: Any) -> int:
     return names.index(str(label))
 
 
-def _square(ax: Any) -> None:
-    ax.set_xlim(-0.01, 1.01)
-    ax.set_ylim(-0.01, 1.02)
-    ax.set_aspect("equal", adjustable="box")
+def _curves_on(ax: Any) -> int:
+    """How many curves there are on axes that several learners share."""
+    return sum(one.get_gid() == "curve" for one in ax.lines)

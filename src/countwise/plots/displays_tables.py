@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from countwise.base.predictions import Predictions
+from countwise.data.columns import plain
 from countwise.data.derived import Absent
 from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.plots.displays import HATCHES, Display, PredictionDisplay, legend, line, told_of
+from countwise.plots.displays import HATCHES, Display, PredictionDisplay, line, predictions_from
 from countwise.plots.style import DARK, look, shortened
 from countwise.working.numbers import number
 
@@ -63,7 +64,7 @@ class ConfusionDisplay(PredictionDisplay):
         ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw given predictions."""
-        told = told_of(y_true, None, np.asarray(y_pred), classes, sample_weight)
+        told = predictions_from(y_true, None, np.asarray(y_pred), classes, sample_weight)
         return cls.from_answers(told, costs=costs, ax=ax)
 
     @classmethod
@@ -83,10 +84,10 @@ class ConfusionDisplay(PredictionDisplay):
         self.text_ = np.empty((k, k), dtype=object)
         for i in range(k):
             for j in range(k):
+                n, cost = self.table[i, j], 0.0 if self.costs is None else self.costs[i, j]
+                text = (number(n) if n < 1e6 else f"{n:.3g}") + (f"\n× {number(cost)}" if cost else "")
                 ink = "white" if share[i, j] > 0.62 else DARK
-                self.text_[i, j] = ax.text(
-                    j, i, self._cell(i, j), ha="center", va="center", color=ink, fontsize=small
-                )
+                self.text_[i, j] = ax.text(j, i, text, ha="center", va="center", color=ink, fontsize=small)
         names = [shortened(str(c), 90, 10) for c in self.classes]
         if len(set(names)) < len(names):  # what tells them apart may stand at the end
             names = [shortened(str(c)[::-1], 90, 10)[::-1] for c in self.classes]
@@ -98,16 +99,11 @@ class ConfusionDisplay(PredictionDisplay):
         for edge in np.arange(k + 1) - 0.5:  # cells are told apart where they are all light
             ax.axhline(edge, color="#c9d2dd", linewidth=0.6)
             ax.axvline(edge, color="#c9d2dd", linewidth=0.6)
-        ax.set_xlabel("answer")
-        ax.set_ylabel("class")
+        ax.set(xlabel="answer", ylabel="class")
         if self.costs is not None:
             mean = float((self.table * self.costs).sum() / max(float(self.table.sum()), 1e-300))
             ax.set_title(f"mean cost {mean:.4g}", loc="left", fontsize=10)
         return self
-
-    def _cell(self, i: int, j: int) -> str:
-        text = number(self.table[i, j]) if self.table[i, j] < 1e6 else f"{self.table[i, j]:.3g}"
-        return text if self.costs is None or not self.costs[i, j] else f"{text}\n× {number(self.costs[i, j])}"
 
 
 class DensityDisplay(Display):
@@ -183,8 +179,7 @@ class DensityDisplay(Display):
         names = hasattr(density, "prob") and hasattr(density, "of")
         kind = "bars" if names else "counts" if hasattr(density, "rate") else "density"
         values = [density.label(grid, i) for i in range(len(grid))] if names else grid
-        classes = [c.item() if isinstance(c, np.generic) else c for c in estimator.classes_]
-        curves = {c: shares[:, i] for i, c in enumerate(classes)}
+        curves = {plain(c): shares[:, i] for i, c in enumerate(estimator.classes_)}
         return cls(attribute, values=values, curves=curves, kind=kind, rule=str(density.rule), prior=prior).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -197,13 +192,10 @@ class DensityDisplay(Display):
             for i, (c, shares) in enumerate(self.curves.items()):
                 ax.plot(self.values, shares, label=str(c), **line(i, len(shares), most=40 if len(shares) < 41 else 8))
         ax.set_ylim(bottom=0)
-        ax.set_xlabel(self.attribute)
-        told = "density" if self.kind == "density" else "probability"
-        ax.set_ylabel(f"{told} × P(class)" if self.prior else f"{told} in each class")
         if self.rule:
             ax.set_title(self.rule, loc="left", fontsize=9)
-        legend(ax)
-        return self
+        told = "density" if self.kind == "density" else "probability"
+        return self._labeled(self.attribute, f"{told} × P(class)" if self.prior else f"{told} in each class")
 
     def _bars(self, ax: Any) -> None:
         every = np.stack(list(self.curves.values()))

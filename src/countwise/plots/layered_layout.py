@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -14,25 +14,16 @@ from countwise.network.graph import Graph
 
 __all__ = ["HEAD", "Item", "LayerRows", "Layout", "Run", "across", "crossings", "layers_of", "layout", "ordered"]
 
-
 _SWEEPS = 24
 _PATIENCE = 10  # sweeps without fewer crossings before it is left at that
 
 
 class Item(NamedTuple):
-    """What stands in a layer: a node, or the place where a long arc passes through.
+    """What stands in a layer: a node, or the place where a long arc passes through."""
 
-    Parameters
-    ----------
-    parent, child : str
-        The arc that passes; of a node, twice its name.
-    layer : int
-        Counted from the top.
-    """
-
-    parent: str
+    parent: str  # of the arc that passes; of a node, its name
     child: str
-    layer: int
+    layer: int  # counted from the top
 
     @property
     def is_node(self) -> bool:
@@ -41,71 +32,41 @@ class Item(NamedTuple):
 
 
 def layers_of(graph: Graph) -> dict[str, int]:
-    """The layer of each node: the longest path from the top, lower where that makes arcs shorter.
-
-    Examples
-    --------
-    >>> from countwise.network.graph import Graph
-    >>> from countwise.plots.layered_layout import layers_of
-    >>> layers_of(Graph({"a": (), "b": ("a",), "c": ("b", "d"), "d": ()}))
-    {'a': 0, 'b': 1, 'c': 2, 'd': 1}
-    """
+    """The layer of each node: the longest path from the top, lower where that makes arcs shorter."""
     found: dict[str, int] = {}
     for node in graph.order():
         found[node] = 1 + max((found[parent] for parent in graph.parents[node]), default=-1)
-    children: dict[str, list[str]] = {node: [] for node in graph}
-    for parent, child in graph.arcs:
-        children[parent].append(child)
     for node in reversed(graph.order()):
-        if len(children[node]) > len(graph.parents[node]):
-            found[node] = min(found[child] for child in children[node]) - 1
+        children = graph.children(node)
+        if len(children) > len(graph.parents[node]):
+            found[node] = min(found[child] for child in children) - 1
     top = min(found.values(), default=0)
     return {node: found[node] - top for node in graph}
 
 
 class LayerRows:
-    """The layers of a graph, each in some order, and the pieces of arcs between them.
-
-    Parameters
-    ----------
-    layer : mapping of str to int
-        Of each node.
-    arcs : sequence of (str, str)
-        Parents and children.
-    """
+    """The layers of a graph, each in some order, and the pieces of arcs between them."""
 
     def __init__(self, layer: Mapping[str, int], arcs: Sequence[tuple[str, str]]) -> None:
         nodes = {node: Item(node, node, at) for node, at in layer.items()}
-        self.rows: list[list[Item]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
-        self.below: dict[Item, list[Item]] = {}
-        self.above: dict[Item, list[Item]] = {}
         self.chains: dict[tuple[str, str], list[Item]] = {}
-        for item in nodes.values():
-            self._add(item)
         for parent, child in arcs:
             between = [Item(parent, child, at) for at in range(layer[parent] + 1, layer[child])]
-            for item in between:
-                self._add(item)
-            chain = self.chains[parent, child] = [nodes[parent], *between, nodes[child]]
+            self.chains[parent, child] = [nodes[parent], *between, nodes[child]]
+        items = [*nodes.values(), *(item for chain in self.chains.values() for item in chain[1:-1])]
+        self.rows: list[list[Item]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
+        self.below: dict[Item, list[Item]] = {item: [] for item in items}
+        self.above: dict[Item, list[Item]] = {item: [] for item in items}
+        for item in items:
+            self.rows[item.layer].append(item)
+        for chain in self.chains.values():
             for one, next_ in pairwise(chain):
                 self.below[one].append(next_)
                 self.above[next_].append(one)
 
-    def _add(self, item: Item) -> None:
-        self.rows[item.layer].append(item)
-        self.below[item] = []
-        self.above[item] = []
-
 
 def crossings(rows: LayerRows) -> int:
-    """How many pairs of arcs cross.
-
-    Examples
-    --------
-    >>> from countwise.plots.layered_layout import LayerRows, crossings
-    >>> crossings(LayerRows({"a": 0, "b": 0, "c": 1, "d": 1}, [("a", "d"), ("b", "c")]))
-    1
-    """
+    """How many pairs of arcs cross."""
     count = 0
     for upper, lower in pairwise(rows.rows):
         place = {item: i for i, item in enumerate(lower)}
@@ -122,13 +83,6 @@ def ordered(graph: Graph, layer: Mapping[str, int]) -> LayerRows:
     """The layers in an order with few crossings: sweeps down and up by the middle of each one's neighbors.
 
     The order is the best that was met from two starts; the same graph always gets the same.
-
-    Parameters
-    ----------
-    graph : Graph
-        What is drawn.
-    layer : mapping of str to int
-        Of each node, as `layers_of` gives it.
     """
     rows = LayerRows(layer, graph.arcs)
     given = [list(row) for row in rows.rows]
@@ -225,46 +179,20 @@ Run = tuple[float, float, float]  # straight down: x, from, to
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything goes.
+    """Where everything goes."""
 
-    Parameters
-    ----------
-    corners : dict of str to (float, float)
-        The upper left corner of each node.
-    routes : dict of (str, str) to list of Run
-        The way of each arc: straight down past the nodes of a layer, then over to the next such run. A curve from one
-        run to the next stays between two layers, so that it meets no node.
-    width, height : float
-        Of it all.
-    """
-
-    corners: dict[str, tuple[float, float]]
+    corners: dict[str, tuple[float, float]]  # the upper left one of each node
+    # The way of each arc: straight down past the nodes of a layer, then over to the next such run. A curve from one
+    # run to the next stays between two layers, so that it meets no node.
     routes: dict[tuple[str, str], list[Run]]
     width: float
     height: float
 
 
 def layout(graph: Graph, sizes: Mapping[str, tuple[float, float]], *, widest: float = 1100.0) -> Layout:
-    """Place a graph in layers, every arc pointing down.
+    """Place a graph whose nodes have such widths and heights in layers, every arc pointing down.
 
     Parts that no arc joins stand side by side, and below each other where they would be wider than `widest`.
-
-    Parameters
-    ----------
-    graph : Graph
-        What is drawn.
-    sizes : mapping of str to (float, float)
-        How wide and how high each node is.
-    widest : float
-        For parts side by side.
-
-    Examples
-    --------
-    >>> from countwise.network.graph import Graph
-    >>> from countwise.plots.layered_layout import layout
-    >>> found = layout(Graph({"a": (), "b": ("a",)}), {"a": (40, 20), "b": (60, 20)})
-    >>> found.corners["a"], found.corners["b"][0], found.width
-    ((10.0, 0.0), 0.0, 60.0)
     """
     parts = [_part(graph.within(nodes), sizes) for nodes in _parts(graph)]
     room = max([widest, *(part.width for part in parts)])
@@ -284,22 +212,19 @@ def layout(graph: Graph, sizes: Mapping[str, tuple[float, float]], *, widest: fl
 
 def _parts(graph: Graph) -> list[list[str]]:
     """Nodes that arcs join, the largest parts first, else as given."""
-    near: dict[str, list[str]] = {node: [] for node in graph}
-    for parent, child in graph.arcs:
-        near[parent].append(child)
-        near[child].append(parent)
-    part: dict[str, int] = {}
-    for number, first in enumerate(graph):
-        waiting = [first]
+    near, met = graph.moral(), set[str]()
+    found: list[list[str]] = []
+    for first in graph:
+        part, waiting = set[str](), [first]
         while waiting:
             node = waiting.pop()
-            if node not in part:
-                part[node] = number
+            if node not in met:
+                met.add(node)
+                part.add(node)
                 waiting.extend(near[node])
-    found: dict[int, list[str]] = {}
-    for node in graph:
-        found.setdefault(part[node], []).append(node)
-    return sorted(found.values(), key=lambda nodes: -len(nodes))
+        if part:
+            found.append([node for node in graph if node in part])
+    return sorted(found, key=lambda nodes: -len(nodes))
 
 
 def _part(graph: Graph, sizes: Mapping[str, tuple[float, float]]) -> Layout:
@@ -310,10 +235,16 @@ def _part(graph: Graph, sizes: Mapping[str, tuple[float, float]]) -> Layout:
     middle = across(rows, widths)
     left = min(middle[item] - widths[item] / 2 for item in middle)
     middle = {item: x - left for item, x in middle.items()}
-    tops, ends = _down(rows, middle, {node: sizes[node][1] for node in graph})
+    tops, ends = _down(rows, middle, sizes)
     nodes = {item.parent: item for item in middle if item.is_node}
     corners = {name: (middle[item] - widths[item] / 2, tops[item.layer]) for name, item in nodes.items()}
-    routes = _routes(rows, middle, sizes, tops, ends)
+    ports, routes = _ports(rows, middle, sizes), {}
+    for arc, (first, *passed, last) in rows.chains.items():
+        routes[arc] = [
+            (middle[first], tops[first.layer] + sizes[first.parent][1], ends[first.layer]),
+            *((middle[item], tops[item.layer], ends[item.layer]) for item in passed),
+            (ports[arc], tops[last.layer] - HEAD - 1, tops[last.layer]),
+        ]
     width = max(middle[item] + widths[item] / 2 for item in middle)
     return Layout(corners, routes, width, ends[-1])
 
@@ -326,21 +257,16 @@ def across(rows: LayerRows, widths: Mapping[Item, float]) -> dict[Item, float]:
 
     A long arc is straight all along unless it crosses another long one. The rest is a linear program, since sums of
     distances keep straight what can be straight.
-
-    Parameters
-    ----------
-    rows : LayerRows
-        The layers, in their order.
-    widths : mapping of Item to float
-        How wide each is.
     """
     block = _blocks(rows)
     terms: list[tuple[float, dict[int, float]]] = []  # weights of |sum of coefficients times places|
     for item in block:
         for near in (rows.below[item], rows.above[item]):
             if len(near) > 1:  # of arcs that pass there is but one on each side
-                mean = [(block[end], -1 / len(near)) for end in near]
-                terms += [(2.0, _sum([(block[item], 1.0), *mean]))]
+                sides = {block[item]: 1.0}
+                for end in near:
+                    sides[block[end]] = sides.get(block[end], 0.0) - 1 / len(near)
+                terms.append((2.0, sides))
         for end in rows.below[item]:
             if block[end] != block[item]:
                 weight = 1.0 if item.is_node or end.is_node else 4.0
@@ -355,25 +281,15 @@ def across(rows: LayerRows, widths: Mapping[Item, float]) -> dict[Item, float]:
     return {item: found[at] for item, at in block.items()}
 
 
-def _sum(pairs: Iterable[tuple[int, float]]) -> dict[int, float]:
-    found: dict[int, float] = {}
-    for at, value in pairs:
-        found[at] = found.get(at, 0.0) + value
-    return found
-
-
 def _blocks(rows: LayerRows) -> dict[Item, int]:
     """What shares a place across: a node alone, a long arc all along, but for where two of those cross."""
     broken: set[Item] = set()
     for upper, lower in pairwise(rows.rows):
         place = {item: i for i, item in enumerate(lower)}
-        inner = [
-            (item, rows.below[item][0]) for item in upper if not item.is_node and not rows.below[item][0].is_node
-        ]
-        for i, (_, end) in enumerate(inner):
-            if any(place[other] > place[end] for _, other in inner[:i]):
-                broken.add(end)
-            if any(place[other] < place[end] for _, other in inner[i + 1 :]):
+        inner = [rows.below[item][0] for item in upper if not item.is_node]
+        inner = [end for end in inner if not end.is_node]
+        for i, end in enumerate(inner):
+            if any((place[other] > place[end]) == (j < i) for j, other in enumerate(inner) if j != i):
                 broken.add(end)
     block: dict[Item, int] = {}
     count = 0
@@ -418,40 +334,21 @@ def _least(
 
 
 def _down(
-    rows: LayerRows, middle: Mapping[Item, float], heights: Mapping[str, float]
+    rows: LayerRows, middle: Mapping[Item, float], sizes: Mapping[str, tuple[float, float]]
 ) -> tuple[list[float], list[float]]:
     """Where each layer begins and ends; more room between two where arcs go far across."""
     tops, ends = [], []
     y = 0.0
     for row in rows.rows:
         tops.append(y)
-        ends.append(y + max(heights[item.parent] for item in row if item.is_node))
+        ends.append(y + max(sizes[item.parent][1] for item in row if item.is_node))
         far = max((abs(middle[item] - middle[end]) for item in row for end in rows.below[item]), default=0.0)
         y = ends[-1] + _BELOW + min(0.11 * far, 60.0)
     return tops, ends
 
 
-def _routes(
-    rows: LayerRows,
-    middle: Mapping[Item, float],
-    sizes: Mapping[str, tuple[float, float]],
-    tops: Sequence[float],
-    ends: Sequence[float],
-) -> dict[tuple[str, str], list[Run]]:
-    ports = _ports(rows, middle, {node: width for node, (width, _) in sizes.items()})
-    found: dict[tuple[str, str], list[Run]] = {}
-    for arc, chain in rows.chains.items():
-        first, last = chain[0], chain[-1]
-        bottom = tops[first.layer] + sizes[first.parent][1]
-        runs = [(middle[first], bottom, ends[first.layer])]
-        runs += [(middle[item], tops[item.layer], ends[item.layer]) for item in chain[1:-1]]
-        runs.append((ports[arc], tops[last.layer] - HEAD - 1, tops[last.layer]))
-        found[arc] = runs
-    return found
-
-
 def _ports(
-    rows: LayerRows, middle: Mapping[Item, float], widths: Mapping[str, float]
+    rows: LayerRows, middle: Mapping[Item, float], sizes: Mapping[str, tuple[float, float]]
 ) -> dict[tuple[str, str], float]:
     """Where on its child each arc ends: apart from the others, and towards the side that it comes from."""
     found: dict[tuple[str, str], float] = {}
@@ -460,7 +357,7 @@ def _ports(
         coming.setdefault(chain[-1], []).append((middle[chain[-2]], arc))
     for child, arcs in coming.items():
         arcs.sort()
-        half = widths[child.parent] / 2 - 12
+        half = sizes[child.parent][0] / 2 - 12
         gap = min(_PORT, 2 * half / max(len(arcs) - 1, 1))
         away = [x - middle[child] for x, _ in arcs]
         wished = [float(np.clip(0.14 * x, -half, half)) for x in away]
@@ -471,13 +368,7 @@ def _ports(
 
 
 def _spaced(wished: Sequence[float], weights: Sequence[float], gap: float, half: float) -> list[float]:
-    """Places as near as can be to those wished, in their order, apart by a gap, and within half a width.
-
-    Examples
-    --------
-    >>> _spaced([0.0, 0.0, 30.0], [1, 1, 1], 10.0, 40.0)
-    [-5.0, 5.0, 30.0]
-    """
+    """Places as near as can be to those wished, in their order, apart by a gap, and within half a width."""
     pools: list[tuple[float, float, int]] = []  # means, weights and sizes: who is too near moves together
     for i, (x, weight) in enumerate(zip(wished, weights, strict=True)):
         mean, heavy, size = x - i * gap, weight, 1

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,7 @@ from countwise.data.columns import plain
 from countwise.data.frames import Frame
 from countwise.data.output import chosen, library_of, rebuilt, rows_of
 from countwise.errors import DataWarning, OptionError, TableError, did_you_mean, listed
-from countwise.plots.plot_data import MOST, PlotData, plot_data, spread_out
-from countwise.plots.slices import FixedValue, moved, still
+from countwise.plots.plot_data import MOST, FixedValue, PlotData, moved, plot_data, spread_out, still
 
 __all__ = ["Panel", "Scene", "boundary", "compare_boundaries"]
 
@@ -80,7 +78,15 @@ def compare_boundaries(
     >>> picture[:4], "5 of 14 rows wrong" in picture
     ('<svg', True)
     """
-    _check(resolution, kind, ax)
+    if kind not in ("matplotlib", "svg"):
+        hint = did_you_mean(kind, ("matplotlib", "svg")) or "give 'matplotlib' or 'svg'."
+        raise OptionError(f"kind={kind!r} is unknown.", hint=hint)
+    if isinstance(resolution, bool) or not isinstance(resolution, int) or resolution < 10:
+        raise OptionError(
+            f"resolution={resolution!r}: so many pixels along each axis, a whole number of at least 10."
+        )
+    if kind == "svg" and ax is not None:
+        raise OptionError("ax is for matplotlib; an SVG has no axes to draw on.", hint="leave one of the two out.")
     named = by_title(models)
     if not named:
         raise OptionError(
@@ -96,47 +102,19 @@ def compare_boundaries(
     return draw(made, ax)
 
 
-def _check(resolution: Any, kind: Any, ax: Any) -> None:
-    if kind not in ("matplotlib", "svg"):
-        hint = did_you_mean(kind, ("matplotlib", "svg")) or "give 'matplotlib' or 'svg'."
-        raise OptionError(f"kind={kind!r} is unknown.", hint=hint)
-    if isinstance(resolution, bool) or not isinstance(resolution, int) or resolution < 10:
-        raise OptionError(
-            f"resolution={resolution!r}: so many pixels along each axis, a whole number of at least 10."
-        )
-    if kind == "svg" and ax is not None:
-        raise OptionError("ax is for matplotlib; an SVG has no axes to draw on.", hint="leave one of the two out.")
-
-
 # -- what is drawn ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """What one model says.
-
-    Parameters
-    ----------
-    title : str
-        What the model is called.
-    alone : bool
-        Whether it was fitted for the picture, on the two attributes alone.
-    codes : ndarray of int, shape (resolution, resolution)
-        The class at the center of each pixel, from the lowest row up.
-    sure : ndarray of the same shape, or None
-        By how much the probability of that class leads that of the next; None without `predict_proba`.
-    lines : ndarray, shape (segments, 2, 2)
-        The boundary.
-    wrong : ndarray of bool, shape (rows,)
-        Which rows of the ground it gets wrong.
-    """
+    """What one model says."""
 
     title: str
-    alone: bool
-    codes: Indices
-    sure: Floats | None
-    lines: Floats
-    wrong: Flags
+    alone: bool  # whether it was fitted for the picture, on the two attributes alone
+    codes: Indices  # the class at the center of each pixel, from the lowest row up
+    sure: Floats | None  # by how much the probability of that class leads that of the next
+    lines: Floats  # the boundary: shape (segments, 2, 2)
+    wrong: Flags  # which rows it gets wrong
 
     @property
     def subtitle(self) -> str:
@@ -147,30 +125,19 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """All that is to be drawn, by whatever draws.
-
-    Parameters
-    ----------
-    ground : PlotData
-        The rows.
-    classes : tuple
-        Those of the rows, then those that only a model knows.
-    codes : ndarray of int
-        The class of each row.
-    shown : ndarray of int
-        The rows that are drawn.
-    panels : list of Panel
-        One a model.
-    caption : str
-        What a reader should know.
-    """
+    """All that is to be drawn, by whatever draws."""
 
     ground: PlotData
-    classes: tuple[Any, ...]
-    codes: Indices
-    shown: Indices
+    classes: tuple[Any, ...]  # those of the rows, then those that only a model knows
+    codes: Indices  # the class of each row
+    shown: Indices  # the rows that are drawn
     panels: list[Panel]
     caption: str
+
+    @property
+    def columns(self) -> int:
+        """How many panels stand side by side: all of up to four, else rows of three or four."""
+        return 3 if len(self.panels) in (5, 6, 9) else min(len(self.panels), 4)
 
 
 def by_title(models: Any) -> Mapping[str, Any]:
@@ -178,17 +145,18 @@ def by_title(models: Any) -> Mapping[str, Any]:
     if isinstance(models, Mapping):
         return {str(title): model for title, model in models.items()}
     several = list(models) if isinstance(models, list | tuple) else [models]
-    names = [_title(model) for model in several]
+    names = [type(_step(model, -1)).__name__ for model in several]
     titles = [
         f"{name} {names[: i + 1].count(name)}" if names.count(name) > 1 else name for i, name in enumerate(names)
     ]
     return dict(zip(titles, several, strict=True))
 
 
-def _title(model: Any) -> str:
+def _step(model: Any, which: int) -> Any:
+    """The first or the last step of a pipeline; any other model itself."""
     while hasattr(model, "steps"):
-        model = model.steps[-1][1]
-    return type(model).__name__
+        model = model.steps[which][1]
+    return model
 
 
 def scene(ground: PlotData, models: Mapping[str, Any], at: Any, resolution: int, probabilities: bool) -> Scene:
@@ -197,9 +165,11 @@ def scene(ground: PlotData, models: Mapping[str, Any], at: Any, resolution: int,
     asked = {title: _RegionModel.of(title, model, ground) for title, model in models.items()}
     known = (plain(c) for one in asked.values() for c in np.asarray(getattr(one.model, "classes_", ())).tolist())
     classes = tuple(dict.fromkeys((*ground.classes, *known)))
-    panels = [_panel(title, one, ground, stands, classes, resolution, probabilities) for title, one in asked.items()]
-    shown = spread_out(ground.xy)
     codes = _codes(ground.y, classes, "y")
+    panels = [_panel(title, one, ground, stands, classes, codes, resolution) for title, one in asked.items()]
+    if not probabilities:
+        panels = [replace(panel, sure=None) for panel in panels]
+    shown = spread_out(ground.xy)
     others = dict.fromkeys(name for one in asked.values() for name in one.frame.names if name not in ground.pair)
     caption = _caption(ground, {name: stands[name] for name in others}, panels, len(shown))
     return Scene(ground, classes, codes, shown, panels, caption)
@@ -243,7 +213,8 @@ class _RegionModel:
             places = [frame.names.index(name) for name in names]
             X = chosen(X, frame, places)
             frame = Frame({name: frame.columns[name] for name in names}, frame.n_rows, frame.named)
-        if library_of(X) == "mapping" and not _is_ours(model):
+        # ours take mappings of columns as they are
+        if library_of(X) == "mapping" and type(_step(model, 0)).__module__.partition(".")[0] != "countwise":
             X = rebuilt(X, frame, dict.fromkeys(frame.names), "array")
         if not fitted:
             from sklearn.base import clone
@@ -263,13 +234,6 @@ def _is_fitted(model: Any) -> bool:
     except NotFittedError:
         return False
     return True
-
-
-def _is_ours(model: Any) -> bool:
-    """Whether a model takes mappings of columns as they are."""
-    while hasattr(model, "steps"):
-        model = model.steps[0][1]
-    return type(model).__module__.partition(".")[0] == "countwise"
 
 
 def _taken(title: str, model: Any, ground: PlotData) -> list[str]:
@@ -292,40 +256,23 @@ def _taken(title: str, model: Any, ground: PlotData) -> list[str]:
 
 
 def _panel(
-    title: str,
-    asked: _RegionModel,
-    ground: PlotData,
-    stands: Mapping[str, FixedValue],
-    classes: tuple[Any, ...],
-    resolution: int,
-    probabilities: bool,
-) -> Panel:
-    xs, ys = (_centers(low, high, resolution) for low, high in ground.limits)
+    title: str, asked: _RegionModel, ground: PlotData, stands: Mapping[str, FixedValue], classes: tuple[Any, ...],
+    truth: Indices, resolution: int,
+) -> Panel:  # fmt: skip
+    # the centers of the pixels
+    xs, ys = (low + (np.arange(resolution) + 0.5) * (high - low) / resolution for low, high in ground.limits)
     moving = {ground.pair[0]: np.tile(xs, resolution), ground.pair[1]: np.repeat(ys, resolution)}
     places = moved(asked.X, asked.frame, moving, stands)
-    with _about_nobody():
-        codes = _codes(asked.model.predict(places), classes, title)
-        chances = _chances(asked.model, places, classes)
-        scores = chances if chances is not None else _decisions(asked.model, places, classes)
-    sure = _sure(chances, codes).reshape(resolution, resolution) if probabilities and chances is not None else None
-    square = codes.reshape(resolution, resolution)
-    field = None if scores is None else scores.reshape(resolution, resolution, -1)
-    truth = _codes(ground.y, classes, "y")
-    wrong = _codes(asked.model.predict(rows_of(asked.X, ground.rows)), classes, title) != truth
-    return Panel(title, asked.alone, square, sure, _to_the_edge(square, field, xs, ys, ground.limits), wrong)
-
-
-def _centers(low: float, high: float, resolution: int) -> Floats:
-    """The centers of so many pixels."""
-    return np.asarray(low + (np.arange(resolution) + 0.5) * (high - low) / resolution)
-
-
-@contextmanager
-def _about_nobody() -> Iterator[None]:
-    """No warnings of ours: the rows are places of the picture, and nobody's data."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        yield
+        warnings.simplefilter("ignore", DataWarning)  # the rows are places of the picture, and nobody's data
+        codes = _codes(asked.model.predict(places), classes, title)
+        scores, chances = _scores(asked.model, places, classes)
+    shape = resolution, resolution
+    sure = _sure(scores, codes).reshape(shape) if scores is not None and chances else None
+    field = None if scores is None else scores.reshape(*shape, -1)
+    lines = _to_the_edge(codes.reshape(shape), field, xs, ys, ground.limits)
+    wrong = _codes(asked.model.predict(rows_of(asked.X, ground.rows)), classes, title) != truth
+    return Panel(title, asked.alone, codes.reshape(shape), sure, lines, wrong)
 
 
 def _codes(labels: Any, classes: tuple[Any, ...], who: str) -> Indices:
@@ -338,27 +285,19 @@ def _codes(labels: Any, classes: tuple[Any, ...], who: str) -> Indices:
     return np.array([places[value] for value in values], dtype=np.int64)
 
 
-def _chances(model: Any, X: Any, classes: tuple[Any, ...]) -> Floats | None:
-    """P(class | place) with a column for each class; None without `predict_proba`."""
-    if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
-        return None
-    return _by_class(np.asarray(model.predict_proba(X), dtype=np.float64), model, classes, 0.0)
-
-
-def _decisions(model: Any, X: Any, classes: tuple[Any, ...]) -> Floats | None:
-    """What a model without probabilities decides by, so that the boundary is a smooth line."""
-    if not hasattr(model, "decision_function") or not hasattr(model, "classes_"):
-        return None
-    found = np.asarray(model.decision_function(X), dtype=np.float64)
+def _scores(model: Any, X: Any, classes: tuple[Any, ...]) -> tuple[Floats | None, bool]:
+    """What a model decides by, a column for each class, so that the boundary is smooth; whether it is P(class)."""
+    chances = hasattr(model, "predict_proba")
+    if not hasattr(model, "classes_") or not (chances or hasattr(model, "decision_function")):
+        return None, False
+    found = np.asarray(model.predict_proba(X) if chances else model.decision_function(X), dtype=np.float64)
     if found.ndim == 1:
         found = np.stack([-found, found], axis=1)
-    return _by_class(found, model, classes, -np.inf) if found.shape[1] == len(model.classes_) else None
-
-
-def _by_class(found: NDArray[Any], model: Any, classes: tuple[Any, ...], other: float) -> Floats:
-    out = np.full((len(found), len(classes)), other)
+    if not chances and found.shape[1] != len(model.classes_):
+        return None, False
+    out = np.full((len(found), len(classes)), 0.0 if chances else -np.inf)
     out[:, _codes(model.classes_, classes, "the model")] = found
-    return out
+    return out, chances
 
 
 def _sure(chances: Floats, codes: Indices) -> Floats:
@@ -388,28 +327,9 @@ def _to_the_edge(
 
 
 def boundary(codes: NDArray[Any], scores: NDArray[Any] | None, xs: NDArray[Any], ys: NDArray[Any]) -> NDArray[Any]:
-    """The lines between the regions of a grid.
+    """The lines between the regions of a grid, whose rows go with `ys`, as the ends of segments, x before y.
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (rows, columns)
-        The class at each point; rows go with `ys`.
-    scores : ndarray, shape (rows, columns, classes), optional
-        What each class scores there: the line is where two are alike. Without, it is half way.
-    xs, ys : ndarray
-        Where the points lie.
-
-    Returns
-    -------
-    ndarray, shape (segments, 2, 2)
-        Ends of segments, x before y.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.plots.regions import boundary
-    >>> boundary(np.array([[0, 1], [0, 1]]), None, np.array([0.0, 1.0]), np.array([0.0, 2.0])).tolist()
-    [[[0.5, 0.0], [0.5, 2.0]]]
+    They run where the scores of two classes are alike; half way without scores.
     """
     corners = _corners(codes)
     least, most = corners.min(axis=0), corners.max(axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise.errors import OptionError
 from countwise.plots.regions import Panel, Scene
-from countwise.plots.style import DARK, QUIET, columns_for, look, mixed, pyplot, shortened, strength, wrapped
+from countwise.plots.style import DARK, QUIET, look, pyplot, shades, shortened, wrapped
 
 __all__ = ["draw"]
 
@@ -17,54 +18,33 @@ _SMALL = 8
 
 
 def draw(scene: Scene, ax: Any) -> NDArray[Any]:
-    """Draw a scene on given axes, or on a figure of its own.
-
-    Parameters
-    ----------
-    scene : Scene
-        What to draw.
-    ax : matplotlib Axes, sequence of them, or None
-        Where: one for each panel.
-
-    Returns
-    -------
-    ndarray of Axes, one a panel
-    """
-    own = ax is None
-    places = _figure(len(scene.panels)) if own else _given(ax, len(scene.panels))
-    for place, panel in zip(places, scene.panels, strict=True):
+    """Draw a scene on given axes, one for each panel, or on a figure of its own; the axes."""
+    places = _figure(scene) if ax is None else _given(ax, len(scene.panels))
+    for i, (place, panel) in enumerate(zip(places, scene.panels, strict=True)):
         _draw_panel(place, panel, scene)
-    if own:
-        _label_outside(places)
+        if ax is None:  # numbers and names of axes where no other panel stands below, or to the left
+            lowest = i + scene.columns >= len(places)
+            place.set_xlabel(scene.ground.pair[0] * lowest)
+            place.tick_params(labelbottom=lowest)
+            place.set_ylabel(scene.ground.pair[1] * (i % scene.columns == 0))
+    if ax is None:
         _around_figure(places[0].figure, scene)
     else:
         _around_axes(places, scene)
     return places
 
 
-def _figure(panels: int) -> NDArray[Any]:
-    columns = columns_for(panels)
+def _figure(scene: Scene) -> NDArray[Any]:
+    panels, columns = len(scene.panels), scene.columns
     rows = -(-panels // columns)
     size = (4.9, 4.4) if panels == 1 else (0.6 + (3.9 if columns == 2 else 3.3) * columns, 0.6 + 3.5 * rows)
     figure, grid = pyplot().subplots(
         rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
-    flat = grid.ravel()
-    for place in flat[panels:]:
+    for place in grid.ravel()[panels:]:
         place.remove()
-    return np.asarray(flat[:panels])
-
-
-def _label_outside(places: NDArray[Any]) -> None:
-    """Numbers and names of axes where no other panel stands below, or to the left."""
-    columns = columns_for(len(places))
-    for i, place in enumerate(places):
-        if i + columns < len(places):
-            place.set_xlabel("")
-        place.tick_params(labelbottom=i + columns >= len(places))
-        if i % columns:
-            place.set_ylabel("")
+    return np.asarray(grid.ravel()[:panels])
 
 
 def _given(ax: Any, panels: int) -> NDArray[Any]:
@@ -75,14 +55,13 @@ def _given(ax: Any, panels: int) -> NDArray[Any]:
 
 
 def _draw_panel(ax: Any, panel: Panel, scene: Scene) -> None:
-    (left, right), (low, high) = scene.ground.limits
-    ax.imshow(_colors(panel), extent=(left, right, low, high), origin="lower", aspect="auto", interpolation="nearest")
     from matplotlib.collections import LineCollection
 
-    ax.add_collection(
-        LineCollection(list(panel.lines), colors=DARK, linewidths=0.9, capstyle="round", label="boundary"),
-        autolim=False,
-    )
+    limits = scene.ground.limits
+    ax.imshow(shades(panel.codes, panel.sure), extent=limits.ravel(), origin="lower", aspect="auto",
+              interpolation="nearest")  # fmt: skip
+    lines = LineCollection(list(panel.lines), colors=DARK, linewidths=0.9, capstyle="round", label="boundary")
+    ax.add_collection(lines, autolim=False)
     small = len(scene.shown) > 300
     for code in range(len(scene.classes)):
         rows = scene.shown[scene.codes[scene.shown] == code]
@@ -94,10 +73,8 @@ def _draw_panel(ax: Any, panel: Panel, scene: Scene) -> None:
     if len(rows):
         ax.scatter(*scene.ground.xy[rows].T, s=36 if small else 80, linewidths=0.8 if small else 1.1, label="wrong",
                    facecolors="none", edgecolors=DARK, alpha=1.0 if len(rows) <= 100 else 0.6, zorder=4)  # fmt: skip
-    ax.set_xlim(left, right)
-    ax.set_ylim(low, high)
-    ax.set_xlabel(scene.ground.pair[0])
-    ax.set_ylabel(scene.ground.pair[1])
+    x, y = scene.ground.pair
+    ax.set(xlim=limits[0], ylim=limits[1], xlabel=x, ylabel=y)
     ax.tick_params(labelsize=_SMALL, color=QUIET)
     for spine in ax.spines.values():
         spine.set_color(QUIET)
@@ -108,19 +85,10 @@ def _draw_panel(ax: Any, panel: Panel, scene: Scene) -> None:
                 color=QUIET)  # fmt: skip
 
 
-def _colors(panel: Panel) -> NDArray[Any]:
-    """Red, green and blue of each pixel."""
-    solid = np.array([mixed(look(code)[0], 1.0) for code in range(int(panel.codes.max()) + 1)], dtype=np.float64)
-    share = np.broadcast_to(strength(panel.sure), panel.codes.shape)[..., None]
-    return np.asarray((255 + share * (solid[panel.codes] - 255)).round().astype(np.uint8))
-
-
 def _handles(scene: Scene) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    def dot(**how: Any) -> Any:
-        return Line2D([], [], linestyle="none", **how)
-
+    dot = partial(Line2D, [], [], linestyle="none")
     handles = [
         dot(marker=look(code)[1], color=look(code)[0], markeredgecolor="white", markeredgewidth=0.5, markersize=6.5,
             label=str(value))

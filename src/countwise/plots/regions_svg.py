@@ -10,19 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.plots.regions import Panel, Scene
-from countwise.plots.style import (
-    DARK,
-    QUIET,
-    columns_for,
-    look,
-    mixed,
-    shortened,
-    strength,
-    svg_text,
-    text_width,
-    wrapped,
-    xml,
-)
+from countwise.plots.style import DARK, QUIET, look, shades, shortened, svg_page, svg_text, text_width, wrapped
 from countwise.working.numbers import number
 
 __all__ = ["nice_ticks", "render", "runs"]
@@ -33,31 +21,13 @@ _EDGE, _GAP = 16.0, 26.0
 
 
 def render(scene: Scene) -> str:
-    """A scene as one SVG, complete in itself.
-
-    Parameters
-    ----------
-    scene : Scene
-        What to draw.
-
-    Returns
-    -------
-    str
-    """
+    """A scene as one SVG, complete in itself."""
     page = _RegionPage(scene)
-    pieces = [*page.legend(), *(piece for i in range(len(scene.panels)) for piece in page.panel(i)), *page.caption()]
-    x, y = scene.ground.pair
-    names = ", ".join(panel.title for panel in scene.panels)
-    title = f"Decision regions over {x} and {y}: {names}"
+    pieces = [page.legend(), *(page.panel(i) for i in range(len(scene.panels))), *page.caption()]
+    title = f"Decision regions over {' and '.join(scene.ground.pair)}: {', '.join(p.title for p in scene.panels)}"
     told = [f"{panel.title}: {panel.subtitle}." for panel in scene.panels]
     desc = " ".join([f"Classes: {', '.join(map(str, scene.classes))}.", *told, scene.caption]).strip()
-    width, height = f"{page.width:.0f}", f"{page.height:.0f}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, Liberation Sans, sans-serif" '
-        f'fill="{DARK}"><title>{xml(title)}</title><desc>{xml(desc)}</desc>'
-        f'<rect width="{width}" height="{height}" fill="#fff"/>{"".join(pieces)}</svg>'
-    )
+    return svg_page(page.width, page.height, title, "".join(pieces), desc)
 
 
 class _RegionPage:
@@ -66,7 +36,7 @@ class _RegionPage:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.points = ""
-        self.columns = columns_for(len(scene.panels))
+        self.columns = scene.columns
         self.wide, self.high = {1: (380.0, 310.0), 2: (330.0, 280.0)}.get(self.columns, (270.0, 240.0))
         self.xticks, self.yticks = (nice_ticks(low, high) for low, high in scene.ground.limits)
         self.left = _EDGE + 30 + max(text_width(text, _SMALL) for _, text in self.yticks)
@@ -78,23 +48,22 @@ class _RegionPage:
         self.foot = self.top + self.step * -(-len(scene.panels) // self.columns) + 4
         self.height = self.foot + 15 * len(self.words) + (8 if self.words else 0)
 
-    def legend(self) -> list[str]:
+    def legend(self) -> str:
         out = []
         for i, line in enumerate(self.lines):
             y = _EDGE + 22 * i + 9
             for x, code, text in line:
                 if code is not None:
-                    out.append(_entry(x + 7, y, code))
+                    place = np.array([[x + 7, y]])
+                    out.append(_rings(place, 6) if code < 0 else _marks(place, code, 4.2))
                 out.append(svg_text(x + (0 if code is None else 18), y + 4, text, _BODY))
-        return [f'<g class="legend">{"".join(out)}</g>']
+        return f'<g class="legend">{"".join(out)}</g>'
 
     def caption(self) -> list[str]:
-        return [
-            svg_text(_EDGE, self.foot + 4 + 15 * i, line, _SMALL, f' fill="{QUIET}"')
-            for i, line in enumerate(self.words)
-        ]
+        y = self.foot + 4
+        return [svg_text(_EDGE, y + 15 * i, line, _SMALL, fill=QUIET) for i, line in enumerate(self.words)]
 
-    def panel(self, i: int) -> list[str]:
+    def panel(self, i: int) -> str:
         panel, scene = self.scene.panels[i], self.scene
         row, column = divmod(i, self.columns)
         x, y = self.left + column * (self.wide + _GAP), self.top + row * self.step + 44
@@ -104,31 +73,25 @@ class _RegionPage:
         def placed(points: NDArray[Any]) -> NDArray[Any]:
             return np.asarray((points - shift) * scale)
 
-        few = len(scene.shown) <= 300
-        size = 3.5 if few else 2.3
+        size, ring, thick = (3.5, 7.0, 1.3) if len(scene.shown) <= 300 else (2.3, 5.0, 1.0)
         inner = [
             _regions(panel, self.wide, self.high),
             _boundary(placed(panel.lines)),
             self._points(placed(scene.ground.xy), size) if i == 0 else f'<use class="points" href="#{self.points}"/>',
-            _rings(
-                placed(scene.ground.xy[scene.shown[panel.wrong[scene.shown]]]),
-                7.0 if few else 5.0,
-                1.3 if few else 1.0,
-            ),
+            _rings(placed(scene.ground.xy[scene.shown[panel.wrong[scene.shown]]]), ring, thick),
             f'<rect width="{self.wide:g}" height="{self.high:g}" fill="none" stroke="{QUIET}"/>',
             self._axes(i, placed),
-            svg_text(0, -24, shortened(panel.title, self.wide, _HEAD * 1.06), _HEAD, ' font-weight="bold"'),
-            svg_text(0, -8, shortened(panel.subtitle, self.wide, _SMALL), _SMALL, f' fill="{QUIET}"'),
+            svg_text(0, -24, shortened(panel.title, self.wide, _HEAD * 1.06), _HEAD, bold=True),
+            svg_text(0, -8, shortened(panel.subtitle, self.wide, _SMALL), _SMALL, fill=QUIET),
         ]
-        return [f'<g class="panel" transform="translate({round(x)} {round(y)})">', *inner, "</g>"]
+        return f'<g class="panel" transform="translate({round(x)} {round(y)})">{"".join(inner)}</g>'
 
     def _points(self, places: NDArray[Any], size: float) -> str:
         """The rows by class, written once: the other panels show them again."""
         shown, codes = self.scene.shown, self.scene.codes[self.scene.shown]
         found = [_marks(places[shown[codes == code]], int(code), size) for code in np.unique(codes)]
-        self.points = (
-            f"cw{crc32(''.join(found).encode()):08x}"  # two pictures of a page share it only if it is the same
-        )
+        # two pictures of a page share it only if it is the same
+        self.points = f"cw{crc32(''.join(found).encode()):08x}"
         return f'<g class="points" id="{self.points}">{"".join(found)}</g>'
 
     def _axes(self, i: int, placed: Any) -> str:
@@ -137,22 +100,19 @@ class _RegionPage:
         for value, text in self.xticks:
             x = placed(np.array([value, low]))[0]
             marks.append(f"M{x:.1f} {self.high:g}v4")
-            out.append(svg_text(x, self.high + 17, text, _SMALL, ' text-anchor="middle"'))
+            out.append(svg_text(x, self.high + 17, text, _SMALL, anchor="middle"))
         first = i % self.columns == 0
         for value, text in self.yticks:
             y = placed(np.array([left, value]))[1]
             marks.append(f"M0 {y:.1f}h-4")
             if first:
-                out.append(svg_text(-8, y + 4, text, _SMALL, ' text-anchor="end"'))
+                out.append(svg_text(-8, y + 4, text, _SMALL, anchor="end"))
         x, y = self.scene.ground.pair
-        out.append(svg_text(self.wide / 2, self.high + 36, shortened(x, self.wide, _BODY), _BODY, _MIDDLE))
+        out.append(svg_text(self.wide / 2, self.high + 36, shortened(x, self.wide, _BODY), _BODY, anchor="middle"))
         if first:
             turn = f' transform="translate({_EDGE + 8 - self.left:.1f} {self.high / 2:g}) rotate(-90)"'
-            out.append(svg_text(0, 0, shortened(y, self.high, _BODY), _BODY, _MIDDLE + turn))
+            out.append(svg_text(0, 0, shortened(y, self.high, _BODY), _BODY, anchor="middle", more=turn))
         return f'<path d="{"".join(marks)}" stroke="{QUIET}" fill="none"/><g class="axes">{"".join(out)}</g>'
-
-
-_MIDDLE = ' text-anchor="middle"'
 
 
 def _legend_lines(scene: Scene, width: float) -> list[list[tuple[float, int | None, str]]]:
@@ -175,12 +135,6 @@ def _legend_lines(scene: Scene, width: float) -> list[list[tuple[float, int | No
     return lines
 
 
-def _entry(x: float, y: float, code: int) -> str:
-    if code < 0:
-        return _rings(np.array([[x, y]]), 6)
-    return _marks(np.array([[x, y]]), code, 4.2)
-
-
 # -- what is in a panel ---------------------------------------------------------------
 
 
@@ -188,13 +142,6 @@ def runs(values: NDArray[Any]) -> list[tuple[int, int, int, int, int]]:
     """Rectangles of equal values that cover a grid: value, column, row, width, height.
 
     Runs along a row; those that stand one over the other in two rows and more are one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.plots.regions_svg import runs
-    >>> runs(np.array([[0, 0, 1], [0, 0, 1], [0, 1, 1]]))
-    [(0, 0, 0, 2, 2), (1, 2, 0, 1, 2), (0, 0, 2, 1, 1), (1, 1, 2, 2, 1)]
     """
     open_: dict[tuple[int, int, int], tuple[int, int]] = {}
     done: list[tuple[int, int, int, int, int]] = []
@@ -224,21 +171,14 @@ def _regions(panel: Panel, wide: float, high: float) -> str:
     out = []
     for value, path in sorted(paths.items()):
         code, level = divmod(value, _LEVELS)
-        share = strength(None if panel.sure is None else (level + 0.5) / _LEVELS)
-        color = "#{:02x}{:02x}{:02x}".format(*mixed(look(code)[0], share))
-        out.append(f'<path class="c{code}" fill="{color}" d="{"".join(path)}"/>')
+        color = shades(code, None if panel.sure is None else (level + 0.5) / _LEVELS).tobytes().hex()
+        out.append(f'<path class="c{code}" fill="#{color}" d="{"".join(path)}"/>')
     scale = f"scale({wide / side:.6g} {high / side:.6g})"
     return f'<g class="regions" shape-rendering="crispEdges" transform="{scale}">{"".join(out)}</g>'
 
 
 def _short(*numbers: float) -> str:
-    """Numbers of a path to a tenth, with few idle characters.
-
-    Examples
-    --------
-    >>> _short(10.0, -0.26, -0.01)
-    '10-0.3 0'
-    """
+    """Numbers of a path to a tenth, with few idle characters."""
     return " ".join(f"{round(value, 1) + 0.0:g}" for value in map(float, numbers)).replace(" -", "-")
 
 
@@ -285,14 +225,7 @@ def _rings(places: NDArray[Any], size: float, line: float = 1.3) -> str:
 
 
 def nice_ticks(low: float, high: float, most: int = 7) -> list[tuple[float, str]]:
-    """Round numbers within a range, 1, 2 or 5 times a power of ten apart, and how they are written.
-
-    Examples
-    --------
-    >>> from countwise.plots.regions_svg import nice_ticks
-    >>> nice_ticks(-0.13, 0.42)
-    [(-0.1, '−0.1'), (0.0, '0.0'), (0.1, '0.1'), (0.2, '0.2'), (0.3, '0.3'), (0.4, '0.4')]
-    """
+    """Round numbers within a range, 1, 2 or 5 times a power of ten apart, and how they are written."""
     ten = 10.0 ** math.floor(math.log10((high - low) / most))
     step = next(ten * k for k in (1, 2, 5, 10) if (high - low) / (ten * k) <= most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from countwise.errors import OptionError
 
-__all__ = ["DARK", "INK", "MARK", "MARKS", "PALETTE", "QUIET", "SOFT", "axes", "bare", "columns_for", "look", "mixed",
-           "pyplot", "shortened", "strength", "svg_text", "text_width", "wrapped", "xml"]  # fmt: skip
+__all__ = ["DARK", "INK", "MARK", "PALETTE", "QUIET", "SOFT", "axes", "look", "pyplot", "shades", "shortened",
+           "svg_page", "svg_text", "text_width", "wrapped", "xml"]  # fmt: skip
 
 INK, SOFT, MARK = "#1f3a5f", "#b8c4d3", "#c8102e"
 DARK, QUIET = "#222222", "#5a5a5a"
@@ -28,10 +31,11 @@ MARKS = "os^DvPXp"  # matplotlib's names
 
 
 def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
-    """The axes to draw on; new ones if none are given."""
-    if ax is not None:
-        return ax
-    return pyplot().subplots(figsize=size, layout="constrained")[1]
+    """The axes to draw on, or new ones; without the lines at the top and on the right."""
+    ax = pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
 
 
 def pyplot() -> Any:
@@ -43,56 +47,17 @@ def pyplot() -> Any:
     return plt
 
 
-def bare(ax: Any) -> None:
-    """Axes without the lines at the top and on the right."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-
-
 def look(code: int) -> tuple[str, str]:
-    """The color and the mark of a class; colors come again after ten, with another mark.
-
-    Examples
-    --------
-    >>> from countwise.plots.style import look
-    >>> look(0), look(10)
-    (('#0072b2', 'o'), ('#0072b2', 'D'))
-    """
+    """The color and the mark of a class; colors come again after ten, with another mark."""
     turns = code // len(PALETTE)
     return PALETTE[code % len(PALETTE)], MARKS[(code + turns) % len(MARKS)]
 
 
-def mixed(color: str, share: float) -> tuple[int, int, int]:
-    """A share of a color in white, as red, green and blue.
-
-    Examples
-    --------
-    >>> from countwise.plots.style import mixed
-    >>> mixed("#0072b2", 0.0), mixed("#0072b2", 1.0)
-    ((255, 255, 255), (0, 114, 178))
-    """
-    parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    red, green, blue = (round(255 + share * (part - 255)) for part in parts)
-    return red, green, blue
-
-
-def strength(sure: Any) -> Any:
-    """How much of its color a region has, from how sure a model is of it; the same all over without probabilities."""
-    return 0.28 if sure is None else 0.07 + 0.37 * sure
-
-
-def columns_for(panels: int) -> int:
-    """How many panels stand side by side: all of up to four, else rows of three or four.
-
-    Examples
-    --------
-    >>> from countwise.plots.style import columns_for
-    >>> [columns_for(n) for n in (1, 4, 5, 7, 9)]
-    [1, 4, 3, 4, 3]
-    """
-    if panels <= 4:
-        return panels
-    return 3 if panels in (5, 6, 9) else 4
+def shades(codes: Any, sure: Any) -> NDArray[np.uint8]:
+    """Red, green and blue of regions: paler where a model is less sure, alike all over without probabilities."""
+    solid = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in PALETTE])[codes % len(PALETTE)]
+    share = 0.28 if sure is None else 0.07 + 0.37 * np.asarray(sure)[..., None]
+    return (255 + share * (solid - 255)).round().astype(np.uint8)
 
 
 def text_width(text: str, size: float) -> float:
@@ -102,14 +67,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def shortened(text: str, width: float, size: float) -> str:
-    """The text, or as much of it as is no wider than `width`.
-
-    Examples
-    --------
-    >>> from countwise.plots.style import shortened
-    >>> shortened("a discriminant of many words", 80, 12)
-    'a discrimina…'
-    """
+    """The text, or as much of it as is no wider than `width`."""
     if text_width(text, size) <= width:
         return text
     text = text[: int(width / (0.33 * size)) + 1]  # more of the narrowest letters would not fit
@@ -136,6 +94,28 @@ def xml(text: str) -> str:
     return escape("".join(" " if c < " " or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff" else c for c in text))
 
 
-def svg_text(x: float, y: float, text: str, size: float, more: str = "") -> str:
+def svg_text(
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    *,
+    anchor: str = "",
+    bold: bool = False,
+    fill: str = "",
+    more: str = "",
+) -> str:
     """A text of an SVG; `more` is further attributes."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{more}>{xml(text)}</text>'
+    style = f' text-anchor="{anchor}"' * bool(anchor) + ' font-weight="bold"' * bold + f' fill="{fill}"' * bool(fill)
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{style}{more}>{xml(text)}</text>'
+
+
+def svg_page(width: float, height: float, title: str, body: str, desc: str = "") -> str:
+    """A whole SVG on a white ground."""
+    wide, high = f"{width:.0f}", f"{height:.0f}"
+    more = f"<desc>{xml(desc)}</desc>" if desc else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{wide}" height="{high}" '
+        f'viewBox="0 0 {wide} {high}" font-family="Helvetica, Arial, Liberation Sans, sans-serif" fill="{DARK}">'
+        f'<title>{xml(title)}</title>{more}<rect width="{wide}" height="{high}" fill="#fff"/>{body}</svg>'
+    )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from countwise.errors import OptionError
-from countwise.plots.style import DARK, MARK, PALETTE, QUIET, shortened, svg_text, text_width, xml
+from countwise.plots.style import MARK, PALETTE, QUIET, shortened, svg_page, svg_text, text_width, xml
 from countwise.tree.conditions import condition_of, conditions_to
 from countwise.working.numbers import number, percent
 
 __all__ = ["draw_tree"]
 
-_SMALL, _BODY, _HEAD = 11.0, 13.0, 15.0
+_SMALL, _BODY = 11.0, 13.0
 _EDGE = 16.0
 _HIGH = 50.0  # a node
 _NARROWEST, _WIDEST = 104.0, 190.0
@@ -65,41 +63,32 @@ def draw_tree(
         raise OptionError(f"direction={direction!r} is unknown.", hint="give 'down' or 'right'.")
     if max_depth is not None and (isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 0):
         raise OptionError(f"max_depth={max_depth!r} must be a whole number of at least 0.")
-    return _TreePage(model, model._passed(X, row), _depth_drawn(model.tree_, max_depth), direction).svg()
-
-
-def _depth_drawn(tree: Any, max_depth: int | None) -> int:
-    """How deep to draw: all of it, or as deep as some hundred leaves go."""
-    depths = tree.depths
-    deepest = int(depths.max())
-    if max_depth is not None:
-        return min(max_depth, deepest)
-    nodes = np.bincount(depths)
-    ends = np.cumsum(np.bincount(depths[tree.leaves], minlength=len(nodes)))
-    room = np.flatnonzero(ends + nodes <= _MOST_LEAVES)
-    return int(room[-1]) if len(room) else 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Box:
-    """A node and where it stands: how deep, and at which place across."""
-
-    node: int
-    depth: int
-    across: float
+    return _TreePage(model, model._passed(X, row), max_depth, direction).svg()
 
 
 class _TreePage:
     """Where everything goes."""
 
-    def __init__(self, model: Any, marked: frozenset[int], max_depth: int, direction: str | None) -> None:
-        self.model, self.tree, self.features = model, model.tree_, model._features
-        self.marked, self.max_depth = marked, max_depth
-        self.boxes = self._placed()
-        leaves = sum(1 for box in self.boxes.values() if self._ends(box))
+    def __init__(self, model: Any, marked: frozenset[int], max_depth: int | None, direction: str | None) -> None:
+        self.model, self.tree, self.features, self.marked = model, model.tree_, model._features, marked
+        depths = self.tree.depths
+        if max_depth is None:  # as deep as some hundred leaves go
+            nodes = np.bincount(depths)
+            ends = np.cumsum(np.bincount(depths[self.tree.leaves], minlength=len(nodes)))
+            max_depth = int(np.flatnonzero(ends + nodes <= _MOST_LEAVES).max(initial=0))
+        self.ends = (self.tree.attribute < 0) | (depths >= max_depth)
+        self.place = self._placed()
+        self.depth = {k: int(depths[k]) for k in self.place}
+        leaves = sum(bool(self.ends[k]) for k in self.place)
         self.down = leaves <= _FEW if direction is None else direction == "down"
-        self.wide = self._node_width()
-        labels = self._label_widths()
+        self.words = {k: self._words(k) for k in self.place}
+        widest = max(text_width(words, _BODY) * 1.05 for words in self.words.values())
+        self.wide = min(max(widest + 16, _NARROWEST), _WIDEST)
+        conditions = {k: condition_of(self.tree, self.features, k).short for k in self.place if k}
+        self.labels = {k: shortened(text, _LONGEST, _SMALL) for k, text in conditions.items()}
+        labels = [0.0] * max(self.depth.values())  # the widest of the lines to each depth
+        for k, label in self.labels.items():
+            labels[self.depth[k] - 1] = max(labels[self.depth[k] - 1], text_width(label, _SMALL))
         # along the depth a line and its label; across it, room between two nodes
         if self.down:
             self.across = max(self.wide, max(labels, default=0.0) + 8) + 14
@@ -107,76 +96,45 @@ class _TreePage:
             wide, high = leaves * self.across, self.levels[-1] + _HIGH
         else:
             self.across = _HIGH + 16
-            self.levels = [
-                sum(self.wide + label + 44 for label in labels[:depth]) for depth in range(len(labels) + 1)
-            ]
+            self.levels = [sum(self.wide + label + 44 for label in labels[:d]) for d in range(len(labels) + 1)]
             wide, high = self.levels[-1] + self.wide, leaves * self.across
+        self.entries = self._entries()
         self.top = _EDGE + 30
-        self.width = max(wide + 2 * _EDGE, self._legend_width())
+        self.width = 2 * _EDGE + max(wide, sum(text_width(text, _BODY) + 34 for _, text in self.entries))
         self.height = self.top + high + _EDGE
         self.shift = (self.width - 2 * _EDGE - wide) / 2 if self.down else 0.0
 
-    def _node_width(self) -> float:
-        words = max(text_width(self._words(box), _BODY) * 1.05 for box in self.boxes.values())
-        return min(max(words + 16, _NARROWEST), _WIDEST)
+    def _placed(self) -> dict[int, float]:
+        """Where nodes stand across: leaves one after the other, each other node in the middle of its children."""
 
-    def _label_widths(self) -> list[float]:
-        """The widest label of the lines to each depth."""
-        found = [0.0] * max(box.depth for box in self.boxes.values())
-        for k, box in self.boxes.items():
-            if k:
-                found[box.depth - 1] = max(found[box.depth - 1], text_width(self._label(k), _SMALL))
-        return found
+        def children(k: int) -> range:
+            return range(self.tree.children[k], self.tree.children[k] + self.tree.sizes[k])
 
-    def _label(self, k: int) -> str:
-        return shortened(condition_of(self.tree, self.features, k).short, _LONGEST, _SMALL)
-
-    def _ends(self, box: _Box) -> bool:
-        return bool(self.tree.attribute[box.node] < 0 or box.depth >= self.max_depth)
-
-    def _placed(self) -> dict[int, _Box]:
-        """Leaves one after the other, each other node in the middle of its children."""
-        sizes = self.tree.sizes
-        order: list[tuple[int, int]] = []
-        waiting = [(0, 0)]
+        order, waiting = [], [0]
         while waiting:
-            k, depth = waiting.pop()
-            order.append((k, depth))
-            if self.tree.attribute[k] >= 0 and depth < self.max_depth:
-                first = int(self.tree.children[k])
-                waiting.extend((c, depth + 1) for c in range(first + int(sizes[k]) - 1, first - 1, -1))
-        place: dict[int, float] = {}
-        leaves = 0
-        for k, depth in order:
-            if self.tree.attribute[k] < 0 or depth >= self.max_depth:
-                place[k] = float(leaves)
-                leaves += 1
-        for k, _ in reversed(order):  # children come behind their parents
-            if k not in place:
-                first, last = int(self.tree.children[k]), int(self.tree.children[k] + sizes[k] - 1)
-                place[k] = (place[first] + place[last]) / 2
-        return {k: _Box(k, depth, place[k]) for k, depth in order}
+            k = waiting.pop()
+            order.append(k)
+            if not self.ends[k]:
+                waiting.extend(reversed(children(k)))
+        place = {k: float(i) for i, k in enumerate(k for k in order if self.ends[k])}
+        for k in reversed(order):  # children come behind their parents
+            if not self.ends[k]:
+                place[k] = (place[children(k)[0]] + place[children(k)[-1]]) / 2
+        return {k: place[k] for k in order}
 
-    def _corner(self, box: _Box) -> tuple[float, float]:
+    def _corner(self, k: int) -> tuple[float, float]:
         """The upper left corner of a node."""
         if self.down:
-            x = _EDGE + self.shift + box.across * self.across + (self.across - self.wide) / 2
-            return x, self.top + self.levels[box.depth]
-        return _EDGE + self.levels[box.depth], self.top + box.across * self.across
+            x = _EDGE + self.shift + self.place[k] * self.across + (self.across - self.wide) / 2
+            return x, self.top + self.levels[self.depth[k]]
+        return _EDGE + self.levels[self.depth[k]], self.top + self.place[k] * self.across
 
     def svg(self) -> str:
         """The whole picture."""
-        lines = [self._line(box) for k, box in self.boxes.items() if k]
-        nodes = [self._node(box) for box in self.boxes.values()]
-        width, height = f"{self.width:.0f}", f"{self.height:.0f}"
-        leaves = len(self.tree.leaves)
-        title = f"A tree that predicts {self.model.target_.name}: {len(self.tree)} nodes, {leaves} leaves"
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, Liberation Sans, sans-serif" '
-            f'fill="{DARK}"><title>{xml(title)}</title><rect width="{width}" height="{height}" fill="#fff"/>'
-            f"{self._legend()}{''.join(lines)}{''.join(nodes)}</svg>"
-        )
+        counts = f"{len(self.tree)} nodes, {len(self.tree.leaves)} leaves"
+        parts = [self._legend(), *map(self._line, self.labels), *map(self._node, self.place)]
+        title = f"A tree that predicts {self.model.target_.name}: {counts}"
+        return svg_page(self.width, self.height, title, "".join(parts))
 
     # -- legend ------------------------------------------------------------------------
 
@@ -187,19 +145,14 @@ class _TreePage:
             sd = float(np.sqrt(cells[2] / cells[0]))
             return [(None, f"{name}: all rows {number(float(cells[1]))} ± {number(sd)}")]
         classes = [str(c) for c in self.model.classes_.tolist()]
-        shown = classes[:_MOST_CLASSES]
-        found: list[tuple[str | None, str]] = [(None, f"{name}:")]
-        found += [(_color(c), shortened(label, 160, _BODY)) for c, label in enumerate(shown)]
+        shown = [shortened(label, 160, _BODY) for label in classes[:_MOST_CLASSES]]
         if len(classes) > len(shown):
-            found.append((_color(len(shown)), f"{len(classes) - len(shown)} others"))
-        return found
-
-    def _legend_width(self) -> float:
-        return 2 * _EDGE + sum(text_width(text, _BODY) + 34 for _, text in self._entries())
+            shown.append(f"{len(classes) - len(shown)} others")
+        return [(None, f"{name}:"), *((_color(c), text) for c, text in enumerate(shown))]
 
     def _legend(self) -> str:
         x, out = _EDGE, []
-        for color, text in self._entries():
+        for color, text in self.entries:
             if color is not None:
                 out.append(f'<rect x="{x:.1f}" y="{_EDGE - 1:g}" width="12" height="12" rx="2" fill="{color}"/>')
                 x += 17
@@ -209,10 +162,9 @@ class _TreePage:
 
     # -- lines ---------------------------------------------------------------------------
 
-    def _line(self, box: _Box) -> str:
+    def _line(self, k: int) -> str:
         """From a node's parent to it, with what must hold."""
-        parent = self.boxes[int(self.tree.parent[box.node])]
-        (x0, y0), (x1, y1) = self._corner(parent), self._corner(box)
+        (x0, y0), (x1, y1) = self._corner(int(self.tree.parent[k])), self._corner(k)
         if self.down:
             x0, y0, x1 = x0 + self.wide / 2, y0 + _HIGH, x1 + self.wide / 2
             middle = (y0 + y1) / 2 - 8
@@ -225,90 +177,70 @@ class _TreePage:
                 f"M{x0:.1f} {y0:.1f}C{middle:.1f} {y0:.1f} {x0 + 6:.1f} {y1:.1f} {middle + 10:.1f} {y1:.1f}H{x1:.1f}"
             )
             at, anchor = (x1 - 8, y1 - 5), "end"
-        on = box.node in self.marked
-        share = self._share(box.node)
+        on = k in self.marked
+        share = float(self.model._node_weights[k] / self.model._node_weights[0])
         color, thick = (MARK, 2.4 + 2 * share) if on else ("#9aa3ad", 0.9 + 3.2 * share)
-        label = self._label(box.node)
-        bold = ' font-weight="bold"' if on else ""
         halo = ' stroke="#fff" stroke-width="3.5" paint-order="stroke" stroke-linejoin="round"'
-        return f'<path d="{curve}" fill="none" stroke="{color}" stroke-width="{thick:.1f}"/>' + svg_text(
-            *at, label, _SMALL, f' text-anchor="{anchor}"{bold}{halo}'
-        )
-
-    def _share(self, k: int) -> float:
-        return float(self.model._node_weights[k] / self.model._node_weights[0])
+        label = svg_text(*at, self.labels[k], _SMALL, anchor=anchor, bold=on, more=halo)
+        return f'<path d="{curve}" fill="none" stroke="{color}" stroke-width="{thick:.1f}"/>{label}'
 
     # -- nodes ---------------------------------------------------------------------------
 
-    def _node(self, box: _Box) -> str:
-        k, (x, y) = box.node, self._corner(box)
-        leaf = self.tree.attribute[k] < 0
-        on = k in self.marked
-        words = self._words(box)
+    def _node(self, k: int) -> str:
+        x, y = self._corner(k)
+        leaf, on = bool(self.tree.attribute[k] < 0), k in self.marked
         n = float(self.model._node_weights[k])
         rows = f"{number(n)} row{'s' * (n != 1)}"
         edge = f'stroke="{MARK}" stroke-width="2.4"' if on else f'stroke="{QUIET}" stroke-width="1"'
-        bold = ' font-weight="bold"' if leaf or k == 0 else ""
+        words = shortened(self.words[k], self.wide - 14, _BODY)
         return (
-            f'<g class="node{" leaf" * bool(leaf)}{" on" * on}" transform="translate({x:.1f} {y:.1f})">'
+            f'<g class="node{" leaf" * leaf}{" on" * on}" transform="translate({x:.1f} {y:.1f})">'
             f"<title>{xml(self._tooltip(k))}</title>"
             f'<rect width="{self.wide:g}" height="{_HIGH:g}" rx="{10 if leaf else 3}" fill="#fff" {edge}/>'
-            + svg_text(
-                self.wide / 2, 18, shortened(words, self.wide - 14, _BODY), _BODY, f' text-anchor="middle"{bold}'
-            )
-            + svg_text(self.wide / 2, 31, rows, _SMALL, f' text-anchor="middle" fill="{QUIET}"')
-            + self._bar(k)
-            + "</g>"
+            f"{svg_text(self.wide / 2, 18, words, _BODY, anchor='middle', bold=leaf or k == 0)}"
+            f"{svg_text(self.wide / 2, 31, rows, _SMALL, anchor='middle', fill=QUIET)}{self._bar(k)}</g>"
         )
 
-    def _words(self, box: _Box) -> str:
+    def _words(self, k: int) -> str:
         """The test of a node, or its prediction."""
-        if not self._ends(box):
-            return f"{self.features[self.tree.attribute[box.node]].name}?"
-        return self._prediction(box.node) + ("" if self.tree.attribute[box.node] < 0 else " …")
-
-    def _prediction(self, k: int) -> str:
+        if not self.ends[k]:
+            return f"{self.features[self.tree.attribute[k]].name}?"
+        more = "" if self.tree.attribute[k] < 0 else " …"
         if self.model._numbers:
-            return number(float(self.model._means[k]))
-        p = self.model._probabilities[k]
+            return number(float(self.model._means[k])) + more
         best = int(self.model._best[k])
-        sure = f" {percent(float(p[best]))}" if p[best] < 1 else ""
-        return f"{self.model.classes_[best]}{sure}"
+        p = float(self.model._probabilities[k][best])
+        return f"{self.model.classes_[best]}{f' {percent(p)}' if p < 1 else ''}{more}"
 
     def _tooltip(self, k: int) -> str:
         where = " and ".join(map(str, conditions_to(self.tree, self.features, k))) or "all rows"
         cells = self.tree.cells[k]
         if self.model._numbers:
             return f"{where}: {number(float(cells[0]))} rows, mean {number(float(cells[1]))}"
-        pairs: Sequence[tuple[Any, float]] = list(zip(self.model.classes_.tolist(), cells.tolist(), strict=True))
+        pairs = list(zip(self.model.classes_.tolist(), cells.tolist(), strict=True))
         return f"{where}: " + ", ".join(f"{number(n)} {c}" for c, n in pairs[:30])
 
     def _bar(self, k: int) -> str:
+        """The shares of the classes; none if no row reached the node."""
         x, y, wide, high = 10.0, 37.0, self.wide - 20, 7.0
-        frame = f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" fill="#eceff2"/>'
+        out = [f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" fill="#eceff2"/>']
         if self.model._numbers:
-            return frame + self._spread(k, x, y, wide, high)
+            return out[0] + self._spread(k, x, y, wide, high)
         cells = self.tree.cells[k]
         total = float(cells.sum())
-        if total <= 0:
-            return frame  # no row reached it: an empty bar
-        out, at = [frame], x
-        parts = [*cells[:_MOST_CLASSES], float(cells[_MOST_CLASSES:].sum())]
-        for c, n in enumerate(parts):
+        for c, n in enumerate([*cells[:_MOST_CLASSES], float(cells[_MOST_CLASSES:].sum())] if total > 0 else ()):
             size = wide * float(n) / total
             if size > 0:
-                out.append(f'<rect x="{at:.2f}" y="{y:g}" width="{size:.2f}" height="{high:g}" fill="{_color(c)}"/>')
-                at += size
+                out.append(f'<rect x="{x:.2f}" y="{y:g}" width="{size:.2f}" height="{high:g}" fill="{_color(c)}"/>')
+                x += size
         return "".join(out)
 
     def _spread(self, k: int, x: float, y: float, wide: float, high: float) -> str:
         """The mean and its deviation, on the scale of all means."""
-        means = self.model._means
-        low, top = float(means.min()), float(means.max())
-        span = (top - low) or 1.0
-        cells = self.tree.cells[k]
+        means, cells = self.model._means, self.tree.cells[k]
+        low, mean = float(means.min()), float(means[k])
+        span = float(means.max()) - low or 1.0
         sd = float(np.sqrt(cells[2] / cells[0])) if cells[0] > 0 else 0.0
-        mean = float(means[k])
         ends = [x + wide * min(max((m - low) / span, 0.0), 1.0) for m in (mean - sd, mean, mean + sd)]
         return (
             f'<rect x="{ends[0]:.2f}" y="{y:g}" width="{max(ends[2] - ends[0], 0.0):.2f}" height="{high:g}" '
