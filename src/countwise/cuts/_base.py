@@ -18,24 +18,12 @@ __all__ = ["Cuts", "labels", "midway", "uncut"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cuts:
-    """Where a numeric attribute is cut, and why.
+    """Where a numeric attribute is cut, and why."""
 
-    Parameters
-    ----------
-    edges : ndarray
-        Inner edges in ascending order; the ranges are (lo, hi].
-    reason : str
-        The reason for an edge, with a place for each of `parts`.
-    parts : tuple of sequences
-        For each place in the reason, what stands there for each edge.
-    notes : tuple of str
-        What did not go as asked.
-    """
-
-    edges: Floats
-    reason: str = ""
-    parts: tuple[Sequence[Any] | NDArray[Any], ...] = ()
-    notes: tuple[str, ...] = ()
+    edges: Floats  # inner edges in ascending order; the ranges are (lo, hi]
+    reason: str = ""  # for an edge, with a place for each of `parts`
+    parts: tuple[Sequence[Any] | NDArray[Any], ...] = ()  # what stands there for each edge
+    notes: tuple[str, ...] = ()  # what did not go as asked
 
     def why(self, i: int) -> str:
         """The reason for the edge at a place."""

@@ -19,25 +19,6 @@ __all__ = ["CutReport"]
 class CutReport:
     """What was done to a column: cuts, reasons, counts, and what was lost.
 
-    Parameters
-    ----------
-    name, target, how : str
-        The column, the class, and the rule.
-    cuts : Cuts
-        Edges with reasons and notes.
-    classes : tuple
-        The classes, in the order of `counts`.
-    counts : ndarray, shape (classes, ranges)
-        How often.
-    n_values : int
-        Distinct values before.
-    missing : float
-        The weight of the missing cells.
-    before, after : float
-        Mutual information with the class, in bits, of the values and of the ranges.
-    chance : float
-        What the values would seem to tell if they told nothing: so many values part any rows.
-
     Examples
     --------
     >>> from countwise import Discretizer, samples
@@ -53,17 +34,17 @@ class CutReport:
     Information on class by its ranges: 0.0499721 bits (94 % lost)
     """
 
-    name: str
+    name: str  # of the column
     target: str
-    how: str
+    how: str  # the rule
     cuts: Cuts
     classes: tuple[Any, ...]
-    counts: NDArray[Any]
-    n_values: int
-    missing: float
-    before: float
-    after: float
-    chance: float
+    counts: NDArray[Any]  # (classes, ranges)
+    n_values: int  # distinct values before
+    missing: float  # the weight of the missing cells
+    before: float  # mutual information with the class, in bits, of the values
+    after: float  # the same of the ranges
+    chance: float  # what so many values would give on average if they were independent of the class
 
     @property
     def table(self) -> Grid:
@@ -89,9 +70,8 @@ class CutReport:
         k = len(self.cuts.edges) + 1
         lines = [f"{self.name}: {k} range{'s' * (k > 1)} by {self.how}", str(self.table)]
         if not np.isnan(self.before):
-            lost = (
-                "" if self.before <= 0 else f" ({max(0.0, 1 - self.after / self.before):.0%} lost)".replace("%", " %")
-            )
+            share = max(0.0, 1 - self.after / self.before) if self.before > 0 else 0.0
+            lost = f" ({100 * share:.0f} % lost)" if self.before > 0 else ""
             about = f"Information on {self.target}"
             chance = f"of which chance alone would give {number(self.chance)}"
             lines.append(f"{about} by its {self.n_values} values: {number(self.before)} bits, {chance}")
@@ -102,15 +82,7 @@ class CutReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        plain = (
-            None
-            if np.isnan(self.before)
-            else {
-                "before": self.before,
-                "after": self.after,
-                "by_chance": self.chance,
-            }
-        )
+        bits = {"before": self.before, "after": self.after, "by_chance": self.chance}
         return {
             "attribute": self.name,
             "rule": self.how,
@@ -119,6 +91,6 @@ class CutReport:
             "counts": {str(c): row.tolist() for c, row in zip(self.classes, self.counts, strict=True)},
             "values": self.n_values,
             "missing": self.missing,
-            "information_bits": plain,
+            "information_bits": None if np.isnan(self.before) else bits,
             "notes": self.notes,
         }

@@ -18,24 +18,6 @@ def pooled_rare(counts: NDArray[Any], least: float = 5.0) -> Floats:
 
     A value is rare if some class expects fewer than `least` rows of it. Values are taken from the
     rarest on until those that are left, and the pool itself, expect enough.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (values, classes)
-        A contingency table.
-    least : float, default=5
-        How many rows a cell should expect.
-
-    Returns
-    -------
-    ndarray, shape (values left, classes)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import pooled_rare
-    >>> pooled_rare(np.array([[40, 40], [2, 0], [0, 9], [1, 1], [50, 30]])).tolist()
-    [[40.0, 40.0], [50.0, 30.0], [3.0, 10.0]]
     """
     table = np.asarray(counts, dtype=np.float64)
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
@@ -56,46 +38,17 @@ def pooled_rare(counts: NDArray[Any], least: float = 5.0) -> Floats:
 
 
 def expected_information(counts: NDArray[Any], how: str = "permutation") -> float:
-    """The information that an attribute with these values would seem to have if it told nothing, in bits.
+    """The mean information, in bits, of an attribute with these values that is independent of the class: its bias.
 
-    An attribute of many values seems to tell much of few rows: shuffle its cells, and most of that
-    stays. What stays on average is its bias.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (values, classes)
-        A contingency table.
-    how : {"permutation", "analytic"}, default="permutation"
-        The exact mean over all permutations of the rows (hypergeometric cells), or the first
-        term of its expansion, (values - 1)(classes - 1) / (2 n ln 2), after Miller and Madow,
-        which also stands in where counts are not whole.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import expected_information
-    >>> table = np.array([[2, 3], [4, 0], [3, 2]])
-    >>> round(expected_information(table), 4), round(expected_information(table, "analytic"), 4)
-    (0.1299, 0.103)
+    "permutation": the exact mean over all permutations of the rows (hypergeometric cells). "analytic": the first term
+    of its expansion, (values - 1)(classes - 1) / (2 n ln 2), after Miller and Madow; used if counts are not whole.
     """
     table = np.asarray(counts, dtype=np.float64)
     return chance_information(table.sum(axis=1), table.sum(axis=0), how)
 
 
 def chance_information(rows: NDArray[Any], columns: NDArray[Any], how: str = "permutation") -> float:
-    """The same from the totals of the values and of the classes alone.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import chance_information
-    >>> round(chance_information(np.array([5, 4, 5]), np.array([9, 5])), 4)
-    0.1299
-    """
+    """The same from the totals of the values and of the classes alone."""
     if how not in ("permutation", "analytic"):
         raise OptionError(f"how={how!r} is unknown.", hint="give 'permutation' or 'analytic'.")
     rows, columns = (np.asarray(part, dtype=np.float64) for part in (rows, columns))

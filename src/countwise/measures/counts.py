@@ -18,6 +18,7 @@ __all__ = [
     "log2",
     "mutual_information",
     "mvdm",
+    "one_or_many",
     "pmi",
     "symmetrical_uncertainty",
 ]
@@ -28,162 +29,72 @@ def log2(x: Floats) -> Floats:
     return np.log2(x, out=np.zeros_like(x), where=x > 0)
 
 
-def entropy(counts: NDArray[Any], axis: int | None = None) -> Any:
-    """The entropy of the shares that counts have, in bits.
+def one_or_many(x: Any) -> Any:
+    """The measure of one table as a float, of several as an array."""
+    return float(x) if np.ndim(x) == 0 else x
 
-    .. math:: H = -Σ p log₂ p
 
-    Parameters
-    ----------
-    counts : ndarray
-        How often each value occurs.
-    axis : int, optional
-        Along which axis; by default over all cells.
-
-    Returns
-    -------
-    float or ndarray
-        0 where nothing was counted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import entropy
-    >>> round(entropy(np.array([9, 5])), 6)
-    0.940286
-    """
+def _shares(counts: NDArray[Any], axis: int | None) -> Floats:
+    """Each count over their sum; 0 where nothing was counted."""
     n = np.asarray(counts, dtype=np.float64)
     total = n.sum(axis=axis, keepdims=True)
-    p = n / np.where(total > 0, total, 1.0)
-    bits = np.maximum(-(p * log2(p)).sum(axis=axis), 0.0)
-    return float(bits) if np.ndim(bits) == 0 else bits
+    return n / np.where(total > 0, total, 1.0)
+
+
+def entropy(counts: NDArray[Any], axis: int | None = None) -> Any:
+    """H = -Σ p log₂ p of the shares that counts have, in bits, by axis or over all; 0 where nothing was counted."""
+    p = _shares(counts, axis)
+    return one_or_many(np.maximum(-(p * log2(p)).sum(axis=axis), 0.0))
 
 
 def mutual_information(counts: NDArray[Any]) -> Any:
     """What the attribute tells of the class, in bits: the information gain.
 
-    .. math:: I = Σ p(v, c) log₂ [p(v, c) / (p(v) p(c))] = H(class) - H(class | attribute)
-
-    Parameters
-    ----------
-    counts : ndarray, shape (..., values, classes)
-        One table, or several of one shape.
-
-    Returns
-    -------
-    float or ndarray, shape (...)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import mutual_information
-    >>> round(mutual_information(np.array([[2, 3], [4, 0], [3, 2]])), 6)
-    0.24675
+    I = Σ p(v, c) log₂ [p(v, c) / (p(v) p(c))] = H(class) - H(class | attribute)
     """
     n = np.asarray(counts, dtype=np.float64)
     total = n.sum(axis=(-2, -1), keepdims=True)
     total = np.where(total > 0, total, 1.0)
     rows, columns = n.sum(axis=-1, keepdims=True), n.sum(axis=-2, keepdims=True)
     bits = (n / total * (log2(n) + log2(total) - (log2(rows) + log2(columns)))).sum(axis=(-2, -1))
-    bits = np.maximum(bits, 0.0)
-    return float(bits) if n.ndim == 2 else bits
+    return one_or_many(np.maximum(bits, 0.0))
 
 
 def gain_ratio(counts: NDArray[Any]) -> Any:
-    """Information gain over the entropy of the attribute itself; 0 for an attribute of one value.
-
-    .. math:: I(attribute; class) / H(attribute)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import gain_ratio
-    >>> round(gain_ratio(np.array([[2, 3], [4, 0], [3, 2]])), 6)
-    0.156428
-    """
-    return _share(mutual_information(counts), entropy(np.asarray(counts).sum(axis=-1), axis=-1))
+    """I(attribute; class) / H(attribute); 0 for an attribute of one value."""
+    return _quotient(mutual_information(counts), entropy(np.asarray(counts).sum(axis=-1), axis=-1))
 
 
 def symmetrical_uncertainty(counts: NDArray[Any]) -> Any:
-    """Information shared, between 0 (none) and 1 (either tells the other).
-
-    .. math:: 2 I / (H(attribute) + H(class))
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import symmetrical_uncertainty
-    >>> round(symmetrical_uncertainty(np.array([[5, 0], [0, 9]])), 6)
-    1.0
-    """
+    """2 I / (H(attribute) + H(class)): from 0 (nothing shared) to 1 (either determines the other)."""
     table = np.asarray(counts)
     both = entropy(table.sum(axis=-1), axis=-1) + entropy(table.sum(axis=-2), axis=-1)
-    return _share(2 * mutual_information(table), both)
+    return _quotient(2 * mutual_information(table), both)
 
 
-def _share(part: Any, whole: Any) -> Any:
-    """A quotient that is 0 where there is nothing to divide."""
+def _quotient(part: Any, whole: Any) -> Any:
+    """A quotient that is 0 where there is nothing to divide by."""
     part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
-    share = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
-    return float(share) if share.ndim == 0 else share
+    return one_or_many(np.divide(part, whole, out=np.zeros_like(part), where=whole > 0))
 
 
 def gini(counts: NDArray[Any], axis: int | None = None) -> Any:
-    """The probability that two rows drawn at random are not of one class.
-
-    .. math:: 1 - Σ p²
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import gini
-    >>> round(gini(np.array([9, 5])), 6)
-    0.459184
-    """
-    n = np.asarray(counts, dtype=np.float64)
-    total = n.sum(axis=axis, keepdims=True)
-    p = n / np.where(total > 0, total, 1.0)
-    impurity = np.where(total.sum(axis=axis) > 0, 1.0 - (p * p).sum(axis=axis), 0.0)
-    return float(impurity) if np.ndim(impurity) == 0 else impurity
+    """1 - Σ p²: the probability that two rows drawn at random are not of one class; 0 where nothing was counted."""
+    p = _shares(counts, axis)
+    return one_or_many(np.where(p.sum(axis=axis) > 0, 1.0 - (p * p).sum(axis=axis), 0.0))
 
 
 def gini_gain(counts: NDArray[Any]) -> Any:
-    """By how much knowing the value lowers the Gini impurity of the class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import gini_gain
-    >>> round(gini_gain(np.array([[2, 3], [4, 0], [3, 2]])), 6)
-    0.116327
-    """
+    """By how much knowing the value lowers the Gini impurity of the class."""
     n = np.asarray(counts, dtype=np.float64)
-    shares = _share(n.sum(axis=-1), np.broadcast_to(n.sum(axis=(-2, -1))[..., None], n.shape[:-1]))
-    gain = np.maximum(gini(n.sum(axis=-2), axis=-1) - (shares * gini(n, axis=-1)).sum(axis=-1), 0.0)
-    return float(gain) if n.ndim == 2 else gain
+    shares = _quotient(n.sum(axis=-1), n.sum(axis=(-2, -1))[..., None])
+    return one_or_many(np.maximum(gini(n.sum(axis=-2), axis=-1) - (shares * gini(n, axis=-1)).sum(axis=-1), 0.0))
 
 
 def pmi(counts: NDArray[Any]) -> Floats:
-    """Pointwise mutual information of each value and class, in bits (001).
+    """Pointwise mutual information log₂ [p(v, c) / (p(v) p(c))] of each value and class, in bits (001).
 
-    .. math:: log₂ [p(v, c) / (p(v) p(c))]
-
-    Parameters
-    ----------
-    counts : ndarray, shape (values, classes)
-        A contingency table.
-
-    Returns
-    -------
-    ndarray, shape (values, classes)
-        Minus infinity where the two never meet; NaN for a value or class that never was.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import pmi
-    >>> pmi(np.array([[2, 3], [4, 0], [3, 2]])).round(4).tolist()
-    [[-0.6845, 0.7485], [0.6374, -inf], [-0.0995, 0.1635]]
+    Minus infinity where the two never meet; NaN for a value or class that never occurs.
     """
     n = np.asarray(counts, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -191,31 +102,9 @@ def pmi(counts: NDArray[Any]) -> Floats:
 
 
 def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
-    """Pearson's test of independence: statistic, degrees of freedom, p-value.
-
-    .. math:: χ² = Σ (O - E)² / E,  E = row total · column total / n
+    """Pearson's test of independence: statistic Σ (O - E)² / E, degrees of freedom, p-value (NaN: nothing to test).
 
     Rows and columns without any count are left out.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (..., rows, columns)
-        One table, or several of one shape.
-
-    Returns
-    -------
-    statistic : float or ndarray
-    freedom : int or ndarray
-    p_value : float or ndarray
-        NaN if there is nothing to test.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import chi_square
-    >>> statistic, freedom, _ = chi_square(np.array([[2, 3], [4, 0], [3, 2]]))
-    >>> round(statistic, 6), freedom
-    (3.546667, 2)
     """
     from scipy.special import gammaincc
 
@@ -228,41 +117,15 @@ def chi_square(counts: NDArray[Any]) -> tuple[Any, Any, Any]:
     freedom = kept[0] * kept[1]
     statistic = np.where(freedom > 0, cells.sum(axis=(-2, -1)), 0.0)
     p_value = np.where(freedom > 0, gammaincc(np.maximum(freedom, 1) / 2, statistic / 2), np.nan)
-    if n.ndim == 2:
-        return float(statistic), int(freedom), float(p_value)
-    return statistic, freedom, p_value
+    return one_or_many(statistic), int(freedom) if n.ndim == 2 else freedom, one_or_many(p_value)
 
 
 def mvdm(counts: NDArray[Any], power: float = 1.0) -> Floats:
-    """How differently the classes are spread among the rows of each two values (004).
-
-    .. math:: d(v, w) = Σ_c |P(c | v) - P(c | w)|^k
-
-    Parameters
-    ----------
-    counts : ndarray, shape (values, classes)
-        One table.
-    power : float, default=1
-        The k of the formula.
-
-    Returns
-    -------
-    ndarray, shape (values, values)
-        NaN for a value that no row has.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import mvdm
-    >>> mvdm(np.array([[2, 2], [0, 4], [1, 1]]))  # cheat by marital status: single, married, divorced
-    array([[0., 1., 0.],
-           [1., 0., 1.],
-           [0., 1., 0.]])
-    """
+    """d(v, w) = Σ_c |P(c | v) - P(c | w)|^power of each two values (004); NaN for a value that no row has."""
     n = np.asarray(counts, dtype=np.float64)
     total = n.sum(axis=1, keepdims=True)
     shares = np.divide(n, total, out=np.full_like(n, np.nan), where=total > 0)
-    gaps = np.zeros((len(n), len(n)))
+    distances = np.zeros((len(n), len(n)))
     for c in range(n.shape[1]):  # class by class: no table of values by values by classes
-        gaps += np.abs(shares[:, c, None] - shares[:, c]) ** power
-    return gaps
+        distances += np.abs(shares[:, c, None] - shares[:, c]) ** power
+    return distances

@@ -1,4 +1,4 @@
-"""What numbers tell of the class: each value on its own, as Gaussians, or as counts of the other rows."""
+"""Measures of numeric attributes, and of numeric targets."""
 
 from __future__ import annotations
 
@@ -7,27 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.measures.counts import entropy, log2
+from countwise.measures.counts import entropy, log2, one_or_many
 from countwise.tallies import Values
 
-__all__ = [
-    "gaussian_information",
-    "information_of_values",
-    "sd_reduction",
-    "variance_reduction",
-]
+__all__ = ["gaussian_information", "information_of_values", "sd_reduction", "variance_reduction"]
 
 
 def information_of_values(tally: Values) -> float:
-    """What the values of a numeric attribute tell of the class when each is a value of its own, in bits.
-
-    Examples
-    --------
-    >>> from countwise.tallies import Values
-    >>> from countwise.measures import information_of_values
-    >>> information_of_values(Values.from_arrays([1.0, 2.0, 3.0, 3.0], ["no", "yes", "no", "yes"]))
-    0.5
-    """
+    """The mutual information of a numeric attribute and the class, each value on its own, in bits."""
     values, _, weights = tally.merged
     if len(values) == 0:
         return 0.0
@@ -38,26 +25,10 @@ def information_of_values(tally: Values) -> float:
 
 
 def gaussian_information(n: NDArray[Any], mean: NDArray[Any], variance: NDArray[Any]) -> float:
-    """What a number tells of the class if it is Gaussian in each class, in bits.
+    """The mutual information of the class and a number that is Gaussian in each class, in bits.
 
-    .. math:: I = Σ_c P(c) ∫ f(x | c) log₂ [f(x | c) / f(x)] dx
-
-    Parameters
-    ----------
-    n, mean, variance : ndarray, shape (classes,)
-        How many values each class has, their mean and their variance.
-
-    Returns
-    -------
-    float
-        By the trapezoid rule, exact to about 1e-6; NaN if a class has no spread.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import gaussian_information
-    >>> round(gaussian_information(np.array([5, 5]), np.array([0.0, 100.0]), np.array([1.0, 1.0])), 6)
-    1.0
+    I = Σ_c P(c) ∫ f(x | c) log₂ [f(x | c) / f(x)] dx by the trapezoid rule, exact to about 1e-6; NaN if a class has
+    no spread. `n`, `mean` and `variance` have an entry for each class.
     """
     there = np.asarray(n) > 0
     share = np.asarray(n, dtype=np.float64)[there] / max(float(np.sum(n)), 1e-300)
@@ -76,55 +47,19 @@ def gaussian_information(n: NDArray[Any], mean: NDArray[Any], variance: NDArray[
 
 
 def sd_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> Any:
-    """By how much knowing the value lowers the standard deviation (over N) of a number (002).
+    """SD(y) - Σ_v n_v/n SD(y | v), SD over N: by how much knowing the value lowers it (002).
 
-    .. math:: SDR = SD(y) - Σ_v n_v/n SD(y | v)
-
-    Parameters
-    ----------
-    n, mean, m2 : ndarray, shape (..., values)
-        How many numbers each value has, their mean, and their sum of squared deviations.
-
-    Returns
-    -------
-    float or ndarray, shape (...)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import sd_reduction
-    >>> sd_reduction(np.array([2, 2]), np.array([0.0, 4.0]), np.array([0.0, 0.0]))
-    2.0
+    `n`, `mean` and `m2`, of shape (..., values): how many numbers each value has, their mean, and their sum of
+    squared deviations.
     """
     shares, whole, parts = _variances(n, mean, m2)
-    return _one(np.maximum(np.sqrt(whole) - (shares * np.sqrt(parts)).sum(axis=-1), 0.0))
+    return one_or_many(np.maximum(np.sqrt(whole) - (shares * np.sqrt(parts)).sum(axis=-1), 0.0))
 
 
 def variance_reduction(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> Any:
-    """By how much knowing the value lowers the variance (over N) of a number (002).
-
-    Parameters
-    ----------
-    n, mean, m2 : ndarray, shape (..., values)
-        How many numbers each value has, their mean, and their sum of squared deviations.
-
-    Returns
-    -------
-    float or ndarray, shape (...)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures import variance_reduction
-    >>> variance_reduction(np.array([2, 2]), np.array([0.0, 4.0]), np.array([0.0, 0.0]))
-    4.0
-    """
+    """The same of the variance (over N)."""
     shares, whole, parts = _variances(n, mean, m2)
-    return _one(np.maximum(whole - (shares * parts).sum(axis=-1), 0.0))
-
-
-def _one(x: NDArray[Any]) -> Any:
-    return float(x) if np.ndim(x) == 0 else x
+    return one_or_many(np.maximum(whole - (shares * parts).sum(axis=-1), 0.0))
 
 
 def _variances(n: NDArray[Any], mean: NDArray[Any], m2: NDArray[Any]) -> tuple[Any, Any, Any]:

@@ -22,15 +22,7 @@ def _running(score: Floats, positive: NDArray[Any], weight: Floats | None) -> tu
 
 
 def area(score: Floats, positive: NDArray[Any], weight: Floats | None = None) -> float:
-    """The area under the ROC curve; rows of equal score count half; NaN if all rows are of one kind, or lack a score.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures.ranks import area
-    >>> area(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True]))
-    0.875
-    """
+    """The area under the ROC curve; rows of equal score count half; NaN for rows of one kind or a score of NaN."""
     _, ups, downs = _running(score, positive, weight)
     if np.isnan(score).any() or not len(ups) or not ups[-1] > 0 or not downs[-1] > 0:
         return float("nan")
@@ -43,14 +35,6 @@ def roc_points(score: Floats, positive: NDArray[Any], weight: Floats | None = No
     """The ROC curve: false and true positive rates at each threshold, from the highest on.
 
     The first threshold is infinite: no row is called positive. Rates of rows that there are none of are NaN.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures.ranks import roc_points
-    >>> false, true, at = roc_points(np.array([0.1, 0.4, 0.8]), np.array([False, True, True]))
-    >>> false.tolist(), true.tolist(), at.tolist()
-    ([0.0, 0.0, 0.0, 1.0], [0.0, 0.5, 1.0, 1.0], [inf, 0.8, 0.4, 0.1])
     """
     scores, ups, downs = _running(score, positive, weight)
     false, true = (_shares(np.concatenate([[0.0], rows])) for rows in (downs, ups))
@@ -60,16 +44,7 @@ def roc_points(score: Floats, positive: NDArray[Any], weight: Floats | None = No
 def precision_recall_points(
     score: Floats, positive: NDArray[Any], weight: Floats | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    """Precision and recall at each threshold, from the lowest on; the last point, 1 and 0, has none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures.ranks import precision_recall_points
-    >>> precision, recall, at = precision_recall_points(np.array([0.1, 0.4, 0.8]), np.array([True, False, True]))
-    >>> precision.round(3).tolist(), recall.tolist(), at.tolist()
-    ([0.667, 0.5, 1.0, 1.0], [1.0, 0.5, 0.5, 0.0], [0.1, 0.4, 0.8])
-    """
+    """Precision and recall at each threshold, from the lowest on; the last point, 1 and 0, has none."""
     scores, ups, downs = _running(score, positive, weight)
     found = ups + downs
     precision = np.divide(ups, found, out=np.zeros_like(ups), where=found > 0)
@@ -82,15 +57,7 @@ def _shares(running: Floats) -> Floats:
 
 
 def average_precision(score: Floats, positive: NDArray[Any], weight: Floats | None = None) -> float:
-    """The mean of the precision, each weighted by the recall that it adds; NaN if no row is positive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures.ranks import average_precision
-    >>> round(average_precision(np.array([0.1, 0.4, 0.8]), np.array([True, False, True])), 4)
-    0.8333
-    """
+    """The mean of the precision, each weighted by the recall that it adds; NaN if no row is positive."""
     precision, recall, _ = precision_recall_points(score, positive, weight)
     return float(-(np.diff(recall) * precision[:-1]).sum()) if len(score) else float("nan")
 
@@ -99,14 +66,6 @@ def by_range(p: Floats, right: NDArray[Any], weight: Floats | None, n_bins: int)
     """By range of a probability: rows, mean probability, share of rows that are right; 0 where there are no rows.
 
     Ranges are of equal width and hold their upper end; rows without a probability are left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.measures.ranks import by_range
-    >>> rows, mean, share = by_range(np.array([0.1, 0.2, 0.9]), np.array([False, True, True]), None, 2)
-    >>> rows.tolist(), mean.round(3).tolist(), share.tolist()
-    ([2.0, 1.0], [0.15, 0.9], [0.5, 1.0])
     """
     weight = np.ones(len(p)) if weight is None else weight
     if np.isnan(p).any():

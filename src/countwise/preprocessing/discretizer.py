@@ -13,7 +13,7 @@ from countwise import _kernels
 from countwise._typing import Floats, Indices
 from countwise.base.term import Term
 from countwise.base.transformer import TableTransformer
-from countwise.cuts import CutReport, CutRule, Cuts, labels
+from countwise.cuts import CutReport, CutRule, Cuts, labels, rule_of
 from countwise.data.attributes import Attribute, Numeric, Ordinal
 from countwise.data.columns import narrowest, refuse_infinity
 from countwise.data.derived import AsGiven
@@ -194,10 +194,6 @@ class Discretizer(TableTransformer, CutFrames):
     # -- what is counted ---------------------------------------------------------
 
     def _how(self, spec: Any) -> CutRule:
-        if isinstance(spec, CutRule):
-            return spec
-        if isinstance(spec, Binned):
-            return spec.how
         if isinstance(spec, Mapping):
             settings = {"method": "mdl", "n_bins": self.n_bins, "n": self.n, "merge": self.merge, **spec}
             if "n_bins" in spec and settings["method"] == "mdl":
@@ -206,7 +202,7 @@ class Discretizer(TableTransformer, CutFrames):
             if odd:
                 raise OptionError(f"A rule has no setting {odd[0]!r}.", hint="it has method, n_bins, n and merge.")
             return CutRule(**settings)
-        return CutRule(spec, self.n_bins, self.n, self.merge)
+        return rule_of(spec, self.n_bins, self.n, self.merge)
 
     def _rules(self, frame: Frame | None = None) -> dict[str, CutRule]:
         """The rule of each column that is named; under the empty name that of all others."""
