@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.cuts._base import Cuts, labels, midway
+from countwise.cuts._base import CutReport, Cuts, codes_in, labels, midway
 from countwise.cuts.n_bins import best_number
-from countwise.cuts.report import CutReport
 from countwise.cuts.supervised import class_contiguous, mdl, min_n
 from countwise.cuts.unsupervised import edges_of, equal_frequency, equal_width, given, kmeans, naive, quantiles
 from countwise.errors import OptionError, did_you_mean, listed
@@ -33,6 +32,7 @@ __all__ = [
     "Floats",
     "best_number",
     "class_contiguous",
+    "codes_in",
     "equal_frequency",
     "equal_width",
     "given",

@@ -62,7 +62,7 @@ def equal_frequency(tally: Values, n_bins: int) -> Cuts:
 
 
 def kmeans(tally: Values, n_bins: int) -> Cuts:
-    """Ranges around the centers that leave the least squared distance: the optimum, not one of several (000, 001)."""
+    """Ranges around the centers that leave the least squared distance, the global optimum (000, 001)."""
     values, weights = tally.pooled
     if len(values) < 2:
         return uncut()
@@ -83,7 +83,7 @@ def kmeans(tally: Values, n_bins: int) -> Cuts:
 
 
 def given(tally: Values, edges: Sequence[float]) -> Cuts:
-    """Floats that a person gave."""
+    """Edges given by hand."""
     wanted = edges_of(edges)
     values = tally.pooled[0]
     notes: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ def given(tally: Values, edges: Sequence[float]) -> Cuts:
 
 
 def edges_of(edges: Any) -> Floats:
-    """Floats given by hand, checked: numbers, finite, each once; they may come in any order."""
+    """Edges given by hand, checked: numbers, finite, each once; they may come in any order."""
     try:
         wanted = np.asarray(edges, dtype=np.float64)
     except (TypeError, ValueError):

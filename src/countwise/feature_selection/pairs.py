@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, measures
 from countwise._typing import Floats, Indices
-from countwise.cuts import CutRule
+from countwise.cuts import CutRule, codes_in
 from countwise.data.attributes import Nominal, Numeric
-from countwise.data.columns import narrowest, refuse_infinity
+from countwise.data.columns import refuse_infinity
 from countwise.data.frames import frame_of
 from countwise.data.output import LIBRARIES, library_of
 from countwise.data.schema import Schema
@@ -112,9 +112,7 @@ def codes_of(schema: Schema, table: Table, hows: Mapping[str, CutRule]) -> tuple
             raise OptionError(f"{name!r} is {a.kind}; single values are needed.", hint="leave the column out.")
         refuse_infinity({name: column})
         edges = hows[name].cut(Values.from_arrays(column, weights=table.weights, name=name)).edges
-        codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
-        _kernels.cut_codes(column, edges, codes)
-        return codes, len(edges) + 1
+        return codes_in(edges, column), len(edges) + 1
 
     found = _kernels.over_items(list(schema), one, table.threads)
     return [codes for codes, _ in found], [size for _, size in found]

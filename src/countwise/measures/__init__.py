@@ -6,24 +6,21 @@ tables of one shape can be stacked. Information is in bits, 0 log 0 is 0.
 
 from __future__ import annotations
 
-from countwise.measures.bias import chance_information, expected_information, pooled_rare
 from countwise.measures.counts import (
+    chance_information,
     chi_square,
     entropy,
+    expected_information,
     gain_ratio,
     gini,
     gini_gain,
     mutual_information,
     mvdm,
     pmi,
+    pooled_rare,
     symmetrical_uncertainty,
 )
-from countwise.measures.numbers import (
-    gaussian_information,
-    information_of_values,
-    sd_reduction,
-    variance_reduction,
-)
+from countwise.measures.numbers import gaussian_information, information_of_values, sd_reduction, variance_reduction
 
 __all__ = [
     "chance_information",
