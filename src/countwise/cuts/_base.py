@@ -69,11 +69,11 @@ def labels(edges: Floats) -> tuple[str, ...]:
 def _written(edges: Floats) -> list[str]:
     """Short numbers as they are; long ones in as few figures, from six on, as keep the edges apart and in place."""
     short = [len(f"{e:.9g}") < 17 and float(f"{e:.9g}") == e for e in edges]
-    gap = float(np.diff(edges).min()) if len(edges) > 1 else abs(float(edges[0])) * 5e-3
+    apart = float(np.diff(edges).min()) if len(edges) > 1 else abs(float(edges[0])) * 5e-3
     rounded = edges.tolist()
     for figures in range(6, 18):
         rounded = [float(e) if whole else float(f"{e:.{figures}g}") for e, whole in zip(edges, short, strict=True)]
-        if len(set(rounded)) == len(edges) and (np.abs(np.array(rounded) - edges) <= 1e-3 * gap).all():
+        if len(set(rounded)) == len(edges) and (np.abs(np.array(rounded) - edges) <= 1e-3 * apart).all():
             break
     return [_plain(value) for value in rounded]
 

@@ -117,8 +117,8 @@ class Selector(Transformer):
         if is_sparse(X) or len(frame.columns) != int(mask.sum()):
             raise TableError(f"X must be a dense table of the {int(mask.sum())} chosen columns.")
         waiting = iter(frame.columns.values())
-        gaps = np.full(frame.n_rows, np.nan)
-        columns = {name: next(waiting) if kept else gaps for name, kept in zip(self.names_, mask, strict=True)}
+        missing = np.full(frame.n_rows, np.nan)
+        columns = {name: next(waiting) if kept else missing for name, kept in zip(self.names_, mask, strict=True)}
         return rebuilt(X, frame, columns, container_of(X, self._output_wanted()))
 
 

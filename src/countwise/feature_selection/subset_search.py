@@ -43,7 +43,7 @@ class SubsetScorer:
         yield from zip(subsets, self.scores(subsets), strict=True)
 
     def _report(self, more: int) -> None:
-        """Tell the progress bar that so many more subsets are scored."""
+        """So many more subsets are scored: for the progress bar."""
         self._n_scored += more
         listener = progress.current()
         if listener is not None:

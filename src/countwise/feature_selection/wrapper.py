@@ -132,7 +132,7 @@ class WrapperSelector(Selector):
             judge = judge_for(model, folds, self.n_jobs)
             found = self._searched(judge, rows.d, wanted)
         self._remember(rows.X, rows.frame)
-        self._tell(found)
+        self._keep(found)
         self.how_ = judge.how
         return self
 
@@ -142,7 +142,7 @@ class WrapperSelector(Selector):
         forward = self.direction == "forward"
         return greedy(judge, d, forward=forward, tol=float(self.tol), wanted=wanted, empty=self.allow_empty)
 
-    def _tell(self, found: FoundSubset) -> None:
+    def _keep(self, found: FoundSubset) -> None:
         names = self.names_
         self.support_ = flags(len(names), list(found.subset))
         self.score_ = found.scores[found.subset]

@@ -52,7 +52,7 @@ def entropy(counts: NDArray[Any], axis: int | None = None) -> Any:
 
 
 def mutual_information(counts: NDArray[Any]) -> Any:
-    """What the attribute tells of the class, in bits: the information gain.
+    """The mutual information of attribute and class, in bits: the information gain.
 
     I = Σ p(v, c) log₂ [p(v, c) / (p(v) p(c))] = H(class) - H(class | attribute)
     """

@@ -75,7 +75,7 @@ class Discretizer(TableTransformer):
     columns : sequence of str, optional
         Which columns to cut; by default all that are numbers.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        Declared column types; others follow from dtypes.
 
     Attributes
     ----------
@@ -171,14 +171,14 @@ class Discretizer(TableTransformer):
         if isinstance(a, Numeric):
             return a if a.name in wanted or not wanted else _Other(a.name)
         cells = column if isinstance(column, np.ndarray) and column.dtype.kind == "O" else None
-        gaps = cells is not None and all(map(is_missing, cells))
+        empty = cells is not None and all(map(is_missing, cells))
         some = cells is not None and any(isinstance(cell, int | float | np.number) for cell in cells)
-        if a.name in wanted and not (gaps or some):  # of some numbers and a name the error is about the name
+        if a.name in wanted and not (empty or some):  # of some numbers and a name the error is about the name
             raise OptionError(
                 f"{a.name!r} is {a.kind}; only numbers are cut into ranges.",
                 hint=f"types={{{a.name!r}: 'numeric'}} reads it as numbers.",
             )
-        return Numeric(a.name) if a.name in wanted else _Other(a.name, unknown=gaps and not wanted)
+        return Numeric(a.name) if a.name in wanted else _Other(a.name, unknown=empty and not wanted)
 
     def _is_unknown(self, a: Any) -> bool:
         return isinstance(a, _Other) and a.unknown
