@@ -376,9 +376,9 @@ class Discretizer(TableTransformer):
         Parameters
         ----------
         table : str
-            The table; a name with dots is one of a schema.
+            Its name, with dots if it is in a schema.
         dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
-            Whose SQL.
+            Whose SQL to write.
         keep : sequence of str, optional
             Other columns of the table to be given as they are, such as the class.
 
@@ -420,7 +420,7 @@ class Discretizer(TableTransformer):
         Parameters
         ----------
         name : str
-            The column.
+            A column that was cut.
 
         Returns
         -------
