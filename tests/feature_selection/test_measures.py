@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from countwise import measures
-from countwise.measures.ranks import area, average_precision, by_range, precision_recall_points, roc_points
+from countwise.measures import area, average_precision, by_range, precision_recall_points, roc_points
 from countwise.tallies import Values
 
 OUTLOOK = np.array([[2, 3], [4, 0], [3, 2]])  # tennis: sunny, overcast, rain by yes, no
