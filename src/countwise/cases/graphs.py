@@ -60,10 +60,14 @@ class GraphSimilarity(Similarity):
         if len(value.nodes) > _LARGEST:
             raise TableError(f"{where} has {len(value.nodes)} nodes; graphs of at most {_LARGEST} are compared.")
 
+    def matching(self, asked: LabeledGraph, found: LabeledGraph) -> Matching:
+        """Which nodes stand for which."""
+        return best_matching(asked, found, self.limit)
+
     def between(self, asked: Any, found: Any) -> float:
         """What is in common, over the larger graph."""
         larger = max(_size(asked), _size(found))
-        return best_matching(asked, found, self.limit).worth / larger if larger else 1.0
+        return self.matching(asked, found).worth / larger if larger else 1.0
 
     def approximate(self, asked: Any, found: Any) -> bool:
         """Whether the matching is greedy."""
@@ -71,7 +75,7 @@ class GraphSimilarity(Similarity):
 
     def explain(self, asked: Any, found: Any) -> str:
         """The parts of the fraction, and whether they are approximate."""
-        matching = best_matching(asked, found, self.limit)
+        matching = self.matching(asked, found)
         how = f" (greedy: more than {self.limit} nodes)" if self.approximate(asked, found) else ""
         common = f"{counted(len(matching.pairs), 'node')} and {counted(matching.n_edges, 'edge')}"
         return f"{common} in common of {max(_size(asked), _size(found))}{how}"
