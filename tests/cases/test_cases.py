@@ -24,6 +24,7 @@ from countwise.cases import (
     TableSimilarity,
     TaxonomySimilarity,
 )
+from countwise.cases.values import Where, counted
 from countwise.errors import AdaptationFailed, CountwiseError, OptionError, SchemaError, TableError
 
 TRIPS = {"trip": {"sea": {"bathing": {}, "diving": ["reef", "cave"]}, "hills": ["hiking", "skiing"]}}
@@ -804,3 +805,8 @@ def test_very_long_strings_are_refused_by_letters():
     with pytest.raises(TableError, match="at most 10000"):
         CaseBase([({"s": "x" * 10_001}, "u")], similarities={"s": StringSimilarity()})
     assert CaseBase([({"s": "x" * 10_001}, "u")]).solve({"s": "x" * 10_001}).cases[0].similarity == 1
+
+
+def test_where_a_value_stands_is_written_with_dots():
+    assert str(Where("the query").inside("hotel").inside("stars")) == "'hotel.stars' of the query"
+    assert (counted(1, "edge"), counted(2, "edge")) == ("1 edge", "2 edges")

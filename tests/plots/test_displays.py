@@ -25,7 +25,7 @@ from countwise import (
     validation_curve,
 )
 from countwise.errors import OptionError, TableError
-from countwise.measures.ranks import area, average_precision, by_range, precision_recall_points, roc_points
+from countwise.measures import area, average_precision, by_range, precision_recall_points, roc_points
 from countwise.plots import (
     CalibrationDisplay,
     ConfusionDisplay,

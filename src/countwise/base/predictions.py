@@ -18,7 +18,7 @@ from countwise.data.attributes import Nominal
 from countwise.data.frames import series_of
 from countwise.data.output import rows_of
 from countwise.errors import OptionError, did_you_mean, listed
-from countwise.measures.ranks import area, by_range
+from countwise.measures import area, by_range
 from countwise.working import Grid
 
 __all__ = ["SCORES", "Predictions", "bounds", "greater", "predictions_of", "small_logs"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from itertools import takewhile
+from dataclasses import replace
+from itertools import count, islice, takewhile
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,7 @@ class CaseBase:
         for given in cases:
             self._store.keep(case_of(given))
         if len(self):
-            self._store.check_declared()
+            _check_names(self._store.declared, self._store.index(), "")
 
     @classmethod
     def from_table(
@@ -183,8 +183,7 @@ class CaseBase:
         """
         check_value("k", k, _NUMBER)
         asked = self._store.asked(query)
-        found = zip(range(k), self._store.ranking(asked, candidates), strict=False)
-        return [self._store.match(asked, place, share) for _, (place, share) in found]
+        return [self._store.match(asked, *found) for found in islice(self._store.ranking(asked, candidates), k)]
 
     def solve(
         self,
@@ -220,7 +219,7 @@ class CaseBase:
             Its `solution` is None if no case could be adapted.
         """
         check_value("k", k, _NUMBER)
-        check_combine(combine, self._store.solutions())
+        check_combine(combine, [case.solution for case in self._store.cases.values()])
         asked = self._store.asked(query)
         ranking = self._store.ranking(asked, candidates)
         backtracks: list[Backtrack] = []
@@ -369,19 +368,20 @@ class CaseBase:
 
 def _windows(matches: Iterator[Match], k: int) -> Iterator[list[Match]]:
     """So many cases, then the same without the first and with the next, until none is left."""
-    window = [match for _, match in zip(range(k), matches, strict=False)]
+    window = list(islice(matches, k))
     while window:
-        yield list(window)
-        window = [*window[1:], *(match for _, match in zip(range(1), matches, strict=False))]
+        yield window
+        window = [*window[1:], *islice(matches, 1)]
 
 
 def _fields(problem: Any) -> dict[str, Any]:
     """What a case, an answer or a mere problem says of a new case."""
     if isinstance(problem, Case):
-        return {field.name: getattr(problem, field.name) for field in fields(problem)}
+        return vars(problem)
     if isinstance(problem, CaseAnswer):
-        rest = {"solution": problem.solution, "outcome": problem.outcome, "notes": problem.notes}
-        return {"problem": problem.query, **rest}
+        return {"problem": problem.query} | {
+            name: getattr(problem, name) for name in ("solution", "outcome", "notes")
+        }
     return {"problem": problem, "solution": None}
 
 
@@ -389,17 +389,11 @@ class _Store:
     """Cases by id, in the order in which they were retained.
 
     The index grows with each case. When one is forgotten or replaced it is made anew, with the next query.
-
-    Parameters
-    ----------
-    declared : RecordSimilarity
-        What the user says of attributes.
     """
 
     def __init__(self, declared: RecordSimilarity) -> None:
-        self.declared = declared
+        self.declared = declared  # what the user says of attributes
         self.cases: dict[str | int, Case] = {}
-        self._order: list[str | int] = []
         self._known: dict[Hashable, str | int] = {}
         self._records: RecordColumn | None = None
         self._fitted: RecordSimilarity | None = None
@@ -424,21 +418,19 @@ class _Store:
             if duplicates == "skip":
                 return same
             raise OptionError(f"Case {same!r} has this problem and solution.", hint="duplicates='keep' or 'skip'.")
-        name = self._free_id() if case.id is None else case.id
+        name = case.id
+        if name is None:
+            name = next(n for n in count(len(self.cases) + 1) if n not in self.cases)
         old = name in self.cases
         self.cases[name] = replace(case, id=name)
         if old:
             self._renew()
-        else:
-            self._append(name, pair)
-        return name
-
-    def _append(self, name: str | int, pair: Hashable) -> None:
-        self._order.append(name)
+            return name
         self._known.setdefault(pair, name)
         self._fitted = None
         if self._records is not None:
-            self._records.add(self.cases[name].problem)
+            self._records.add(case.problem)
+        return name
 
     def forget(self, name: Any) -> Case:
         """Take a case out."""
@@ -446,16 +438,10 @@ class _Store:
         self._renew()
         return case
 
-    def _free_id(self) -> int:
-        number = len(self.cases) + 1
-        while number in self.cases:
-            number += 1
-        return number
-
     def _renew(self) -> None:
         """Forget the index; it is made again when it is needed."""
         self._records = self._fitted = None
-        self._order, self._known = list(self.cases), {}
+        self._known = {}
         for name, case in self.cases.items():
             self._known.setdefault((key_of(case.problem), key_of(case.solution)), name)
 
@@ -474,10 +460,6 @@ class _Store:
         if self._fitted is None:
             self._fitted = self.declared.fitted_over(self.index())
         return self._fitted
-
-    def check_declared(self) -> None:
-        """Refuse similarities and weights of attributes that no case has."""
-        _check_names(self.declared, self.index(), "")
 
     def asked(self, query: Any) -> dict[str, Any]:
         """A query, checked."""
@@ -498,20 +480,15 @@ class _Store:
         """All cases from the most similar on."""
         if candidates is not None:
             check_value("candidates", candidates, _NUMBER)
-        problems = [case.problem for case in self.cases.values()]
-        return Ranking(self.similarity(), asked, problems, self.index(), candidates)
+        return Ranking(self.similarity(), asked, list(self.cases.values()), self.index(), candidates)
 
-    def match(self, asked: Mapping[str, Any], place: int, share: float) -> Match:
+    def match(self, asked: Mapping[str, Any], case: Case, share: float) -> Match:
         """A case that was ranked, with its local similarities."""
-        case = self.cases[self._order[place]].copy()
-        return Match(case, share, self.similarity().parts(asked, case.problem))
-
-    def solutions(self) -> Iterable[Any]:
-        """All solutions."""
-        return (case.solution for case in self.cases.values())
+        return Match(case.copy(), share, self.similarity().parts(asked, case.problem))
 
 
 def _check_names(declared: RecordSimilarity, records: RecordColumn, path: str) -> None:
+    """Refuse similarities and weights of attributes that no case has."""
     similarities = declared.similarities or {}
     for name in [*similarities, *(declared.weights or {})]:
         if name not in records.columns:
@@ -557,8 +534,4 @@ def _cells(frame: Frame, name: str) -> list[Any]:
         values = [None if np.isnat(cell) else str(cell) for cell in column]
     else:
         values = column.tolist()
-    return [None if _is_absent(value) else value for value in values]
-
-
-def _is_absent(value: Any) -> bool:
-    return value is None or (np.isscalar(value) and bool(is_missing(value)))
+    return [None if np.isscalar(value) and is_missing(value) else value for value in values]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from countwise.cases.records import RecordField
@@ -11,8 +11,6 @@ from countwise.cases.values import Where, checked, copied
 from countwise.errors import TableError
 
 __all__ = ["Case", "Match", "case_of"]
-
-_FIELDS = ("id", "problem", "solution", "outcome", "notes")
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,9 @@ def case_of(given: Any) -> Case:
     """A case in any of the forms in which cases are given."""
     if isinstance(given, Case):
         return given
-    if isinstance(given, Mapping) and {"problem", "solution"} <= given.keys() <= set(_FIELDS):
+    if isinstance(given, Mapping) and {"problem", "solution"} <= given.keys() <= {
+        field.name for field in fields(Case)
+    }:
         return Case(**given)
     if isinstance(given, tuple | list) and len(given) == 2:
         return Case(given[0], given[1])

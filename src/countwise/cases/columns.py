@@ -23,10 +23,7 @@ Tokens = Callable[[Any], Iterable[Hashable]]
 class Column:
     """The values of one attribute: distinct values, and for each record which of them it has, or -1.
 
-    Parameters
-    ----------
-    n_missing : int, default=0
-        How many records there were before the attribute was first seen.
+    `n_missing` records came before the attribute was first seen.
     """
 
     def __init__(self, n_missing: int = 0) -> None:
@@ -44,8 +41,7 @@ class Column:
         if value is None:
             self._codes.append(-1)
             return
-        key = key_of(value)
-        code = self._places.setdefault(key, len(self.values))
+        code = self._places.setdefault(key_of(value), len(self.values))
         if code == len(self.values):
             self.values.append(value)
             self.kinds.add(kind_of(value))

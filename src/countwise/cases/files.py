@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,15 +88,16 @@ def load_base(
     with _sound(place):
         needed = {str(where): str(name) for where, name in content["functions"].items()}
         named = [str(name) for name in content["rules"]]
-    _check_given(named, [rule.name for rule in rules_of(rules)], needed, functions, place)
+    given = {rule.name: rule.function for rule in rules_of(rules)}
+    _check_given(named, list(given), needed, functions, place)
     with _sound(place):
         declared = _similarity(content["similarity"], "", functions)
         if not isinstance(declared, RecordSimilarity):
             raise ValueError("problems are not compared as records")
-        settings = {field.name: getattr(declared, field.name) for field in fields(declared)}
-        base = cls(rules=_in_order(named, rules), **settings)
-        for one in content["cases"]:
-            base._store.keep(_case(one))
+        base = cls(rules=[given[name] for name in named], **vars(declared))
+        for name, *values, notes in content["cases"]:
+            problem, solution, outcome = (revived(value, _VALUES) for value in values)
+            base._store.keep(Case(problem, solution, name, outcome, notes))
     return base
 
 
@@ -128,12 +128,6 @@ def _check_given(
         raise OptionError(f"The base in {place} had no function for {word!r}.", hint=hint)
 
 
-def _in_order(names: list[str], rules: tuple[Any, ...]) -> list[Any]:
-    """Rules in the order in which the base applied them."""
-    by_name = {rule.name: rule.function for rule in rules_of(rules)}
-    return [by_name[name] for name in names]
-
-
 def _functions(similarity: Similarity, path: str) -> Iterator[tuple[str, str]]:
     """Where a base compares by functions, and their names."""
     if isinstance(similarity, FunctionSimilarity):
@@ -162,14 +156,6 @@ def _similarity(written: Any, path: str, functions: Functions) -> Similarity:
     elif kind == "set" and settings["elements"] is not None:
         settings["elements"] = _similarity(settings["elements"], path, functions)
     elif kind == "table":
-        settings["table"] = {(_value(a), _value(b)): share for a, b, share in settings["table"]}
+        pairs = ((revived(a, _VALUES), revived(b, _VALUES), share) for a, b, share in settings["table"])
+        settings["table"] = {(a, b): share for a, b, share in pairs}
     return _SIMILARITIES[kind](**settings)
-
-
-def _case(written: Any) -> Case:
-    name, problem, solution, outcome, notes = written
-    return Case(_value(problem), _value(solution), name, _value(outcome), notes)
-
-
-def _value(written: Any) -> Any:
-    return revived(written, _VALUES)

@@ -14,11 +14,11 @@ import numpy as np
 
 from countwise._typing import Floats, Indices
 from countwise.cases.columns import Column
-from countwise.cases.similarities import Similarity, counted_tokens
+from countwise.cases.similarities import Similarity, counted_tokens, quotient
 from countwise.cases.values import LabeledGraph, Where, counted, key_of
 from countwise.errors import NumberIn, TableError, check_settings
 
-__all__ = ["GraphSimilarity", "Matching", "best_matching", "greedy_matching"]
+__all__ = ["GraphSimilarity", "Matching", "best_matching"]
 
 _HIGHEST = 12  # nodes that may be searched exactly: the work can grow with the factorial
 _LARGEST = 1000  # nodes that are matched at all
@@ -83,8 +83,7 @@ class GraphSimilarity(Similarity):
     def bounds(self, asked: Any, column: Column) -> Floats:
         """By the labels of nodes and edges, wherever they are."""
         shared, sizes, mine = column.common("graph", _tokens, asked)
-        larger = np.maximum(sizes, mine)
-        return np.divide(shared, larger, out=np.ones(len(sizes)), where=larger > 0)
+        return quotient(shared, np.maximum(sizes, mine))
 
 
 def _size(graph: LabeledGraph) -> int:
@@ -93,7 +92,12 @@ def _size(graph: LabeledGraph) -> int:
 
 def _tokens(graph: LabeledGraph) -> Iterator[Hashable]:
     """Labels of nodes; edges by their labels and those of their ends. No matching is worth more than is shared."""
-    return counted_tokens(_labels(graph))
+    labels = {node: key_of(label) for node, label in graph.nodes.items()}
+    tokens: list[Hashable] = [("node", label) for label in labels.values()]
+    for a, b, label in graph.edges:
+        ends: Hashable = (labels[a], labels[b]) if graph.directed else frozenset((labels[a], labels[b]))
+        tokens.append(("edge", graph.directed, a == b, ends, key_of(label)))
+    return counted_tokens(tokens)
 
 
 @dataclass(frozen=True)
@@ -136,15 +140,6 @@ class _Arcs:
 _NONE: set[Hashable] = set()
 
 
-def _labels(graph: LabeledGraph) -> Iterator[Hashable]:
-    labels = {node: key_of(label) for node, label in graph.nodes.items()}
-    for label in labels.values():
-        yield "node", label
-    for a, b, label in graph.edges:
-        ends: Hashable = (labels[a], labels[b]) if graph.directed else frozenset((labels[a], labels[b]))
-        yield "edge", graph.directed, a == b, ends, key_of(label)
-
-
 def _start(one: _Arcs, other: _Arcs) -> Indices:
     """What each pair of nodes is worth alone: 1 and its loops, or -1 if the labels differ."""
     codes: dict[Hashable, int] = {}
@@ -161,15 +156,8 @@ def _surroundings(one: _Arcs, other: _Arcs) -> Indices:
     places: dict[Hashable, int] = {}
     found: list[list[list[int]]] = []
     for graph in (one, other):
-        rows = []
-        for arcs in graph.arcs:
-            before: dict[Hashable, int] = {}
-            row = []
-            for arc in ((graph.labels[v], name) for v, names in arcs.items() for name in names):
-                before[arc] = before.get(arc, 0) + 1
-                row.append(places.setdefault((arc, before[arc]), len(places)))
-            rows.append(row)
-        found.append(rows)
+        ends = [[(graph.labels[v], name) for v, names in arcs.items() for name in names] for arcs in graph.arcs]
+        found.append([[places.setdefault(t, len(places)) for t in counted_tokens(own)] for own in ends])
     tables = []
     for rows in found:
         table = np.zeros((len(rows), len(places)), dtype=np.int64)
@@ -179,12 +167,8 @@ def _surroundings(one: _Arcs, other: _Arcs) -> Indices:
     return tables[0] @ tables[1].T
 
 
-def greedy_matching(a: LabeledGraph, b: LabeledGraph) -> Matching:
-    """Pair by pair, always the one that is worth most now; then the one with the most alike surroundings."""
-    return _named(*_greedy(one := _Arcs(a), other := _Arcs(b)), one, other, exact=False)
-
-
 def _greedy(one: _Arcs, other: _Arcs) -> tuple[list[tuple[int, int]], int]:
+    """Pair by pair, always the one that is worth most now; then the one with the most alike surroundings."""
     pairs: list[tuple[int, int]] = []
     total = 0
     if not one.nodes or not other.nodes:
@@ -214,10 +198,6 @@ def best_matching(a: LabeledGraph, b: LabeledGraph, limit: int) -> Matching:
         search = _Search(one, other, pairs, total)
         search.go(0, 0)
         pairs, total = search.best, search.most
-    return _named(pairs, total, one, other, exact)
-
-
-def _named(pairs: list[tuple[int, int]], total: int, one: _Arcs, other: _Arcs, exact: bool) -> Matching:
     named = tuple((one.nodes[u], other.nodes[x]) for u, x in sorted(pairs))
     return Matching(named, total - len(pairs), exact)
 

@@ -19,8 +19,6 @@ from countwise.errors import OptionError, TableError, check_settings, did_you_me
 
 __all__ = ["RecordField", "RecordSimilarity", "guessed"]
 
-_ONE = 1.0
-
 
 @dataclass(frozen=True)
 class RecordField:
@@ -116,7 +114,7 @@ class RecordSimilarity(Similarity):
 
     def weight(self, name: str) -> float:
         """The weight of one attribute."""
-        return float((self.weights or {}).get(name, _ONE))
+        return float((self.weights or {}).get(name, 1.0))
 
     def check(self, value: Any, where: Where) -> None:
         """Refuse a record whose attributes cannot be compared; those that no similarity is given for may be all."""
@@ -125,13 +123,11 @@ class RecordSimilarity(Similarity):
             if name in (self.similarities or {}):
                 self.local(name).check(inner, where.inside(name))
 
-    def check_asked(self, asked: Mapping[str, Any], where: Where) -> None:
+    def check_asked(self, asked: Any, where: Where) -> None:
         """Refuse a query of attributes that are not known, or that all weigh nothing."""
+        super().check(asked, where)
         for name, value in asked.items():
-            local = self.local(name)
-            local.check(value, where.inside(name))
-            if isinstance(local, RecordSimilarity):
-                local.check_asked(value, where.inside(name))
+            self.local(name).check_asked(value, where.inside(name))
         if not any(self.weight(name) for name in asked):
             raise OptionError(
                 f"{where} asks only for what has the weight 0.", hint="give other weights, or ask for more."
@@ -161,7 +157,7 @@ class RecordSimilarity(Similarity):
                 counted.append((self.weight(name), 0.0))
         return _mean(counted)
 
-    def parts(self, asked: Mapping[str, Any], found: Mapping[str, Any], path: str = "") -> tuple[RecordField, ...]:
+    def parts(self, asked: Any, found: Any, path: str = "") -> tuple[RecordField, ...]:
         """What each attribute that is asked for adds."""
         return tuple(self._part(name, value, found.get(name), path) for name, value in asked.items())
 
@@ -171,10 +167,9 @@ class RecordSimilarity(Similarity):
             ignored = self.missing == "ignore"
             how = "missing: ignored" if ignored else "missing: 0"
             return RecordField(whole, asked, None, weight, None if ignored else 0.0, how)
-        inner = local.parts(asked, found, f"{whole}.") if isinstance(local, RecordSimilarity) else ()
-        greedy = isinstance(local, GraphSimilarity) and local.approximate(asked, found)
-        share = local.between(asked, found)
-        return RecordField(whole, asked, found, weight, share, local.explain(asked, found), inner, greedy)
+        share, how = local.between(asked, found), local.explain(asked, found)
+        inner, greedy = local.parts(asked, found, f"{whole}."), local.approximate(asked, found)
+        return RecordField(whole, asked, found, weight, share, how, inner, greedy)
 
     def explain(self, asked: Any, found: Any) -> str:
         """Its parts are explained one by one."""

@@ -20,24 +20,12 @@ COMBINING = ("weighted", "majority", "mean", "best")
 
 @dataclass(frozen=True)
 class Combined:
-    """How one attribute of the solution came of several cases.
+    """How one attribute of the solution came of several cases."""
 
-    Parameters
-    ----------
-    attribute : str
-        Its name; nothing if the solution is no record.
-    how : str
-        "weighted" or "majority" vote, weighted "mean", or that of the "best" case.
-    value : value
-        What came of it.
-    votes : tuple of (id, value, weight)
-        What each case said.
-    """
-
-    attribute: str
-    how: str
+    attribute: str  # nothing if the solution is no record
+    how: str  # "weighted" or "majority" vote, weighted "mean", or that of the "best" case
     value: Any
-    votes: tuple[tuple[Any, Any, float], ...]
+    votes: tuple[tuple[Any, Any, float], ...]  # the id, value and weight of each case
 
     def __str__(self) -> str:
         if self.how == "best":
@@ -113,37 +101,19 @@ def check_combine(combine: Any, solutions: Iterable[Any]) -> None:
 
 @dataclass(frozen=True)
 class AdaptationRule:
-    """A rule of adaptation: a function with a name.
-
-    Parameters
-    ----------
-    name : str
-        The function's name.
-    says : str
-        The first line of its docstring.
-    function : callable
-        Of the query, the most similar case and the solution; the adapted solution, or None to refuse.
-    """
+    """A rule of adaptation: a function with a name."""
 
     name: str
-    says: str
-    function: Callable[[Any, Any, Any], Any]
+    says: str  # the first line of its docstring
+    function: Callable[[Any, Any, Any], Any]  # of the query, the most similar case and the solution
 
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What a rule made of a solution.
-
-    Parameters
-    ----------
-    rule, says : str
-        The rule's name and what it says of itself.
-    before, after : value
-        The solution.
-    """
+    """What a rule made of a solution."""
 
     rule: str
-    says: str
+    says: str  # what the rule says of itself
     before: Any
     after: Any
 
@@ -158,27 +128,13 @@ class Adaptation:
 
 @dataclass(frozen=True)
 class Backtrack:
-    """A case whose solution could not be adapted.
-
-    Parameters
-    ----------
-    id : str or int
-        The case.
-    similarity : float
-        Its similarity to the query.
-    rule : str
-        The rule that refused.
-    reason : str
-        Why.
-    adaptations : tuple of Adaptation
-        What other rules had made of its solution before.
-    """
+    """A case whose solution could not be adapted."""
 
     id: Any
     similarity: float
-    rule: str
+    rule: str  # that refused
     reason: str
-    adaptations: tuple[Adaptation, ...] = ()
+    adaptations: tuple[Adaptation, ...] = ()  # what other rules had made of its solution before
 
 
 def rules_of(functions: Iterable[Any]) -> tuple[AdaptationRule, ...]:

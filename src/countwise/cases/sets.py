@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.cases.columns import Column
-from countwise.cases.similarities import Similarity, similarity_of
+from countwise.cases.similarities import Similarity, quotient, similarity_of
 from countwise.cases.values import Where, key_of
 from countwise.errors import OptionError, TableError, check_settings
 from countwise.working.numbers import number
@@ -84,12 +84,13 @@ class SetSimilarity(Similarity):
         if self.by == "matching" and self.elements is not None:
             return self._matched(list(one.values()), list(other.values())), max(len(one), len(other))
         common = sum(key in other for key in one)
-        sizes = {
-            "jaccard": len(one) + len(other) - common,
-            "covered": len(one),
-            "matching": max(len(one), len(other)),
-        }
-        return common, sizes[self.by]
+        return common, int(self._out_of(len(one), len(other), common))
+
+    def _out_of(self, asked: int, found: Any, common: Any) -> Any:
+        """What the common part is divided by, from sizes: of one set, or of an array of them."""
+        if self.by == "jaccard":
+            return asked + found - common
+        return asked + 0 * found if self.by == "covered" else np.maximum(asked, found)
 
     def _matched(self, one: list[Any], other: list[Any]) -> float:
         """The largest sum of similarities of pairs."""
@@ -112,21 +113,12 @@ class SetSimilarity(Similarity):
 
     def bounds(self, asked: Any, column: Column) -> Floats:
         """Exact by the elements in common; for a matching, by the sizes."""
-        common, sizes, mine = column.common("elements", _keys, asked)
+        common, sizes, mine = column.common("elements", _by_key, asked)
         if self.by == "matching" and self.elements is not None:
             common = np.minimum(sizes, mine)
-        out_of = {
-            "jaccard": sizes + mine - common,
-            "covered": np.full(len(sizes), float(mine)),
-            "matching": np.maximum(sizes, mine),
-        }[self.by]
-        return np.divide(common, out_of, out=np.ones(len(sizes)), where=out_of > 0)
+        return quotient(common, self._out_of(mine, sizes, common))
 
 
 def _by_key(value: Any) -> dict[Hashable, Any]:
     """The distinct elements, by what equal ones have in common."""
     return {key_of(element): element for element in value}
-
-
-def _keys(value: Any) -> Iterator[Hashable]:
-    return iter(_by_key(value))

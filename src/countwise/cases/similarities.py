@@ -30,6 +30,7 @@ __all__ = [
     "StringSimilarity",
     "TableSimilarity",
     "counted_tokens",
+    "quotient",
     "similarity_of",
 ]
 
@@ -43,6 +44,7 @@ class Similarity:
     word: ClassVar[str] = ""  # what case base files call it
     kinds: ClassVar[tuple[str, ...]] = ()  # the kinds of values that can be compared; none stands for all
     needed: ClassVar[str] = ""
+    cheap: ClassVar[bool] = False  # whether the first stage of a search computes it exactly
 
     def __str__(self) -> str:
         return type(self).__name__
@@ -70,7 +72,21 @@ class Similarity:
 
     def bounds(self, asked: Any, column: Column) -> Floats:
         """For each distinct value of a column a number that its similarity does not exceed."""
+        if self.cheap:
+            return np.array([self.between(asked, value) for value in column.values])
         return np.ones(len(column.values))
+
+    def approximate(self, asked: Any, found: Any) -> bool:
+        """Whether the similarity may be too low."""
+        return False
+
+    def parts(self, asked: Any, found: Any, path: str = "") -> tuple[Any, ...]:
+        """What each attribute of a record that is asked for adds; other values have no parts."""
+        return ()
+
+    def check_asked(self, asked: Any, where: Where) -> None:
+        """Refuse a value of a query that cannot be compared."""
+        self.check(asked, where)
 
 
 @dataclass(frozen=True)
@@ -212,6 +228,7 @@ class TableSimilarity(Similarity):
     symmetric: bool = True
     default: float = 0.0
     word: ClassVar[str] = "table"
+    cheap: ClassVar[bool] = True
     _pairs: dict[Hashable, float] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -250,10 +267,6 @@ class TableSimilarity(Similarity):
         """Where it stands."""
         a, b = key_of(asked), key_of(found)
         return "by the table" if (a, b) in self._pairs else "equal" if a == b else "not in the table"
-
-    def bounds(self, asked: Any, column: Column) -> Floats:
-        """Exact: a table is cheap."""
-        return np.array([self.between(asked, value) for value in column.values])
 
 
 @dataclass(frozen=True)
@@ -301,7 +314,7 @@ class StringSimilarity(Similarity):
     def bounds(self, asked: Any, column: Column) -> Floats:
         """By the letters in common, however they are ordered: at least the others must be changed."""
         shared, sizes, mine = column.common(f"letters {self.ignore_case}", self._letters, asked)
-        return np.where(np.maximum(sizes, mine) > 0, shared / np.maximum(1, np.maximum(sizes, mine)), 1.0)
+        return quotient(shared, np.maximum(sizes, mine))
 
     def _letters(self, value: Any) -> Iterator[Hashable]:
         return counted_tokens(value.casefold() if self.ignore_case else value)
@@ -309,18 +322,10 @@ class StringSimilarity(Similarity):
 
 @dataclass(frozen=True)
 class FunctionSimilarity(Similarity):
-    """A function of one's own: what it returns is checked.
+    """A function of one's own: what it returns is checked."""
 
-    Parameters
-    ----------
-    function : callable
-        Of the value asked for and the value found; from 0 to 1.
-    attribute : str
-        The attribute, for messages.
-    """
-
-    function: Callable[[Any, Any], float]
-    attribute: str = "?"
+    function: Callable[[Any, Any], float]  # of the value asked for and the value found; from 0 to 1
+    attribute: str = "?"  # for messages
     word: ClassVar[str] = "function"
 
     @property
@@ -351,6 +356,11 @@ class FunctionSimilarity(Similarity):
     def explain(self, asked: Any, found: Any) -> str:
         """The function's name."""
         return str(self)
+
+
+def quotient(part: Floats, whole: Floats) -> Floats:
+    """What is in common, over what there is; 1 where there is nothing."""
+    return np.divide(part, whole, out=np.ones(len(whole)), where=whole > 0)
 
 
 def counted_tokens(values: Any) -> Iterator[Hashable]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, ClassVar
 
-import numpy as np
-
-from countwise._typing import Floats
-from countwise.cases.columns import Column
 from countwise.cases.similarities import Similarity
 from countwise.cases.values import Where
 from countwise.errors import OptionError, TableError, did_you_mean, listed
@@ -47,6 +44,7 @@ class TaxonomySimilarity(Similarity):
     parents: dict[str, str | None] = field(init=False, repr=False, compare=False, default_factory=dict)
     _paths: dict[str, tuple[str, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
     word: ClassVar[str] = "taxonomy"
+    cheap: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("name",)
     needed: ClassVar[str] = "a concept of the taxonomy"
 
@@ -83,17 +81,17 @@ class TaxonomySimilarity(Similarity):
         """By the depth of the deepest common concept."""
         if asked == found:
             return 1.0
-        common, a, b = self._depths(asked, found)
         if self.below and asked in self._paths[found]:
             return 1.0
+        _, common, a, b = self._common(asked, found)
         return 2 * common / (a + b) if a + b else 0.0
 
-    def _depths(self, asked: str, found: str) -> tuple[int, int, int]:
-        """The depths of the deepest common concept and of both."""
+    def _common(self, asked: str, found: str) -> tuple[str, int, int, int]:
+        """The deepest concept above both, its depth, and the depths of both."""
         one, other = self._paths[asked], self._paths[found]
-        shared = _n_shared(one, other)
+        shared = sum(1 for _ in takewhile(lambda step: step[0] == step[1], zip(one, other, strict=False)))
         lift = self.root_depth - 1
-        return (shared + lift if shared else 0), len(one) + lift, len(other) + lift
+        return one[shared - 1], (shared + lift if shared else 0), len(one) + lift, len(other) + lift
 
     def explain(self, asked: Any, found: Any) -> str:
         """The common concept, and the formula with its numbers."""
@@ -101,23 +99,8 @@ class TaxonomySimilarity(Similarity):
             return "equal"
         if self.below and asked in self._paths[found]:
             return f"below {asked}"
-        common, a, b = self._depths(asked, found)
-        shared = _n_shared(self._paths[asked], self._paths[found])
-        return f"both {self._paths[asked][shared - 1] or 'the root'}: 2 × {common} / ({a} + {b})"
-
-    def bounds(self, asked: Any, column: Column) -> Floats:
-        """Exact: a tree is cheap."""
-        return np.array([self.between(asked, value) for value in column.values])
-
-
-def _n_shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many steps from the root two paths have in common."""
-    shared = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        shared += 1
-    return shared
+        above, common, a, b = self._common(asked, found)
+        return f"both {above or 'the root'}: 2 × {common} / ({a} + {b})"
 
 
 def _pairs(tree: Any) -> Iterator[tuple[Any, Any]]:

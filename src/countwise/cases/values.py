@@ -24,24 +24,10 @@ _PLAIN = "strings, numbers, True or False, None, sets, lists, mappings and Label
 
 
 class Where(NamedTuple):
-    """Where a value stands, for messages.
+    """Where a value stands, for messages: ``'hotel.stars' of the query``."""
 
-    Parameters
-    ----------
-    owner : str
-        A case, a query or a solution.
-    path : str
-        The attribute, with dots in records.
-
-    Examples
-    --------
-    >>> from countwise.cases.values import Where
-    >>> print(Where("the query").inside("hotel").inside("stars"))
-    'hotel.stars' of the query
-    """
-
-    owner: str
-    path: str = ""
+    owner: str  # a case, a query or a solution
+    path: str = ""  # the attribute, with dots in records
 
     def inside(self, name: object) -> Where:
         """One attribute of it."""
@@ -230,14 +216,7 @@ def key_of(value: Any) -> Hashable:
 
 
 def counted(n: int, what: str) -> str:
-    """A number of things.
-
-    Examples
-    --------
-    >>> from countwise.cases.values import counted
-    >>> counted(1, "edge"), counted(2, "edge")
-    ('1 edge', '2 edges')
-    """
+    """A number of things: ``1 edge``, ``2 edges``."""
     return f"{n} {what}{'s' * (n != 1)}"
 
 

@@ -232,7 +232,7 @@ def _threshold_told(threshold: float, positive: Any) -> str:
 
 
 def _charts(report: dict[str, Any], answers: Any, positive: str | None) -> str:
-    from countwise.measures.ranks import roc_points
+    from countwise.measures import roc_points
     from countwise.working.charts import bar_chart, line_chart
 
     style = _common.chart_look()

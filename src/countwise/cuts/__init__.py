@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.cuts._base import Cuts, labels, midway
+from countwise.cuts._base import CutReport, Cuts, codes_in, labels, midway
 from countwise.cuts.n_bins import best_number
-from countwise.cuts.report import CutReport
 from countwise.cuts.supervised import class_contiguous, mdl, min_n
 from countwise.cuts.unsupervised import edges_of, equal_frequency, equal_width, given, kmeans, naive, quantiles
 from countwise.errors import OptionError, did_you_mean, listed
@@ -33,6 +32,7 @@ __all__ = [
     "Floats",
     "best_number",
     "class_contiguous",
+    "codes_in",
     "equal_frequency",
     "equal_width",
     "given",
@@ -43,6 +43,7 @@ __all__ = [
     "min_n",
     "naive",
     "quantiles",
+    "rule_of",
 ]
 
 COUNTED: dict[str, Callable[[Values, int], Cuts]] = {
@@ -55,36 +56,19 @@ METHODS = (*COUNTED, "naive", *SUPERVISED)
 _WORDS = {"quantile": "equal_frequency", "uniform": "equal_width", "entropy_mdl": "mdl", "mdlp": "mdl"}
 
 
+def rule_of(spec: Any, *settings: Any) -> CutRule:
+    """A rule as users give it: a rule, a distribution that has one, or a method or edges with the rule's settings."""
+    return spec if isinstance(spec, CutRule) else getattr(spec, "how", None) or CutRule(spec, *settings)
+
+
 @dataclass(frozen=True, slots=True)
 class CutRule:
-    """A rule with its settings.
+    """A rule with its settings."""
 
-    Parameters
-    ----------
-    method : str or sequence of float
-        One of `METHODS`, or the inner edges themselves.
-    n_bins : int or "leave_one_out", default=10
-        How many ranges, for the rules that must be told.
-    n : float, default=6
-        For "min_n": how many rows of one class a range must hold.
-    merge : {None, "majority", "last"}, optional
-        For "min_n": which ranges are joined afterwards.
-
-    Examples
-    --------
-    >>> from countwise.cuts import CutRule
-    >>> from countwise import samples
-    >>> from countwise.tallies import Values
-    >>> rain = samples.load("rain")
-    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
-    >>> CutRule("equal_width", n_bins=2).cut(temp).edges.tolist()
-    [25.25]
-    """
-
-    method: Any = "equal_frequency"
-    n_bins: Any = 10
-    n: Any = 6
-    merge: str | None = None
+    method: Any = "equal_frequency"  # one of `METHODS`, or the inner edges themselves
+    n_bins: Any = 10  # how many ranges, or "leave_one_out", for the rules of `COUNTED`
+    n: Any = 6  # for "min_n": how many rows of one class a range must hold
+    merge: str | None = None  # for "min_n": which ranges are joined afterwards
 
     def __post_init__(self) -> None:
         if isinstance(self.method, str):

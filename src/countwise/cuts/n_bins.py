@@ -25,33 +25,22 @@ def best_number(rule: Callable[[Values, int], Cuts], tally: Values) -> Cuts:
     With classes, the likelihood is that of the class given the range, with one imagined row for
     each class in each range; without, that of the values themselves under the histogram, with one
     imagined row spread over it. The edges stay those of all rows.
-
-    Examples
-    --------
-    >>> from countwise.cuts import best_number, equal_frequency
-    >>> from countwise import samples
-    >>> from countwise.tallies import Values
-    >>> rain = samples.load("rain")
-    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
-    >>> best_number(equal_frequency, temp).notes
-    ('3 ranges, the best of 1 to 6 by leave-one-out log P(class | range): -0.74126',)
     """
     most = max(1, min(MOST_BINS, len(tally.pooled[0])))
     supervised = int(np.count_nonzero(tally.n > 0)) > 1
     best, best_score = rule(tally, 1), -np.inf
     for n_bins in range(1, most + 1):
         cuts = rule(tally, n_bins)
-        score = _class_score(tally, cuts) if supervised else _density_score(tally, cuts)
+        if supervised:
+            score = leave_one_out_score(tally.counts_in(cuts.edges).T, unit=_unit(tally))
+        else:
+            score = _density_score(tally, cuts)
         if score > best_score + 1e-12 * abs(best_score if np.isfinite(best_score) else 0):
             best, best_score = cuts, score
     of = "log P(class | range)" if supervised else "log-likelihood"
     k = len(best.edges) + 1
     found = f"{k} range{'s' * (k > 1)}, the best of 1 to {most} by leave-one-out {of}: {number(best_score)}"
     return replace(best, notes=(found, *best.notes))
-
-
-def _class_score(tally: Values, cuts: Cuts) -> float:
-    return leave_one_out_score(tally.counts_in(cuts.edges).T, unit=_unit(tally))
 
 
 def _unit(tally: Values) -> float:
@@ -79,25 +68,7 @@ def _density_score(tally: Values, cuts: Cuts) -> float:
 def leave_one_out_score(counts: NDArray[Any], pseudo: NDArray[Any] | float = 1.0, unit: float = 1.0) -> float:
     """The mean over the rows of log P(class | value), in nats, the row itself left out.
 
-    Parameters
-    ----------
-    counts : ndarray, shape (values, classes)
-        A contingency table.
-    pseudo : ndarray, shape (values,), or float, default=1
-        Imagined counts of each value in each class.
-    unit : float, default=1
-        What one row weighs; imagined counts are of such rows.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.cuts.n_bins import leave_one_out_score
-    >>> round(leave_one_out_score(np.array([[5, 0], [0, 9]])), 4)
-    -0.1392
+    `pseudo` are imagined counts of each value in each class, of rows that weigh `unit`.
     """
     n_vc = np.asarray(counts, dtype=np.float64) / unit
     added = np.broadcast_to(np.asarray(pseudo, dtype=np.float64), n_vc.shape[:1])[:, None]

@@ -23,21 +23,10 @@ def class_contiguous(tally: Values) -> Cuts:
     A range goes on while some class has rows at every value in it; equal values are never
     parted. So a value with rows of two classes stays with the range below it if that range's
     class is one of the two, and the order of the rows does not matter.
-
-    Examples
-    --------
-    >>> from countwise.cuts import class_contiguous
-    >>> from countwise import samples
-    >>> from countwise.tallies import Values
-    >>> rain = samples.load("rain")
-    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
-    >>> cuts = class_contiguous(temp)
-    >>> cuts.edges.round(2).tolist(), cuts.reasons[0]
-    ([18.95, 19.6, 21.9], 'midway between 18.4 (yes) and 19.5 (no)')
     """
+    if (one := _one_range(tally)) is not None:
+        return one
     values, starts, codes, _ = _by_value(tally)
-    if _one_class(tally) or len(values) < 2:
-        return uncut(*_why_not(tally))
     cuts: list[int] = []
     kept: list[frozenset[int]] = []
     shared: frozenset[int] = frozenset()
@@ -59,31 +48,12 @@ def min_n(tally: Values, n: float, merge: str | None = None) -> Cuts:
     """A cut where the class changes, but not before the range holds n rows of one class (001).
 
     A range that has n rows of its commonest class goes on while the next value still has rows of
-    that class. The last range may never get there.
-
-    Parameters
-    ----------
-    tally : Values
-        The values of each class.
-    n : float
-        How many rows of one class a range must hold.
-    merge : {None, "majority", "last"}, optional
-        "majority" joins neighbors with the same commonest class; "last" joins a last range
-        that never reached n to the one before it.
-
-    Examples
-    --------
-    >>> from countwise.cuts import min_n
-    >>> from countwise import samples
-    >>> from countwise.tallies import Values
-    >>> weather = samples.load("weather")
-    >>> temperature = Values.from_arrays(weather.X["temperature"], weather.y)
-    >>> [min_n(temperature, 3, merge).edges.tolist() for merge in (None, "majority", "last")]
-    [[70.5, 77.5], [77.5], [70.5]]
+    that class. The last range may never get there. merge="majority" joins neighbors with the
+    same commonest class, "last" a last range that never reached n to the one before it.
     """
+    if (one := _one_range(tally)) is not None:
+        return one
     values, starts, codes, weights = _by_value(tally)
-    if _one_class(tally) or len(values) < 2:
-        return uncut(*_why_not(tally))
     places, inside = _delayed(starts, codes, weights, len(tally.given.values), n)
     reached = len(places)
     if merge == "last" and places and max(inside[-1]) < n:
@@ -110,19 +80,9 @@ def mdl(tally: Values) -> Cuts:
 
     The best cut of a range is accepted if it holds, and each side is cut in turn. At equal gains
     the lowest cut is taken.
-
-    Examples
-    --------
-    >>> from countwise.cuts import mdl
-    >>> from countwise import samples
-    >>> from countwise.tallies import Values
-    >>> weather = samples.load("weather")
-    >>> temperature = Values.from_arrays(weather.X["temperature"], weather.y)
-    >>> mdl(temperature).notes[0]
-    'no cut pays for itself: the best, at 84, gains 0.113401 bits and would need 0.457729'
     """
-    if _one_class(tally):
-        return uncut(*_why_not(tally))
+    if (one := _one_range(tally)) is not None:
+        return one
     values, codes, weights = tally.merged
     places, gains, needed, refused = _kernels.mdl_cuts(values, codes, weights, len(tally.given.values))
     if len(places) == 0:
@@ -147,20 +107,18 @@ def _never(tally: Values, n: float) -> str:
     )
 
 
-def _one_class(tally: Values) -> bool:
-    return int(np.count_nonzero(tally.n > 0)) < 2
-
-
-def _why_not(tally: Values) -> tuple[str, ...]:
+def _one_range(tally: Values) -> Cuts | None:
+    """No cuts, where there are not two values or not two classes."""
     low, high = tally.bounds
-    return ("one class only: there is nothing to tell apart",) if low < high else ()
+    if not low < high:
+        return uncut()
+    few = np.count_nonzero(tally.n > 0) < 2
+    return uncut("one class only: there is nothing to tell apart") if few else None
 
 
 def _by_value(tally: Values) -> tuple[Floats, Indices, NDArray[Any], NDArray[Any]]:
     """Distinct values, where the entries of each begin, and the class and weight of each entry."""
     values, codes, weights = tally.merged
-    if len(values) == 0:
-        return values, np.empty(0, dtype=np.int64), codes, np.empty(0)
     fresh = np.concatenate([[True], values[1:] != values[:-1]])
     starts = np.flatnonzero(fresh)
     return values[starts], starts, codes, np.ones(len(values)) if weights is None else weights

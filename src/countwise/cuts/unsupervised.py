@@ -21,18 +21,7 @@ _MOST_CELLS = 1 << 28  # places that exact k-means may have to remember
 
 
 def naive(tally: Values) -> Cuts:
-    """Each value a range of its own, cut midway (001).
-
-    Examples
-    --------
-    >>> from countwise.cuts import naive
-    >>> from countwise import samples
-    >>> from countwise.tallies import Values
-    >>> rain = samples.load("rain")
-    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
-    >>> naive(temp).edges.round(2).tolist()
-    [18.95, 19.6, 20.0, 21.9, 27.8]
-    """
+    """Each value a range of its own, cut midway (001)."""
     values = tally.pooled[0]
     if len(values) < 2:
         return uncut()
@@ -41,19 +30,7 @@ def naive(tally: Values) -> Cuts:
 
 
 def equal_width(tally: Values, n_bins: int) -> Cuts:
-    """Ranges of one width from the least value to the greatest (000, 001).
-
-    Examples
-    --------
-    >>> from countwise.cuts import equal_width
-    >>> from countwise import samples
-    >>> from countwise.tallies import Values
-    >>> rain = samples.load("rain")
-    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
-    >>> cuts = equal_width(temp, 3)
-    >>> cuts.edges.round(6).tolist(), cuts.reasons[0]
-    ([22.966667, 27.533333], '1/3 of the way from 18.4 to 32.1')
-    """
+    """Ranges of one width from the least value to the greatest (000, 001)."""
     values = tally.pooled[0]
     if len(values) < 2:
         return uncut()
@@ -70,19 +47,7 @@ def equal_width(tally: Values, n_bins: int) -> Cuts:
 
 
 def equal_frequency(tally: Values, n_bins: int) -> Cuts:
-    """Ranges that hold about equally many rows; equal values are never parted (000, 001).
-
-    Examples
-    --------
-    >>> from countwise.cuts import equal_frequency
-    >>> from countwise import samples
-    >>> from countwise.tallies import Values
-    >>> rain = samples.load("rain")
-    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
-    >>> cuts = equal_frequency(temp, 3)
-    >>> cuts.edges.round(6).tolist(), cuts.reasons[0]
-    ([19.6, 21.9], '2 of 6 rows lie at or below')
-    """
+    """Ranges that hold about equally many rows; equal values are never parted (000, 001)."""
     values, weights = tally.pooled
     if len(values) < 2:
         return uncut()
@@ -97,19 +62,7 @@ def equal_frequency(tally: Values, n_bins: int) -> Cuts:
 
 
 def kmeans(tally: Values, n_bins: int) -> Cuts:
-    """Ranges around the centers that leave the least squared distance: the optimum, not a restart's luck (000, 001).
-
-    Examples
-    --------
-    >>> from countwise.cuts import kmeans
-    >>> from countwise import samples
-    >>> from countwise.tallies import Values
-    >>> rain = samples.load("rain")
-    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
-    >>> cuts = kmeans(temp, 2)
-    >>> cuts.edges.round(2).tolist(), cuts.reasons[0]
-    ([26.19], 'midway between the centers 20.28 and 32.1')
-    """
+    """Ranges around the centers that leave the least squared distance, the global optimum (000, 001)."""
     values, weights = tally.pooled
     if len(values) < 2:
         return uncut()
@@ -130,18 +83,7 @@ def kmeans(tally: Values, n_bins: int) -> Cuts:
 
 
 def given(tally: Values, edges: Sequence[float]) -> Cuts:
-    """Floats that a person gave.
-
-    Examples
-    --------
-    >>> from countwise.cuts import given
-    >>> from countwise import samples
-    >>> from countwise.tallies import Values
-    >>> rain = samples.load("rain")
-    >>> temp = Values.from_arrays(rain.X["temp"], rain.y)
-    >>> given(temp, (19.0, 21.0)).edges.tolist()
-    [19.0, 21.0]
-    """
+    """Edges given by hand."""
     wanted = edges_of(edges)
     values = tally.pooled[0]
     notes: tuple[str, ...] = ()
@@ -152,7 +94,7 @@ def given(tally: Values, edges: Sequence[float]) -> Cuts:
 
 
 def edges_of(edges: Any) -> Floats:
-    """Floats given by hand, checked: numbers, finite, each once; they may come in any order."""
+    """Edges given by hand, checked: numbers, finite, each once; they may come in any order."""
     try:
         wanted = np.asarray(edges, dtype=np.float64)
     except (TypeError, ValueError):
@@ -171,13 +113,6 @@ def quantiles(values: Floats, weights: NDArray[Any], shares: Floats) -> Floats:
     """The values below which given shares of the rows lie; midway between two values where a share ends there.
 
     The rule is even-handed: counting from above gives the same values as counting from below.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.cuts import quantiles
-    >>> quantiles(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4), np.array([0.25, 0.5, 0.9])).tolist()
-    [1.5, 2.5, 4.0]
     """
     target = float(weights.sum()) * shares
     # a target within rounding of a running total falls between two values

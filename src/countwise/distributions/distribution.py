@@ -30,6 +30,7 @@ class Distribution:
 
     __slots__ = ()
     kind: ClassVar[str]
+    how: ClassVar[Any] = None  # the rule that cuts numbers into ranges, of a distribution over ranges
     shows_infinity: ClassVar[bool] = False  # whether an infinite number shows in the tally and in the answer
 
     def as_setting(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from countwise import _kernels, measures
 from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term
-from countwise.cuts import CutRule, Cuts, labels
+from countwise.cuts import CutRule, Cuts, labels, rule_of
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.derived import AsGiven
 from countwise.data.frames import Frame
@@ -28,36 +28,16 @@ __all__ = ["Contingency", "Filtering", "refuse_nominal"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contingency:
-    """The tables of an attribute, or of the two-valued ones that it is read as.
+    """The tables of an attribute, or of the two-valued ones that it is read as."""
 
-    Parameters
-    ----------
-    names : list of str
-        What each table is of.
-    of : Attribute
-        The attribute.
-    how : str
-        As what it was read.
-    values : list of str
-        The rows of each table.
-    tables : ndarray, shape (tables, values, classes)
-        How often.
-    missing : float
-        The weight of missing cells.
-    note : str
-        What a person should know.
-    information : float or None
-        Where there are no counts: what the Gaussian distribution implies.
-    """
-
-    names: list[str]
+    names: list[str]  # what each table is of
     of: Attribute
-    how: str
-    values: list[str]
-    tables: NDArray[Any]
-    missing: float
-    note: str = ""
-    information: float | None = None
+    how: str  # as what it was read
+    values: list[str]  # the rows of each table
+    tables: NDArray[Any]  # (tables, values, classes)
+    missing: float  # the weight of missing cells
+    note: str = ""  # what a person should know
+    information: float | None = None  # where there are no counts: what the Gaussian distribution implies
 
 
 @dataclass(eq=False, repr=False)
@@ -88,20 +68,18 @@ class Filtering(TallyModel):
 
     def _rule(self, name: str) -> Any:
         spec = self.numeric.get(name) if isinstance(self.numeric, Mapping) else self.numeric
-        spec = "mdl" if spec is None else spec
-        if isinstance(spec, CutRule):
-            return Binned(spec.method, spec.n_bins, spec.n, spec.merge)
-        if isinstance(spec, Binned | Gaussian):
-            return spec
-        return Gaussian() if isinstance(spec, str) and spec == "gaussian" else Binned(spec)
+        if (spec if isinstance(spec, str) else getattr(spec, "kind", "")) == "gaussian":
+            return Gaussian()
+        how = rule_of("mdl" if spec is None else spec)
+        return Binned(how.method, how.n_bins, how.n, how.merge)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
-        return [Term(AsGiven(a), self._law(a)) for a in schema.attributes]
+        def distribution(a: Attribute) -> Any:
+            if isinstance(a, Numeric):
+                return self._rule(a.name)
+            return Bernoulli() if isinstance(a, Text | Block) else Categorical()
 
-    def _law(self, a: Attribute) -> Any:
-        if isinstance(a, Numeric):
-            return self._rule(a.name)
-        return Bernoulli() if isinstance(a, Text | Block) else Categorical()
+        return [Term(AsGiven(a), distribution(a)) for a in schema.attributes]
 
     def _estimate(self) -> None:
         parts = self._terms(self.schema_, self.target_.name)
@@ -126,13 +104,12 @@ class Filtering(TallyModel):
         names = [str(value) for value in of.values]
         way = self.ordinal if isinstance(of, Ordinal) else self.nominal
         if way == "number":
-            how = self._rule(of.name)
-            return _of_order(of, table, self.target_, how, total)
+            return _of_order(of, table, self.target_, self._rule(of.name), total)
         if way == "binary" and len(names) > 1:
             steps = isinstance(of, Ordinal)
             rows = np.cumsum(table[::-1], axis=0)[::-1][1:] if steps else table
-            told = [f"{of.name}>{v}" for v in names[:-1]] if steps else [f"{of.name}={v}" for v in names]
-            return Contingency(told, of, "binary", ["no", "yes"], _two_valued(rows, table.sum(axis=0)), missing)
+            titles = [f"{of.name}>{v}" for v in names[:-1]] if steps else [f"{of.name}={v}" for v in names]
+            return Contingency(titles, of, "binary", ["no", "yes"], _two_valued(rows, table.sum(axis=0)), missing)
         note = "one value only" if len(names) == 1 else "nothing but gaps" if not names else ""
         if total >= 100 and len(names) > 0.9 * total:
             note = "looks like an identifier"
@@ -152,7 +129,7 @@ def _two_valued(rows: NDArray[Any], totals: NDArray[Any]) -> NDArray[Any]:
     return np.stack([totals - rows, rows], axis=1)
 
 
-def _of_values(tally: Values, how: CutRule, of: Attribute, total: float, name: str = "") -> Contingency:
+def _of_values(tally: Values, how: CutRule, of: Attribute, total: float) -> Contingency:
     cuts: Cuts = how.cut(tally)
     counts = tally.counts_in(cuts.edges).T
     missing = shortfall(total, float(counts.sum()))
@@ -162,7 +139,7 @@ def _of_values(tally: Values, how: CutRule, of: Attribute, total: float, name: s
     low, high = tally.bounds
     if not low < high:
         note = "nothing but gaps" if np.isnan(low) else "one value only"
-    return Contingency([name or of.name], of, read, list(labels(cuts.edges)), counts[None], missing, note)
+    return Contingency([of.name], of, read, list(labels(cuts.edges)), counts[None], missing, note)
 
 
 def _of_order(of: Nominal, table: NDArray[Any], given: Nominal, rule: Any, total: float) -> Contingency:
@@ -170,10 +147,10 @@ def _of_order(of: Nominal, table: NDArray[Any], given: Nominal, rule: Any, total
     places = np.arange(len(table), dtype=np.float64)
     sets = tuple((places[row > 0], row[row > 0]) for row in table.T)
     tally = Values(given, Numeric(of.name), sets)
-    if isinstance(rule, Gaussian):
+    if rule.how is None:
         return _of_moments(tally.moments, total, of)
     found = _of_values(tally, rule.how, of, total)
-    return Contingency(found.names, of, f"number, {found.how}", found.values, found.tables, found.missing, found.note)
+    return replace(found, how=f"number, {found.how}")
 
 
 def _of_moments(tally: Moments, total: float, of: Attribute | None = None) -> Contingency:
@@ -182,29 +159,16 @@ def _of_moments(tally: Moments, total: float, of: Attribute | None = None) -> Co
         variance = np.where(n > 1, m2 / np.maximum(n - 1, 1e-300), 0.0)
     information = measures.gaussian_information(n, mean, variance)
     note = "a class has fewer than two different values" if np.isnan(information) else ""
+    of, missing = of or tally.of, shortfall(total, float(n.sum()))
     nothing = np.zeros((1, 0, len(n)))
-    attribute = of or tally.of
-    return Contingency(
-        [attribute.name],
-        attribute,
-        "Gaussian in each class",
-        [],
-        nothing,
-        shortfall(total, float(n.sum())),
-        note,
-        information,
-    )
+    return Contingency([of.name], of, "Gaussian in each class", [], nothing, missing, note, information)
 
 
 def _of_words(tally: Words, total: float) -> Contingency:
-    n, cells = tally.filled
-    words = [str(word) for word in tally.of.words]
+    (n, cells), of = tally.filled, tally.of
+    names = [str(word) if isinstance(of, Block) else f"{of.name}: {word}" for word in of.words]
+    tables, note = _two_valued(cells.T, n), ""
+    if not names:
+        names, tables, note = [of.name], np.zeros((1, 2, len(n))), "no words"
     missing = shortfall(total, float(n.sum()))
-    if not words:
-        nothing = np.zeros((1, 2, len(n)))
-        return Contingency(
-            [tally.of.name], tally.of, "word there or not", ["no", "yes"], nothing, missing, "no words"
-        )
-    names = words if isinstance(tally.of, Block) else [f"{tally.of.name}: {word}" for word in words]
-    tables = _two_valued(cells.T, n)
-    return Contingency(names, tally.of, "word there or not", ["no", "yes"], tables, missing)
+    return Contingency(names, of, "word there or not", ["no", "yes"], tables, missing, note)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from countwise._typing import Flags, Floats
 from countwise.data.frames import frame_of, is_sparse
 from countwise.errors import OptionError, TableError
-from countwise.feature_selection.selectors import Selector, is_number, refuse_count
+from countwise.feature_selection.selectors import Selector, flags, is_number, refuse_count
 from countwise.feature_selection.subset_scoring import weighted
 from countwise.preprocessing.encoder import CategoricalEncoder
 from countwise.sources.labelled_table import labelled
@@ -85,16 +85,12 @@ class EmbeddedSelector(Selector):
         else:
             cells, groups = self._numbers(rows.X, rows.weights)
             model.fit(cells, rows.y, **settings)
-        importances = told_by(model)
+        importances = _importances(model)
         if len(importances) != sum(map(len, groups)):
             raise OptionError(f"{type(model).__name__} tells of {len(importances)} columns; the table has {rows.d}.")
         linear = not hasattr(model, "feature_importances_")
         self._remember(rows.X, rows.frame)
         self.estimator_, self.importances_ = model, _joined(importances, groups, linear)
-        self._rank()
-        return self
-
-    def _rank(self) -> None:
         order = np.argsort(-self.importances_, kind="stable")
         self.ranks_ = Grid(
             {
@@ -104,11 +100,10 @@ class EmbeddedSelector(Selector):
             }
         )
         self.support_ = self._kept(order)
+        return self
 
     def _check_options(self) -> None:
-        if self.k is not None and self.threshold is not None:
-            raise OptionError("Give k or threshold, not both.")
-        refuse_count(self.k)
+        refuse_count(self.k, self.threshold)
         if self.threshold not in (None, "mean") and not is_number(self.threshold):
             raise OptionError(f"threshold={self.threshold!r} is unknown.", hint="give a number or 'mean'.")
 
@@ -120,10 +115,10 @@ class EmbeddedSelector(Selector):
             raise TableError("The table has no column with two values: there is nothing to learn from.")
         cells = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
         w = np.ones((len(cells), 1)) if weights is None else weights[:, None].astype(np.float64)
-        gaps = np.isnan(cells)
-        there = np.maximum((w * ~gaps).sum(axis=0), 1e-300)
-        means = (w * np.where(gaps, 0.0, cells)).sum(axis=0) / there
-        cells = np.where(gaps, means, cells) - means
+        missing = np.isnan(cells)
+        there = np.maximum((w * ~missing).sum(axis=0), 1e-300)
+        means = (w * np.where(missing, 0.0, cells)).sum(axis=0) / there
+        cells = np.where(missing, means, cells) - means
         spread = np.sqrt((w * cells**2).sum(axis=0) / w.sum())
         places = iter(range(cells.shape[1]))
         groups = [[next(places) for _ in names] for names in coder.expanded_.values()]
@@ -134,9 +129,7 @@ class EmbeddedSelector(Selector):
             mean = self.threshold in (None, "mean")
             limit = self.importances_.mean() if mean else float(self.threshold)
             return np.asarray(self.importances_ >= limit - 1e-12 if mean else self.importances_ > limit)
-        support = np.zeros(len(order), dtype=bool)
-        support[order[: self.k]] = True
-        return support
+        return flags(len(order), order[: self.k])
 
 
 def _default() -> Any:
@@ -145,14 +138,14 @@ def _default() -> Any:
     return DecisionTreeClassifier(random_state=0)
 
 
-def told_by(model: Any) -> Floats:
+def _importances(model: Any) -> Floats:
     """The importance of each column by a fitted model; the last step of a pipeline speaks for it."""
     model = model[-1] if hasattr(model, "steps") else model
     for name in ("feature_importances_", "coef_"):
-        told = getattr(model, name, None)
-        if told is not None:
-            told = told.toarray() if is_sparse(told) else np.asarray(told, dtype=np.float64)
-            return np.sqrt((told**2).sum(axis=0)) if told.ndim == 2 else np.abs(told)
+        found = getattr(model, name, None)
+        if found is not None:
+            found = found.toarray() if is_sparse(found) else np.asarray(found, dtype=np.float64)
+            return np.sqrt((found**2).sum(axis=0)) if found.ndim == 2 else np.abs(found)
     raise OptionError(
         f"{type(model).__name__} has neither feature_importances_ nor coef_.",
         hint="use a tree, a forest or a linear model, or WrapperSelector for any other.",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import measures
-from countwise.data.output import LIBRARIES, library_of
 from countwise.errors import OptionError
 from countwise.feature_selection.contingency import Contingency, Filtering
+from countwise.feature_selection.pairs import like
+from countwise.feature_selection.regression_scores import spread_scores
 from countwise.working import Grid
 
 __all__ = ["ADJUSTED", "SCORES", "attribute_scores", "pmi", "pmi_table", "scored"]
@@ -134,19 +134,14 @@ def attribute_scores(
     if target not in ("class", "number"):
         raise OptionError(f"target={target!r} is unknown.", hint="give 'class' or 'number'.")
     if target == "number":
-        for option, value, usual in (
-            ("nominal", nominal, "nominal"),
-            ("ordinal", ordinal, "nominal"),
-            ("adjust", adjust, None),
-        ):
-            if value != usual:
+        usual = {"nominal": "nominal", "ordinal": "nominal", "adjust": None}
+        for (option, default), value in zip(usual.items(), (nominal, ordinal, adjust), strict=True):
+            if value != default:
                 raise OptionError(f"{option}={value!r} has no meaning where the target is a number.")
-        from countwise.feature_selection.regression_scores import spread_scores
-
-        return _like(Grid(spread_scores(X, y, sample_weight, numeric, types)), X)
+        return like(Grid(spread_scores(X, y, sample_weight, numeric, types)), X)
     filters = Filtering(numeric=numeric, nominal=nominal, ordinal=ordinal, types=types)
     filters.fit(X, y, sample_weight)
-    return _like(Grid(scored(filters.contingencies_, adjust)), X)
+    return like(Grid(scored(filters.contingencies_, adjust)), X)
 
 
 def pmi(X: Any, y: Any = None, *, sample_weight: Any = None, numeric: Any = None, types: Any = None) -> Any:
@@ -179,31 +174,21 @@ def pmi(X: Any, y: Any = None, *, sample_weight: Any = None, numeric: Any = None
     outlook    Sunny     Yes    2  -0.684498
     """
     filters = Filtering(numeric=numeric, types=types).fit(X, y, sample_weight)
-    return _like(Grid(pmi_table(filters)), X)
+    return like(Grid(pmi_table(filters)), X)
 
 
 def pmi_table(filters: Filtering) -> dict[str, list[Any]]:
     """A row for each attribute, value and class."""
     classes = [str(c) for c in filters.target_.values]
-    cells = [
-        (name, value, label, table[i, c].item(), float(bits[i, c]))
-        for name, values, table in _tables(filters.contingencies_)
-        for bits in [measures.pmi(table)]
-        for i, value in enumerate(values)
-        for c, label in enumerate(classes)
-        if table[i].any() and table[:, c].any()  # a value or class that never was has no probability
-    ]
+    cells: list[tuple[Any, ...]] = []
+    for found in filters.contingencies_:
+        for name, table in zip(found.names, found.tables, strict=True):
+            bits = measures.pmi(table)
+            cells += [
+                (name, value, label, table[i, c].item(), float(bits[i, c]))
+                for i, value in enumerate(found.values)
+                for c, label in enumerate(classes)
+                if table[i].any() and table[:, c].any()  # a value or class that never was has no probability
+            ]
     names = ("attribute", "value", "class", "n", "pmi")
     return {name: [row[j] for row in cells] for j, name in enumerate(names)}
-
-
-def _tables(found: Sequence[Contingency]) -> Iterator[tuple[str, list[str], NDArray[Any]]]:
-    for c in found:
-        for name, table in zip(c.names, c.tables, strict=True):
-            yield name, c.values, table
-
-
-def _like(grid: Grid, X: Any) -> Any:
-    """The grid as a frame of the library that the user's table is of."""
-    library = library_of(X)
-    return grid.to_frame(library) if library in LIBRARIES else grid

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,19 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, measures
 from countwise._typing import Floats, Indices
-from countwise.cuts import CutRule
+from countwise.cuts import CutRule, codes_in
 from countwise.data.attributes import Nominal, Numeric
-from countwise.data.columns import narrowest, refuse_infinity
+from countwise.data.columns import refuse_infinity
 from countwise.data.frames import frame_of
 from countwise.data.output import LIBRARIES, library_of
 from countwise.data.schema import Schema
 from countwise.data.table import Table, threads_for
-from countwise.errors import OptionError, TableError, did_you_mean, listed, warn
+from countwise.errors import OptionError, TableError, check_value, warn
 from countwise.sources.memory import weights_of
 from countwise.tallies import Values
 from countwise.working import Grid
 
-__all__ = ["codes_of", "pairwise_scores"]
+__all__ = ["codes_of", "like", "pairwise_scores"]
 
 _BLOCK = 1 << 17  # rows a thread takes at a time
 _MOST_CELLS = 1 << 22  # cells of the tables that are filled at once
@@ -77,11 +78,7 @@ def pairwise_scores(
     humidity     0.374651     1         0
     wind         0.0391487    0         0.985228
     """
-    if measure not in MEASURES:
-        raise OptionError(
-            f"measure={measure!r} is unknown.",
-            hint=did_you_mean(measure, MEASURES) or f"give one of {listed(MEASURES)}.",
-        )
+    check_value("measure", measure, tuple(MEASURES))
     frame = frame_of(X)
     if frame.n_rows == 0:
         raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
@@ -95,9 +92,13 @@ def pairwise_scores(
     columns, sizes = codes_of(schema, table, dict.fromkeys(schema, how))
     matrix = information_matrix(columns, sizes, table.weights, MEASURES[measure])
     names = list(schema)
-    found = Grid({"attribute": names, **{name: matrix[:, j].tolist() for j, name in enumerate(names)}})
+    return like(Grid({"attribute": names, **{name: matrix[:, j].tolist() for j, name in enumerate(names)}}), X)
+
+
+def like(grid: Grid, X: Any) -> Any:
+    """The grid as a frame of the library that the user's table is of."""
     library = library_of(X)
-    return found.to_frame(library) if library in LIBRARIES else found
+    return grid.to_frame(library) if library in LIBRARIES else grid
 
 
 def codes_of(schema: Schema, table: Table, hows: Mapping[str, CutRule]) -> tuple[list[NDArray[Any]], list[int]]:
@@ -111,9 +112,7 @@ def codes_of(schema: Schema, table: Table, hows: Mapping[str, CutRule]) -> tuple
             raise OptionError(f"{name!r} is {a.kind}; single values are needed.", hint="leave the column out.")
         refuse_infinity({name: column})
         edges = hows[name].cut(Values.from_arrays(column, weights=table.weights, name=name)).edges
-        codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
-        _kernels.cut_codes(column, edges, codes)
-        return codes, len(edges) + 1
+        return codes_in(edges, column), len(edges) + 1
 
     found = _kernels.over_items(list(schema), one, table.threads)
     return [codes for codes, _ in found], [size for _, size in found]
@@ -125,8 +124,7 @@ def information_matrix(
     """The measure of every pair of coded columns, and of every column with itself."""
     d, n_rows = len(columns), len(columns[0])
     matrix = np.zeros((d, d))
-    empty = [j for j, size in enumerate(sizes) if size == 0]
-    if empty:
+    if not all(sizes):
         warn("A column of nothing but gaps tells nothing of any other.")
     there = [j for j in range(d) if sizes[j]]
     one = np.zeros(n_rows, dtype=np.uint8)
@@ -136,9 +134,8 @@ def information_matrix(
     for j, counts in zip(there, alone, strict=True):
         matrix[j, j] = measure(np.diag(counts)) if sizes[j] <= 1 << 10 else _alone(counts, measure)
     for pairs in _batches(sizes):
-        tables = (_counted if weights is None else _weighted)(columns, sizes, pairs, n_rows, weights)
-        for (i, j), value in zip(pairs.tolist(), _measured(tables, measure), strict=True):
-            matrix[i, j] = matrix[j, i] = value
+        tables = _tables(columns, sizes, pairs, weights, threads_for(n_rows))
+        matrix[pairs[:, 0], pairs[:, 1]] = matrix[pairs[:, 1], pairs[:, 0]] = _measured(tables, measure)
     return matrix
 
 
@@ -151,24 +148,29 @@ def _batches(sizes: list[int]) -> Iterator[Indices]:
     """Pairs of columns, as many at a time as there is room for."""
     batch: list[tuple[int, int]] = []
     cells = 0
-    for i in range(len(sizes)):
-        for j in range(i + 1, len(sizes)):
-            if not sizes[i] or not sizes[j]:
-                continue
-            if batch and cells + sizes[i] * sizes[j] > _MOST_CELLS:
-                yield np.array(batch)
-                batch, cells = [], 0
-            batch.append((i, j))
-            cells += sizes[i] * sizes[j]
+    for i, j in combinations([j for j, size in enumerate(sizes) if size], 2):
+        if batch and cells + sizes[i] * sizes[j] > _MOST_CELLS:
+            yield np.array(batch)
+            batch, cells = [], 0
+        batch.append((i, j))
+        cells += sizes[i] * sizes[j]
     if batch:
         yield np.array(batch)
 
 
-def _counted(columns: Any, sizes: Any, pairs: Any, n_rows: int, weights: Any) -> list[NDArray[Any]]:
-    def work(start: int, stop: int) -> list[NDArray[Any]]:
+def _tables(columns: Any, sizes: Any, pairs: Any, weights: Any, threads: int | None) -> list[NDArray[Any]]:
+    """The table of counts of each pair of columns."""
+
+    def weighted(pair: Any) -> NDArray[Any]:
+        i, j = pair
+        return np.asarray(_kernels.count_codes(columns[j], columns[i], weights, sizes[j], sizes[i]))
+
+    def counted(start: int, stop: int) -> list[NDArray[Any]]:
         return _kernels.pair_counts([column[start:stop] for column in columns], sizes, pairs)
 
-    parts = _kernels.over_blocks(n_rows, _BLOCK, work, threads=threads_for(n_rows))
+    if weights is not None:
+        return _kernels.over_items(pairs.tolist(), weighted, threads)
+    parts = _kernels.over_blocks(len(columns[0]), _BLOCK, counted, threads=threads)
     total = parts[0]
     for part in parts[1:]:
         for table, more in zip(total, part, strict=True):
@@ -176,16 +178,7 @@ def _counted(columns: Any, sizes: Any, pairs: Any, n_rows: int, weights: Any) ->
     return total
 
 
-def _weighted(columns: Any, sizes: Any, pairs: Any, n_rows: int, weights: Any) -> list[NDArray[Any]]:
-    def one(pair: Any) -> NDArray[Any]:
-        i, j = pair
-        cells: NDArray[Any] = _kernels.count_codes(columns[j], columns[i], weights, sizes[j], sizes[i])
-        return cells
-
-    return _kernels.over_items(pairs.tolist(), one, threads_for(n_rows))
-
-
-def _measured(tables: list[NDArray[Any]], measure: Callable[[Any], Any]) -> list[float]:
+def _measured(tables: list[NDArray[Any]], measure: Callable[[Any], Any]) -> Floats:
     """The measure of each table, those of one shape at once."""
     values = np.zeros(len(tables))
     shapes: dict[tuple[int, ...], list[int]] = {}
@@ -193,5 +186,4 @@ def _measured(tables: list[NDArray[Any]], measure: Callable[[Any], Any]) -> list
         shapes.setdefault(table.shape, []).append(place)
     for places in shapes.values():
         values[places] = measure(np.stack([tables[p] for p in places]))
-    found: list[float] = values.tolist()
-    return found
+    return values

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from countwise import measures
-from countwise.cuts import CutRule
+from countwise.cuts import CutRule, rule_of
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import numbers_of
 from countwise.data.derived import free_name
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.distributions import Binned
 from countwise.errors import OptionError, SchemaError, TableError
 from countwise.feature_selection.contingency import refuse_nominal
 from countwise.feature_selection.pairs import codes_of
@@ -27,18 +26,9 @@ SPREADS = ("sd_reduction", "variance_reduction")
 
 
 def spread_scores(X: Any, y: Any, sample_weight: Any, numeric: Any, types: Any) -> dict[str, list[Any]]:
-    """A row for each attribute: what is left of the target's spread once its value is known.
+    """A row for each attribute: what is left of the spread of y, which holds numbers, once its value is known.
 
-    Parameters
-    ----------
-    X, y, sample_weight, types
-        As for `attribute_scores`; y holds numbers.
-    numeric : str, sequence of float, Binned, CutRule, or mapping of column to any of these
-        How numbers are cut into ranges, by a rule that needs no class; None: ten ranges of equal frequency.
-
-    Returns
-    -------
-    dict of str to list
+    Numbers are cut by a rule that needs no class: if `numeric` is None, into ten ranges of equal frequency.
     """
     rows = labelled(X, y, sample_weight)
     frame, weights = rows.frame, rows.weights
@@ -85,10 +75,7 @@ def _rules(numeric: Any, schema: Schema) -> dict[str, CutRule]:
 
 
 def _unsupervised(numeric: Any) -> CutRule:
-    if isinstance(numeric, CutRule | Binned):
-        how = numeric if isinstance(numeric, CutRule) else numeric.how
-    else:
-        how = CutRule("equal_frequency" if numeric is None else numeric)
+    how = rule_of("equal_frequency" if numeric is None else numeric)
     if how.supervised:
         raise OptionError(
             f"{how.method!r} looks at classes, and the target is a number.", hint="use 'equal_frequency'."

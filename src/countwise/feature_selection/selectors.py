@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -64,35 +64,27 @@ class Selector(Transformer):
         if frame.named:
             self.feature_names_in_ = np.array(frame.names, dtype=object)
 
-    def _fitted_frame(self, X: Any) -> Frame:
-        """A table with the columns that were met in training, found by name or by place."""
+    def transform(self, X: Any) -> Any:
+        """The chosen columns."""
         self._check_fitted()
+        if is_relation(X):  # nothing is fetched of what an engine holds
+            relation = Relation.open(X, None)
+            wanted = [str(name) for name in self.get_feature_names_out()]
+            _refuse_lost(wanted, relation.columns)
+            return relation.selected(wanted)
         frame = frame_of(X)
+        places = np.flatnonzero(self.support_).tolist()
         n = next(iter(frame.columns.values())).shape[1] if is_sparse(X) else len(frame.columns)
         if frame.named and hasattr(self, "feature_names_in_"):
-            lost = [name for name in self.names_ if name not in frame.columns]
-            if lost:
-                raise TableError(
-                    f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
-                    hint=did_you_mean(lost[0], frame.columns) or f"it has {listed(frame.columns)}.",
-                )
+            _refuse_lost(self.names_, frame.columns)
+            where = {name: place for place, name in enumerate(frame.names)}
+            places = [where[self.names_[place]] for place in places]
         elif n != self.n_features_in_:
             raise TableError(
                 f"X has {n} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
             )
-        return frame
-
-    def transform(self, X: Any) -> Any:
-        """The chosen columns."""
-        if is_relation(X):
-            return self._picked(X)
-        frame = self._fitted_frame(X)
         if frame.n_rows == 0:
             raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
-        places = np.flatnonzero(self.support_).tolist()
-        if frame.named and hasattr(self, "feature_names_in_"):
-            where = {name: place for place, name in enumerate(frame.names)}
-            places = [where[self.names_[place]] for place in places]
         picked = chosen(X, frame, places)
         asked = container_of(X, self._output_wanted())
         if asked == library_of(X) or is_sparse(X):
@@ -100,19 +92,6 @@ class Selector(Transformer):
         names = [str(n) for n in self.get_feature_names_out()]
         columns = dict(zip(names, (frame.columns[frame.names[p]] for p in places), strict=True))
         return rebuilt(X, frame, columns, asked)
-
-    def _picked(self, X: Any) -> Any:
-        """The chosen columns of what an engine holds, which nothing is fetched of."""
-        self._check_fitted()
-        relation = Relation.open(X, None)
-        have, wanted = relation.columns, [str(name) for name in self.get_feature_names_out()]
-        lost = [name for name in wanted if name not in have]
-        if lost:
-            raise TableError(
-                f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
-                hint=did_you_mean(lost[0], have) or f"it has {listed(have)}.",
-            )
-        return relation.selected(wanted)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the chosen columns.
@@ -138,8 +117,8 @@ class Selector(Transformer):
         if is_sparse(X) or len(frame.columns) != int(mask.sum()):
             raise TableError(f"X must be a dense table of the {int(mask.sum())} chosen columns.")
         waiting = iter(frame.columns.values())
-        gaps = np.full(frame.n_rows, np.nan)
-        columns = {name: next(waiting) if kept else gaps for name, kept in zip(self.names_, mask, strict=True)}
+        missing = np.full(frame.n_rows, np.nan)
+        columns = {name: next(waiting) if kept else missing for name, kept in zip(self.names_, mask, strict=True)}
         return rebuilt(X, frame, columns, container_of(X, self._output_wanted()))
 
 
@@ -222,9 +201,7 @@ class FilterSelector(Selector):
                 f"measure={self.measure!r} is unknown.",
                 hint=did_you_mean(self.measure, known) or f"measures are {listed(known)}.",
             )
-        if self.k is not None and self.threshold is not None:
-            raise OptionError("Give k or threshold, not both.")
-        refuse_count(self.k)
+        refuse_count(self.k, self.threshold)
         if self.threshold is not None and not is_number(self.threshold):
             raise OptionError(f"threshold must be a number, not {self.threshold!r}.")
 
@@ -237,17 +214,34 @@ class FilterSelector(Selector):
             return values > self.threshold
         k = min(10 if self.k is None else int(self.k), len(values))
         order = np.argsort(-values, kind="stable")
-        support = np.zeros(len(values), dtype=bool)
-        support[order[:k]] = True
         last = values[order[k - 1]]
         self.ties_ = tuple(
             self.names_[j] for j in order[k:] if abs(values[j] - last) <= 1e-12 * max(abs(last), 1e-12)
         )
-        return support
+        return flags(len(values), order[:k])
 
 
-def refuse_count(k: Any) -> None:
-    """How many to keep is a whole number from 1 on, or not said."""
+def flags(n: int, places: Any) -> Flags:
+    """So many flags, set at some places."""
+    out = np.zeros(n, dtype=bool)
+    out[places] = True
+    return out
+
+
+def _refuse_lost(wanted: Sequence[str], have: Collection[str]) -> None:
+    """Refuse a table without some of the columns of training."""
+    lost = [name for name in wanted if name not in have]
+    if lost:
+        raise TableError(
+            f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
+            hint=did_you_mean(lost[0], have) or f"it has {listed(have)}.",
+        )
+
+
+def refuse_count(k: Any, threshold: Any) -> None:
+    """How many to keep is a whole number from 1 on, unless a threshold says which."""
+    if k is not None and threshold is not None:
+        raise OptionError("Give k or threshold, not both.")
     whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
     if k is not None and not (whole and k >= 1):
         raise OptionError(f"k must be a whole number, 1 or more, not {k!r}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from countwise.data.frames import is_sparse
 from countwise.data.output import chosen, rows_of
 from countwise.data.schema import Schema
 from countwise.errors import OptionError, TableError
-from countwise.feature_selection.subset_search import Subset, all_subsets
+from countwise.feature_selection.subset_search import Subset, SubsetScorer
 from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.sources.labelled_table import LabelledTable
 
@@ -28,21 +28,11 @@ _MOST_BYTES = 1 << 32  # of terms kept; beyond it subsets are refitted
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Folds:
-    """A table with its target, the rows of each fold, and how answers are scored.
-
-    Parameters
-    ----------
-    rows : LabelledTable
-        The table, its target and weights.
-    splits : list of (train, test)
-        Rows.
-    scoring : str, callable or None
-        As scikit-learn has it.
-    """
+    """A table with its target, the rows of each fold, and how answers are scored."""
 
     rows: LabelledTable
-    splits: list[tuple[NDArray[Any], NDArray[Any]]]
-    scoring: Any
+    splits: list[tuple[NDArray[Any], NDArray[Any]]]  # rows of training, and of the test
+    scoring: Any  # as scikit-learn has it
 
     def weights(self, rows: NDArray[Any]) -> NDArray[Any] | None:
         """The weights of some rows."""
@@ -124,61 +114,32 @@ def _score(scorer: Any, model: Any, X: Any, y: Any, weights: Any) -> float:
     return value
 
 
-class Refits:
-    """Fit and score the estimator anew for every subset and fold.
+@dataclass(eq=False)
+class Refits(SubsetScorer):
+    """Fit and score any estimator anew for every subset and fold, so many subsets at a time."""
 
-    Parameters
-    ----------
-    estimator : estimator
-        Any of scikit-learn's kind.
-    folds : Folds
-        What to fit and score it on.
-    n_jobs : int or None
-        How many subsets at a time.
-    """
+    how: ClassVar[str] = "refitting"
+    estimator: Any
+    folds: Folds
+    n_jobs: int | None = None
 
-    how = "refitting"
+    def __post_init__(self) -> None:
+        self.d = self.folds.rows.d
 
-    def __init__(self, estimator: Any, folds: Folds, n_jobs: int | None = None) -> None:
-        self.estimator, self.folds, self.n_jobs = estimator, folds, n_jobs
-        self._scored = 0
-
-    def score(self, subset: Subset) -> float:
-        """The mean over the folds."""
-        return self._scores([subset])[0]
-
-    def adding(self, base: Subset, more: Sequence[int]) -> list[float]:
+    def scores(self, subsets: list[Subset]) -> list[float]:
         """A refit for each."""
-        return self._scores([tuple(sorted((*base, a))) for a in more])
-
-    def dropping(self, base: Subset) -> list[float]:
-        """A refit for each."""
-        return self._scores([tuple(a for a in base if a != gone) for gone in base])
-
-    def every(self, sizes: range) -> Iterator[tuple[Subset, float]]:
-        """One after the other."""
-        subsets = list(all_subsets(self.folds.rows.d, sizes))
-        yield from zip(subsets, self._scores(subsets), strict=True)
-
-    def _scores(self, subsets: list[Subset]) -> list[float]:
         if self.n_jobs in (None, 1):
             found = []
             for subset in subsets:
                 found.append(_refit_score(self.estimator, self.folds, subset))
-                self._tell(1)
+                self._report(1)
             return found
         from sklearn.utils.parallel import Parallel, delayed
 
         work = delayed(_refit_score)
         found = Parallel(n_jobs=self.n_jobs)(work(self.estimator, self.folds, subset) for subset in subsets)
-        self._tell(len(subsets))
+        self._report(len(subsets))
         return list(found)
-
-    def _tell(self, more: int) -> None:
-        self._scored += more
-        listener = progress.current()
-        if listener is not None:
-            listener(self._scored)
 
 
 def _refit_score(estimator: Any, folds: Folds, subset: Subset) -> float:
@@ -194,8 +155,8 @@ def _refit_score(estimator: Any, folds: Folds, subset: Subset) -> float:
                 values.append(_score(scorer, model, rows_of(X, test), folds.rows.y[test], folds.weights(test)))
     except Exception as error:
         names = folds.rows.frame.names
-        told = subset if is_sparse(folds.rows.X) else ", ".join(names[a] for a in subset)
-        error.add_note(f"(while scoring the attributes {told})")
+        which = subset if is_sparse(folds.rows.X) else ", ".join(names[a] for a in subset)
+        error.add_note(f"(while scoring the attributes {which})")
         raise
     return float(np.mean(values))
 
@@ -223,18 +184,8 @@ class _Fold:
         return total
 
 
-class CachedTerms:
-    """Add up terms: each attribute's is computed once for each fold, and a subset is a sum of them.
-
-    Parameters
-    ----------
-    estimator : NaiveBayesClassifier
-        A model that is a sum of one term for each column.
-    folds : Folds
-        What to fit and score it on.
-    models : list
-        The model fitted on all columns, for each fold.
-    """
+class CachedTerms(SubsetScorer):
+    """A naive Bayes whose terms are computed once for each fold, on all columns: a subset is a sum of terms."""
 
     how = "adding terms"
 
@@ -247,12 +198,11 @@ class CachedTerms:
             from sklearn.metrics import check_scoring
 
             self.scorer = check_scoring(estimator, folds.scoring)
-        self._scored = 0
 
-    def score(self, subset: Subset) -> float:
-        """The mean over the folds."""
+    def scores(self, subsets: list[Subset]) -> list[float]:
+        """The sum of the terms of each."""
         nothing = [[np.zeros_like(fold.prior)] for fold in self.folds]
-        return self._means([fold.base(subset) for fold in self.folds], nothing)[0]
+        return [self._means([fold.base(subset) for fold in self.folds], nothing)[0] for subset in subsets]
 
     def adding(self, base: Subset, more: Sequence[int]) -> list[float]:
         """One addition for each."""
@@ -262,7 +212,7 @@ class CachedTerms:
     def dropping(self, base: Subset) -> list[float]:
         """The sum of those before and of those after each: nothing is subtracted, so no rounding is left over."""
         if len(base) == 1:
-            return [self.score(())]
+            return self.scores([()])
         before = [_running(fold, base, fold.prior) for fold in self.folds]
         after = [_running(fold, base[::-1], np.zeros_like(fold.prior))[::-1] for fold in self.folds]
         return [self._means([sums[i] for sums in before], [[sums[i]] for sums in after])[0] for i in range(len(base))]
@@ -270,7 +220,7 @@ class CachedTerms:
     def every(self, sizes: range) -> Iterator[tuple[Subset, float]]:
         """Depth first, so that each subset costs one addition."""
         if 0 in sizes:
-            yield (), self.score(())
+            yield (), self.scores([()])[0]
         yield from self._below((), [fold.prior for fold in self.folds], sizes)
 
     def _below(self, subset: Subset, bases: list[Floats], sizes: range) -> Iterator[tuple[Subset, float]]:
@@ -292,10 +242,7 @@ class CachedTerms:
             shares = _kernels.over_items(work, lambda item: _right(*item), threads)
         else:
             shares = [self._judged(*item) for item in zip(self.folds, bases, terms, strict=True)]
-        self._scored += len(terms[0])
-        listener = progress.current()
-        if listener is not None:
-            listener(self._scored)
+        self._report(len(terms[0]))
         means: list[float] = np.mean(shares, axis=0).tolist()
         return means
 
@@ -334,21 +281,15 @@ def _kept(model: Any, folds: Folds, test: NDArray[Any], names: Sequence[str]) ->
     )
 
 
+@dataclass(eq=False, repr=False)
 class Answered(Classifier):
-    """Answers already computed, for scikit-learn's scorers.
+    """Answers already computed, for scikit-learn's scorers."""
 
-    Parameters
-    ----------
-    fold : _Fold
-        Whose rows they are.
-    joint : ndarray, shape (rows, classes)
-        Log P(class) and the terms.
-    """
+    fold: Any = None  # whose rows they are
+    joint: Any = None  # (rows, classes): log P(class) and the terms
 
-    def __init__(self, fold: Any = None, joint: Any = None) -> None:
-        self.fold = fold
-        self.joint = joint
-        self.classes_ = fold.classes if fold is not None else None
+    def __post_init__(self) -> None:
+        self.classes_ = self.fold.classes if self.fold is not None else None
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -2,121 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Protocol
+from typing import ClassVar
 
+from countwise import progress
 from countwise.errors import OptionError
 
-__all__ = ["FoundSubset", "Stage", "SubsetScorer", "backward", "exhaustive", "forward"]
+__all__ = ["FoundSubset", "Stage", "SubsetScorer", "exhaustive", "greedy"]
 
 Subset = tuple[int, ...]
 
 _EQUAL = 1e-12  # scores closer than this are a tie
 
 
-class SubsetScorer(Protocol):
-    """Who says how good a subset of attributes is."""
+class SubsetScorer:
+    """Who says how good a subset of attributes is: its mean score over the folds; a new one writes `scores`."""
 
-    def score(self, subset: Subset) -> float:
-        """The score of a subset."""
+    how: ClassVar[str]
+    d: int  # the number of attributes
+    _n_scored = 0
+
+    def scores(self, subsets: list[Subset]) -> list[float]:
+        """The score of each subset."""
+        raise NotImplementedError
 
     def adding(self, base: Subset, more: Sequence[int]) -> list[float]:
         """The scores of a subset with each of some attributes added."""
+        return self.scores([tuple(sorted((*base, a))) for a in more])
 
     def dropping(self, base: Subset) -> list[float]:
         """The scores of a subset without each of its own attributes in turn."""
+        return self.scores([tuple(a for a in base if a != gone) for gone in base])
 
     def every(self, sizes: range) -> Iterator[tuple[Subset, float]]:
         """All subsets of some sizes with their scores."""
+        subsets = [subset for k in sizes for subset in combinations(range(self.d), k)]
+        yield from zip(subsets, self.scores(subsets), strict=True)
+
+    def _report(self, more: int) -> None:
+        """So many more subsets are scored: for the progress bar."""
+        self._n_scored += more
+        listener = progress.current()
+        if listener is not None:
+            listener(self._n_scored)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step of a search.
+    """One step of a search."""
 
-    Parameters
-    ----------
-    subset : tuple of int
-        The attributes after it.
-    score : float
-        Their score.
-    changed : int or None
-        The attribute that was added or dropped.
-    ties : tuple of int
-        Attributes that would have done as well.
-    """
-
-    subset: Subset
+    subset: Subset  # the attributes after it
     score: float
-    changed: int | None = None
-    ties: Subset = ()
+    changed: int | None = None  # the attribute that was added or dropped
+    ties: Subset = ()  # attributes that would have done as well
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSubset:
-    """What a search found, how it got there, and why it stopped.
-
-    Parameters
-    ----------
-    subset : tuple of int
-        The attributes chosen.
-    path : list of Stage
-        Every step taken.
-    why : str
-        Why it stopped.
-    scores : dict
-        Every subset that was scored.
-    """
+    """What a search found, how it got there, and why it stopped."""
 
     subset: Subset
     path: list[Stage]
     why: str
-    scores: dict[Subset, float] = field(default_factory=dict)
+    scores: dict[Subset, float]  # of every subset that was scored
 
 
-def forward(judge: SubsetScorer, d: int, *, tol: float, wanted: int | None, empty: bool) -> FoundSubset:
-    """Add the best attribute, again and again, while that gains more than tol (or up to so many)."""
-    scores: dict[Subset, float] = {}
-    path: list[Stage] = []
-    current: Subset = ()
-    if empty:
-        path.append(Stage((), judge.score(())))
-        scores[()] = path[0].score
-    why = "no attribute is left"
-    while len(current) < (d if wanted is None else wanted):
-        rest = [a for a in range(d) if a not in current]
-        values = judge.adding(current, rest)
-        stage = _best(rest, values, lambda a: tuple(sorted((*current, a))))  # noqa: B023 - used at once
-        scores.update({tuple(sorted((*current, a))): v for a, v in zip(rest, values, strict=True)})
-        if wanted is None and path and not stage.score - path[-1].score > tol + _EQUAL:
-            why = f"the best addition changes the score by {stage.score - path[-1].score:+.6g}, not more than {tol:g}"
-            break
-        path.append(stage)
-        current = stage.subset
-    else:
-        why = f"{wanted} attributes were asked for" if wanted is not None else why
-    return FoundSubset(current, path, why, scores)
+def greedy(judge: SubsetScorer, d: int, *, forward: bool, tol: float, wanted: int | None, empty: bool) -> FoundSubset:
+    """Add the best attribute, or drop the one that is missed least, until that no longer pays or so many are left.
 
-
-def backward(judge: SubsetScorer, d: int, *, tol: float, wanted: int | None, empty: bool) -> FoundSubset:
-    """Drop the attribute that is missed least, again and again, until that loses more than tol."""
-    current: Subset = tuple(range(d))
-    path = [Stage(current, judge.score(current))]
-    scores = {current: path[0].score}
-    least = (0 if empty else 1) if wanted is None else wanted
-    why = f"{wanted} attributes were asked for" if wanted is not None else "no attribute is left to drop"
-    while len(current) > least:
-        values = judge.dropping(current)
-        left = [tuple(a for a in current if a != gone) for gone in current]
-        scores.update(zip(left, values, strict=True))
-        places = dict(zip(current, left, strict=True))
-        stage = _best(list(current), values, places.__getitem__)
-        if wanted is None and path[-1].score - stage.score > tol + _EQUAL:
-            why = f"the best omission loses {path[-1].score - stage.score:.6g}, more than {tol:g}"
-            break
+    An addition must gain more than tol; an omission may lose so much.
+    """
+    current: Subset = () if forward else tuple(range(d))
+    path = [Stage(current, judge.scores([current])[0])] if current or empty else []
+    scores = {stage.subset: stage.score for stage in path}
+    end = wanted
+    why = f"{wanted} attributes were asked for"
+    if end is None:
+        end = d if forward else int(not empty)
+        why = "no attribute is left" if forward else "no attribute is left to drop"
+    while len(current) != end:
+        changes = [a for a in range(d) if a not in current] if forward else list(current)
+        values = judge.adding(current, changes) if forward else judge.dropping(current)
+        after = [tuple(sorted({*current} ^ {a})) for a in changes]
+        scores.update(zip(after, values, strict=True))
+        top = max(values)
+        best = [i for i, value in enumerate(values) if value >= top - _EQUAL]  # ties go to the first column
+        stage = Stage(after[best[0]], values[best[0]], changes[best[0]], tuple(changes[i] for i in best[1:]))
+        before = path[-1].score if path else None
+        if wanted is None and before is not None:
+            if forward and not stage.score - before > tol + _EQUAL:
+                why = f"the best addition changes the score by {stage.score - before:+.6g}, not more than {tol:g}"
+                break
+            if not forward and before - stage.score > tol + _EQUAL:
+                why = f"the best omission loses {before - stage.score:.6g}, more than {tol:g}"
+                break
         path.append(stage)
         current = stage.subset
     return FoundSubset(current, path, why, scores)
@@ -142,16 +124,3 @@ def exhaustive(judge: SubsetScorer, d: int, *, wanted: int | None, empty: bool, 
     others = len(ties) - 1
     tied = f"; {others} other subset{'s' * (others > 1)} score{'s' * (others == 1)} as well" if others else ""
     return FoundSubset(ties[0], path, f"all {n_subsets} subsets were scored{tied}", scores)
-
-
-def _best(attributes: list[int], values: list[float], subset_after: Callable[[int], Subset]) -> Stage:
-    """The best of some changes; ties go to the first column."""
-    top = max(values)
-    best = [a for a, value in zip(attributes, values, strict=True) if value >= top - _EQUAL]
-    return Stage(subset_after(best[0]), values[attributes.index(best[0])], best[0], tuple(best[1:]))
-
-
-def all_subsets(d: int, sizes: range) -> Iterator[Subset]:
-    """Subsets by size, then by the order of the columns."""
-    for k in sizes:
-        yield from combinations(range(d), k)

@@ -9,18 +9,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.errors import OptionError, TableError, did_you_mean, listed
-from countwise.feature_selection.selectors import Selector
+from countwise.errors import OptionError, TableError, check_settings
+from countwise.feature_selection.selectors import Selector, flags
 from countwise.feature_selection.subset_scoring import Folds, judge_for
-from countwise.feature_selection.subset_search import FoundSubset, SubsetScorer, backward, exhaustive, forward
+from countwise.feature_selection.subset_search import FoundSubset, SubsetScorer, exhaustive, greedy
 from countwise.naive_bayes.model import NaiveBayesClassifier
 from countwise.progress import bar
 from countwise.sources.labelled_table import labelled
 from countwise.working import Grid
 
 __all__ = ["WrapperSelector"]
-
-DIRECTIONS = ("exhaustive", "forward", "backward")
 
 
 @dataclass(eq=False, repr=False)
@@ -134,21 +132,20 @@ class WrapperSelector(Selector):
             judge = judge_for(model, folds, self.n_jobs)
             found = self._searched(judge, rows.d, wanted)
         self._remember(rows.X, rows.frame)
-        self._tell(found)
+        self._keep(found)
         self.how_ = judge.how
         return self
 
     def _searched(self, judge: SubsetScorer, d: int, wanted: int | None) -> FoundSubset:
         if self.direction == "exhaustive":
             return exhaustive(judge, d, wanted=wanted, empty=self.allow_empty, limit=self.max_subsets)
-        search = forward if self.direction == "forward" else backward
-        return search(judge, d, tol=float(self.tol), wanted=wanted, empty=self.allow_empty)
+        forward = self.direction == "forward"
+        return greedy(judge, d, forward=forward, tol=float(self.tol), wanted=wanted, empty=self.allow_empty)
 
-    def _tell(self, found: FoundSubset) -> None:
+    def _keep(self, found: FoundSubset) -> None:
         names = self.names_
-        self.support_ = np.zeros(len(names), dtype=bool)
-        self.support_[list(found.subset)] = True
-        self.score_ = found.scores[found.subset] if found.subset in found.scores else found.path[-1].score
+        self.support_ = flags(len(names), list(found.subset))
+        self.score_ = found.scores[found.subset]
         self.scores_ = {tuple(names[a] for a in subset): score for subset, score in found.scores.items()}
         self.why_ = found.why
         sign = {"forward": "+ ", "backward": "- "}.get(self.direction, "")
@@ -167,11 +164,7 @@ class WrapperSelector(Selector):
         )
 
     def _check_options(self) -> None:
-        if self.direction not in DIRECTIONS:
-            raise OptionError(
-                f"direction={self.direction!r} is unknown.",
-                hint=did_you_mean(self.direction, DIRECTIONS) or f"give one of {listed(DIRECTIONS)}.",
-            )
+        check_settings(self, direction=("exhaustive", "forward", "backward"))
         if self.estimator is not None and not (
             hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")
         ):

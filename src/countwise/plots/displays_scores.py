@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from countwise._typing import Floats
 from countwise.base.predictions import Predictions
 from countwise.errors import NumberIn, OptionError, check_value, did_you_mean, listed
-from countwise.measures.ranks import area, average_precision, by_range, precision_recall_points, roc_points
+from countwise.measures import area, average_precision, by_range, precision_recall_points, roc_points
 from countwise.plots.displays import PredictionDisplay, line
 from countwise.plots.style import QUIET, SOFT
 

@@ -13,9 +13,9 @@ from countwise import _kernels
 from countwise._typing import Floats, Indices
 from countwise.base.term import Term
 from countwise.base.transformer import TableTransformer
-from countwise.cuts import CutReport, CutRule, Cuts, labels
+from countwise.cuts import CutReport, CutRule, Cuts, codes_in, labels, rule_of
 from countwise.data.attributes import Attribute, Numeric, Ordinal
-from countwise.data.columns import narrowest, refuse_infinity
+from countwise.data.columns import refuse_infinity
 from countwise.data.derived import AsGiven
 from countwise.data.frames import Coded, Column, Frame, is_missing, is_relation, refuse_duplicates
 from countwise.data.output import container_of, library_of, rebuilt
@@ -30,85 +30,7 @@ from countwise.scoring.sql import range_query
 from countwise.scoring.tree import cut
 from countwise.tallies import Values, shortfall
 
-__all__ = ["CutFrames", "Discretizer"]
-
-
-class CutFrames:
-    """What a discretizer can do to a table that is not in memory."""
-
-    schema_: Schema
-    edges_: dict[str, Floats]
-    attributes_: dict[str, Ordinal]
-    encode: str | None
-    missing: str
-
-    def _check_fitted(self, *, answers: bool = True) -> None:
-        """Refuse to cut before there are cuts."""
-        raise NotImplementedError
-
-    def _as_terms(self, encode: str) -> RangeTerm:
-        self._check_fitted()
-        labels = {name: tuple(map(str, a.values)) for name, a in self.attributes_.items()}
-        return RangeTerm(tuple(self.schema_), dict(self.edges_), labels, encode, self.missing == "keep")
-
-    def transform_frame(self, X: Any) -> Any:
-        """The table with its numbers cut into ranges, where it lies; other columns stay as they are.
-
-        Parameters
-        ----------
-        X : relation or frame
-            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
-
-        Returns
-        -------
-        the same kind of frame
-            Lazy ones stay lazy. Ranges as labels (plain text), or as `encode` says; a cell that is missing, NaN or
-            infinite is null.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from countwise import Discretizer
-        >>> days = pd.DataFrame({"temp": [12.5, 19.0, 31.0], "wind": ["north", "east", "east"]})
-        >>> print(Discretizer({"temp": [15.0, 25.0]}).fit(days).transform_frame(days))
-               temp   wind
-        0     <= 15  north
-        1  (15, 25]   east
-        2      > 25   east
-        """
-        return cut(X, self._as_terms(self.encode or "labels"))
-
-    def to_sql(self, table: str, dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
-        """A query that cuts the numbers of a table without Python: what `transform` gives.
-
-        Parameters
-        ----------
-        table : str
-            The table; a name with dots is one of a schema.
-        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
-            Whose SQL.
-        keep : sequence of str, optional
-            Other columns of the table to be given as they are, such as the class.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from countwise import Discretizer
-        >>> cutter = Discretizer({"temp": [15.0, 25.0]}).fit({"temp": [12.5, 19.0, 31.0], "wind": ["n", "e", "e"]})
-        >>> print(cutter.to_sql("days", "sqlite"))
-        SELECT
-          CASE WHEN ABS(CAST("temp" AS REAL)) < 1e308 THEN CASE
-            WHEN CAST("temp" AS REAL) <= 15e0 THEN '<= 15'
-            WHEN CAST("temp" AS REAL) <= 25e0 THEN '(15, 25]'
-            ELSE '> 25' END END AS "temp",
-          "wind"
-        FROM "days"
-        """
-        keep = [keep] if isinstance(keep, str) else list(keep)
-        return range_query(self._as_terms(self.encode or "labels"), table, dialect, keep=keep)
+__all__ = ["Discretizer"]
 
 
 ENCODINGS = ("labels", "codes", "onehot")
@@ -127,7 +49,7 @@ class _Other(Attribute):
 
 
 @dataclass(eq=False, repr=False)
-class Discretizer(TableTransformer, CutFrames):
+class Discretizer(TableTransformer):
     """Cut numbers into ranges, column by column, and say why and at what cost.
 
     Parameters
@@ -153,7 +75,7 @@ class Discretizer(TableTransformer, CutFrames):
     columns : sequence of str, optional
         Which columns to cut; by default all that are numbers.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        Declared column types; others follow from dtypes.
 
     Attributes
     ----------
@@ -194,10 +116,6 @@ class Discretizer(TableTransformer, CutFrames):
     # -- what is counted ---------------------------------------------------------
 
     def _how(self, spec: Any) -> CutRule:
-        if isinstance(spec, CutRule):
-            return spec
-        if isinstance(spec, Binned):
-            return spec.how
         if isinstance(spec, Mapping):
             settings = {"method": "mdl", "n_bins": self.n_bins, "n": self.n, "merge": self.merge, **spec}
             if "n_bins" in spec and settings["method"] == "mdl":
@@ -206,7 +124,7 @@ class Discretizer(TableTransformer, CutFrames):
             if odd:
                 raise OptionError(f"A rule has no setting {odd[0]!r}.", hint="it has method, n_bins, n and merge.")
             return CutRule(**settings)
-        return CutRule(spec, self.n_bins, self.n, self.merge)
+        return rule_of(spec, self.n_bins, self.n, self.merge)
 
     def _rules(self, frame: Frame | None = None) -> dict[str, CutRule]:
         """The rule of each column that is named; under the empty name that of all others."""
@@ -253,14 +171,14 @@ class Discretizer(TableTransformer, CutFrames):
         if isinstance(a, Numeric):
             return a if a.name in wanted or not wanted else _Other(a.name)
         cells = column if isinstance(column, np.ndarray) and column.dtype.kind == "O" else None
-        gaps = cells is not None and all(map(is_missing, cells))
+        empty = cells is not None and all(map(is_missing, cells))
         some = cells is not None and any(isinstance(cell, int | float | np.number) for cell in cells)
-        if a.name in wanted and not (gaps or some):  # of some numbers and a name the error is about the name
+        if a.name in wanted and not (empty or some):  # of some numbers and a name the error is about the name
             raise OptionError(
                 f"{a.name!r} is {a.kind}; only numbers are cut into ranges.",
                 hint=f"types={{{a.name!r}: 'numeric'}} reads it as numbers.",
             )
-        return Numeric(a.name) if a.name in wanted else _Other(a.name, unknown=gaps and not wanted)
+        return Numeric(a.name) if a.name in wanted else _Other(a.name, unknown=empty and not wanted)
 
     def _is_unknown(self, a: Any) -> bool:
         return isinstance(a, _Other) and a.unknown
@@ -276,7 +194,9 @@ class Discretizer(TableTransformer, CutFrames):
 
     def _estimate(self) -> None:
         parts = self._terms(self.schema_, self.target_.name)
-        found = _kernels.over_items(parts, self._cut, threads_for(self.n_rows_))
+        found = _kernels.over_items(
+            parts, lambda part: part.distribution.how.cut(self.tallies_[part.key]), threads_for(self.n_rows_)
+        )
         self.cuts_ = {part.key: cuts for part, cuts in zip(parts, found, strict=True)}
         self.how_ = {part.key: part.distribution.how for part in parts}
         self._release()
@@ -284,12 +204,6 @@ class Discretizer(TableTransformer, CutFrames):
         self.n_bins_ = {name: len(edges) + 1 for name, edges in self.edges_.items()}
         self.attributes_ = {name: Ordinal(name, labels(edges)) for name, edges in self.edges_.items()}
         refuse_duplicates(self.get_feature_names_out().tolist())
-        self._note_collapsed()
-
-    def _cut(self, part: Term) -> Cuts:
-        return part.distribution.how.cut(self.tallies_[part.key])
-
-    def _note_collapsed(self) -> None:
         lost = [name for name, edges in self.edges_.items() if len(edges) == 0]
         if lost:
             warn(
@@ -336,14 +250,13 @@ class Discretizer(TableTransformer, CutFrames):
         )
         outside = {name: n for name, (_, n) in zip(numbers, found, strict=True) if n}
         if outside:
-            told = ", ".join(f"{n} of {name!r}" for name, n in outside.items())
-            warn(f"Cells outside the values of training fall in the first or last range: {told}.")
+            counts = ", ".join(f"{n} of {name!r}" for name, n in outside.items())
+            warn(f"Cells outside the values of training fall in the first or last range: {counts}.")
         return {name: codes for name, (codes, _) in zip(numbers, found, strict=True)}
 
     def _ranges(self, name: str, column: NDArray[Any]) -> tuple[NDArray[Any], int]:
         edges, (low, high) = self.edges_[name], self.tallies_[name].bounds
-        codes = np.empty(len(column), dtype=narrowest(len(edges) + 3))
-        _kernels.cut_codes(column, edges, codes)
+        codes = codes_in(edges, column)
         if not isinstance(self.how_[name].method, str):
             return codes, 0  # whoever gives the edges by hand means the outer ranges to be open
         if np.isnan(low):
@@ -383,11 +296,7 @@ class Discretizer(TableTransformer, CutFrames):
                 continue
             codes = self._back([frame.columns[column] for column in own], name)
             columns[name] = np.append(self.centers(name), np.nan)[codes]
-        kept = dict(zip(columns, (frame.columns.get(name) for name in columns), strict=True))
-        opened = Frame(
-            {**frame.columns, **{k: v for k, v in kept.items() if v is not None}}, frame.n_rows, frame.named
-        )
-        return rebuilt(X, opened, columns, container_of(X, self._output_wanted()))
+        return rebuilt(X, frame, columns, container_of(X, self._output_wanted()))
 
     def _back(self, columns: list[Column], name: str) -> Indices:
         """Codes of labels, of codes as numbers, or of one column a range; missing is behind the last."""
@@ -398,7 +307,9 @@ class Discretizer(TableTransformer, CutFrames):
             gone = np.isnan(cells).any(axis=1) | ~cells.any(axis=1)
             return np.where(gone, k, np.argmax(np.nan_to_num(cells), axis=1))
         column = columns[0]
-        if isinstance(column, Coded) or (column.dtype.kind in "OUS" and not _of_numbers(column)):
+        if isinstance(column, Coded) or (
+            column.dtype.kind in "OUS" and not all(isinstance(c, int | float | np.number | None) for c in column)
+        ):  # labels, not codes
             return domain.encode(column, strict=True).astype(np.int64)
         cells = np.asarray(column, dtype=np.float64)
         wrong = (cells < 0) | (cells >= k) | ((cells != np.floor(cells)) & ~np.isnan(cells))
@@ -426,6 +337,71 @@ class Discretizer(TableTransformer, CutFrames):
         high = high if high > edges[-1] else edges[-1] + step
         return _middles(np.array([low, *edges, high]))
 
+    def _range_term(self) -> RangeTerm:
+        self._check_fitted()
+        names = {name: tuple(map(str, a.values)) for name, a in self.attributes_.items()}
+        encode = self.encode or "labels"
+        return RangeTerm(tuple(self.schema_), dict(self.edges_), names, encode, self.missing == "keep")
+
+    def transform_frame(self, X: Any) -> Any:
+        """The table with its numbers cut into ranges, where it lies; other columns stay as they are.
+
+        Parameters
+        ----------
+        X : relation or frame
+            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
+
+        Returns
+        -------
+        the same kind of frame
+            Lazy ones stay lazy. Ranges as labels (plain text), or as `encode` says; a cell that is missing, NaN or
+            infinite is null.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from countwise import Discretizer
+        >>> days = pd.DataFrame({"temp": [12.5, 19.0, 31.0], "wind": ["north", "east", "east"]})
+        >>> print(Discretizer({"temp": [15.0, 25.0]}).fit(days).transform_frame(days))
+               temp   wind
+        0     <= 15  north
+        1  (15, 25]   east
+        2      > 25   east
+        """
+        return cut(X, self._range_term())
+
+    def to_sql(self, table: str, dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
+        """A query that cuts the numbers of a table without Python: what `transform` gives.
+
+        Parameters
+        ----------
+        table : str
+            Its name, with dots if it is in a schema.
+        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
+            Whose SQL to write.
+        keep : sequence of str, optional
+            Other columns of the table to be given as they are, such as the class.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from countwise import Discretizer
+        >>> cutter = Discretizer({"temp": [15.0, 25.0]}).fit({"temp": [12.5, 19.0, 31.0], "wind": ["n", "e", "e"]})
+        >>> print(cutter.to_sql("days", "sqlite"))
+        SELECT
+          CASE WHEN ABS(CAST("temp" AS REAL)) < 1e308 THEN CASE
+            WHEN CAST("temp" AS REAL) <= 15e0 THEN '<= 15'
+            WHEN CAST("temp" AS REAL) <= 25e0 THEN '(15, 25]'
+            ELSE '> 25' END END AS "temp",
+          "wind"
+        FROM "days"
+        """
+        keep = [keep] if isinstance(keep, str) else list(keep)
+        return range_query(self._range_term(), table, dialect, keep=keep)
+
     # -- what was done -------------------------------------------------------------------
 
     def _values_of(self, name: str) -> Values:
@@ -444,7 +420,7 @@ class Discretizer(TableTransformer, CutFrames):
         Parameters
         ----------
         name : str
-            The column.
+            A column that was cut.
 
         Returns
         -------
@@ -476,10 +452,3 @@ def _middles(ends: Floats) -> Floats:
     """The middle of each range; never its lower end, which belongs to the range below."""
     middles = ends[:-1] + np.diff(ends) / 2
     return np.where((middles > ends[:-1]) | (np.diff(ends) == 0), middles, ends[1:])
-
-
-def _of_numbers(column: Column) -> bool:
-    """Whether an array of objects holds codes, not labels."""
-    if isinstance(column, Coded):
-        return False
-    return all(isinstance(cell, int | float | np.number | None) for cell in column)

@@ -43,7 +43,7 @@ class CategoricalEncoder(TableTransformer):
     missing : {"keep", "zeros"}, default="keep"
         One-hot: a missing cell is missing in each of its columns, or 0 in each.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell; an `Ordinal` also says in which order.
+        Declared column types; others follow from dtypes. An `Ordinal` also says in which order.
     unseen : {"ignore", "error"}, default="ignore"
         A value never met in training is none of those known (one-hot) and missing otherwise;
         or an error.
@@ -98,7 +98,6 @@ class CategoricalEncoder(TableTransformer):
             missing=("keep", "zeros"),
             unseen=("ignore", "error"),
         )
-
         if self.missing == "zeros" and self.drop is not None:
             raise OptionError("missing='zeros' and drop would make the first value and a missing cell the same.")
 
@@ -111,10 +110,10 @@ class CategoricalEncoder(TableTransformer):
         coded = [a for a in self.schema_.attributes if self._way(a) == "codes" and len(a.values) > 2]  # type: ignore[attr-defined]
         if coded:
             first: Any = coded[0]
-            told = ", ".join(f"{code} {value}" for code, value in enumerate(first.values[:3]))
+            codes = ", ".join(f"{code} {value}" for code, value in enumerate(first.values[:3]))
             warn(
                 f"Codes give {listed([a.name for a in coded])} an order and distances that the values do not have "
-                f"({first.name}: {told}, ...): a learner that compares numbers will believe them. "
+                f"({first.name}: {codes}, ...): a learner that compares numbers will believe them. "
                 "Hint: nominal='onehot', or declare an order by types={...: Ordinal(...)}."
             )
 
@@ -140,26 +139,24 @@ class CategoricalEncoder(TableTransformer):
         if way == "same":
             return {a.name: column.astype(np.float64)}
         assert isinstance(a, Nominal)  # noqa: S101 - what is not a number has values
-        missing = column == a.missing
-        if way == "onehot" and len(self._kept(a)) < len(a.values):
-            missing = column >= a.missing  # without its column the first value could not be told from one never met
-        if way == "onehot":  # a value never met is none of those that were
-            cells = {code: (column == code).astype(np.float64) for code in self._kept(a)}
-            if self.missing == "keep":
-                cells = {code: np.where(missing, np.nan, cell) for code, cell in cells.items()}
-            return {f"{a.name}={a.values[code]}": cell for code, cell in cells.items()}
-        missing = column >= a.missing
+        missing = column >= a.missing  # or never met
+        if way == "onehot":
+            first = int(self.drop == "first" or (self.drop == "if_binary" and len(a.values) == 2))
+            if (
+                not first
+            ):  # a value never met is 0 in each column; if the first value has none, that is the first value
+                missing = column == a.missing
+            nothing = np.nan if self.missing == "keep" else 0.0
+            return {
+                f"{a.name}={a.values[code]}": np.where(missing, nothing, (column == code).astype(np.float64))
+                for code in range(first, len(a.values))
+            }
         if way == "thresholds":
             return {
                 f"{a.name}>{_upper(value)}": np.where(missing, np.nan, (column > code).astype(np.float64))
                 for code, value in enumerate(a.values[:-1])
             }
         return {a.name: np.where(missing, np.nan, column.astype(np.float64))}
-
-    def _kept(self, a: Nominal) -> list[int]:
-        """The values that have a column of their own."""
-        first = self.drop == "first" or (self.drop == "if_binary" and len(a.values) == 2)
-        return list(range(int(first), len(a.values)))
 
     @property
     def expanded_(self) -> dict[str, list[str]]:
@@ -184,10 +181,9 @@ class CategoricalEncoder(TableTransformer):
     def _value(self, a: Attribute, columns: list[Floats], n_rows: int) -> Column:
         if not isinstance(a, Nominal):
             return columns[0]
-        missing = np.zeros(n_rows, dtype=bool)
-        for column in columns:
-            missing |= np.isnan(column)
-        cells = np.nan_to_num(np.stack(columns, axis=1)) if columns else np.zeros((n_rows, 0))
+        cells = np.stack(columns, axis=1) if columns else np.zeros((n_rows, 0))
+        missing = np.isnan(cells).any(axis=1)
+        cells = np.nan_to_num(cells)
         way = self._way(a)
         _refuse_strange(cells, a, way)
         if way == "onehot":
@@ -212,9 +208,9 @@ def _refuse_strange(cells: Floats, a: Nominal, way: str) -> None:
         wrong = ((cells != np.floor(cells)) | (cells < 0) | (cells >= max(len(a.values), 1))).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        told = "" if way in ("onehot", "thresholds") else f"; its codes are 0 to {len(a.values) - 1}"
+        known = "" if way in ("onehot", "thresholds") else f"; its codes are 0 to {len(a.values) - 1}"
         raise TableError(
-            f"Row {row} is not what transform gives for {a.name!r}: {cells[row].tolist()}{told}.", row=row
+            f"Row {row} is not what transform gives for {a.name!r}: {cells[row].tolist()}{known}.", row=row
         )
 
 
