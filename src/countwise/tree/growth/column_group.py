@@ -58,15 +58,8 @@ class _Tables:
 class ColumnGroup:
     """Columns with at most 256 cells each, and their codes as one matrix.
 
-    Parameters
-    ----------
-    codes : list of ndarray
-        The codes of each column.
-    n_cells : list of int
-        How many cells each column has.
-    strategies : list of Searched or None
-        Of columns without missing values, how their best split is found while they are counted; None for others,
-        whose best split is searched for elsewhere.
+    Strategies find the best split of columns without missing values while they are counted; None for other columns,
+    whose best split is searched for elsewhere.
     """
 
     codes: InitVar[Sequence[NDArray[Any]]]

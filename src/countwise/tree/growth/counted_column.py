@@ -29,58 +29,26 @@ _NO_GROUPS = np.empty(0, dtype=np.int32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeBatch:
-    """Some nodes of a level with their table.
-
-    Parameters
-    ----------
-    nodes : ndarray, shape (n,)
-        Which.
-    table : ndarray, shape (n, cells, classes)
-        Of the values.
-    missing : ndarray, shape (n, classes), or None
-        Of the missing values; None if there are none.
-    values : ndarray, shape (n, cells), or None
-        The code of each cell, -1 where there is none; None if cell v is code v.
-    """
+    """Some nodes of a level with their table."""
 
     nodes: Indices
-    table: NDArray[Any]
-    missing: NDArray[Any] | None
-    values: Indices | None = None
+    table: NDArray[Any]  # (nodes, cells, classes) of the values
+    missing: NDArray[Any] | None  # (nodes, classes) of the missing values; None if there are none
+    values: Indices | None = None  # (nodes, cells): the code of each cell, -1 for none; None if cell v is code v
 
 
 @dataclass(slots=True, eq=False)
 class CountedColumn:
-    """An attribute that is counted at each level.
+    """An attribute that is counted at each level."""
 
-    Parameters
-    ----------
-    index : int
-        Which attribute it is.
-    codes : ndarray
-        Codes 0 to n_values - 1; n_values is missing.
-    n_values : int
-        How many values, or bins.
-    strategy : SplitStrategy
-        How nodes may be split by it.
-    edges : ndarray or None
-        Of bins, the edges between them.
-    has_missing : bool
-        Whether any value is missing.
-    group : ColumnGroup or None
-        The columns it is counted together with.
-    group_index : int
-        Which of them this one is.
-    """
-
-    index: int
-    codes: NDArray[Any]
-    n_values: int
-    strategy: SplitStrategy
-    edges: Floats | None = None
+    index: int  # which attribute it is
+    codes: NDArray[Any]  # 0 to n_values - 1; n_values is missing
+    n_values: int  # or bins
+    strategy: SplitStrategy  # how nodes may be split by it
+    edges: Floats | None = None  # between bins
     has_missing: bool = True
-    group: ColumnGroup | None = field(default=None, repr=False)
-    group_index: int = 0
+    group: ColumnGroup | None = field(default=None, repr=False)  # the columns it is counted together with
+    group_index: int = 0  # which of them this one is
     n_cells: int = field(init=False)  # the values, and one cell more if any is missing
     _kept: NDArray[Any] | None = field(default=None, repr=False)
 

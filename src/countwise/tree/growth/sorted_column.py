@@ -44,15 +44,7 @@ class LevelStep:
 
 
 class SortedColumn:
-    """A numeric attribute whose rows are kept in order.
-
-    Parameters
-    ----------
-    index : int
-        Which attribute it is.
-    column : ndarray
-        Its numbers, NaN where missing.
-    """
+    """A numeric attribute, NaN where missing, whose rows are kept in order."""
 
     def __init__(self, index: int, column: NDArray[Any]) -> None:
         self.index = index
@@ -128,16 +120,7 @@ class SortedColumn:
 class RangesColumn(SortedColumn):
     """A numeric or ordinal attribute that is split into several ranges, by a rule on the node's rows.
 
-    Parameters
-    ----------
-    index : int
-        Which attribute it is.
-    column : ndarray
-        Its numbers (of an ordinal attribute, the codes), NaN where missing.
-    rule : {"class_contiguous", "mdl"}
-        Where to cut.
-    n_values : int
-        Of an ordinal attribute, how many values; 0 for numbers.
+    Of an ordinal attribute the numbers are the codes, and `n_values` tells how many there are.
     """
 
     def __init__(self, index: int, column: NDArray[Any], rule: str, n_values: int = 0) -> None:
