@@ -16,7 +16,7 @@ from countwise.data.cells import one_row
 from countwise.data.frames import Frame
 from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.neighbors.base import InstanceModel
-from countwise.neighbors.search import FoundNeighbors
+from countwise.neighbors.layout import FoundNeighbors
 from countwise.neighbors.working import NeighborWorking
 from countwise.working import Account, Grid
 from countwise.working.numbers import number, percent
@@ -32,16 +32,22 @@ _NUMBERS = {
 _SHOWN = 12  # attributes in a summary
 
 
+@dataclass(eq=False, repr=False)
 class NeighborModel(InstanceModel):
     """The common part of classification and regression by neighbors."""
 
-    n_neighbors: Any
-    max_neighbors: int
-    radius: float | None
-    weights: Any
-    n_neighbors_: int
-    choice_: Grid
-    _penalties: Floats | None = None  # by which the distances of each row are multiplied
+    n_neighbors: Any = 5
+    _: KW_ONLY
+    weights: Any = "uniform"
+    metric: Any = None
+    radius: float | None = None
+    max_neighbors: int = 30
+    types: Any = None
+    categorical_features: Any = None
+
+    n_neighbors_: int = field(init=False)
+    choice_: Grid = field(init=False)
+    _penalties: Floats | None = field(default=None, init=False)  # by which distances of each row are multiplied
     _ties = False  # whether all rows as near as the last one are neighbors
 
     def _check_settings(self) -> None:
@@ -214,15 +220,6 @@ class NeighborsClassifier(Classifier, NeighborModel):
     ['no']
     """
 
-    n_neighbors: Any = 5
-    _: KW_ONLY
-    weights: Any = "uniform"
-    metric: Any = None
-    radius: float | None = None
-    max_neighbors: int = 30
-    types: Any = None
-    categorical_features: Any = None
-
     def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
         return np.asarray(self._votes.best(found, weights) == targets, dtype=np.float64)
 
@@ -257,27 +254,15 @@ class NeighborsRegressor(Regressor, NeighborModel):
     n_neighbors : int or "loo", default=5
         How many neighbors are averaged. "loo" takes the number with the least leave-one-out squared error on the
         training rows.
-    weights : {"uniform", "distance", "squared"} or callable, default="uniform"
-        The weight of a neighbor at distance d: 1, 1/d, 1/d², or a function of the distances.
-    metric : DistanceMetric, float or {"euclidean", "manhattan", "chebyshev"}, optional
-        How rows are compared; see `DistanceMetric`.
-    radius : float, optional
-        If given, all rows within this distance count, however many.
-    max_neighbors : int, default=30
-        For "loo".
-    types : mapping of column to kind, str or Schema, optional
-        The kinds of columns, where dtypes do not say.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    weights, metric, radius, max_neighbors, types, categorical_features
+        As for `NeighborsClassifier`; neighbors are averaged instead of voting.
 
     Attributes
     ----------
-    n_neighbors_ : int
-        How many neighbors count.
     choice_ : Grid
         For "loo": the negative leave-one-out mean squared error of each number of neighbors.
-    metric_ : DistanceMetric
-        The metric, fitted.
+    n_neighbors_, metric_
+        As for `NeighborsClassifier`.
 
     Examples
     --------
@@ -286,15 +271,6 @@ class NeighborsRegressor(Regressor, NeighborModel):
     >>> NeighborsRegressor(3).fit(hours.X, hours.y).predict(hours.X)[:3].round(3).tolist()
     [30.667, 28.667, 39.333]
     """
-
-    n_neighbors: Any = 5
-    _: KW_ONLY
-    weights: Any = "uniform"
-    metric: Any = None
-    radius: float | None = None
-    max_neighbors: int = 30
-    types: Any = None
-    categorical_features: Any = None
 
     _numbers = True
     mean_: float = field(init=False)

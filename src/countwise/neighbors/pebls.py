@@ -10,8 +10,8 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.neighbors.knn import NeighborsClassifier
+from countwise.neighbors.layout import FoundNeighbors
 from countwise.neighbors.metric import DistanceMetric
-from countwise.neighbors.search import FoundNeighbors
 from countwise.working import Grid
 from countwise.working.numbers import number
 
@@ -40,10 +40,8 @@ class PEBLSClassifier(NeighborsClassifier):
         A missing value is as far from all others as any two values are, or it is ignored; see `DistanceMetric`.
     passes : int, default=1
         How often the training rows are predicted from each other to learn the weights; 0 leaves all at 1.
-    types : mapping of column to kind, str or Schema, optional
-        The kinds of columns, where dtypes do not say.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    types, categorical_features
+        As for `NeighborsClassifier`.
 
     Attributes
     ----------
@@ -85,13 +83,12 @@ class PEBLSClassifier(NeighborsClassifier):
     n_bins: int = 10
     missing: str = "maximal"
     passes: int = 1
-    types: Any = None
-    categorical_features: Any = None
 
-    radius = None
-    weights = "uniform"
-    metric = None
-    max_neighbors = 1
+    # settings of other neighbors that are fixed here
+    weights: Any = field(default="uniform", init=False)
+    metric: Any = field(default=None, init=False)
+    radius: float | None = field(default=None, init=False)
+    max_neighbors: int = field(default=1, init=False)
     _ties = True
     exemplar_weights_: Floats = field(init=False)
 

@@ -11,9 +11,8 @@ from countwise import _kernels
 from countwise.data.attributes import Nominal
 from countwise.data.cells import shown_cell
 from countwise.data.frames import Frame
-from countwise.neighbors.layout import CombinedDistance, RowLayout
+from countwise.neighbors.layout import CombinedDistance, FoundNeighbors, RowLayout
 from countwise.neighbors.local_distances import Difference, Edits, LookupDistance
-from countwise.neighbors.search import FoundNeighbors
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number
 
