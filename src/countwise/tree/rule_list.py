@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from countwise._typing import Floats, Indices
 from countwise.base.protocol import Classifier
 from countwise.cuts import min_n
-from countwise.data.attributes import Nominal, Numeric
+from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.distributions import smoothing_of
 from countwise.errors import OptionError, check_number, check_settings
 from countwise.scoring.sql import rule_query
 from countwise.scoring.tree import ruled
 from countwise.sources import Memory
-from countwise.tallies import Values
 from countwise.tree.base import FeatureModel
-from countwise.tree.conditions import Condition
-from countwise.tree.features import Feature, columns_of, features_of
+from countwise.tree.conditions import Condition, range_condition
+from countwise.tree.features import columns_of, features_of
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
 from countwise.tree.growth.settings import check_growth_settings, growth_settings
+from countwise.tree.growth.sorted_column import values_by_class
 from countwise.tree.pruning import between, held_out_weights, prune_pessimistically
 from countwise.tree.rules import Cover, Rule, RuleSet, counted, ordered, rules_of, simplified
 from countwise.tree.scoring import rules_as_terms
@@ -145,7 +145,7 @@ class RuleClassifier(Classifier, FeatureModel):
         if self.rules is not None:
             return {**common, "rules_": counted(self._own_rules(self.rules, data), cover)}
         if self.method == "one_r":
-            rules, errors = one_rule(data, float(self.n))
+            rules, errors = one_rule(data, cover, float(self.n))
             return {**common, "rules_": counted(rules, cover), "errors_": errors}
         if self.method == "tree":
             return {**common, "rules_": counted(self._tree_rules(data), cover)}
@@ -370,7 +370,7 @@ def _cover_of(data: MemoryTrainingSet) -> Cover:
     return Cover(data.features, data.columns, data.n_rows, data.y, data.weights, data.n_classes)
 
 
-def one_rule(data: MemoryTrainingSet, n: float) -> tuple[RuleSet, Grid]:
+def one_rule(data: MemoryTrainingSet, cover: Cover, n: float) -> tuple[RuleSet, Grid]:
     """OneR: a rule for each value, or range, of the best attribute; and the errors of each attribute.
 
     Numeric columns are cut into ranges that hold at least n rows of one class, and neighbors with the same commonest
@@ -381,7 +381,7 @@ def one_rule(data: MemoryTrainingSet, n: float) -> tuple[RuleSet, Grid]:
     best: list[Rule] | None = None
     errors = []
     for j in range(len(data.features)):
-        rules = _value_rules(data, j, target, n)
+        rules = _value_rules(data, cover, j, target, n)
         wrong = sum(rule.support - max(rule.counts) for rule in rules)
         errors.append(wrong)
         if best is None or wrong < min(errors[:-1]) - 1e-9:
@@ -392,7 +392,7 @@ def one_rule(data: MemoryTrainingSet, n: float) -> tuple[RuleSet, Grid]:
     return RuleSet(target.name, target.values, tuple(best or ())), table
 
 
-def _value_rules(data: MemoryTrainingSet, j: int, target: Nominal, n: float) -> list[Rule]:
+def _value_rules(data: MemoryTrainingSet, cover: Cover, j: int, target: Nominal, n: float) -> list[Rule]:
     feature, column = data.features[j], data.columns[j]
     if isinstance(feature.attribute, Nominal):
         values = feature.attribute.values
@@ -400,30 +400,16 @@ def _value_rules(data: MemoryTrainingSet, j: int, target: Nominal, n: float) -> 
         missing = column >= len(values)
     else:
         x = column.astype(np.float64)
-        found = _ranges(data, feature, x, target, n)
+        edges = min_n(values_by_class(x, data.y, data.n_classes, data.weights), n, "majority").edges
         missing = np.isnan(x)
+        place = np.where(missing, -1, np.searchsorted(edges, x))
+        found = [(range_condition(feature.name, edges, i), place == i) for i in range(len(edges) + 1)]
     found.append((Condition(feature.name, missing=True), missing))
     rules = []
     for condition, rows in found:
-        weights = None if data.weights is None else data.weights[rows]
-        counts = np.bincount(data.y[rows], weights=weights, minlength=data.n_classes).astype(np.float64)
+        counts = cover.counts(rows)
         if counts.sum() > 0:
             c = int(np.argmax(counts))
             share = float(counts[c] / counts.sum())
             rules.append(Rule((condition,), target.values[c], float(counts.sum()), share, tuple(counts.tolist())))
     return rules
-
-
-def _ranges(
-    data: MemoryTrainingSet, feature: Feature, x: Floats, target: Nominal, n: float
-) -> list[tuple[Condition, Any]]:
-    rows = Table({"x": x, "class": data.y}, data.n_rows, data.weights)
-    tally = Values(Nominal("class", tuple(range(len(target.values)))), Numeric("x")).fill(rows)
-    edges = min_n(tally, n, "majority").edges
-    place = np.where(np.isnan(x), -1, np.searchsorted(edges, x))
-    found: list[tuple[Condition, Any]] = []
-    for i in range(len(edges) + 1):
-        low = float(edges[i - 1]) if i else None
-        high = float(edges[i]) if i < len(edges) else None
-        found.append((Condition(feature.name, low=low, high=high), place == i))
-    return found

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.errors import OptionError, did_you_mean, listed
-from countwise.tree.conditions import Condition, condition_of, with_one_more
+from countwise.tree.conditions import Condition, with_branch
 from countwise.tree.features import Feature
 from countwise.tree.nodes import Tree
 from countwise.tree.pruning import upper_error
@@ -224,7 +224,7 @@ def _leaves_in_order(tree: Tree, features: Sequence[Feature]) -> Iterator[tuple[
     while waiting:
         k, above = waiting.pop()
         if k:
-            above = with_one_more(above, condition_of(tree, features, k), features[tree.attribute[tree.parent[k]]])
+            above = with_branch(above, tree, features, k)
         if tree.attribute[k] < 0:
             yield k, tuple(above.values())
         else:

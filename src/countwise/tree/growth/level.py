@@ -277,6 +277,11 @@ class Splits:
         self.sizes = np.fromiter(map(len, self.cells), dtype=np.int64, count=len(self.cells))
 
     @classmethod
+    def by(cls, attribute: int, nodes: Indices, *parts: Any) -> Splits:
+        """The splits of some nodes by one attribute."""
+        return cls(nodes, np.full(len(nodes), attribute, dtype=np.int32), *parts)
+
+    @classmethod
     def joined(cls, parts: Sequence[Splits]) -> Splits:
         """The splits by several attributes in the order of the nodes."""
         if len(parts) == 1:
