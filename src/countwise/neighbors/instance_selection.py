@@ -42,7 +42,7 @@ class InstanceSelector(InstanceModel):
         For "ib3": the confidence with which a row's record must be better than the share of its class for the row to
         be accepted, and worse for it to be dropped.
     types, categorical_features
-        As for `NeighborsClassifier`.
+        What the columns are; see `NaiveBayesClassifier`.
 
     Attributes
     ----------

@@ -189,10 +189,8 @@ class NeighborsClassifier(Classifier, NeighborModel):
         If given, all rows within this distance vote, however many.
     max_neighbors : int, default=30
         For "loo".
-    types : mapping of column to kind, str or Schema, optional
-        The kinds of columns, where dtypes do not say.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    types, categorical_features
+        What the columns are; see `NaiveBayesClassifier`.
 
     Attributes
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -130,11 +130,26 @@ class CombinedDistance:
             rough = float(np.sum(costs))
         return math.fsum(costs) if math.isfinite(rough) else rough  # in any order
 
-    def blocks(self, queries: RowLayout, rows: RowLayout) -> list[tuple[int, int]]:
-        """Queries in blocks for which no table between them and the rows is too large."""
-        widths = [len(b.values) + 1 for local, b in zip(self.others, rows.cells, strict=True) if b.values is not None]
-        step = max(1, _TABLE_CELLS // max(widths)) if widths else len(queries)
-        return [(start, min(start + step, len(queries))) for start in range(0, len(queries), max(step, 1))]
+    def over_blocks(
+        self, queries: RowLayout, rows: RowLayout, size: int, work: Callable[..., Any], **how: Any
+    ) -> list[Any]:
+        """`work(start, queries, rows, between)` of each block of queries, in order; `how` is that of the kernels.
+
+        The tables between queries and rows are made for as many queries at a time as keep them small.
+        """
+        widths = [len(b.values) + 1 for b in rows.cells if b.values is not None]
+        step = max(1, _TABLE_CELLS // max(widths) if widths else len(queries))
+        found: list[Any] = []
+        for start in range(0, len(queries), step):
+            many = min(step, len(queries) - start)
+            left, right, between = self.between(queries.slice(start, start + many), rows)
+
+            def part(a: int, b: int, at: int = start, both: Any = (left, right, between)) -> Any:
+                mine, *others = both
+                return work(at + a, PairRows(mine.numbers[a:b], [codes[a:b] for codes in mine.codes]), *others)
+
+            found += _kernels.over_blocks(many, size, part, **how)
+        return found
 
 
 def lay(combined: CombinedDistance, table: Table, frame: Frame) -> RowLayout:
@@ -247,23 +262,17 @@ class NeighborSearch:
         """The nearest rows of each query, until their weights reach k; none is further away than the radius."""
         limit = np.inf if radius == np.inf else self.combined.power(radius) * (1 + 1e-12)  # of what roots may round
         weights = self.weights if weighted else None
-        report = progress.current()
-        parts: list[Any] = []
-        for start, stop in self.combined.blocks(queries, self.rows):
-            left, right, between = self.combined.between(queries.slice(start, stop), self.rows)
-            if self._planted is None:
-                self._planted = _kernels.row_tree(right, between)
+        if self._planted is None and len(queries):  # any query will do
+            _, right, between = self.combined.between(queries.slice(0, 1), self.rows)
+            self._planted = _kernels.row_tree(right, between)
 
-            def work(a: int, b: int, at: int = start, both: Any = (left, right, between)) -> Any:
-                mine, theirs, between = both
-                part = PairRows(mine.numbers[a:b], [codes[a:b] for codes in mine.codes])
-                not_this = None if skip is None else skip[at + a : at + b]
-                return _kernels.nearest(
-                    part, theirs, between, k, limit, weights, not_this, self._planted, penalties, ties
-                )
+        def work(start: int, some: PairRows, rows: PairRows, law: PairLaw) -> Any:
+            not_this = None if skip is None else skip[start : start + len(some.numbers)]
+            return _kernels.nearest(some, rows, law, k, limit, weights, not_this, self._planted, penalties, ties)
 
-            threads = 1 if (stop - start) * len(self) < 1 << 18 else None
-            parts += _kernels.over_blocks(stop - start, _BLOCK, work, threads=threads, progress=report)
+        threads = 1 if len(queries) * len(self) < 1 << 18 else None
+        shown = progress.current()
+        parts = self.combined.over_blocks(queries, self.rows, _BLOCK, work, threads=threads, progress=shown)
         sizes = np.concatenate([[0], *(np.diff(part[0]) for part in parts)])
         ids = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
         sums = np.concatenate([np.empty(0), *(part[2] for part in parts)])

@@ -41,7 +41,7 @@ class PEBLSClassifier(NeighborsClassifier):
     passes : int, default=1
         How often the training rows are predicted from each other to learn the weights; 0 leaves all at 1.
     types, categorical_features
-        As for `NeighborsClassifier`.
+        What the columns are; see `NaiveBayesClassifier`.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ class RoteClassifier(Classifier, RowModel):
         The prediction for a row that was not seen in training: the commonest class, None, or that of another
         classifier, which is fitted to the same rows.
     types, categorical_features
-        As for `NeighborsClassifier`.
+        What the columns are; see `NaiveBayesClassifier`.
 
     Attributes
     ----------

@@ -85,10 +85,8 @@ class TreeClassifier(Classifier, TreeModel):
         Times the weights of the rows.
     smoothing : float, {"laplace"}, MEstimate or None, default=None
         Of the class shares in a leaf: none, Laplace's ε, or an m-estimate.
-    types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not show it.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    types, categorical_features
+        What the columns are; see `NaiveBayesClassifier`.
 
     Attributes
     ----------
