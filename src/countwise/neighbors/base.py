@@ -144,10 +144,10 @@ class InstanceModel(RowModel):
 
         A weight of n is n copies: one of them is left out, the others are neighbors.
         """
-        own, asked = self._search.weights, self._search.rows.slice(start, stop)
+        asked = self._search.rows.slice(start, stop)
         found = self._search.nearest(asked, k + 1.0, penalties=penalties, ties=ties)
         found = found.only(~asked.unknown(self.metric_.distance_)[found.owner])
-        weights = np.ones(len(found.ids)) if own is None else own[found.ids].copy()
+        weights = self._search.weights_of(found.ids)
         itself = found.ids == found.owner + start
         weights[itself] = np.maximum(weights[itself] - 1.0, 0.0)
         return found.only(weights > 0), weights[weights > 0]

@@ -23,7 +23,6 @@ from countwise.working.numbers import number, percent
 
 __all__ = ["NeighborsClassifier", "NeighborsRegressor"]
 
-_WEIGHTS = ("uniform", "distance", "squared")
 _NUMBERS = {
     "n_neighbors": NumberIn(1, whole=True, words=("loo",)),
     "max_neighbors": NumberIn(1, whole=True),
@@ -52,7 +51,8 @@ class NeighborModel(InstanceModel):
 
     def _check_settings(self) -> None:
         check_settings(self, **_NUMBERS)
-        if not callable(self.weights) and not (isinstance(self.weights, str) and self.weights in _WEIGHTS):
+        known = isinstance(self.weights, str) and self.weights in ("uniform", "distance", "squared")
+        if not known and not callable(self.weights):
             raise OptionError(
                 f"weights={self.weights!r} is unknown.", hint="give 'uniform', 'distance', 'squared' or a function."
             )
@@ -70,7 +70,7 @@ class NeighborModel(InstanceModel):
         """The leave-one-out score of every number of neighbors, from one search; the smallest of equals is chosen."""
         most = int(max(1, min(self.max_neighbors, np.ceil(self._n_total) - 1)))
         total = np.zeros(most)
-        weight = np.ones(len(self._search)) if self._search.weights is None else self._search.weights
+        weight = self._search.weights_of(np.arange(len(self._search)))
         for start, stop in self._training_blocks():
             found, own = self._left_out(float(most), start, stop)
             near = _nearness(self.weights, found)
@@ -99,10 +99,8 @@ class NeighborModel(InstanceModel):
 
     def _vote_weights(self, found: FoundNeighbors) -> Floats:
         """The weight of each neighbor's vote: its own, times that of its distance."""
-        own = self._search.weights
         k = float(self.n_neighbors_) if self.radius is None else np.inf
-        counted = found.counted(np.ones(len(found.ids)) if own is None else own[found.ids], k)
-        return counted * _nearness(self.weights, found)
+        return found.counted(self._search.weights_of(found.ids), k) * _nearness(self.weights, found)
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
         """The neighbors of one row, their distances, and what each attribute adds to the distance of the nearest.
@@ -221,23 +219,18 @@ class NeighborsClassifier(Classifier, NeighborModel):
     def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
         return np.asarray(self._votes.best(found, weights) == targets, dtype=np.float64)
 
-    def _shares(self, found: FoundNeighbors) -> Floats:
-        return self._votes.shares(found, self._vote_weights(found))
-
-    def _best(self, found: FoundNeighbors) -> NDArray[np.intp]:
-        return self._votes.best(found, self._vote_weights(found))
-
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row): the classes' shares of the votes; the prior where there is no neighbor."""
-        return self._predicted(X, self._shares)
+        return self._predicted(X, lambda found: self._votes.shares(found, self._vote_weights(found)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with most votes; of equals the one with the nearest row, then the first of `classes_`."""
-        best = self._predicted(X, self._best)
+        best = self._predicted(X, lambda found: self._votes.best(found, self._vote_weights(found)))
         return self.classes_[best]
 
     def _prediction(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float]]:
-        p, best = self._shares(found)[0], int(self._best(found)[0])
+        weights = self._vote_weights(found)
+        p, best = self._votes.shares(found, weights)[0], int(self._votes.best(found, weights)[0])
         sure = percent(float(p[best]), certain=float(p[best]) == 1.0)
         said = f"{self.target_.name} = {self.classes_[best]}, with probability {sure}."
         return said, float(p[best]), dict(zip(self.classes_.tolist(), p.tolist(), strict=True))

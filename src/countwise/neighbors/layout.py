@@ -248,6 +248,10 @@ class NeighborSearch:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def weights_of(self, ids: Indices) -> Floats:
+        """The weights of some rows, 1 for each if there are none."""
+        return np.ones(len(ids)) if self.weights is None else self.weights[ids]
+
     def nearest(
         self,
         queries: RowLayout,

@@ -127,7 +127,7 @@ class PEBLSClassifier(NeighborsClassifier):
         """
         n = len(self._search)
         used, right = np.ones(n), np.ones(n)
-        copies = np.ones(n) if self._search.weights is None else self._search.weights
+        copies = self._search.weights_of(np.arange(n))
         for start, stop in self._training_blocks():
             found, own = self._left_out(float(self.n_neighbors_), start, stop, self._penalties, ties=True)
             share = _shared(found, own, float(self.n_neighbors_))
@@ -159,7 +159,7 @@ class PEBLSClassifier(NeighborsClassifier):
 
     def _vote_weights(self, found: FoundNeighbors) -> Floats:
         """Votes; rows that are equally near share what is left of the neighbors."""
-        own = np.ones(len(found.ids)) if self._search.weights is None else self._search.weights[found.ids]
+        own = self._search.weights_of(found.ids)
         return own * _shared(found, own, float(self.n_neighbors_))
 
     def _measures(self, found: FoundNeighbors) -> dict[str, list[Any]]:
