@@ -31,6 +31,8 @@ class PEBLSClassifier(NeighborsClassifier):
     ----------
     n_neighbors : int, default=1
         How many exemplars vote.
+    types, categorical_features
+        What the columns are; see `NaiveBayesClassifier`.
     numeric : {"range", "sd", "mvdm"}, default="range"
         Numeric columns: the difference over the range, or over the standard deviation; or the value difference of
         bins of equal frequency.
@@ -40,8 +42,6 @@ class PEBLSClassifier(NeighborsClassifier):
         A missing value is as far from all others as any two values are, or it is ignored; see `DistanceMetric`.
     passes : int, default=1
         How often the training rows are predicted from each other to learn the weights; 0 leaves all at 1.
-    types, categorical_features
-        What the columns are; see `NaiveBayesClassifier`.
 
     Attributes
     ----------

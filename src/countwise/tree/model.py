@@ -81,12 +81,12 @@ class TreeClassifier(Classifier, TreeModel):
         Of each class, the share held out for "reduced_error".
     random_state : int, default=0
         The seed of folds and of rows held out.
+    types, categorical_features
+        What the columns are; see `NaiveBayesClassifier`.
     class_weight : mapping of class to weight, "balanced" or None, default=None
         Times the weights of the rows.
     smoothing : float, {"laplace"}, MEstimate or None, default=None
         Of the class shares in a leaf: none, Laplace's ε, or an m-estimate.
-    types, categorical_features
-        What the columns are; see `NaiveBayesClassifier`.
 
     Attributes
     ----------

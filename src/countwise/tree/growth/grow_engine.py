@@ -86,8 +86,11 @@ def open_engine(
             f"{reason[0]}; the relation has {relation.size():,} rows.",
             hint=f"{reason[1]}; or collect the rows into memory first.",
         )
-    if numeric_target:
-        _refuse_nominal_target(relation, name)
+    if numeric_target and not relation.is_numeric(name):
+        raise TableError(
+            f"The target {name!r} is a column of {relation.dtypes[name]}; numbers are expected.",
+            hint="a classifier predicts a nominal target.",
+        )
     numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
     ready = Ready(relation, frozenset([*numbers, *([name] if numeric_target else [])]))
     sizes = ready.sizes()
@@ -106,15 +109,6 @@ def open_engine(
         extents=extents,
         **{"weight": sizes.weight, **own},
     )
-
-
-def _refuse_nominal_target(relation: Relation, name: str) -> None:
-    dtype = relation.dtypes[name]
-    if not relation.is_numeric(name):
-        raise TableError(
-            f"The target {name!r} is a column of {dtype}; numbers are expected.",
-            hint="a classifier predicts a nominal target.",
-        )
 
 
 def _learn_domains(relation: Relation, schema: Schema, n_rows: int, extents: dict[str, Extent]) -> Schema:
