@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,19 @@ from countwise.data.table import Table
 from countwise.data.text import Bag, Text
 from countwise.errors import NumberIn, OptionError, check_value
 from countwise.neighbors.fit_distances import MetricTarget
-from countwise.neighbors.layout import RowLayout, lay
+from countwise.neighbors.layout import FoundNeighbors, NeighborSearch, RowLayout, lay
 from countwise.neighbors.metric import DistanceMetric, metric_of
-from countwise.neighbors.search import FoundNeighbors, NeighborSearch
 from countwise.sources import Memory
 
 __all__ = ["ClassVotes", "InstanceModel"]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class ClassVotes:
     """Kept rows that vote for their classes, given by code; the prior stands where nobody votes."""
 
-    def __init__(self, codes: NDArray[Any], prior: Floats) -> None:
-        self.codes, self.prior = codes, prior
+    codes: NDArray[Any]
+    prior: Floats
 
     def count(self, found: FoundNeighbors, weights: Floats) -> Floats:
         """The votes for each class, (queries, classes)."""
@@ -48,9 +49,8 @@ class ClassVotes:
         tied = shares >= shares.max(axis=1, keepdims=True)
         best = np.argmax(tied, axis=1)
         for i in np.flatnonzero(tied.sum(axis=1) > 1).tolist():
-            near = self.codes[
-                found.ids[found.starts[i] : found.starts[i + 1]]
-            ]  # in the order of distance, then class
+            # in the order of distance, then class
+            near = self.codes[found.ids[found.starts[i] : found.starts[i + 1]]]
             among = tied[i][near]
             if among.any():
                 best[i] = near[int(np.argmax(among))]
@@ -86,9 +86,7 @@ class InstanceModel(RowModel):
     def _metric(self) -> DistanceMetric:
         """The metric to be fitted, with the model's types."""
         settings = metric_of(self.metric).get_params()
-        if self.types is not None:
-            settings["types"] = self.types
-        return DistanceMetric(**settings)
+        return DistanceMetric(**settings if self.types is None else settings | {"types": self.types})
 
     def _learn(self, rows: Memory) -> dict[str, Any]:
         metric = self._metric()
@@ -146,10 +144,10 @@ class InstanceModel(RowModel):
 
         A weight of n is n copies: one of them is left out, the others are neighbors.
         """
-        own, asked = self._search.weights, self._search.rows.slice(start, stop)
+        asked = self._search.rows.slice(start, stop)
         found = self._search.nearest(asked, k + 1.0, penalties=penalties, ties=ties)
         found = found.only(~asked.unknown(self.metric_.distance_)[found.owner])
-        weights = np.ones(len(found.ids)) if own is None else own[found.ids].copy()
+        weights = self._search.weights_of(found.ids)
         itself = found.ids == found.owner + start
         weights[itself] = np.maximum(weights[itself] - 1.0, 0.0)
         return found.only(weights > 0), weights[weights > 0]
@@ -191,19 +189,15 @@ class InstanceModel(RowModel):
 
         Parameters
         ----------
-        X : any table, optional
-            Columns are found by name, or by place in an array. Without it the training rows, of which none is its own
-            neighbor.
+        X, return_distance
+            As for `kneighbors`.
         radius : float, optional
             The distance; by default the one that the model uses.
-        return_distance : bool, default=True
-            Whether distances are given too.
 
         Returns
         -------
-        distances : ndarray of ndarray
-        rows : ndarray of ndarray
-            Numbers of rows of the training table.
+        distances, rows : ndarray of ndarray
+            As `kneighbors` gives them, an array for each row.
         """
         self._check_fitted()
         radius = getattr(self, "radius", None) if radius is None else radius

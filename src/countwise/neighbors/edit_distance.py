@@ -21,15 +21,6 @@ def edit_distance(a: str, b: str) -> int:
 
     Letters are code points: an emoji of several, or a letter with a combining accent, counts as several.
 
-    Parameters
-    ----------
-    a, b : str
-        Two strings.
-
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> from countwise.neighbors.edit_distance import edit_distance
@@ -40,17 +31,7 @@ def edit_distance(a: str, b: str) -> int:
 
 
 def edit_distances(a: Sequence[str], b: Sequence[str]) -> NDArray[np.uint32]:
-    """The edit distance of each string of one list from each of another.
-
-    Parameters
-    ----------
-    a, b : sequence of str
-        Strings.
-
-    Returns
-    -------
-    ndarray, shape (len(a), len(b))
-    """
+    """The edit distance of each string of one list from each of another: (len(a), len(b))."""
     letters, starts = _letters(b)
     out = np.empty((len(a), len(b)), dtype=np.uint32)
 

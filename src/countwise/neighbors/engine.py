@@ -19,9 +19,8 @@ from countwise.engines.prepared import Extent, Ready, Sizes, numbers_in
 from countwise.engines.query import col, lit, when
 from countwise.engines.relation import Relation
 from countwise.errors import RowsRefused, TableError
-from countwise.neighbors.fit_distances import learned_locals, needs_classes
+from countwise.neighbors.fit_distances import MetricSource, learned_locals, needs_classes
 from countwise.neighbors.local_distances import LocalDistance
-from countwise.tallies import Counts, Values
 
 __all__ = ["learned_in_engine"]
 
@@ -29,23 +28,9 @@ __all__ = ["learned_in_engine"]
 def learned_in_engine(
     metric: Any, schema: Schema, relation: Relation
 ) -> tuple[Schema, tuple[LocalDistance, ...], int, int]:
-    """The local distances of a relation's attributes.
+    """The schema with domains, local distances, how many rows lack a class that is needed, and how many there are.
 
-    Parameters
-    ----------
-    metric : DistanceMetric
-        The settings.
-    schema : Schema
-        The kinds of columns; the domains of nominal ones are learned.
-    relation : Relation
-        The table. Its target is only used if a rule needs classes.
-
-    Returns
-    -------
-    schema : Schema
-    locals : tuple of LocalDistance
-    left_out, rows : int
-        How many rows lack a class that is needed, and how many there are.
+    The target of the relation is only used if a rule needs classes.
     """
     if not needs_classes(metric, schema):
         relation = replace(relation, target=None)
@@ -75,8 +60,8 @@ def _refuse(metric: Any, schema: Schema, sizes: Sizes) -> None:
 
 
 @dataclass(eq=False)
-class _MetricEngine:
-    """The `MetricSource` of a table that an engine holds."""
+class _MetricEngine(MetricSource):
+    """A table that an engine holds."""
 
     ready: Ready
     target: Nominal | None
@@ -130,18 +115,10 @@ class _MetricEngine:
             found[name] = (n, means[name] + s / n * units[name], max(q - s * s / n, 0.0)) if n else (0.0, 0.0, 0.0)
         return found
 
-    def counts(self, a: Nominal) -> Counts:
-        assert self.target is not None  # noqa: S101 - asked before
-        return Counts((self.target, a)).fill(self._table(a))
-
-    def values(self, a: Numeric) -> Values:
-        assert self.target is not None  # noqa: S101 - asked before
-        return Values(self.target, a).fill(self._table(a))
-
     def strings(self, a: Attribute) -> Any:
         return self._groups(a).columns[a.name]
 
-    def _table(self, a: Nominal | Numeric) -> Table:
+    def counted(self, a: Nominal | Numeric) -> Table:
         """Each combination of class and value as a row, with its weight."""
         assert self.target is not None  # noqa: S101 - asked before
         frame = self._groups(a)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from countwise.data.table import Table
 from countwise.data.text import Block, Text
 from countwise.errors import NumberIn, OptionError, TableError, did_you_mean, listed
 from countwise.neighbors.local_distances import (
+    HOW,
     Difference,
     Edits,
     LocalDistance,
@@ -26,7 +27,6 @@ from countwise.neighbors.local_distances import (
     Overlap,
     WordDistance,
 )
-from countwise.neighbors.text_distance import HOW
 from countwise.tallies import Counts, Values
 
 if TYPE_CHECKING:
@@ -57,41 +57,44 @@ class MetricTarget:
     codes: NDArray[Any]
 
 
-class MetricSource(Protocol):
+class MetricSource:
     """What a metric learns from, wherever the rows are."""
 
-    @property
-    def target(self) -> Nominal | None:
-        """The target; None if the classes of rows are not known."""
+    target: Nominal | None  # None if the classes of rows are not known
 
     def bounds(self, a: Attribute) -> tuple[float, float]:
         """The least and the greatest number; 0 and 0 if there is none."""
+        raise NotImplementedError
 
     def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
         """The mean and the standard deviation; 0 and 0 if there is no number."""
-
-    def counts(self, a: Nominal) -> Counts:
-        """The counts of class and value."""
-
-    def values(self, a: Numeric) -> Values:
-        """The numbers of each class."""
+        raise NotImplementedError
 
     def strings(self, a: Attribute) -> Any:
         """A column that holds each value at least once, as it was given."""
+        raise NotImplementedError
+
+    def counted(self, a: Nominal | Numeric) -> Table:
+        """The values of an attribute and the classes, to be counted."""
+        raise NotImplementedError
+
+    def counts(self, settings: DistanceMetric, a: Attribute) -> tuple[NDArray[Any], Any]:
+        """The counts of value, or bin, and class: (values, classes); and the edges of the bins."""
+        assert self.target is not None  # noqa: S101 - asked before
+        if isinstance(a, Nominal):
+            return Counts((self.target, a)).fill(self.counted(a)).table.T, None
+        assert isinstance(a, Numeric)  # noqa: S101 - texts are not counted so
+        tally = Values(self.target, a).fill(self.counted(a))
+        edges = CutRule("equal_frequency", n_bins=int(settings.n_bins)).cut(tally).edges
+        return tally.counts_in(edges).T, edges
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MetricRows:
+class MetricRows(MetricSource):
     """Rows in memory: encoded, as they were given, and their classes."""
 
-    table: Table
-    frame: Frame
-    classes: MetricTarget | None
-
-    @property
-    def target(self) -> Nominal | None:
-        """The target."""
-        return None if self.classes is None else self.classes.target
+    def __init__(self, table: Table, frame: Frame, classes: MetricTarget | None) -> None:
+        self.table, self.frame, self.classes = table, frame, classes
+        self.target = None if classes is None else classes.target
 
     def _there(self, a: Attribute) -> tuple[Floats, Flags]:
         cells = Difference(a, 1.0, 0.0, 1.0, "none").lay(self.table[a.name], self.table[a.name]).column
@@ -105,44 +108,39 @@ class MetricRows:
     def mean_and_deviation(self, a: Attribute, divisor: str) -> tuple[float, float]:
         """The mean and the standard deviation."""
         cells, there = self._there(a)
-        weights = None if self.table.weights is None else self.table.weights[there]
-        return _mean_and_deviation(cells[there], weights, divisor)
-
-    def _with_classes(self) -> Table:
-        assert self.classes is not None  # noqa: S101 - asked before
-        return self.table.with_column(self.classes.target.name, self.classes.codes)
-
-    def counts(self, a: Nominal) -> Counts:
-        """The counts of class and value."""
-        assert self.target is not None  # noqa: S101 - asked before
-        return Counts((self.target, a)).fill(self._with_classes())
-
-    def values(self, a: Numeric) -> Values:
-        """The numbers of each class."""
-        assert self.target is not None  # noqa: S101 - asked before
-        return Values(self.target, a).fill(self._with_classes())
+        cells = cells[there]
+        w = np.ones(len(cells)) if self.table.weights is None else self.table.weights[there].astype(np.float64)
+        if len(cells) == 0:
+            return 0.0, 0.0
+        origin = float(cells[0])
+        size = float(np.abs(cells - origin).max())  # so that squares neither overflow nor vanish
+        if size == 0:
+            return origin, 0.0
+        away = (cells - origin) / size
+        mean = float(np.average(away, weights=w))
+        n = float(w.sum()) - (divisor == "n-1")
+        deviation = float(np.sqrt(float((w * (away - mean) ** 2).sum()) / n)) if n > 0 else 0.0
+        return origin + size * mean, size * deviation
 
     def strings(self, a: Attribute) -> Any:
         """The column as it was given."""
         return self.frame.columns[a.name]
 
+    def counted(self, a: Nominal | Numeric) -> Table:
+        """All columns and the classes."""
+        assert self.classes is not None  # noqa: S101 - asked before
+        return self.table.with_column(self.classes.target.name, self.classes.codes)
+
 
 def learned_locals(settings: DistanceMetric, schema: Schema, rows: MetricSource) -> tuple[LocalDistance, ...]:
     """A local distance for each attribute, learned from rows."""
-    given = _by_name(settings.attributes, schema, "attributes")
-    weights = _weights(settings, schema, rows)
-    found = []
-    for a in schema.attributes:
-        rule = _rule(settings, a, given.get(a.name))
-        found.append(_learned(settings, a, rule, rows, weights[a.name]))
-    return tuple(found)
+    rules, weights = _rules(settings, schema), _weights(settings, schema, rows)
+    return tuple(_learned(settings, a, rules[a.name], rows, weights[a.name]) for a in schema.attributes)
 
 
 def needs_classes(settings: DistanceMetric, schema: Schema) -> bool:
     """Whether the classes of rows are used."""
-    given = _by_name(settings.attributes, schema, "attributes")
-    rules = [_rule(settings, a, given.get(a.name)) for a in schema.attributes]
-    return "mvdm" in rules or isinstance(settings.weights, str)
+    return "mvdm" in _rules(settings, schema).values() or isinstance(settings.weights, str)
 
 
 def _by_name(given: Any, schema: Schema, what: str) -> dict[str, Any]:
@@ -159,22 +157,21 @@ def _by_name(given: Any, schema: Schema, what: str) -> dict[str, Any]:
     return dict(given)
 
 
-def _kind(a: Attribute) -> str:
-    if isinstance(a, Text | Block):
-        return "text"
-    return "numeric" if isinstance(a, Numeric) else "ordinal" if isinstance(a, Ordinal) else "nominal"
-
-
-def _rule(settings: DistanceMetric, a: Attribute, given: Any) -> str:
-    kind = _kind(a)
-    rule = getattr(settings, kind) if given is None else given
-    known = (*RULES[kind], "levenshtein") if kind == "ordinal" else RULES[kind]
-    if rule not in known:
-        raise OptionError(
-            f"{rule!r} is no distance for {a.name!r}, which is {a.kind}.",
-            hint=did_you_mean(rule, known) or f"give one of {listed(known)}.",
-        )
-    return str(rule)
+def _rules(settings: DistanceMetric, schema: Schema) -> dict[str, str]:
+    """The rule for each attribute: its own, or that of its kind."""
+    given, found = _by_name(settings.attributes, schema, "attributes"), {}
+    for a in schema.attributes:
+        kinds = {"text": Text | Block, "numeric": Numeric, "ordinal": Ordinal, "nominal": Nominal}
+        kind = next(word for word, classes in kinds.items() if isinstance(a, classes))
+        rule = getattr(settings, kind) if given.get(a.name) is None else given[a.name]
+        known = (*RULES[kind], "levenshtein") if kind == "ordinal" else RULES[kind]
+        if rule not in known:
+            raise OptionError(
+                f"{rule!r} is no distance for {a.name!r}, which is {a.kind}.",
+                hint=did_you_mean(rule, known) or f"give one of {listed(known)}.",
+            )
+        found[a.name] = str(rule)
+    return found
 
 
 def _learned(settings: DistanceMetric, a: Attribute, rule: str, rows: MetricSource, weight: float) -> LocalDistance:
@@ -209,28 +206,13 @@ def _difference(settings: DistanceMetric, a: Attribute, rule: str, rows: MetricS
     return Difference(a, weight, (high - low) * scale, scale, rule, origin)
 
 
-def _mean_and_deviation(cells: NDArray[Any], weights: NDArray[Any] | None, divisor: str) -> tuple[float, float]:
-    w = np.ones(len(cells)) if weights is None else weights.astype(np.float64)
-    if len(cells) == 0:
-        return 0.0, 0.0
-    origin = float(cells[0])
-    size = float(np.abs(cells - origin).max())  # so that squares neither overflow nor vanish
-    if size == 0:
-        return origin, 0.0
-    gaps = (cells - origin) / size
-    mean = float(np.average(gaps, weights=w))
-    n = float(w.sum()) - (divisor == "n-1")
-    deviation = float(np.sqrt(float((w * (gaps - mean) ** 2).sum()) / n)) if n > 0 else 0.0
-    return origin + size * mean, size * deviation
-
-
 def _value_difference(settings: DistanceMetric, a: Attribute, rows: MetricSource, weight: float) -> LookupDistance:
     if rows.target is None:
         raise OptionError(
             f"The value difference of {a.name!r} needs the classes of rows.",
             hint="give y to fit: a class for each row.",
         )
-    counts, edges = _counted(settings, a, rows)
+    counts, edges = rows.counts(settings, a)
     seen = counts.sum(axis=1) > 0
     shares = np.zeros(counts.shape)
     shares[seen] = counts[seen] / counts[seen].sum(axis=1, keepdims=True)
@@ -246,16 +228,6 @@ def _value_difference(settings: DistanceMetric, a: Attribute, rows: MetricSource
     apart = measures.mvdm(kinds)
     most = float(apart.max(initial=0.0))
     return LookupDistance(a, weight, most, apart, place, kinds, tuple(rows.target.values), edges)
-
-
-def _counted(settings: DistanceMetric, a: Attribute, rows: MetricSource) -> tuple[NDArray[Any], Any]:
-    """The counts of value, or bin, and class: (values, classes); and the edges of the bins."""
-    if isinstance(a, Nominal):
-        return rows.counts(a).table.T, None
-    assert isinstance(a, Numeric)  # noqa: S101 - texts are not counted so
-    tally = rows.values(a)
-    edges = CutRule("equal_frequency", n_bins=int(settings.n_bins)).cut(tally).edges
-    return tally.counts_in(edges).T, edges
 
 
 def _edits(settings: DistanceMetric, a: Attribute, rows: MetricSource, weight: float) -> Edits:
@@ -294,7 +266,7 @@ def _measured_weights(settings: DistanceMetric, schema: Schema, rows: MetricSour
             raise OptionError(
                 f"{a.name!r} is {a.kind}: it has no table of counts to weigh it by.", hint="give weights by name."
             )
-        counts = _counted(settings, a, rows)[0]
+        counts = rows.counts(settings, a)[0]
         value = float(MEASURES[settings.weights](counts[counts.sum(axis=1) > 0])) if counts.sum() > 0 else 0.0
         found[a.name] = value if np.isfinite(value) else 0.0
     return found

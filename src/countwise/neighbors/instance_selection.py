@@ -41,10 +41,8 @@ class InstanceSelector(InstanceModel):
     accept, drop : float, default=0.9 and 0.75
         For "ib3": the confidence with which a row's record must be better than the share of its class for the row to
         be accepted, and worse for it to be dropped.
-    types : mapping of column to kind, str or Schema, optional
-        The kinds of columns, where dtypes do not say.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    types, categorical_features
+        What the columns are; see `NaiveBayesClassifier`.
 
     Attributes
     ----------

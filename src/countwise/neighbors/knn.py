@@ -16,14 +16,13 @@ from countwise.data.cells import one_row
 from countwise.data.frames import Frame
 from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.neighbors.base import InstanceModel
-from countwise.neighbors.search import FoundNeighbors
+from countwise.neighbors.layout import FoundNeighbors
 from countwise.neighbors.working import NeighborWorking
 from countwise.working import Account, Grid
 from countwise.working.numbers import number, percent
 
 __all__ = ["NeighborsClassifier", "NeighborsRegressor"]
 
-_WEIGHTS = ("uniform", "distance", "squared")
 _NUMBERS = {
     "n_neighbors": NumberIn(1, whole=True, words=("loo",)),
     "max_neighbors": NumberIn(1, whole=True),
@@ -32,21 +31,28 @@ _NUMBERS = {
 _SHOWN = 12  # attributes in a summary
 
 
+@dataclass(eq=False, repr=False)
 class NeighborModel(InstanceModel):
     """The common part of classification and regression by neighbors."""
 
-    n_neighbors: Any
-    max_neighbors: int
-    radius: float | None
-    weights: Any
-    n_neighbors_: int
-    choice_: Grid
-    _penalties: Floats | None = None  # by which the distances of each row are multiplied
+    n_neighbors: Any = 5
+    _: KW_ONLY
+    weights: Any = "uniform"
+    metric: Any = None
+    radius: float | None = None
+    max_neighbors: int = 30
+    types: Any = None
+    categorical_features: Any = None
+
+    n_neighbors_: int = field(init=False)
+    choice_: Grid = field(init=False)
+    _penalties: Floats | None = field(default=None, init=False)  # by which distances of each row are multiplied
     _ties = False  # whether all rows as near as the last one are neighbors
 
     def _check_settings(self) -> None:
         check_settings(self, **_NUMBERS)
-        if not callable(self.weights) and not (isinstance(self.weights, str) and self.weights in _WEIGHTS):
+        known = isinstance(self.weights, str) and self.weights in ("uniform", "distance", "squared")
+        if not known and not callable(self.weights):
             raise OptionError(
                 f"weights={self.weights!r} is unknown.", hint="give 'uniform', 'distance', 'squared' or a function."
             )
@@ -64,7 +70,7 @@ class NeighborModel(InstanceModel):
         """The leave-one-out score of every number of neighbors, from one search; the smallest of equals is chosen."""
         most = int(max(1, min(self.max_neighbors, np.ceil(self._n_total) - 1)))
         total = np.zeros(most)
-        weight = np.ones(len(self._search)) if self._search.weights is None else self._search.weights
+        weight = self._search.weights_of(np.arange(len(self._search)))
         for start, stop in self._training_blocks():
             found, own = self._left_out(float(most), start, stop)
             near = _nearness(self.weights, found)
@@ -93,10 +99,8 @@ class NeighborModel(InstanceModel):
 
     def _vote_weights(self, found: FoundNeighbors) -> Floats:
         """The weight of each neighbor's vote: its own, times that of its distance."""
-        own = self._search.weights
         k = float(self.n_neighbors_) if self.radius is None else np.inf
-        counted = found.counted(np.ones(len(found.ids)) if own is None else own[found.ids], k)
-        return counted * _nearness(self.weights, found)
+        return found.counted(self._search.weights_of(found.ids), k) * _nearness(self.weights, found)
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
         """The neighbors of one row, their distances, and what each attribute adds to the distance of the nearest.
@@ -183,10 +187,8 @@ class NeighborsClassifier(Classifier, NeighborModel):
         If given, all rows within this distance vote, however many.
     max_neighbors : int, default=30
         For "loo".
-    types : mapping of column to kind, str or Schema, optional
-        The kinds of columns, where dtypes do not say.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    types, categorical_features
+        What the columns are; see `NaiveBayesClassifier`.
 
     Attributes
     ----------
@@ -214,35 +216,21 @@ class NeighborsClassifier(Classifier, NeighborModel):
     ['no']
     """
 
-    n_neighbors: Any = 5
-    _: KW_ONLY
-    weights: Any = "uniform"
-    metric: Any = None
-    radius: float | None = None
-    max_neighbors: int = 30
-    types: Any = None
-    categorical_features: Any = None
-
     def _scores(self, found: FoundNeighbors, weights: Floats, targets: NDArray[Any]) -> Floats:
         return np.asarray(self._votes.best(found, weights) == targets, dtype=np.float64)
 
-    def _shares(self, found: FoundNeighbors) -> Floats:
-        return self._votes.shares(found, self._vote_weights(found))
-
-    def _best(self, found: FoundNeighbors) -> NDArray[np.intp]:
-        return self._votes.best(found, self._vote_weights(found))
-
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row): the classes' shares of the votes; the prior where there is no neighbor."""
-        return self._predicted(X, self._shares)
+        return self._predicted(X, lambda found: self._votes.shares(found, self._vote_weights(found)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with most votes; of equals the one with the nearest row, then the first of `classes_`."""
-        best = self._predicted(X, self._best)
+        best = self._predicted(X, lambda found: self._votes.best(found, self._vote_weights(found)))
         return self.classes_[best]
 
     def _prediction(self, found: FoundNeighbors) -> tuple[str, float, dict[Any, float]]:
-        p, best = self._shares(found)[0], int(self._best(found)[0])
+        weights = self._vote_weights(found)
+        p, best = self._votes.shares(found, weights)[0], int(self._votes.best(found, weights)[0])
         sure = percent(float(p[best]), certain=float(p[best]) == 1.0)
         said = f"{self.target_.name} = {self.classes_[best]}, with probability {sure}."
         return said, float(p[best]), dict(zip(self.classes_.tolist(), p.tolist(), strict=True))
@@ -257,27 +245,15 @@ class NeighborsRegressor(Regressor, NeighborModel):
     n_neighbors : int or "loo", default=5
         How many neighbors are averaged. "loo" takes the number with the least leave-one-out squared error on the
         training rows.
-    weights : {"uniform", "distance", "squared"} or callable, default="uniform"
-        The weight of a neighbor at distance d: 1, 1/d, 1/d², or a function of the distances.
-    metric : DistanceMetric, float or {"euclidean", "manhattan", "chebyshev"}, optional
-        How rows are compared; see `DistanceMetric`.
-    radius : float, optional
-        If given, all rows within this distance count, however many.
-    max_neighbors : int, default=30
-        For "loo".
-    types : mapping of column to kind, str or Schema, optional
-        The kinds of columns, where dtypes do not say.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    weights, metric, radius, max_neighbors, types, categorical_features
+        As for `NeighborsClassifier`; neighbors are averaged instead of voting.
 
     Attributes
     ----------
-    n_neighbors_ : int
-        How many neighbors count.
     choice_ : Grid
         For "loo": the negative leave-one-out mean squared error of each number of neighbors.
-    metric_ : DistanceMetric
-        The metric, fitted.
+    n_neighbors_, metric_
+        As for `NeighborsClassifier`.
 
     Examples
     --------
@@ -286,15 +262,6 @@ class NeighborsRegressor(Regressor, NeighborModel):
     >>> NeighborsRegressor(3).fit(hours.X, hours.y).predict(hours.X)[:3].round(3).tolist()
     [30.667, 28.667, 39.333]
     """
-
-    n_neighbors: Any = 5
-    _: KW_ONLY
-    weights: Any = "uniform"
-    metric: Any = None
-    radius: float | None = None
-    max_neighbors: int = 30
-    types: Any = None
-    categorical_features: Any = None
 
     _numbers = True
     mean_: float = field(init=False)

@@ -1,26 +1,25 @@
-"""Rows laid out for the search: numbers, and codes with tables of their distances."""
+"""Rows laid out for the search: numbers, and codes with tables of their distances; and the search, which is exact."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from countwise import _kernels, progress
 from countwise._kernels import PairLaw, PairRows
 from countwise._typing import Flags, Floats, Indices
 from countwise.data.attributes import Numeric
 from countwise.data.frames import Frame
 from countwise.data.table import Table
-from countwise.neighbors.local_distances import (
-    Difference,
-    LocalCells,
-    LocalDistance,
-)
+from countwise.neighbors.local_distances import Difference, LocalCells, LocalDistance
 
-__all__ = ["CombinedDistance", "RowLayout", "lay", "of_unit_length"]
+__all__ = ["CombinedDistance", "FoundNeighbors", "NeighborSearch", "RowLayout", "lay", "of_unit_length"]
 
+_BLOCK = 256  # queries a piece of work
 _TABLE_CELLS = 1 << 23  # of one table between queries and rows
 
 
@@ -131,11 +130,26 @@ class CombinedDistance:
             rough = float(np.sum(costs))
         return math.fsum(costs) if math.isfinite(rough) else rough  # in any order
 
-    def blocks(self, queries: RowLayout, rows: RowLayout) -> list[tuple[int, int]]:
-        """Queries in blocks for which no table between them and the rows is too large."""
-        widths = [len(b.values) + 1 for local, b in zip(self.others, rows.cells, strict=True) if b.values is not None]
-        step = max(1, _TABLE_CELLS // max(widths)) if widths else len(queries)
-        return [(start, min(start + step, len(queries))) for start in range(0, len(queries), max(step, 1))]
+    def over_blocks(
+        self, queries: RowLayout, rows: RowLayout, size: int, work: Callable[..., Any], **how: Any
+    ) -> list[Any]:
+        """`work(start, queries, rows, between)` of each block of queries, in order; `how` is that of the kernels.
+
+        The tables between queries and rows are made for as many queries at a time as keep them small.
+        """
+        widths = [len(b.values) + 1 for b in rows.cells if b.values is not None]
+        step = max(1, _TABLE_CELLS // max(widths) if widths else len(queries))
+        found: list[Any] = []
+        for start in range(0, len(queries), step):
+            many = min(step, len(queries) - start)
+            left, right, between = self.between(queries.slice(start, start + many), rows)
+
+            def part(a: int, b: int, at: int = start, both: Any = (left, right, between)) -> Any:
+                mine, *others = both
+                return work(at + a, PairRows(mine.numbers[a:b], [codes[a:b] for codes in mine.codes]), *others)
+
+            found += _kernels.over_blocks(many, size, part, **how)
+        return found
 
 
 def lay(combined: CombinedDistance, table: Table, frame: Frame) -> RowLayout:
@@ -179,3 +193,92 @@ def _of_unit_length(numbers: Floats) -> Floats:
     length = np.sqrt(np.nansum(scaled**2, axis=1, keepdims=True))
     found = np.divide(scaled, length, out=np.zeros_like(numbers), where=length > 0)
     return np.where(np.isnan(numbers), np.nan, found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundNeighbors:
+    """The nearest rows of each query."""
+
+    starts: Indices  # (queries + 1,): where the rows of each query begin
+    ids: Indices  # the rows, the nearest first; of equally near ones those that stand first
+    sums: Floats  # the sum of what all attributes add
+    distances: Floats
+
+    @property
+    def sizes(self) -> Indices:
+        """How many rows each query has."""
+        return np.diff(self.starts)
+
+    @property
+    def owner(self) -> Indices:
+        """The query of each row that was found."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
+
+    def only(self, kept: Flags) -> FoundNeighbors:
+        """Only some of the rows."""
+        if kept.all():
+            return self
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return FoundNeighbors(starts, self.ids[kept], self.sums[kept], self.distances[kept])
+
+    def counted(self, own: Floats, k: float) -> Floats:
+        """The weight with which each row counts: its own, but that of the last one only up to k in all."""
+        if k == np.inf:
+            return own
+        counted, left = own.copy(), np.full(len(self.starts) - 1, k)
+        for place in range(int(self.sizes.max(initial=0))):  # place by place, so that queries do not mix
+            which = np.flatnonzero(self.sizes > place)
+            ids = self.starts[which] + place
+            counted[ids] = np.minimum(own[ids], left[which])
+            left[which] -= counted[ids]
+        return counted
+
+
+class NeighborSearch:
+    """Rows to be searched; of equally near ones those that stand first are found first."""
+
+    def __init__(self, combined: CombinedDistance, rows: RowLayout, weights: Floats | None = None) -> None:
+        self.combined, self.rows = combined, rows
+        self.weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        self._planted: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_planted": None}  # it is made anew when it is needed
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def weights_of(self, ids: Indices) -> Floats:
+        """The weights of some rows, 1 for each if there are none."""
+        return np.ones(len(ids)) if self.weights is None else self.weights[ids]
+
+    def nearest(
+        self,
+        queries: RowLayout,
+        k: float,
+        radius: float = np.inf,
+        *,
+        weighted: bool = True,  # else each row is 1
+        skip: Indices | None = None,  # a row that each query must not find; -1 for none
+        penalties: Floats | None = None,  # 1 or more for each row: by what its sums are multiplied
+        ties: bool = False,  # whether all rows are taken that are as near as the last one
+    ) -> FoundNeighbors:
+        """The nearest rows of each query, until their weights reach k; none is further away than the radius."""
+        limit = np.inf if radius == np.inf else self.combined.power(radius) * (1 + 1e-12)  # of what roots may round
+        weights = self.weights if weighted else None
+        if self._planted is None and len(queries):  # any query will do
+            _, right, between = self.combined.between(queries.slice(0, 1), self.rows)
+            self._planted = _kernels.row_tree(right, between)
+
+        def work(start: int, some: PairRows, rows: PairRows, law: PairLaw) -> Any:
+            not_this = None if skip is None else skip[start : start + len(some.numbers)]
+            return _kernels.nearest(some, rows, law, k, limit, weights, not_this, self._planted, penalties, ties)
+
+        threads = 1 if len(queries) * len(self) < 1 << 18 else None
+        shown = progress.current()
+        parts = self.combined.over_blocks(queries, self.rows, _BLOCK, work, threads=threads, progress=shown)
+        sizes = np.concatenate([[0], *(np.diff(part[0]) for part in parts)])
+        ids = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
+        sums = np.concatenate([np.empty(0), *(part[2] for part in parts)])
+        found = FoundNeighbors(np.cumsum(sizes), ids, sums, self.combined.root(sums))
+        return found if radius == np.inf else found.only(found.distances <= radius)

@@ -234,15 +234,13 @@ class DistanceMetric(Model):
 
     def distances(self, queries: RowLayout, rows: RowLayout) -> Floats:
         """The distances of rows that are laid out."""
-        combined, out = self.distance_, np.empty((len(queries), len(rows)))
-        for start, stop in combined.blocks(queries, rows):
-            left, right, between = combined.between(queries.slice(start, stop), rows)
+        out = np.empty((len(queries), len(rows)))
 
-            def work(a: int, b: int, at: int = start, both: Any = (left, right, between)) -> None:
-                part = _kernels.PairRows(both[0].numbers[a:b], [codes[a:b] for codes in both[0].codes])
-                out[at + a : at + b] = combined.root(_kernels.pair_sums(part, *both[1:]))
+        def work(start: int, *pair: Any) -> None:
+            sums = _kernels.pair_sums(*pair)
+            out[start : start + len(sums)] = self.distance_.root(sums)
 
-            _kernels.over_blocks(stop - start, _BLOCK, work, threads=threads_for(len(rows)))
+        self.distance_.over_blocks(queries, rows, _BLOCK, work, threads=threads_for(len(rows)))
         return out
 
     def __call__(self, a: Any, b: Any) -> float:
@@ -292,23 +290,10 @@ class DistanceMetric(Model):
         )
 
     def scaled(self, X: Any) -> Grid:
-        """The numeric columns of a table as they are compared: scaled by range, or by standard deviation.
-
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        Grid
-            One column for each numeric attribute.
-        """
+        """The numeric columns of a table as they are compared: scaled by range, or by standard deviation."""
         laid = self.lay(X)
-        columns = {}
-        for j, local in enumerate(self.distance_.differences):
-            columns[local.of.name] = ((laid.numbers[:, j] - local.origin) * local.scale).tolist()
-        return Grid(columns)
+        columns = zip(self.distance_.differences, laid.numbers.T, strict=True)
+        return Grid({d.of.name: ((numbers - d.origin) * d.scale).tolist() for d, numbers in columns})
 
 
 def distance_matrix(X: Any, Y: Any = None, metric: Any = None, *, y: Any = None) -> Floats:

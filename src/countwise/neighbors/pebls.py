@@ -10,8 +10,8 @@ import numpy as np
 from countwise._typing import Floats
 from countwise.errors import NumberIn, OptionError, check_settings
 from countwise.neighbors.knn import NeighborsClassifier
+from countwise.neighbors.layout import FoundNeighbors
 from countwise.neighbors.metric import DistanceMetric
-from countwise.neighbors.search import FoundNeighbors
 from countwise.working import Grid
 from countwise.working.numbers import number
 
@@ -31,6 +31,8 @@ class PEBLSClassifier(NeighborsClassifier):
     ----------
     n_neighbors : int, default=1
         How many exemplars vote.
+    types, categorical_features
+        What the columns are; see `NaiveBayesClassifier`.
     numeric : {"range", "sd", "mvdm"}, default="range"
         Numeric columns: the difference over the range, or over the standard deviation; or the value difference of
         bins of equal frequency.
@@ -40,10 +42,6 @@ class PEBLSClassifier(NeighborsClassifier):
         A missing value is as far from all others as any two values are, or it is ignored; see `DistanceMetric`.
     passes : int, default=1
         How often the training rows are predicted from each other to learn the weights; 0 leaves all at 1.
-    types : mapping of column to kind, str or Schema, optional
-        The kinds of columns, where dtypes do not say.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
 
     Attributes
     ----------
@@ -85,13 +83,12 @@ class PEBLSClassifier(NeighborsClassifier):
     n_bins: int = 10
     missing: str = "maximal"
     passes: int = 1
-    types: Any = None
-    categorical_features: Any = None
 
-    radius = None
-    weights = "uniform"
-    metric = None
-    max_neighbors = 1
+    # settings of other neighbors that are fixed here
+    weights: Any = field(default="uniform", init=False)
+    metric: Any = field(default=None, init=False)
+    radius: float | None = field(default=None, init=False)
+    max_neighbors: int = field(default=1, init=False)
     _ties = True
     exemplar_weights_: Floats = field(init=False)
 
@@ -130,7 +127,7 @@ class PEBLSClassifier(NeighborsClassifier):
         """
         n = len(self._search)
         used, right = np.ones(n), np.ones(n)
-        copies = np.ones(n) if self._search.weights is None else self._search.weights
+        copies = self._search.weights_of(np.arange(n))
         for start, stop in self._training_blocks():
             found, own = self._left_out(float(self.n_neighbors_), start, stop, self._penalties, ties=True)
             share = _shared(found, own, float(self.n_neighbors_))
@@ -162,7 +159,7 @@ class PEBLSClassifier(NeighborsClassifier):
 
     def _vote_weights(self, found: FoundNeighbors) -> Floats:
         """Votes; rows that are equally near share what is left of the neighbors."""
-        own = np.ones(len(found.ids)) if self._search.weights is None else self._search.weights[found.ids]
+        own = self._search.weights_of(found.ids)
         return own * _shared(found, own, float(self.n_neighbors_))
 
     def _measures(self, found: FoundNeighbors) -> dict[str, list[Any]]:

@@ -102,15 +102,14 @@ class ClassCenters:
             apart = np.nan_to_num(mvdm(table.T), nan=2.0)
         table = np.where(n[:, None] > 0, table, table.sum(axis=0))
         codes = np.arange(k, dtype=np.float64)
+        centers, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
         if apart is not None:
-            centers, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
             gaps = apart[:, centers.astype(np.intp)].T
         elif isinstance(of, Ordinal):
             centers = np.array([_median_code(row) for row in table])
             scale = float(max(k - 1, 1)) if self.scaled else 1.0
             gaps = np.abs(codes - centers[:, None]) / scale
         else:
-            centers, scale = np.argmax(table, axis=1).astype(np.float64), 1.0
             gaps = (codes != centers[:, None]).astype(np.float64)
         gaps = gaps**2 if self.metric == "euclidean" else gaps
         return CenterDensity(of, centers, n, float((table * gaps)[n > 0].sum()), scale, self, apart)
@@ -153,38 +152,39 @@ class CenterDensity(Density):
         self.squared = settings.metric == "euclidean"
         self.n_classes = len(centers)
         self.temperature = self.unit = 1.0  # set by the model: one for all columns
-        middle = (
-            "commonest value"
-            if type(of) is Nominal or apart is not None
-            else "middle value"
-            if isinstance(of, Ordinal)
-            else settings.center
-        )
+        middle = "middle value" if isinstance(of, Ordinal) else settings.center
+        middle = "commonest value" if type(of) is Nominal or apart is not None else middle
         self.rule = f"distance from the {middle} of the class"
         self.scaled = settings.scaled
         # a constant column must not dilute the distances of the others
         self.silent = "never seen" if not (n > 0).any() else "constant" if not away and not np.ptp(centers) else ""
         self.silent = self.silent or ("" if settings.weight > 0 else "of no weight")
 
+    @property
+    def below(self) -> float:
+        """What distances are divided by in the exponent: 2s², or s."""
+        return 2 * self.temperature if self.squared else self.temperature
+
     def distances(self, column: NDArray[Any]) -> Floats:
         """The (squared) distance from the center of each class, (rows, classes); NaN for a missing value."""
         cells = np.asarray(column, dtype=np.float64)
         if isinstance(self.of, Nominal):
             cells = np.where(column >= self.of.missing, np.nan, cells)
-        gaps = self.gaps(cells) / self.unit
+        return self.added(cells)
+
+    def added(self, cells: Floats) -> Floats:
+        """The (squared) distance of numbers, or codes, from the center of each class; NaN stays NaN."""
+        if self.apart is not None:
+            gaps = self.apart[np.nan_to_num(cells).astype(np.intp)][:, self.centers.astype(np.intp)]
+            gaps[np.isnan(cells)] = np.nan
+        elif type(self.of) is Nominal:
+            gaps = (cells[:, None] != self.centers).astype(np.float64)
+            gaps[np.isnan(cells)] = np.nan
+        else:
+            gaps = np.abs(cells[:, None] - self.centers) / self.scale
+        gaps = gaps / self.unit
         with np.errstate(over="ignore"):
             return self.weight * (gaps**2 if self.squared else gaps)
-
-    def gaps(self, cells: Floats) -> Floats:
-        """The distance of numbers, or codes, from the center of each class; NaN stays NaN."""
-        if type(self.of) is not Nominal and self.apart is None:
-            return np.abs(cells[:, None] - self.centers) / self.scale
-        lost = np.isnan(cells)
-        if self.apart is not None:
-            found = self.apart[np.where(lost, 0, cells).astype(np.intp)][:, self.centers.astype(np.intp)]
-        else:
-            found = (cells[:, None] != self.centers).astype(np.float64)
-        return np.where(lost[:, None], np.nan, found)
 
     def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
         """Add - d² / 2s², or - d / s."""
@@ -192,7 +192,7 @@ class CenterDensity(Density):
             return
         gaps = self.distances(column)
         gaps[np.isnan(gaps)] = 0.0
-        out -= gaps / (2 * self.temperature if self.squared else self.temperature)
+        out -= gaps / self.below
 
     def shown(self, code: float) -> str:
         """A center, or a value, as a person writes it."""
@@ -206,17 +206,11 @@ class CenterDensity(Density):
             return left_out_step(name, shown or "?", "never seen" if seen else "missing", self.rule)
         if self.silent:
             return left_out_step(name, shown, self.silent, self.rule)
-        below = number(2 * self.temperature if self.squared else self.temperature)
-        factors = tuple(
-            Factor(
-                -float(d) / (2 * self.temperature if self.squared else self.temperature),
-                f"exp(-{number(float(d))} / {below})",
-                rf"e^{{-{number(float(d))} / {below}}}",
-                total=float(n),
-            )
-            for d, n in zip(gaps, self.n, strict=True)
-        )
-        return [Step(name, shown, factors, "known", self.rule)]
+        factors = []
+        for d, n in zip(gaps.tolist(), self.n.tolist(), strict=True):
+            power = f"-{number(d)} / {number(self.below)}"
+            factors.append(Factor(-d / self.below, f"exp({power})", rf"e^{{{power}}}", total=n))
+        return [Step(name, shown, tuple(factors), "known", self.rule)]
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """A row for each class: its center."""
@@ -321,8 +315,7 @@ class PrototypeClassifier(GenerativeClassifier):
         """The mean (squared) distance between prototypes."""
         total = np.zeros((len(self.classes_), len(self.classes_)))
         for density in self.densities_.values():
-            gaps = density.gaps(density.centers) / density.unit
-            total += density.weight * (gaps**2 if density.squared else gaps)
+            total += density.added(density.centers)
         return float(total.mean()) or 1.0
 
     @property
@@ -374,14 +367,11 @@ class PrototypeClassifier(GenerativeClassifier):
         if not columns[""]:
             return []
         ends = np.sqrt(total) if squared else total
-        lines = [
-            "distance: " + ", ".join(f"{working.classes[c]} {number(float(ends[c] * self._unit))}" for c in shown)
-        ]
+        away = ", ".join(f"{working.classes[c]} {number(float(ends[c] * self._unit))}" for c in shown)
         one = next(d for d in self.densities_.values() if not d.silent)
-        lines.append(
-            f"{'2s²' if squared else 's'} = {number(one.temperature * (2 if squared else 1))}, from the mean"
-            f"{' squared' if squared else ''} distance of the training rows from their own prototype, a column"
-        )
+        spread, kind = ("2s²", " squared") if squared else ("s", "")
+        source = f"the mean{kind} distance of the training rows from their own prototype, a column"
+        lines = [f"distance: {away}", f"{spread} = {number(one.below)}, from {source}"]
         shares = np.array(columns[f"{what} {working.classes[working.rival]}"], dtype=np.float64)
         if not one.scaled and len(shares) > 1 and shares.max() > 0.9 * shares.sum() > 0:
             name = columns[""][int(np.argmax(shares))]

@@ -37,10 +37,8 @@ class RoteClassifier(Classifier, RowModel):
     otherwise : {"majority", "abstain"} or classifier, default="majority"
         The prediction for a row that was not seen in training: the commonest class, None, or that of another
         classifier, which is fitted to the same rows.
-    types : mapping of column to kind, str or Schema, optional
-        The kinds of columns, where dtypes do not say.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    types, categorical_features
+        What the columns are; see `NaiveBayesClassifier`.
 
     Attributes
     ----------

@@ -11,9 +11,8 @@ from countwise import _kernels
 from countwise.data.attributes import Nominal
 from countwise.data.cells import shown_cell
 from countwise.data.frames import Frame
-from countwise.neighbors.layout import CombinedDistance, RowLayout
+from countwise.neighbors.layout import CombinedDistance, FoundNeighbors, RowLayout
 from countwise.neighbors.local_distances import Difference, Edits, LookupDistance
-from countwise.neighbors.search import FoundNeighbors
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number
 
@@ -29,17 +28,13 @@ def parts_of(combined: CombinedDistance, a: RowLayout, b: RowLayout) -> tuple[li
     places = {id(local): j for group in (combined.differences, combined.others) for j, local in enumerate(group)}
     for local in combined.locals:
         j = places[id(local)]
-        alone = replace(combined, locals=(local,), missing="maximal")
         if isinstance(local, Difference):
             left, right = (RowLayout(np.ascontiguousarray(x.numbers[:, j : j + 1]), []) for x in (a, b))
-            lost = bool(np.isnan(left.numbers[0, 0]) or np.isnan(right.numbers[0, 0]))
+            lost = bool(np.isnan([left.numbers, right.numbers]).any())
         else:
             left, right = (RowLayout(np.empty((1, 0)), [x.cells[j]]) for x in (a, b))
-            lost = False
-        pair = alone.between(left, right)
-        if not isinstance(local, Difference):
-            known = pair[2].known[0]
-            lost = bool(pair[0].codes[0][0] >= known[0] or pair[1].codes[0][0] >= known[1])
+            lost = any(bool(local.lost(x.cells[j])[0]) for x in (a, b))
+        pair = replace(combined, locals=(local,), missing="maximal").between(left, right)
         missing.append(lost)
         added.append(0.0 if lost and combined.missing == "ignore" else float(_kernels.pair_sums(*pair)[0, 0]))
     return added, missing
@@ -89,13 +84,7 @@ def _sum_lines(
     total = float(_kernels.pair_sums(*combined.between(a, b))[0, 0])
     if combined.p == np.inf:
         return [f"the largest: {number(total)}"]
-    root = (
-        ""
-        if combined.p == 1
-        else "; its root is the distance"
-        if combined.p == 2
-        else f"; to the power 1/{number(combined.p)}"
-    )
+    root = {1.0: "", 2.0: "; its root is the distance"}.get(combined.p, f"; to the power 1/{number(combined.p)}")
     if combined.missing != "ignore" or not any(missing):
         return [f"sum {number(total)}{root}"]
     there = sum(local.weight for local, lost in zip(combined.locals, missing, strict=True) if not lost)
@@ -134,18 +123,17 @@ class NeighborWorking:
     def account(self) -> Account:
         """The prediction, its neighbors, and the parts of the nearest distance."""
         answer, value, posterior = self.model._prediction(self.found)
-        if len(self.found.ids) == 0:
-            return Account(answer, value, (), (self._nobody(), *self._notes()), posterior)
-        sections = (self._neighbors(), self._nearest())
-        return Account(answer, value, sections, tuple(self._notes()), posterior)
+        alone = len(self.found.ids) == 0
+        sections = () if alone else (self._neighbors(), self._nearest())
+        notes = (*([self._nobody()] if alone else []), *self._notes())
+        return Account(answer, value, sections, notes, posterior)
 
     def _nobody(self) -> str:
         said = "the mean of all rows" if self.model._numbers else "the classes' shares of all rows"
         if self.laid.unknown(self.model.metric_.distance_)[0]:
             return f"No value of this row is known; the prediction is {said}."
-        return (
-            f"No training row is within the radius of {number(float(self.model.radius))}; the prediction is {said}."
-        )
+        radius = number(float(self.model.radius))
+        return f"No training row is within the radius of {radius}; the prediction is {said}."
 
     def _neighbors(self) -> Section:
         model, found = self.model, self.found
@@ -162,7 +150,8 @@ class NeighborWorking:
         for name in list(model.schema_)[:_COLUMNS]:
             if name not in rows:
                 rows[name] = [shown_cell(model._frame.slice(i, i + 1).columns[name]) for i in ids.tolist()]
-        return Section(f"The {_many(found)}", Grid(rows), tuple(self._sums(votes)))
+        many = "nearest row" if len(found.ids) == 1 else f"{len(found.ids)} nearest rows"
+        return Section(f"The {many}", Grid(rows), tuple(self._sums(votes)))
 
     def _sums(self, votes: Any) -> list[str]:
         model, found = self.model, self.found
@@ -218,7 +207,3 @@ class NeighborWorking:
         if model.radius is None and model.n_neighbors_ > model._n_total:
             notes.append(f"There are only {number(model._n_total)} training rows: all of them are neighbors.")
         return notes
-
-
-def _many(found: FoundNeighbors) -> str:
-    return "nearest row" if len(found.ids) == 1 else f"{len(found.ids)} nearest rows"

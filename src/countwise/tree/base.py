@@ -1,8 +1,9 @@
-"""What decision trees and regression trees have in common: learning, predicting, and what can be seen of a tree."""
+"""What trees and rules have in common; and of all trees: learning, predicting, and what can be seen of a tree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -25,13 +26,12 @@ from countwise.io.paths import is_paths
 from countwise.scoring.sql import choice_expression, choice_query
 from countwise.scoring.tree import chosen
 from countwise.sources import open_rows, open_whole
-from countwise.tree.apply import Landing, land
 from countwise.tree.features import Feature, columns_of, features_of
+from countwise.tree.growth.builder import ClassFactors, TrainingSet
 from countwise.tree.growth.criteria import Criterion
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
-from countwise.tree.growth.settings import ROUNDING, GrowthSettings, check_growth_settings, growth_settings
-from countwise.tree.growth.training_set import ClassFactors, TrainingSet
-from countwise.tree.nodes import Tree
+from countwise.tree.growth.settings import check_growth_settings, growth_settings
+from countwise.tree.nodes import Landing, Tree
 from countwise.tree.pruning import check_rule, grown_and_pruned, needs_no_rows
 from countwise.tree.rules import RuleSet, rules_of
 from countwise.tree.scoring import choices_of
@@ -39,45 +39,104 @@ from countwise.tree.working import TreeWorking, drawn
 from countwise.working import Account, Grid
 from countwise.working.numbers import number
 
-__all__ = ["TreeModel"]
+__all__ = ["FeatureModel", "TreeModel"]
 
 _SUMMARY_LEAVES, _SUMMARY_LINES = 20, 40  # of a tree that is drawn whole, and of its drawing
 
 
-class TreeModel(RowModel):
-    """What decision trees and regression trees have in common."""
+class FeatureModel(RowModel):
+    """A model that tests features, one after the other: a tree, or a list of rules."""
 
-    criterion: str
-    nominal: str
-    numeric: str
-    thresholds: str
-    max_bins: int
-    missing: str
-    unseen: str
-    max_depth: int | None
-    min_samples_split: float
-    min_samples_leaf: float
-    min_gain: float
-    max_branches: int
-    pruning: str | None
     types: Any
     categorical_features: Any
-
-    tree_: Tree
     classes_: NDArray[Any]
-    _features: list[Feature]
+    _features: Sequence[Feature]
     _used: list[int]  # the features that are tested
-    _node_weights: Floats
-    _probabilities: Floats
-    _best: NDArray[np.intp]
-    _means: Floats
+    _probabilities: Floats  # of each node, or of each rule
+
+    def _infer_schema(self, frame: Frame) -> Schema:
+        return Schema.kinds(frame, self.types, self.categorical_features)
+
+    def _row(self, X: Any, row: int) -> Table:
+        """One row of a table."""
+        frame = self._open(X)
+        row = row_of(frame, row)
+        return self._table(frame, row, row + 1)
+
+    def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
+        """The table with columns for the prediction, computed where it lies: class and probabilities, or the number.
+
+        Rows with a missing value, or one never seen in training, go where `predict` sends them. Where rules abstain,
+        the columns are null.
+
+        Parameters
+        ----------
+        X : relation or frame
+            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
+        proba : bool, default=True
+            Whether a column P(class) is appended for each class; a regression tree has none.
+        reasons : int, default=0
+            How many of the columns that the deciding rule tests, or that were tested on the path, are named, the
+            root's first. Where a row goes down several branches, those tested before.
+
+        Returns
+        -------
+        the same kind of frame
+            Lazy ones stay lazy.
+
+        Examples
+        --------
+        >>> from countwise import TreeClassifier, samples
+        >>> import pandas as pd
+        >>> tennis = pd.DataFrame(samples.load("tennis").frame)
+        >>> model = TreeClassifier().fit(tennis, "play")
+        >>> model.predict_frame(tennis.head(2), reasons=2)[["predicted play", "P(Yes)", "reason 1", "reason 2"]]
+          predicted play  P(Yes) reason 1  reason 2
+        0             No     0.0  outlook  humidity
+        1             No     0.0  outlook  humidity
+        """
+        self._check_fitted()
+        return self._scored(X, proba=proba, reasons=reasons)
+
+    def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
+        """The table with its predictions."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False, repr=False)
+class TreeModel(FeatureModel):
+    """What decision trees and regression trees have in common; their settings, and the defaults of most."""
+
+    criterion: str
+    _: KW_ONLY
+    nominal: str = "multiway"
+    numeric: str = "binary"
+    thresholds: str = "exact"
+    max_bins: int = 255
+    missing: str = "fractions"
+    unseen: str = "ignore"
+    max_depth: int | None = None
+    min_samples_split: float = 2
+    min_samples_leaf: float = 1
+    min_gain: float = 0.0
+    max_branches: int = 1000
+    pruning: str | None = None
+    ccp_alpha: Any = "cv"
+    cv: int = 5
+    validation_fraction: float = 0.25
+    random_state: int = 0
+    types: Any = None
+    categorical_features: Any = None
+
+    _best: NDArray[np.intp] = field(init=False)  # the likeliest class of each node
+    _means: Floats = field(init=False)  # or the mean of each node
     _block = 1 << 15
 
     # -- learning --------------------------------------------------------------
 
     def _learn_from(self, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         """Open a training set, wherever the rows are; grow a tree from it; prune the tree."""
-        settings = self._growth_settings()
+        settings = growth_settings(self)
         data = self._training_set(X, y, sample_weight)
         return {
             "schema_": data.schema,
@@ -110,9 +169,6 @@ class TreeModel(RowModel):
         except CountwiseError as error:
             raise rows.counted_as_given(error) from None
 
-    def _infer_schema(self, frame: Frame) -> Schema:
-        return Schema.kinds(frame, self.types, self.categorical_features)
-
     def _class_factors(self) -> ClassFactors | None:
         """Gives the weights of classes from their counts; None if all weigh the same."""
         return None
@@ -132,16 +188,6 @@ class TreeModel(RowModel):
             what = f"Exact thresholds, as for {numbers[0]!r}, need the rows themselves"
             return what, "thresholds='binned' grows the tree where they lie"
         return None
-
-    def _growth_settings(self) -> GrowthSettings:
-        return growth_settings(
-            self,
-            numeric=self.numeric,
-            bins=int(self.max_bins) if self.thresholds == "binned" else None,
-            min_split=float(self.min_samples_split) * ROUNDING,
-            min_gain=float(self.min_gain),
-            missing=self.missing,
-        )
 
     def _check_settings(self) -> None:
         check_growth_settings(self, numeric_target=self._numbers)
@@ -167,14 +213,11 @@ class TreeModel(RowModel):
     def _landing(self, table: Table) -> Landing:
         """The leaves that rows reach."""
         columns = columns_of(self._features, table, self._used)
-        return land(self.tree_, columns, table.n_rows, self._node_weights)
+        return self.tree_.land(columns, table.n_rows, self._node_weights)
 
-    def _row_landing(self, X: Any, row: int) -> tuple[Table, Landing]:
-        """One row of a table, and the leaves that it reaches."""
-        frame = self._open(X)
-        row = row_of(frame, row)
-        table = self._table(frame, row, row + 1)
-        return table, self._landing(table)
+    def _read(self, X: Any, read: Callable[[Landing], NDArray[Any]]) -> NDArray[Any]:
+        """What is read off the leaves that rows reach, block by block."""
+        return np.concatenate(self._in_blocks(X, lambda *block: read(self._landing(self._table(*block)))))
 
     def apply(self, X: Any) -> Indices:
         """The number of the leaf that each row reaches; of several, the one with the largest share."""
@@ -244,7 +287,8 @@ class TreeModel(RowModel):
           rows  No  Yes  P(No)  P(Yes)
           3     3   0    1      0
         """
-        return TreeWorking(self, *self._row_landing(X, row)).account()
+        table = self._row(X, row)
+        return TreeWorking(self, table, self._landing(table)).account()
 
     @property
     def feature_importances_(self) -> Floats:
@@ -318,7 +362,7 @@ class TreeModel(RowModel):
 
     def _passed(self, X: Any, row: int) -> frozenset[int]:
         """The nodes that a row passes."""
-        return frozenset() if X is None else self.tree_.passed(self._row_landing(X, row)[1].leaves.tolist())
+        return frozenset() if X is None else self.tree_.passed(self._landing(self._row(X, row)).leaves.tolist())
 
     def _leaf_text(self, k: int) -> str:
         """What a leaf predicts, and from how many rows."""
@@ -345,38 +389,7 @@ class TreeModel(RowModel):
         classes, best = ((), ()) if self._numbers else (self.classes_.tolist(), self._best.tolist())
         return rules_of(self.tree_, self._features, self.target_.name, classes, best)
 
-    def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
-        """The table with columns for the prediction, computed where it lies: class and probabilities, or the number.
-
-        Rows with a missing value, or one never seen in training, go where `predict` sends them.
-
-        Parameters
-        ----------
-        X : relation or frame
-            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
-        proba : bool, default=True
-            Whether a column P(class) is appended for each class; a regression tree has none.
-        reasons : int, default=0
-            How many of the columns that were tested on the path are named, the root's first. Where a row goes down
-            several branches, those tested before.
-
-        Returns
-        -------
-        the same kind of frame
-            Lazy ones stay lazy.
-
-        Examples
-        --------
-        >>> from countwise import TreeClassifier, samples
-        >>> import pandas as pd
-        >>> tennis = pd.DataFrame(samples.load("tennis").frame)
-        >>> model = TreeClassifier().fit(tennis, "play")
-        >>> model.predict_frame(tennis.head(2), reasons=2)[["predicted play", "P(Yes)", "reason 1", "reason 2"]]
-          predicted play  P(Yes) reason 1  reason 2
-        0             No     0.0  outlook  humidity
-        1             No     0.0  outlook  humidity
-        """
-        self._check_fitted()
+    def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
         return chosen(X, choices_of(self), proba=proba, reasons=reasons)
 
     def to_sql(

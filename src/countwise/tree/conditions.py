@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Flags
+from countwise._typing import Flags, Floats
 from countwise.cuts import labels
 from countwise.data.attributes import Nominal
 from countwise.tree.features import Feature
 from countwise.tree.nodes import Tree
 
-__all__ = ["Condition", "condition_of", "conditions_to", "joined", "with_one_more"]
+__all__ = ["Condition", "condition_of", "conditions_to", "range_condition", "with_branch"]
 
 _MOST_NAMED = 4  # values of a set that are written out
 
@@ -23,21 +23,6 @@ _MOST_NAMED = 4  # values of a set that are written out
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A condition on one attribute.
-
-    Parameters
-    ----------
-    attribute : str
-        Which.
-    values : tuple or None
-        Of a nominal attribute: one of these.
-    but : tuple or None
-        Or: none of these.
-    low, high : float or None
-        Of a numeric attribute: above `low`, and at most `high`.
-    missing : bool
-        The value must be missing.
-    said : str
-        Of an ordinal attribute, the same in words: "<= Mild".
 
     Examples
     --------
@@ -47,33 +32,25 @@ class Condition:
     """
 
     attribute: str
-    values: tuple[Any, ...] | None = None
-    but: tuple[Any, ...] | None = None
-    low: float | None = None
-    high: float | None = None
-    missing: bool = False
-    said: str = field(default="", compare=False)
+    values: tuple[Any, ...] | None = None  # of a nominal attribute: one of these
+    but: tuple[Any, ...] | None = None  # or none of these
+    low: float | None = None  # of a numeric attribute: above this
+    high: float | None = None  # and at most this
+    missing: bool = False  # the value must be missing
+    said: str = field(default="", compare=False)  # of an ordinal attribute, the same in words: "<= Mild"
 
     def __str__(self) -> str:
-        if self.said:
-            return f"{self.attribute} {self.said}"
-        if self.missing:
-            return f"{self.attribute} is missing"
-        if self.values is not None:
-            return f"{self.attribute} {_one_of(self.values)}"
-        if self.but is not None:
-            return (
-                f"{self.attribute} ≠ {self.but[0]}"
-                if len(self.but) == 1
-                else f"{self.attribute} not {_set(self.but)}"
-            )
-        if self.low is not None and self.high is not None:
-            return f"{written(self.low)} < {self.attribute} <= {written(self.high)}"
-        if self.low is None and self.high is None:
-            return f"{self.attribute} is known"
-        limit = self.high if self.high is not None else self.low
-        assert limit is not None  # noqa: S101 - one of the two is there
-        return f"{self.attribute} {'<=' if self.high is not None else '>'} {written(limit)}"
+        name = self.attribute
+        if self.said or self.missing:
+            return f"{name} {self.said or 'is missing'}"
+        for values, one, several in ((self.values, "=", "in"), (self.but, "≠", "not")):
+            if values is not None:
+                return f"{name} {one} {values[0]}" if len(values) == 1 else f"{name} {several} {_set(values)}"
+        if self.low is None:
+            return f"{name} is known" if self.high is None else f"{name} <= {_written(self.high)}"
+        if self.high is None:
+            return f"{name} > {_written(self.low)}"
+        return f"{_written(self.low)} < {name} <= {_written(self.high)}"
 
     @property
     def short(self) -> str:
@@ -81,7 +58,7 @@ class Condition:
         if self.missing:
             return "missing"
         if self.low is not None and self.high is not None:
-            return f"({written(self.low)}, {written(self.high)}]"
+            return f"({_written(self.low)}, {_written(self.high)}]"
         return str(self).removeprefix(f"{self.attribute} ").removeprefix("= ")
 
     def holds(self, column: NDArray[Any], feature: Feature) -> Flags:
@@ -110,21 +87,14 @@ class Condition:
         plain: dict[str, Any] = {"attribute": self.attribute}
         if self.missing:
             return plain | {"missing": True}
-        for name in ("values", "but"):
-            if getattr(self, name) is not None:
-                plain[name] = list(getattr(self, name))
-        if self.said:
-            plain["said"] = self.said
-        return plain | {name: getattr(self, name) for name in ("low", "high") if getattr(self, name) is not None}
+        plain |= {name: list(x) for name, x in (("values", self.values), ("but", self.but)) if x is not None}
+        plain |= {"said": self.said} if self.said else {}
+        return plain | {name: x for name, x in (("low", self.low), ("high", self.high)) if x is not None}
 
 
-def written(limit: float) -> str:
+def _written(limit: float) -> str:
     """A limit as the labels of ranges write it."""
     return labels(np.array([limit]))[0].removeprefix("<= ")
-
-
-def _one_of(values: tuple[Any, ...]) -> str:
-    return f"= {values[0]}" if len(values) == 1 else f"in {_set(values)}"
 
 
 def _set(values: tuple[Any, ...]) -> str:
@@ -140,18 +110,19 @@ def condition_of(tree: Tree, features: Sequence[Feature], child: int) -> Conditi
     feature = features[tree.attribute[k]]
     limits = tree.limits_of(k)
     if len(limits):
-        if branch > len(limits):
-            return Condition(feature.name, missing=True)
-        return Condition(
-            feature.name,
-            low=float(limits[branch - 1]) if branch else None,
-            high=float(limits[branch]) if branch < len(limits) else None,
-        )
+        own = branch > len(limits)  # missing values have a branch of their own
+        return Condition(feature.name, missing=True) if own else range_condition(feature.name, limits, branch)
     assert isinstance(feature.attribute, Nominal)  # noqa: S101 - only nominal attributes have groups
     domain = feature.attribute.values
     groups = tree.groups_of(k)[: len(domain)]
     mine = tuple(domain[v] for v in np.flatnonzero(groups == branch))
     return _nominal_condition(feature, mine) if mine else Condition(feature.name, missing=True)
+
+
+def range_condition(name: str, edges: Floats, i: int) -> Condition:
+    """The i-th of the ranges between some edges."""
+    low = float(edges[i - 1]) if i else None
+    return Condition(name, low=low, high=float(edges[i]) if i < len(edges) else None)
 
 
 def _nominal_condition(feature: Feature, mine: tuple[Any, ...]) -> Condition:
@@ -170,20 +141,17 @@ def _nominal_condition(feature: Feature, mine: tuple[Any, ...]) -> Condition:
 
 def conditions_to(tree: Tree, features: Sequence[Feature], node: int) -> list[Condition]:
     """The conditions on the path from the root to a node, one for each attribute."""
-    return joined([condition_of(tree, features, k) for k in tree.path(node)[1:]], features)
-
-
-def joined(conditions: Sequence[Condition], features: Sequence[Feature]) -> list[Condition]:
-    """Conditions with those on one attribute combined, in the order in which attributes first appear."""
-    by_name = {f.name: f for f in features}
     found: dict[str, Condition] = {}
-    for one in conditions:
-        found = with_one_more(found, one, by_name[one.attribute])
+    for k in tree.path(node)[1:]:
+        found = with_branch(found, tree, features, k)
     return list(found.values())
 
 
-def with_one_more(found: Mapping[str, Condition], one: Condition, feature: Feature) -> dict[str, Condition]:
-    """Conditions by attribute with one more, combined with that on its attribute."""
+def with_branch(
+    found: Mapping[str, Condition], tree: Tree, features: Sequence[Feature], child: int
+) -> dict[str, Condition]:
+    """Conditions by attribute with that on rows that go to a node, combined with that on its attribute."""
+    one, feature = condition_of(tree, features, child), features[tree.attribute[tree.parent[child]]]
     before = found.get(one.attribute)
     return {**found, one.attribute: one if before is None else _both(before, one, feature)}
 
@@ -194,9 +162,8 @@ def _both(a: Condition, b: Condition, feature: Feature) -> Condition:
     if isinstance(feature.attribute, Nominal):
         first, second = (_values(c, feature.attribute.values) for c in (a, b))
         return _nominal_condition(feature, tuple(v for v in feature.attribute.values if v in first and v in second))
-    lows = [c.low for c in (a, b) if c.low is not None]
-    highs = [c.high for c in (a, b) if c.high is not None]
-    return replace(a, low=max(lows) if lows else None, high=min(highs) if highs else None)
+    lows, highs = [c.low for c in (a, b) if c.low is not None], [c.high for c in (a, b) if c.high is not None]
+    return replace(a, low=max(lows, default=None), high=min(highs, default=None))
 
 
 def _values(condition: Condition, domain: tuple[Any, ...]) -> set[Any]:

@@ -23,24 +23,12 @@ _MOST_CELLS = 1 << 28  # of words laid out, a byte or two each
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a node may test.
+    """What a node may test."""
 
-    Parameters
-    ----------
-    name : str
-        The column, or the column and the word.
-    attribute : Attribute
-        What it is: nominal, ordinal or numeric.
-    column : str
-        The column of the table.
-    word : int or None
-        The place of the word in a text or block.
-    """
-
-    name: str
+    name: str  # the column, or the column and the word
     attribute: Nominal | Numeric
-    column: str
-    word: int | None = None
+    column: str  # of the table
+    word: int | None = None  # the place of the word in a text or block
     nominal: bool = field(init=False, compare=False)  # nominal or ordinal
     ordinal: bool = field(init=False, compare=False)
 

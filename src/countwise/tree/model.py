@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,12 @@ from countwise._typing import Floats
 from countwise.base.protocol import Classifier, Regressor
 from countwise.data.attributes import Nominal
 from countwise.data.columns import plain
-from countwise.data.frames import Frame
 from countwise.distributions import smoothing_of
 from countwise.errors import OptionError, check_settings, listed
 from countwise.tree.base import TreeModel
-from countwise.tree.growth.settings import GrowthSettings
+from countwise.tree.growth.builder import ClassFactors
 from countwise.tree.growth.sorted_column import RANGE_RULES
-from countwise.tree.growth.training_set import ClassFactors
+from countwise.tree.nodes import Landing
 
 __all__ = ["TreeClassifier", "TreeRegressor"]
 
@@ -82,14 +81,12 @@ class TreeClassifier(Classifier, TreeModel):
         Of each class, the share held out for "reduced_error".
     random_state : int, default=0
         The seed of folds and of rows held out.
+    types, categorical_features
+        What the columns are; see `NaiveBayesClassifier`.
     class_weight : mapping of class to weight, "balanced" or None, default=None
         Times the weights of the rows.
     smoothing : float, {"laplace"}, MEstimate or None, default=None
         Of the class shares in a leaf: none, Laplace's ε, or an m-estimate.
-    types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not show it.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
 
     Attributes
     ----------
@@ -132,31 +129,11 @@ class TreeClassifier(Classifier, TreeModel):
 
     criterion: str = "gain"
     _: KW_ONLY
-    nominal: str = "multiway"
-    numeric: str = "binary"
     ranges: str = "mdl"
-    thresholds: str = "exact"
-    max_bins: int = 255
-    missing: str = "fractions"
-    unseen: str = "ignore"
-    max_depth: int | None = None
-    min_samples_split: float = 2
-    min_samples_leaf: float = 1
-    min_gain: float = 0.0
     threshold_cost: bool = False
-    max_branches: int = 1000
-    pruning: str | None = None
     confidence: float = 0.25
-    ccp_alpha: Any = "cv"
-    cv: int = 5
-    validation_fraction: float = 0.25
-    random_state: int = 0
     class_weight: Any = None
     smoothing: Any = None
-    types: Any = None
-    categorical_features: Any = None
-
-    _numbers = False
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -166,9 +143,6 @@ class TreeClassifier(Classifier, TreeModel):
                 "Ranges are cut on the node's own rows; they cannot be binned.", hint="thresholds='exact'."
             )
         smoothing_of(self.smoothing)
-
-    def _growth_settings(self) -> GrowthSettings:
-        return replace(super()._growth_settings(), ranges=self.ranges, threshold_cost=bool(self.threshold_cost))
 
     def _class_factors(self) -> ClassFactors | None:
         if isinstance(self.class_weight, str) and self.class_weight != "balanced":
@@ -200,29 +174,19 @@ class TreeClassifier(Classifier, TreeModel):
         self._best = np.argmax(self._probabilities.round(12), axis=1)  # sums of shares may differ by rounding
         self.class_count_ = root[0].copy()
 
-    def _smoothing_words(self) -> str:
-        """How the class shares in a leaf are smoothed; nothing if they are not."""
-        words = str(smoothing_of(self.smoothing))
-        return "" if words == "unsmoothed" else words
-
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row): the shares of the classes in the leaf."""
-
-        def work(frame: Frame, start: int, stop: int) -> Floats:
-            return self._landing(self._table(frame, start, stop)).blended(self._probabilities)
-
-        return np.concatenate(self._in_blocks(X, work))
+        return self._read(X, lambda landing: landing.blended(self._probabilities))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The commonest class of the leaf; at a tie the first of `classes_`."""
 
-        def work(frame: Frame, start: int, stop: int) -> NDArray[Any]:
-            landing = self._landing(self._table(frame, start, stop))
+        def best(landing: Landing) -> NDArray[Any]:
             if landing.rows is None:
                 return np.asarray(self._best[landing.leaves])
             return np.asarray(np.argmax(landing.blended(self._probabilities).round(12), axis=1))
 
-        codes = np.concatenate(self._in_blocks(X, work))
+        codes = self._read(X, best)
         return self.classes_[codes]
 
 
@@ -239,38 +203,14 @@ class TreeRegressor(Regressor, TreeModel):
         for "variance").
     numeric : {"binary"}, default="binary"
         Numeric and ordinal columns: at most a threshold and above it.
-    thresholds : {"exact", "binned"}, default="exact"
-        Every threshold is tried, or only the edges of bins that hold about equally many rows.
-    max_bins : int, default=255
-        Into how many bins a column is put.
-    missing : {"fractions", "branch", "majority"}, default="fractions"
-        As for `TreeClassifier`.
-    unseen : {"ignore", "error"}, default="ignore"
-        A value never met in training is taken as missing, or is an error.
-    max_depth : int or None, default=None
-        How many tests a path may have.
-    min_samples_split : float, default=2
-        The weight that a node must have to be split.
-    min_samples_leaf : float, default=1
-        The weight that each of two branches must have; of several branches, two of them.
     min_gain : float, default=0
         By how much the deviation (variance) must fall.
-    max_branches : int, default=1000
-        A column of more values than this is refused where each would have a branch.
     pruning : {None, "reduced_error", "cost_complexity"}, default=None
         As for `TreeClassifier`; errors are squared.
-    ccp_alpha : float, {"cv", "one_se"}, default="cv"
-        The cost of a leaf.
-    cv : int or splitter, default=5
-        Folds by which the cost is chosen.
-    validation_fraction : float, default=0.25
-        The share of the rows held out for "reduced_error".
-    random_state : int, default=0
-        The seed of folds and of rows held out.
-    types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not show it.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    thresholds, max_bins, missing, unseen, max_depth, min_samples_split, min_samples_leaf, max_branches
+        As for `TreeClassifier`.
+    ccp_alpha, cv, validation_fraction, random_state, types, categorical_features
+        As for `TreeClassifier`.
 
     Attributes
     ----------
@@ -291,25 +231,6 @@ class TreeRegressor(Regressor, TreeModel):
     """
 
     criterion: str = "sd"
-    _: KW_ONLY
-    nominal: str = "multiway"
-    numeric: str = "binary"
-    thresholds: str = "exact"
-    max_bins: int = 255
-    missing: str = "fractions"
-    unseen: str = "ignore"
-    max_depth: int | None = None
-    min_samples_split: float = 2
-    min_samples_leaf: float = 1
-    min_gain: float = 0.0
-    max_branches: int = 1000
-    pruning: str | None = None
-    ccp_alpha: Any = "cv"
-    cv: int = 5
-    validation_fraction: float = 0.25
-    random_state: int = 0
-    types: Any = None
-    categorical_features: Any = None
 
     _numbers = True
 
@@ -326,8 +247,4 @@ class TreeRegressor(Regressor, TreeModel):
 
     def predict(self, X: Any) -> Floats:
         """The mean of the leaf."""
-
-        def work(frame: Frame, start: int, stop: int) -> Floats:
-            return self._landing(self._table(frame, start, stop)).blended(self._means)
-
-        return np.concatenate(self._in_blocks(X, work))
+        return self._read(X, lambda landing: landing.blended(self._means))

@@ -1,4 +1,4 @@
-"""The tree: its nodes in the order of their levels, the children of each side by side."""
+"""The tree: its nodes in the order of their levels, the children of each side by side; and the leaves of rows."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countwise import _kernels
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats, Indices
 
-__all__ = ["NodeCandidates", "NodeTests", "Tests", "Tree", "ragged"]
+__all__ = ["Landing", "NodeCandidates", "NodeTests", "Tests", "Tree", "ragged"]
 
 # attribute, limits, starts of limits, groups, starts of groups, branch of missing values
 Tests = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
-_INTEGERS = ("attribute", "groups", "missing", "children", "parent", "searched")
-_NUMBERS = ("limits", "cells", "search_results")
-_STARTS = ("limit_starts", "group_starts")
+_KINDS: dict[str, Any] = {  # of the fields
+    **dict.fromkeys(("attribute", "groups", "missing", "children", "parent", "searched"), np.int32),
+    **dict.fromkeys(("limit_starts", "group_starts"), np.int64),
+    **dict.fromkeys(("limits", "cells", "search_results"), np.float64),
+}
 _FILE_NAMES = {"searched": "looked", "search_results": "offered"}  # of fields that model files call otherwise
 
 
@@ -32,37 +35,40 @@ class NodeCandidates(NamedTuple):
     cuts: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Landing:
+    """The leaves that rows reach: one each, or several, each with a share of the row."""
+
+    n_rows: int
+    leaves: NDArray[Any]
+    rows: NDArray[Any] | None = None  # the row of each leaf; None if every row reached one leaf
+    shares: Floats | None = None  # and the share of the row that reached the leaf
+
+    def blended(self, values: Floats) -> Floats:
+        """Values of nodes (nodes, ...) averaged over the leaves of each row by their shares; (rows, ...)."""
+        if self.rows is None or self.shares is None:
+            return values[self.leaves]
+        out = np.zeros((self.n_rows, *values.shape[1:]))
+        shares = self.shares.reshape(-1, *[1] * (values.ndim - 1))
+        np.add.at(out, self.rows, shares * values[self.leaves])
+        return out
+
+
 @dataclass(frozen=True, eq=False)  # no slots: what is derived from the nodes is kept once it is known
 class Tree:
-    """Nodes as arrays; node 0 is the root.
+    """Nodes as arrays; node 0 is the root."""
 
-    Parameters
-    ----------
-    attribute : ndarray, shape (nodes,)
-        What a node tests; -1 for a leaf.
-    limits, limit_starts, groups, group_starts, missing : ndarray
-        Where each value goes; see the kernels of trees.
-    children, parent : ndarray, shape (nodes,)
-        The first child and the parent of each node (-1 for the root).
-    cells : ndarray, shape (nodes, classes) or (nodes, 3)
-        The weight of each class; of a numeric target the weight, the mean, and the sum of squared deviations.
-    searched : ndarray, shape (m,)
-        The nodes for which a split was searched for, ascending: all that split, and leaves that could have.
-    search_results : ndarray, shape (3, m, attributes)
-        The candidates there: the gain (NaN for no split), the score that was compared, and the threshold.
-    """
-
-    attribute: NDArray[np.int32]
-    limits: Floats
+    attribute: NDArray[np.int32]  # what a node tests; -1 for a leaf
+    limits: Floats  # where each value goes, here and below; see the kernels of trees
     limit_starts: Indices
     groups: NDArray[np.int32]
     group_starts: Indices
     missing: NDArray[np.int32]
-    children: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    cells: Floats
-    searched: NDArray[np.int32]
-    search_results: Floats
+    children: NDArray[np.int32]  # the first child of each node
+    parent: NDArray[np.int32]  # -1 for the root
+    cells: Floats  # the weight of each class; of a numeric target weight, mean and sum of squared deviations
+    searched: NDArray[np.int32]  # the nodes for which a split was searched for, ascending; some became leaves
+    search_results: Floats  # (3, searched, attributes): gain (NaN for no split), score compared, threshold
 
     def __len__(self) -> int:
         return len(self.attribute)
@@ -122,6 +128,11 @@ class Tree:
         """The branch of each code at a node."""
         return self.groups[self.group_starts[k] : self.group_starts[k + 1]]
 
+    def children_of(self, k: int) -> range:
+        """The children of a node; none of a leaf."""
+        first = int(self.children[k])
+        return range(first, first + int(self.sizes[k]))
+
     def path(self, k: int) -> list[int]:
         """The nodes from the root to a node."""
         found = [int(k)]
@@ -162,33 +173,58 @@ class Tree:
             search_results=self.search_results[:, there],
         )
 
+    def shares(self, weights: Floats) -> Floats:
+        """The share of its parent's rows that each node has: where rows with a missing value go."""
+        below = np.zeros(len(self))
+        np.add.at(below, self.parent[1:], weights[1:])
+        total = np.ones(len(self))
+        total[1:] = below[self.parent[1:]]
+        return np.divide(weights, total, out=np.zeros(len(self)), where=total > 0)
+
+    def land(self, columns: Sequence[NDArray[Any]], n_rows: int, weights: Floats) -> Landing:
+        """Send rows down to the leaves; a row with a missing value goes down all branches, in shares."""
+        at = _kernels.apply_tests(columns, None, None, n_rows, self.tests, self.children)
+        lost = np.flatnonzero(at < 0)
+        if not len(lost):
+            return Landing(n_rows, at)
+        shares, sizes = self.shares(weights), self.sizes
+        there = np.flatnonzero(at >= 0)
+        leaves, rows, parts = [at[there]], [there], [np.ones(len(there))]
+        share = np.ones(len(lost))
+        node = -1 - at[lost].astype(np.int64)
+        while len(lost):
+            many = sizes[node]
+            first = np.repeat(np.cumsum(many) - many, many)
+            child = np.repeat(self.children[node], many) + (np.arange(int(many.sum())) - first)
+            part = np.repeat(share, many) * shares[child]
+            row = np.repeat(lost, many)
+            kept = part > 0
+            row, child, part = row[kept].astype(np.uint32), child[kept].astype(np.int32), part[kept]
+            at = _kernels.apply_tests(columns, row, child, len(row), self.tests, self.children)
+            done = at >= 0
+            leaves.append(at[done])
+            rows.append(row[done].astype(np.intp))
+            parts.append(part[done])
+            lost, share, node = row[~done].astype(np.intp), part[~done], -1 - at[~done].astype(np.int64)
+        return Landing(n_rows, np.concatenate(leaves), np.concatenate(rows), np.concatenate(parts))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file; NaN is written as None."""
-        plain = {_file_name(name): getattr(self, name).tolist() for name in (*_INTEGERS, *_STARTS)}
-        return plain | {_file_name(name): _without_nan(getattr(self, name)) for name in _NUMBERS}
+        fields = {_FILE_NAMES.get(name, name): getattr(self, name) for name in _KINDS}
+        return {name: _without_nan(x) if x.dtype.kind == "f" else x.tolist() for name, x in fields.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], n_attributes: int) -> Tree:
         """The tree that `to_dict` wrote, if it is sound."""
-        parts: dict[str, Any] = {name: np.array(data[_file_name(name)], dtype=np.int32) for name in _INTEGERS}
-        parts |= {name: np.array(data[_file_name(name)], dtype=np.int64) for name in _STARTS}
-        parts |= {name: np.array(data[_file_name(name)], dtype=np.float64) for name in _NUMBERS}
-        parts["search_results"] = parts["search_results"].reshape(
-            3, -1, n_attributes
-        )  # also where no node was searched
+        parts = {name: np.array(data[_FILE_NAMES.get(name, name)], dtype=kind) for name, kind in _KINDS.items()}
+        parts["search_results"] = parts["search_results"].reshape(3, -1, n_attributes)  # also of no searched node
         tree = cls(**parts)
         _check(tree, n_attributes)
         return tree
 
 
 class NodeTests:
-    """The tests of nodes, written down node by node in ascending order; nodes without one are leaves.
-
-    Parameters
-    ----------
-    n_nodes : int
-        How many nodes.
-    """
+    """The tests of nodes, written down node by node in ascending order; nodes without one are leaves."""
 
     def __init__(self, n_nodes: int) -> None:
         self.attribute, self.missing = np.full((2, n_nodes), -1, dtype=np.int32)
@@ -225,10 +261,6 @@ def _starts(sizes: Indices) -> Indices:
     starts = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=starts[1:])
     return starts
-
-
-def _file_name(field: str) -> str:
-    return _FILE_NAMES.get(field, field)
 
 
 def _without_nan(array: Floats) -> list[Any]:

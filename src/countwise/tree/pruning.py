@@ -13,27 +13,24 @@ from countwise import progress
 from countwise._typing import Flags, Floats, Indices
 from countwise.errors import OptionError, TableError, did_you_mean, listed
 from countwise.splits import by_content, splits_of
-from countwise.tree.apply import Landing, land
+from countwise.tree.growth.builder import TrainingSet
 from countwise.tree.growth.criteria import Criterion
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
 from countwise.tree.growth.settings import GrowthSettings
-from countwise.tree.growth.training_set import TrainingSet
 from countwise.tree.nodes import Tree
 from countwise.working import Grid
 
 __all__ = [
-    "Path",
-    "at_nodes",
     "between",
     "check_rule",
-    "complexity_path",
     "grown_and_pruned",
     "held_out_weights",
     "needs_no_rows",
-    "prune_by_errors",
     "prune_pessimistically",
     "upper_error",
 ]
+
+_RULES = ("pessimistic", "reduced_error", "cost_complexity")
 
 
 def upper_error(errors: Floats, n: Floats, confidence: float) -> Floats:
@@ -67,15 +64,7 @@ def prune_pessimistically(tree: Tree, confidence: float) -> Tree:
 
 
 def prune_by_errors(tree: Tree, errors: Floats) -> Tree:
-    """Bottom up, a node becomes a leaf if it then makes no more errors than the leaves below it together.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    errors : ndarray, shape (nodes,)
-        The errors of each node as a leaf.
-    """
+    """Bottom up, a node becomes a leaf if it then makes no more errors than the leaves below it together."""
     below = np.where(tree.attribute < 0, errors, 0.0)
     cut = np.zeros(len(tree), dtype=bool)
     for k in range(len(tree) - 1, -1, -1):  # children stand behind their parents
@@ -87,28 +76,16 @@ def prune_by_errors(tree: Tree, errors: Floats) -> Tree:
     return tree.without(cut) if cut.any() else tree
 
 
-def at_nodes(tree: Tree, landing: Landing, y: NDArray[Any], weights: Floats | None, predicted: Floats) -> Floats:
-    """The errors of rows at each node that they pass, if it predicted them: weight of errors, or squared errors.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    landing : Landing
-        The leaves that the rows reach.
-    y : ndarray
-        Their classes as codes, or their numeric targets.
-    weights : ndarray or None
-        Their weights.
-    predicted : ndarray, shape (nodes,)
-        The class, or the number, that each node predicts.
-    """
-    numeric = predicted.dtype.kind == "f"
+def _errors(tree: Tree, data: MemoryTrainingSet, numeric: bool) -> Floats:
+    """The errors of rows at each node that they pass, if it predicted them: weight of errors, or squared errors."""
+    landing = tree.land(data.columns, data.n_rows, tree.weights(numeric))
+    cells = tree.answering(numeric)
+    predicted = cells[:, 1] if numeric else np.argmax(cells, axis=1)
     node = landing.leaves.astype(np.int64)
     rows = np.arange(landing.n_rows) if landing.rows is None else landing.rows
     w = np.ones(len(rows)) if landing.shares is None else landing.shares.copy()
-    w = w if weights is None else w * weights[rows]
-    y = y[rows]
+    w = w if data.weights is None else w * data.weights[rows]
+    y = data.y[rows]
     errors = np.zeros(len(tree))
     moving = np.arange(len(node))
     while len(moving):
@@ -122,38 +99,23 @@ def at_nodes(tree: Tree, landing: Landing, y: NDArray[Any], weights: Floats | No
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """The trees of cost-complexity pruning, from the whole tree to the root.
+    """The trees of cost-complexity pruning, from the whole tree to the root."""
 
-    Parameters
-    ----------
-    alphas : ndarray, shape (steps,)
-        From which alpha on each of the trees is the best, ascending; the first is 0.
-    impurities : ndarray, shape (steps,)
-        The impurity of all leaves of each, weighed by their share of the rows.
-    leaves : ndarray, shape (steps,)
-        How many leaves each has.
-    pruned_at : ndarray, shape (nodes,)
-        The alpha at which a node becomes a leaf; infinite for the leaves of the whole tree.
-    """
-
-    alphas: Floats
-    impurities: Floats
-    leaves: Indices
-    pruned_at: Floats
+    alphas: Floats  # (steps,): from which alpha on each of the trees is the best, ascending; the first is 0
+    impurities: Floats  # (steps,): the impurity of all leaves of each, weighed by their share of the rows
+    leaves: Indices  # (steps,): how many leaves each has
+    pruned_at: Floats  # (nodes,): the alpha at which a node becomes a leaf; infinite for leaves of the whole tree
 
 
-def complexity_path(tree: Tree, risk: Floats) -> Path:
+def _complexity_path(tree: Tree, criterion: Criterion) -> Path:
     """The weakest link is cut first: the node whose branch lowers the risk least for each of its leaves.
 
     .. math:: g(t) = [R(t) - R(T_t)] / (|leaves of T_t| - 1)
 
-    Parameters
-    ----------
-    tree : Tree
-        The whole tree.
-    risk : ndarray, shape (nodes,)
-        R(t): the impurity of each node, weighed by its share of the rows.
+    R(t) is the impurity of a node, weighed by its share of the rows.
     """
+    weights = tree.weights(criterion.numeric)
+    risk = weights / weights[0] * criterion.at_nodes(tree.cells)
     leaf = tree.attribute < 0
     below = np.where(leaf, risk, 0.0)
     leaves = leaf.astype(np.int64)
@@ -198,28 +160,15 @@ def _cut_off(tree: Tree, k: int, alpha: float, pruned_at: Floats, gone: Flags) -
     pruned_at[k] = alpha
     waiting = [k]
     while waiting:
-        at = waiting.pop()
-        if tree.attribute[at] < 0:
-            continue
-        child = int(tree.children[at])
-        while child < len(tree) and tree.parent[child] == at:
+        for child in tree.children_of(waiting.pop()):
             if not gone[child]:  # what was off before need not be walked again
                 gone[child] = True
                 waiting.append(child)
-            child += 1
-
-
-_RULES = ("pessimistic", "reduced_error", "cost_complexity")
-
-
-def known_rules(numeric_target: bool) -> tuple[str, ...]:
-    """The rules of pruning for one kind of target."""
-    return _RULES[1:] if numeric_target else _RULES
 
 
 def check_rule(rule: Any, numeric_target: bool) -> None:
     """Refuse an unknown rule of pruning."""
-    known = known_rules(numeric_target)
+    known = _RULES[1:] if numeric_target else _RULES
     if rule is not None and rule not in known:
         hint = did_you_mean(rule, known) or f"give {listed(known)} or None."
         raise OptionError(f"pruning={rule!r} is unknown.", hint=hint)
@@ -232,22 +181,7 @@ def needs_no_rows(model: Any) -> bool:
 
 
 def grown_and_pruned(model: Any, data: TrainingSet, settings: GrowthSettings) -> dict[str, Any]:
-    """The tree, and what pruning found on the way to it.
-
-    Parameters
-    ----------
-    model : TreeClassifier or TreeRegressor
-        Whose settings of pruning to use.
-    data : TrainingSet
-        What to grow from; rows in memory if the rule needs rows.
-    settings : GrowthSettings
-        How to grow.
-
-    Returns
-    -------
-    dict
-        `tree_`, and for cost-complexity pruning `alpha_` and `path_`.
-    """
+    """The tree, and what pruning found on the way to it: `tree_`, and for cost complexity `alpha_` and `path_`."""
     if model.pruning is None:
         return {"tree_": data.grow(settings)}
     if model.pruning == "pessimistic":
@@ -258,14 +192,14 @@ def grown_and_pruned(model: Any, data: TrainingSet, settings: GrowthSettings) ->
         if not isinstance(alpha, int | float | np.number) or isinstance(alpha, bool) or not alpha >= 0:
             raise OptionError(f"ccp_alpha={alpha!r} must be a number from 0 on, 'cv' or 'one_se'.")
         tree = data.grow(settings)
-        return _cut_at(tree, complexity_path(tree, _risk(tree, settings.criterion)), float(alpha), {})
+        return _cut_at(tree, _complexity_path(tree, settings.criterion), float(alpha), {})
     assert isinstance(data, MemoryTrainingSet)  # noqa: S101 - opened so
     if model.pruning == "cost_complexity":
         return _by_complexity(model, data, settings)
     share = between("validation_fraction", model.validation_fraction, 1.0)
     held = held_out_weights(data, share, model.random_state)
     tree = data.weighed(data.own_weights - held).grow(settings)
-    return {"tree_": prune_by_errors(tree, _errors(tree, data.weighed(held), settings.criterion))}
+    return {"tree_": prune_by_errors(tree, _errors(tree, data.weighed(held), settings.criterion.numeric))}
 
 
 def _cut_at(tree: Tree, path: Path, alpha: float, more: dict[str, Any]) -> dict[str, Any]:
@@ -311,25 +245,11 @@ def held_out_weights(data: MemoryTrainingSet, share: float, seed: Any) -> NDArra
     return held
 
 
-def _errors(tree: Tree, data: MemoryTrainingSet, criterion: Criterion) -> Floats:
-    """The errors of some rows at each node."""
-    landing = land(tree, data.columns, data.n_rows, tree.weights(criterion.numeric))
-    cells = tree.answering(criterion.numeric)
-    predicted = cells[:, 1] if criterion.numeric else np.argmax(cells, axis=1)
-    return at_nodes(tree, landing, data.y, data.floats, predicted)
-
-
-def _risk(tree: Tree, criterion: Criterion) -> Floats:
-    """The impurity of each node, weighed by its share of the rows."""
-    weights = tree.weights(criterion.numeric)
-    return np.asarray(weights / weights[0] * criterion.at_nodes(tree.cells))
-
-
 def _by_complexity(model: Any, data: MemoryTrainingSet, settings: GrowthSettings) -> dict[str, Any]:
     if model.ccp_alpha not in ("cv", "one_se"):
         raise OptionError(f"ccp_alpha={model.ccp_alpha!r} is unknown.", hint="give 'cv', 'one_se' or a number.")
     tree = data.grow(settings)
-    path = complexity_path(tree, _risk(tree, settings.criterion))
+    path = _complexity_path(tree, settings.criterion)
     error, spread = _held_out_errors(model, data, settings, path)
     best = int(np.argmin(error))
     limit = error[best] + (spread[best] if model.ccp_alpha == "one_se" else 0.0)
@@ -348,9 +268,9 @@ def _held_out_errors(
     with progress.quiet():
         for train, test in _folds(model, data):
             tree, held = data.take(train).grow(settings), data.take(test)
-            own = complexity_path(tree, _risk(tree, criterion))
+            own = _complexity_path(tree, criterion)
             total = float(held.n_rows if held.floats is None else held.floats.sum())
-            errors.append(_along(tree, own, _errors(tree, held, criterion), alphas) / total)
+            errors.append(_along(tree, own, _errors(tree, held, criterion.numeric), alphas) / total)
     every = np.array(errors)
     return every.mean(axis=0), every.std(axis=0) / np.sqrt(len(every))
 

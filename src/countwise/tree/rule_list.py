@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -11,22 +11,20 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats, Indices
 from countwise.base.protocol import Classifier
-from countwise.base.row_model import RowModel
 from countwise.cuts import min_n
-from countwise.data.attributes import Nominal, Numeric
-from countwise.data.cells import row_of
-from countwise.data.schema import Schema
+from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.distributions import smoothing_of
 from countwise.errors import OptionError, check_number, check_settings
 from countwise.scoring.sql import rule_query
 from countwise.scoring.tree import ruled
 from countwise.sources import Memory
-from countwise.tallies import Values
-from countwise.tree.conditions import Condition
-from countwise.tree.features import Feature, columns_of, features_of
+from countwise.tree.base import FeatureModel
+from countwise.tree.conditions import Condition, range_condition
+from countwise.tree.features import columns_of, features_of
 from countwise.tree.growth.grow_memory import MemoryTrainingSet
 from countwise.tree.growth.settings import check_growth_settings, growth_settings
+from countwise.tree.growth.sorted_column import values_by_class
 from countwise.tree.pruning import between, held_out_weights, prune_pessimistically
 from countwise.tree.rules import Cover, Rule, RuleSet, counted, ordered, rules_of, simplified
 from countwise.tree.scoring import rules_as_terms
@@ -39,7 +37,7 @@ _SHOWN = 12  # rules of a summary, and rules before the one that holds
 
 
 @dataclass(eq=False, repr=False)
-class RuleClassifier(Classifier, RowModel):
+class RuleClassifier(Classifier, FeatureModel):
     """If-then rules that classify: an ordered list made from a tree, one rule for the best attribute, or one's own.
 
     The first rule whose conditions hold decides. A condition on a missing value does not hold, unless it says that
@@ -62,13 +60,7 @@ class RuleClassifier(Classifier, RowModel):
         For "one_r": how many rows of one class a range of a numeric column must hold.
     criterion : {"gain_ratio", "gain", "gini"}, default="gain_ratio"
         Of the tree.
-    nominal : {"multiway", "one_vs_rest", "subset"}, default="multiway"
-        Of the tree.
-    max_depth : int or None, default=None
-        Of the tree.
     min_samples_leaf : float, default=2
-        Of the tree.
-    max_branches : int, default=1000
         Of the tree.
     confidence : float, default=0.25
         Of pessimistic errors.
@@ -78,10 +70,8 @@ class RuleClassifier(Classifier, RowModel):
         The seed of rows held out.
     smoothing : float, {"laplace"}, MEstimate or None, default=None
         Of the class shares of a rule.
-    types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not show it.
-    categorical_features : array-like, optional
-        Nominal columns as scikit-learn declares them: names, positions or a mask.
+    nominal, max_depth, max_branches, types, categorical_features
+        As for `TreeClassifier`.
 
     Attributes
     ----------
@@ -129,11 +119,7 @@ class RuleClassifier(Classifier, RowModel):
         return tags
 
     rules_: RuleSet = field(init=False)
-    classes_: NDArray[Any] = field(init=False)
-    _features: Sequence[Feature] = field(init=False)
-    _used: list[int] = field(init=False)  # the features that rules test
     _codes: NDArray[np.intp] = field(init=False)  # the class of each rule and of the default
-    _probabilities: Floats = field(init=False)
 
     # -- learning --------------------------------------------------------------------
 
@@ -153,14 +139,13 @@ class RuleClassifier(Classifier, RowModel):
             raise OptionError("rules must be a RuleSet, as tree.rules() gives it.")
 
     def _learn(self, rows: Memory) -> dict[str, Any]:
-        schema = Schema.kinds(rows.frame, self.types, self.categorical_features)
-        data = MemoryTrainingSet.of(rows, schema, *self._encode_target(rows))
+        data = MemoryTrainingSet.of(rows, self._infer_schema(rows.frame), *self._encode_target(rows))
         common = {"schema_": data.schema, "target_": data.target, "_features": data.features}
         cover = _cover_of(data)
         if self.rules is not None:
             return {**common, "rules_": counted(self._own_rules(self.rules, data), cover)}
         if self.method == "one_r":
-            rules, errors = one_rule(data, float(self.n))
+            rules, errors = one_rule(data, cover, float(self.n))
             return {**common, "rules_": counted(rules, cover), "errors_": errors}
         if self.method == "tree":
             return {**common, "rules_": counted(self._tree_rules(data), cover)}
@@ -268,13 +253,8 @@ class RuleClassifier(Classifier, RowModel):
           if outlook = Rain then play = Yes  (5 rows, 60.0 %)     no: outlook = Rain does not hold
           if outlook = Sunny then play = No  (5 rows, 60.0 %)     yes
         """
-        frame = self._open(X)
-        row = row_of(frame, row)
-        table = self._table(frame, row, row + 1)
-        return self._account(table, int(self._deciding(table)[0]))
-
-    def _account(self, table: Table, which: int) -> Account:
-        cover = self._cover(table)
+        table = self._row(X, row)
+        which, cover = int(self._deciding(table)[0]), self._cover(table)
         lines = str(self.rules_).split("\n")
         first = max(0, which - _SHOWN)
         holds = []
@@ -295,26 +275,7 @@ class RuleClassifier(Classifier, RowModel):
         answer = f"{self.target_.name} = {self.target_.values[best]}, with probability {sure}."
         return Account(answer, float(p[best]), (section,), notes, posterior)
 
-    def predict_frame(self, X: Any, *, proba: bool = True, reasons: int = 0) -> Any:
-        """The table with columns for the class and its probabilities, computed where it lies.
-
-        Where the list abstains they are null.
-
-        Parameters
-        ----------
-        X : relation or frame
-            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
-        proba : bool, default=True
-            Whether a column P(class) is appended for each class.
-        reasons : int, default=0
-            How many of the columns that the deciding rule tests are named.
-
-        Returns
-        -------
-        the same kind of frame
-            Lazy ones stay lazy.
-        """
-        self._check_fitted()
+    def _scored(self, X: Any, *, proba: bool, reasons: int) -> Any:
         return ruled(X, rules_as_terms(self), proba=proba, reasons=reasons)
 
     def to_sql(self, table: str, dialect: str = "duckdb", *, proba: bool = True) -> str:
@@ -389,13 +350,12 @@ class RuleClassifier(Classifier, RowModel):
     # -- the model file ------------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
-        given = None if self.rules is None else self._counted_by_none(self.rules).to_dict()
+        given = None
+        if self.rules is not None:  # with a count for each class of this model, so that a file can be checked
+            zeros = (0.0,) * len(self.target_.values)
+            rules = tuple(replace(rule, counts=zeros) for rule in self.rules)
+            given = replace(self.rules, rules=rules, default=None).to_dict()
         return {"rules": self.rules_.to_dict(), "given": given}
-
-    def _counted_by_none(self, rules: RuleSet) -> RuleSet:
-        """Rules with a count for each class of this model, so that a file can be checked."""
-        zeros = (0.0,) * len(self.target_.values)
-        return replace(rules, rules=tuple(replace(rule, counts=zeros) for rule in rules), default=None)
 
     def _revive(self, state: Mapping[str, Any]) -> None:
         self._features = features_of(self.schema_)
@@ -410,7 +370,7 @@ def _cover_of(data: MemoryTrainingSet) -> Cover:
     return Cover(data.features, data.columns, data.n_rows, data.y, data.weights, data.n_classes)
 
 
-def one_rule(data: MemoryTrainingSet, n: float) -> tuple[RuleSet, Grid]:
+def one_rule(data: MemoryTrainingSet, cover: Cover, n: float) -> tuple[RuleSet, Grid]:
     """OneR: a rule for each value, or range, of the best attribute; and the errors of each attribute.
 
     Numeric columns are cut into ranges that hold at least n rows of one class, and neighbors with the same commonest
@@ -421,7 +381,7 @@ def one_rule(data: MemoryTrainingSet, n: float) -> tuple[RuleSet, Grid]:
     best: list[Rule] | None = None
     errors = []
     for j in range(len(data.features)):
-        rules = _value_rules(data, j, target, n)
+        rules = _value_rules(data, cover, j, target, n)
         wrong = sum(rule.support - max(rule.counts) for rule in rules)
         errors.append(wrong)
         if best is None or wrong < min(errors[:-1]) - 1e-9:
@@ -432,7 +392,7 @@ def one_rule(data: MemoryTrainingSet, n: float) -> tuple[RuleSet, Grid]:
     return RuleSet(target.name, target.values, tuple(best or ())), table
 
 
-def _value_rules(data: MemoryTrainingSet, j: int, target: Nominal, n: float) -> list[Rule]:
+def _value_rules(data: MemoryTrainingSet, cover: Cover, j: int, target: Nominal, n: float) -> list[Rule]:
     feature, column = data.features[j], data.columns[j]
     if isinstance(feature.attribute, Nominal):
         values = feature.attribute.values
@@ -440,30 +400,16 @@ def _value_rules(data: MemoryTrainingSet, j: int, target: Nominal, n: float) -> 
         missing = column >= len(values)
     else:
         x = column.astype(np.float64)
-        found = _ranges(data, feature, x, target, n)
+        edges = min_n(values_by_class(x, data.y, data.n_classes, data.weights), n, "majority").edges
         missing = np.isnan(x)
+        place = np.where(missing, -1, np.searchsorted(edges, x))
+        found = [(range_condition(feature.name, edges, i), place == i) for i in range(len(edges) + 1)]
     found.append((Condition(feature.name, missing=True), missing))
     rules = []
     for condition, rows in found:
-        weights = None if data.weights is None else data.weights[rows]
-        counts = np.bincount(data.y[rows], weights=weights, minlength=data.n_classes).astype(np.float64)
+        counts = cover.counts(rows)
         if counts.sum() > 0:
             c = int(np.argmax(counts))
             share = float(counts[c] / counts.sum())
             rules.append(Rule((condition,), target.values[c], float(counts.sum()), share, tuple(counts.tolist())))
     return rules
-
-
-def _ranges(
-    data: MemoryTrainingSet, feature: Feature, x: Floats, target: Nominal, n: float
-) -> list[tuple[Condition, Any]]:
-    rows = Table({"x": x, "class": data.y}, data.n_rows, data.weights)
-    tally = Values(Nominal("class", tuple(range(len(target.values)))), Numeric("x")).fill(rows)
-    edges = min_n(tally, n, "majority").edges
-    place = np.where(np.isnan(x), -1, np.searchsorted(edges, x))
-    found: list[tuple[Condition, Any]] = []
-    for i in range(len(edges) + 1):
-        low = float(edges[i - 1]) if i else None
-        high = float(edges[i]) if i < len(edges) else None
-        found.append((Condition(feature.name, low=low, high=high), place == i))
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.errors import OptionError, did_you_mean, listed
-from countwise.tree.conditions import Condition, condition_of, with_one_more
+from countwise.tree.conditions import Condition, with_branch
 from countwise.tree.features import Feature
 from countwise.tree.nodes import Tree
 from countwise.tree.pruning import upper_error
@@ -59,11 +59,8 @@ class Rule:
 
     def __str__(self) -> str:
         answer = number(self.answer) if isinstance(self.answer, float) and not self.counts else str(self.answer)
-        sure = (
-            percent(self.confidence, certain=self.confidence in (0.0, 1.0))
-            if self.counts
-            else f"SD {number(self.confidence)}"
-        )
+        certain = self.confidence in (0.0, 1.0)
+        sure = percent(self.confidence, certain=certain) if self.counts else f"SD {number(self.confidence)}"
         start = f"if {self.text} then" if self.conditions else "always"
         return f"{start} {answer}  ({number(self.support)} row{'s' * (self.support != 1)}, {sure})"
 
@@ -133,7 +130,11 @@ class RuleSet(Sequence[Rule]):
 
     def of(self, answer: Any) -> RuleSet:
         """The rules for one class."""
-        self._check(answer)
+        if answer not in self.classes:
+            raise OptionError(
+                f"{answer!r} is no class of {self.target!r}.",
+                hint=did_you_mean(answer, self.classes) or f"classes are {listed(self.classes)}.",
+            )
         return replace(self, rules=tuple(rule for rule in self.rules if rule.answer == answer))
 
     def disjunction(self, answer: Any) -> str:
@@ -141,17 +142,15 @@ class RuleSet(Sequence[Rule]):
         parts = [" ∧ ".join(map(str, rule.conditions)) or "always" for rule in self.of(answer)]
         return " ∨ ".join(f"({part})" for part in parts) or "never"
 
-    def _check(self, answer: Any) -> None:
-        if answer not in self.classes:
-            raise OptionError(
-                f"{answer!r} is no class of {self.target!r}.",
-                hint=did_you_mean(answer, self.classes) or f"classes are {listed(self.classes)}.",
-            )
+    @property
+    def _every(self) -> list[Rule]:
+        """The rules, and the default."""
+        return [*self.rules, *([] if self.default is None else [self.default])]
 
     @property
     def table(self) -> Grid:
         """The rules as a table."""
-        rows = [*self.rules, *([] if self.default is None else [self.default])]
+        rows = self._every
         return Grid(
             {
                 "if": [rule.text if rule.conditions else "otherwise" for rule in rows],
@@ -170,14 +169,9 @@ class RuleSet(Sequence[Rule]):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], classes: tuple[Any, ...], known: Container[str]) -> RuleSet:
         """The rules that `to_dict` wrote, if they are sound."""
-        default = data["default"]
-        rules = cls(
-            str(data["target"]),
-            classes,
-            tuple(_rule_from(one) for one in data["rules"]),
-            None if default is None else _rule_from(default),
-        )
-        for rule in (*rules.rules, *([] if rules.default is None else [rules.default])):
+        default = None if data["default"] is None else _rule_from(data["default"])
+        rules = cls(str(data["target"]), classes, tuple(_rule_from(one) for one in data["rules"]), default)
+        for rule in rules._every:
             odd = [c.attribute for c in rule.conditions if c.attribute not in known]
             if odd or rule.answer not in classes or len(rule.counts) != len(classes):
                 raise ValueError("a rule does not fit the columns or the classes")
@@ -209,21 +203,7 @@ def _condition_from(data: Mapping[str, Any]) -> Condition:
 def rules_of(
     tree: Tree, features: Sequence[Feature], target: str, classes: Sequence[Any] = (), best: Sequence[int] = ()
 ) -> RuleSet:
-    """A rule for each leaf of a tree that rows reached.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    features : sequence of Feature
-        What it tests.
-    target : str
-        The name of the target.
-    classes : sequence
-        Its classes; none for a numeric target.
-    best : sequence of int
-        The class that each node predicts.
-    """
+    """A rule for each leaf of a tree that rows reached; `best` is the class of each node, if there are classes."""
     rules = []
     weights = tree.weights(not classes)
     for k, conditions in _leaves_in_order(tree, features):
@@ -240,55 +220,39 @@ def rules_of(
 
 def _leaves_in_order(tree: Tree, features: Sequence[Feature]) -> Iterator[tuple[int, tuple[Condition, ...]]]:
     """The leaves from left to right, as they are drawn, and the conditions on the path to each."""
-    sizes = tree.sizes
     waiting: list[tuple[int, dict[str, Condition]]] = [(0, {})]
     while waiting:
         k, above = waiting.pop()
         if k:
-            above = with_one_more(above, condition_of(tree, features, k), features[tree.attribute[tree.parent[k]]])
+            above = with_branch(above, tree, features, k)
         if tree.attribute[k] < 0:
             yield k, tuple(above.values())
         else:
-            first = int(tree.children[k])
-            waiting.extend((child, above) for child in range(first + int(sizes[k]) - 1, first - 1, -1))
+            waiting.extend((child, above) for child in reversed(tree.children_of(k)))
 
 
 @dataclass(slots=True, eq=False)
 class Cover:
-    """Which rows conditions cover; each condition is evaluated once.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-        What conditions test.
-    columns : list of ndarray
-        The column of each feature.
-    n_rows : int
-        How many rows.
-    y, weights : ndarray, optional
-        The class of each row as a code, and its weight.
-    n_classes : int
-        How many classes there are.
-    """
+    """Which rows conditions cover; each condition is evaluated once."""
 
     features: Sequence[Feature]
-    columns: Sequence[NDArray[Any]]
+    columns: Sequence[NDArray[Any]]  # of each feature
     n_rows: int
-    y: NDArray[Any] = field(default_factory=lambda: np.empty(0, np.uint8), repr=False)
+    y: NDArray[Any] = field(default_factory=lambda: np.empty(0, np.uint8), repr=False)  # class codes
     weights: NDArray[Any] | None = None
     n_classes: int = 0
     _masks: dict[Condition, Flags] = field(default_factory=dict, repr=False)
-    _places: dict[str, int] = field(default_factory=dict, repr=False)
+    _places: dict[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._places = {f.name: j for j, f in enumerate(self.features)}
 
     def of(self, condition: Condition) -> Flags:
         """The rows for which a condition holds."""
-        found = self._masks.get(condition)
-        if found is None:
-            self._places = self._places or {f.name: j for j, f in enumerate(self.features)}
+        if condition not in self._masks:
             j = self._places[condition.attribute]
-            found = condition.holds(self.columns[j], self.features[j])
-            self._masks[condition] = found
-        return found
+            self._masks[condition] = condition.holds(self.columns[j], self.features[j])
+        return self._masks[condition]
 
     def all_of(self, conditions: Sequence[Condition]) -> Flags:
         """The rows for which all conditions hold."""
@@ -306,26 +270,16 @@ class Cover:
 
 
 def simplified(rules: RuleSet, cover: Cover, confidence: float | None) -> RuleSet:
-    """Rules without needless conditions (C4.5rules), each rule once.
+    """Rules without needless conditions (C4.5rules), each rule once; without a confidence, errors are plain counts.
 
     Of each rule, the condition is dropped without which its error rate is least, as long as it does not rise by that.
-
-    Parameters
-    ----------
-    rules : RuleSet
-        The rules.
-    cover : Cover
-        The rows to count errors in.
-    confidence : float or None
-        Errors are pessimistic, with this confidence; None counts them as they are, on held-out rows.
     """
     found: dict[tuple[frozenset[Condition], Any], Rule] = {}
     for rule in rules:
         c = rules.classes.index(rule.answer)
         conditions = _shortened(rule.conditions, c, cover, confidence)
         key = (frozenset(conditions), rule.answer)
-        if key not in found:
-            found[key] = Rule(tuple(conditions), rule.answer, rule.support, rule.confidence, rule.counts)
+        found.setdefault(key, replace(rule, conditions=tuple(conditions)))
     return RuleSet(rules.target, rules.classes, tuple(found.values()))
 
 
@@ -363,63 +317,48 @@ def ordered(rules: RuleSet, cover: Cover, confidence: float) -> RuleSet:
     The most reliable first, by pessimistic error; rules at the end that predict as the default does are removed.
     Each rule's counts are those of the rows that it decides.
     """
-    masks = [cover.all_of(rule.conditions) for rule in rules]
-    counts = [cover.counts(mask) for mask in masks]
-    rates = [
-        float(_rates(n[None], rules.classes.index(rule.answer), confidence)[0])
-        for n, rule in zip(counts, rules, strict=True)
-    ]
+    counts = [cover.counts(cover.all_of(rule.conditions)) for rule in rules]
+    code = rules.classes.index
+    rates = [float(_rates(n[None], code(rule.answer), confidence)[0]) for n, rule in zip(counts, rules, strict=True)]
     order = sorted(range(len(rules)), key=lambda i: (rates[i], -counts[i].sum(), i))
-    free = np.ones(cover.n_rows, dtype=bool)
-    decided: list[tuple[Rule, Floats]] = []
-    for i in order:
-        mine = masks[i] & free
-        inside = cover.counts(mine)
-        if inside.sum() > 0:
-            decided.append((rules[i], inside))
-            free &= ~mine
-    left = cover.counts(free)
-    everything = cover.counts(np.ones(cover.n_rows, dtype=bool))
+    every, left = _decided([rules[i] for i in order], cover)
+    decided = [(rule, inside) for rule, inside in every if inside.sum() > 0]
     while decided:  # what the default predicts needs no rule
         default = int(np.argmax(left + decided[-1][1]))
         if rules.classes[default] != decided[-1][0].answer or (left.sum() > 0 and int(np.argmax(left)) != default):
             break
         left = left + decided.pop()[1]
-    kept = tuple(
-        _counted(rule, inside, _commonest(rule, inside, rules.classes), rules.classes) for rule, inside in decided
-    )
-    return RuleSet(rules.target, rules.classes, kept, otherwise(left, everything, rules.classes))
-
-
-def otherwise(left: Floats, everything: Floats, classes: tuple[Any, ...]) -> Rule:
-    """The default rule: the commonest class of the rows left over, or of all if none is."""
-    counts = left if left.sum() > 0 else everything
-    best = int(np.argmax(counts))
-    share = float(counts[best] / counts.sum())
-    return Rule((), classes[best], float(left.sum()), share, tuple(counts.tolist()))
-
-
-def _counted(rule: Rule, inside: Floats, answer: Any, classes: tuple[Any, ...]) -> Rule:
-    n = float(inside.sum())
-    right = float(inside[classes.index(answer)])
-    return Rule(rule.conditions, answer, n, right / n if n else 0.0, tuple(inside.tolist()))
-
-
-def _commonest(rule: Rule, inside: Floats, classes: tuple[Any, ...]) -> Any:
-    """The class of a rule, unless most rows that are left to it are of another class."""
-    best = int(np.argmax(inside))
-    return rule.answer if inside[classes.index(rule.answer)] >= inside[best] else classes[best]
+    # a rule keeps its class, unless most rows that are left to it are of another class
+    for i, (rule, inside) in enumerate(decided):
+        if inside[code(rule.answer)] < inside.max():
+            decided[i] = (replace(rule, answer=rules.classes[int(np.argmax(inside))]), inside)
+    return _with_counts(rules, decided, left, cover)
 
 
 def counted(rules: RuleSet, cover: Cover) -> RuleSet:
     """Rules in the order given, each with the counts of the rows that it decides."""
+    return _with_counts(rules, *_decided(rules, cover), cover)
+
+
+def _decided(rules: Iterable[Rule], cover: Cover) -> tuple[list[tuple[Rule, Floats]], Floats]:
+    """Rules with the counts of the rows that each decides; and the counts of the rows left over."""
     free = np.ones(cover.n_rows, dtype=bool)
-    everything = cover.counts(free)
     found = []
     for rule in rules:
         mine = cover.all_of(rule.conditions) & free
         free &= ~mine
-        found.append(_counted(rule, cover.counts(mine), rule.answer, rules.classes))
-    return RuleSet(
-        rules.target, rules.classes, tuple(found), otherwise(cover.counts(free), everything, rules.classes)
-    )
+        found.append((rule, cover.counts(mine)))
+    return found, cover.counts(free)
+
+
+def _with_counts(rules: RuleSet, decided: Iterable[tuple[Rule, Floats]], left: Floats, cover: Cover) -> RuleSet:
+    """Rules with these counts; the default is the commonest class of the rows left over, or of all if none is."""
+    kept = []
+    for rule, inside in decided:
+        n, right = float(inside.sum()), float(inside[rules.classes.index(rule.answer)])
+        kept.append(replace(rule, support=n, confidence=right / n if n else 0.0, counts=tuple(inside.tolist())))
+    counts = left if left.sum() > 0 else cover.counts(np.ones(cover.n_rows, dtype=bool))
+    best = int(np.argmax(counts))
+    share = float(counts[best] / counts.sum())
+    default = Rule((), rules.classes[best], float(left.sum()), share, tuple(counts.tolist()))
+    return RuleSet(rules.target, rules.classes, tuple(kept), default)

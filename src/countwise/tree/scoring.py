@@ -10,7 +10,6 @@ import numpy as np
 from countwise.data.attributes import Nominal
 from countwise.errors import OptionError
 from countwise.scoring.plan import Choices, Node, Rules, Test
-from countwise.tree.apply import shares_of
 from countwise.tree.conditions import Condition, condition_of
 from countwise.tree.features import Feature
 
@@ -21,15 +20,13 @@ def choices_of(model: Any) -> Choices:
     """A fitted tree."""
     tree, features = model.tree_, model._features
     _refuse_words([features[j] for j in model._used], "A tree that tests")
-    shares, sizes = shares_of(tree, model._node_weights), tree.sizes
-    nodes = []
+    shares, nodes = tree.shares(model._node_weights), []
     for k in range(len(tree)):
         if tree.attribute[k] < 0:
             nodes.append(Node())
             continue
-        first, lost = int(tree.children[k]), int(tree.missing[k])
-        children = tuple(range(first, first + int(sizes[k])))
-        parts = np.eye(len(children))[lost] if lost >= 0 else shares[first : first + len(children)]
+        children, lost = tuple(tree.children_of(k)), int(tree.missing[k])
+        parts = np.eye(len(children))[lost] if lost >= 0 else shares[list(children)]
         feature = features[tree.attribute[k]]
         tests = tuple(as_test(condition_of(tree, features, child), feature) for child in children)
         nodes.append(Node(tests, children, tuple(parts.tolist())))

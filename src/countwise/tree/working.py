@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from countwise.data.table import Table
-from countwise.tree.apply import Landing, shares_of
+from countwise.distributions import smoothing_of
 from countwise.tree.conditions import condition_of, conditions_to
 from countwise.tree.features import Feature, columns_of
-from countwise.tree.nodes import Tree
+from countwise.tree.growth.criteria import Criterion
+from countwise.tree.nodes import Landing, Tree
 from countwise.working import Account, Grid, Section
 from countwise.working.numbers import number, percent
 
@@ -32,22 +33,10 @@ def drawn(
     max_depth: int | None = None,
     marked: frozenset[int] = frozenset(),
 ) -> str:
-    """A tree with branches of letters.
+    """A tree with branches of letters; some nodes, those on the path of one row, are marked.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    features : sequence of Feature
-        What it tests.
-    leaf_text : callable
-        The text of a leaf.
-    max_depth : int, optional
-        How deep to draw; by default as deep as there is room, which is all of any tree but a very deep one.
-    marked : frozenset of int
-        Nodes that are marked: the path of one row.
+    By default it is drawn as deep as there is room, which is all of any tree but a very deep one.
     """
-    sizes = tree.sizes
     max_depth = _room(tree) if max_depth is None else max_depth
     lines: list[str] = []
     # node, what stands before its line, what stands before the lines below it, its depth
@@ -60,16 +49,15 @@ def drawn(
         text = leaf_text(k) if leaf or cut else f"{features[tree.attribute[k]].name}?"
         more = " …" if cut else ""
         end = "  ◀" if k in marked and (leaf or cut) else ""
-        lines.append(f"{before}{_on_one_line(words + text)}{more}{end}")
+        shown = "".join(c if c.isprintable() else " " for c in words + text)
+        lines.append(f"{before}{shown}{more}{end}")
         if leaf or cut:
             continue
-        first, last = int(tree.children[k]), int(tree.children[k] + sizes[k] - 1)
-        for child in range(last, first - 1, -1):  # the last is put first: it is taken last
-            path = "━" if child in marked else "─"
-            if child == last:
-                waiting.append((child, f"{below}└{path} ", f"{below}   ", depth + 1))
-            else:
-                waiting.append((child, f"{below}├{path} ", f"{below}│  ", depth + 1))
+        children = tree.children_of(k)
+        for child in reversed(children):  # the last is put first: it is taken last
+            path, last = "━" if child in marked else "─", child == children[-1]
+            ahead, under = (f"└{path} ", "   ") if last else (f"├{path} ", "│  ")
+            waiting.append((child, below + ahead, below + under, depth + 1))
     return "\n".join(lines)
 
 
@@ -78,10 +66,6 @@ def _room(tree: Tree) -> int | None:
     nodes = np.bincount(tree.depths)
     letters = np.cumsum(3 * np.arange(len(nodes)) * nodes)
     return None if letters[-1] <= _ROOM else int(np.searchsorted(letters, _ROOM, side="right")) - 1
-
-
-def _on_one_line(text: str) -> str:
-    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 class TreeWorking:
@@ -93,7 +77,7 @@ class TreeWorking:
         self.shares = np.ones(len(landing.leaves)) if landing.shares is None else landing.shares
         self.passed = self.tree.passed(landing.leaves.tolist())
         self.target = model.target_.name
-        self.criterion = model._growth_settings().criterion
+        self.criterion = Criterion(model.criterion)
 
     def account(self) -> Account:
         """The prediction, a section for each node on the path, and one for the leaves."""
@@ -175,12 +159,11 @@ class TreeWorking:
             "": ["▶" if j == chosen else "" for j in order],
             "attribute": [self.features[j].name for j in order],
             "split": [self._split(int(j), float(gains[j]), float(cuts[j])) for j in order],
-            "gain": [float(gains[j]) for j in order],
+            "gain": gains[order].tolist(),
         }
         if self.criterion.ratio:
             known = np.divide(gains, scores, out=np.full(len(gains), np.nan), where=scores > 0)
-            table["split information"] = [float(known[j]) for j in order]
-            table["gain ratio"] = [float(scores[j]) for j in order]
+            table |= {"split information": known[order].tolist(), "gain ratio": scores[order].tolist()}
         return Grid(table)
 
     def _split(self, j: int, gain: float, cut: float) -> str:
@@ -197,11 +180,11 @@ class TreeWorking:
 
     def _branch_taken(self, k: int) -> str:
         """Which branch the row took, or branches."""
-        below = [c for c in np.flatnonzero(self.tree.parent == k).tolist() if c in self.passed]
-        feature = self.features[self.tree.attribute[k]]
+        below = [c for c in self.tree.children_of(k) if c in self.passed]
+        j = int(self.tree.attribute[k])
+        feature = self.features[j]
         if len(below) == 1:
             condition = condition_of(self.tree, self.features, below[0])
-            j = int(self.tree.attribute[k])
             column = columns_of(self.features, self.table, [j])[j]
             if condition.missing:
                 return str(condition) if condition.holds(column, feature)[0] else f"{feature.name} is unknown here"
@@ -211,7 +194,7 @@ class TreeWorking:
             if feature.nominal:
                 return str(condition)
             return f"{condition}: it is {number(float(column[0]))}"
-        shares = shares_of(self.tree, self.model._node_weights)
+        shares = self.tree.shares(self.model._node_weights)
         parts = [f"{condition_of(self.tree, self.features, c).short} {number(float(shares[c]))}" for c in below]
         return f"{feature.name} is missing, so the row goes down every branch, in shares: {', '.join(parts)}"
 
@@ -224,28 +207,27 @@ class TreeWorking:
         table: dict[str, list[Any]] = {}
         if several:
             table["leaf"] = [" and ".join(map(str, conditions_to(self.tree, self.features, k))) for k in leaves]
-            table["share"] = [float(s) for s in self.shares[order]]
-        table["rows"] = [float(self.model._node_weights[k]) for k in leaves]
+            table["share"] = self.shares[order].tolist()
+        table["rows"] = self.model._node_weights[leaves].tolist()
         lines: list[str] = []
         if self.criterion.numeric:
-            table["mean"] = [float(self.model._means[k]) for k in leaves]
+            table["mean"] = self.model._means[leaves].tolist()
             total = number(float(self.landing.blended(self.model._means)[0]))
         else:
             shown = self._shown()
-            names = [str(self.model.classes_[c]) for c in shown]
-            table |= {
-                name: [float(self.tree.cells[k][c]) for k in leaves] for c, name in zip(shown, names, strict=True)
-            }
+            names = {c: str(self.model.classes_[c]) for c in shown}
+            table |= {name: self.tree.cells[leaves, c].tolist() for c, name in names.items()}
             p = self.model._probabilities
-            table |= {f"P({name})": [float(p[k][c]) for k in leaves] for c, name in zip(shown, names, strict=True)}
+            table |= {f"P({name})": p[leaves, c].tolist() for c, name in names.items()}
             blend = self.landing.blended(p)[0]
-            total = ", ".join(f"P({n}) = {number(float(blend[c]))}" for c, n in zip(shown, names, strict=True))
-        if any(self.model._node_weights[k] <= 0 for k in leaves):
+            total = ", ".join(f"P({name}) = {number(float(blend[c]))}" for c, name in names.items())
+        if (self.model._node_weights[leaves] <= 0).any():
             lines.append("No training row reached a leaf without rows; it predicts as its parent does.")
         if len(self.landing.leaves) > len(order):
             lines.append(f"and {len(self.landing.leaves) - len(order)} leaves with smaller shares")
         if several:
             lines.append(f"sum of the leaves' predictions times their shares: {total}")
-        if not self.criterion.numeric and self.model._smoothing_words():
-            lines.append(f"P is smoothed: {self.model._smoothing_words()}")
+        smoothed = "unsmoothed" if self.criterion.numeric else str(smoothing_of(self.model.smoothing))
+        if smoothed != "unsmoothed":
+            lines.append(f"P is smoothed: {smoothed}")
         return Section("Leaves" if several else "Leaf", Grid(table), tuple(lines))

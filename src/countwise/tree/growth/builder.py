@@ -1,8 +1,8 @@
-"""Growth: the nodes of a tree so far, level by level, wherever the rows are."""
+"""Growth: what a tree is grown from, and its nodes so far, level by level, wherever the rows are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import methodcaller
 from typing import Any, Protocol
@@ -12,15 +12,44 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, progress
 from countwise._typing import Flags, Floats, Indices
+from countwise.data.attributes import Nominal, Numeric
+from countwise.data.frames import Frame
+from countwise.data.schema import Schema
+from countwise.tree.features import Feature
+from countwise.tree.growth.counted_column import CountedColumn
 from countwise.tree.growth.criteria import moments_of
 from countwise.tree.growth.level import Level, SplitCandidates, Splits, TableLevel
 from countwise.tree.growth.settings import GrowthSettings
+from countwise.tree.growth.splits import Threshold
 from countwise.tree.nodes import NodeTests, Tree
 
-__all__ = ["FEW", "Children", "Chosen", "Growth", "TableGrowth", "TreeColumn"]
+__all__ = ["FEW", "Children", "ClassFactors", "Growth", "TableGrowth", "TrainingSet", "TreeColumn"]
 
 
 FEW = 1 << 12  # entries for which threads cost more than they save
+ClassFactors = Callable[[Floats, Nominal], Floats]  # the weights of classes, from their counts
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TrainingSet:
+    """Rows to grow a tree from, wherever they are: in memory, in the pieces of a file, or in an engine."""
+
+    schema: Schema  # the attributes with their domains
+    features: Sequence[Feature]  # what a node may test
+    target: Nominal | Numeric
+    frame: Frame  # columns as the user gave them, possibly without rows
+    n_rows: int  # to learn from
+    n_left_out: int = 0  # rows without a target
+    label_type: np.dtype[Any] | None = None  # of the user's classes
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are; 0 for a numeric target."""
+        return len(self.target.values) if isinstance(self.target, Nominal) else 0
+
+    def grow(self, settings: GrowthSettings) -> Tree:
+        """A tree of all rows."""
+        raise NotImplementedError
 
 
 class TreeColumn(Protocol):
@@ -37,25 +66,13 @@ class TreeColumn(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Children:
-    """The children that the splits of a level make.
-
-    Parameters
-    ----------
-    splits : Splits
-        The splits.
-    cells, centers : ndarray
-        The contents of the children; for a numeric target about their centers.
-    owner : ndarray
-        The parent of each, as a node of the level.
-    opened : ndarray of bool
-        Which of them may be split in turn.
-    """
+    """The children that the splits of a level make."""
 
     splits: Splits
-    cells: Floats
+    cells: Floats  # their contents; for a numeric target about their centers
     centers: Floats | None
-    owner: Indices
-    opened: Flags
+    owner: Indices  # the parent of each, as a node of the level
+    opened: Flags  # which of them may be split in turn
 
     @property
     def open_centers(self) -> Floats | None:
@@ -64,20 +81,12 @@ class Children:
 
 
 class Growth:
-    """The nodes so far; a kind of growth writes `_root`, `_first_level` and `_next_level`.
+    """The nodes so far; a kind of growth writes `_root`, `_first_level` and `_next_level`."""
 
-    Parameters
-    ----------
-    columns : list of TreeColumn
-        The attributes by which nodes may be split.
-    many_valued : ndarray of bool
-        Of each attribute of the table, whether it has so many values that its gain is no measure for others.
-    settings : GrowthSettings
-        How to grow.
-    """
-
-    def __init__(self, columns: Sequence[TreeColumn], many_valued: Flags, settings: GrowthSettings) -> None:
-        self.columns, self.many_valued = list(columns), many_valued
+    def __init__(
+        self, data: TrainingSet, columns: Sequence[TreeColumn], weight: float, settings: GrowthSettings
+    ) -> None:
+        self.columns, self.many_valued = list(columns), settings.many_valued(data.features, weight)
         self.criterion, self.settings = settings.criterion, settings
         self.scale = 1.0  # the largest absolute value of a numeric target
         self.depth = 0
@@ -86,7 +95,7 @@ class Growth:
         self._cells: list[Floats] = []
         self._parents: list[NDArray[Any]] = []
         self._splits: list[tuple[int, NDArray[Any], Splits]] = []
-        self._searched: list[tuple[NDArray[Any], Chosen]] = []
+        self._searched: list[tuple[NDArray[Any], Floats]] = []
 
     def _root(self) -> tuple[Floats, Floats | None]:
         """The contents of the root, and of a numeric target its mean."""
@@ -130,15 +139,15 @@ class Growth:
         threads = 1 if level.n_entries < FEW else None
         self._prepare(level, threads)
         candidates = _kernels.over_items(self.columns, methodcaller("candidates", level), threads)
-        chosen = self._choose(candidates, level)
+        chosen, results = self._choose(candidates, level)
         searched = self.open_nodes
         if self.criterion.numeric:  # counted anew, some turn out to be pure
             pure = self.criterion.pure(level.cells, self.scale)
-            searched = searched[~pure]
-            chosen.column[pure] = -1
-        self._searched.append((searched, chosen if len(searched) == level.n_nodes else chosen.of(~pure)))
-        used = np.unique(chosen.column).tolist()
-        parts = [self.columns[c].splits(level, np.flatnonzero(chosen.column == c)) for c in used if c >= 0]
+            searched, results = searched[~pure], results[:, ~pure]
+            chosen[pure] = -1
+        self._searched.append((searched, results))
+        used = np.unique(chosen).tolist()
+        parts = [self.columns[c].splits(level, np.flatnonzero(chosen == c)) for c in used if c >= 0]
         return self._descend(level, Splits.joined(parts), threads) if parts else None
 
     def _descend(self, level: Level, splits: Splits, threads: int | None) -> Level | None:
@@ -161,10 +170,11 @@ class Growth:
             return None
         return self._next_level(level, Children(splits, cells, centers, owner, opened), threads)
 
-    def _choose(self, candidates: Sequence[SplitCandidates], level: Level) -> Chosen:
-        """Compare the candidates of all columns at each node."""
+    def _choose(self, candidates: Sequence[SplitCandidates], level: Level) -> tuple[Indices, Floats]:
+        """The column that splits each node (-1 for none), and gains, scores and thresholds of all attributes."""
         indices = [column.index for column in self.columns]
-        gains, scores, cuts = np.full((3, level.n_nodes, len(self.many_valued)), np.nan)
+        results = np.full((3, level.n_nodes, len(self.many_valued)), np.nan)
+        gains, scores, cuts = results
         for candidate, j in zip(candidates, indices, strict=True):
             gains[:, j], cuts[:, j] = candidate.gain, candidate.cut
         criterion = self.criterion
@@ -182,7 +192,7 @@ class Growth:
         equal = allowed & (scores >= (best - tolerance)[:, None])
         column_of = np.full(len(self.many_valued), -1)
         column_of[indices] = np.arange(len(indices))
-        return Chosen(np.where(equal.any(axis=1), column_of[np.argmax(equal, axis=1)], -1), gains, scores, cuts)
+        return np.where(equal.any(axis=1), column_of[np.argmax(equal, axis=1)], -1), results
 
     def _correct(self, opened: Flags, cells: Floats, centers: Floats) -> None:
         """Write down anew the contents of the open children: sums about other centers are rounded."""
@@ -195,17 +205,31 @@ class Growth:
         for base, nodes, splits in self._splits:
             children[nodes] = base + np.cumsum(splits.sizes) - splits.sizes
             tests.put(nodes, splits.attribute, splits.limits, splits.groups, splits.missing)
-        searched = np.concatenate([np.empty(0, np.int64), *(nodes for nodes, _ in self._searched)])
-        results = np.empty((3, len(searched), len(self.many_valued)))
-        end = 0
-        for nodes, chosen in self._searched:
-            start, end = end, end + len(nodes)
-            results[:, start:end] = chosen.gains, chosen.scores, chosen.cuts
+        none = (np.empty(0, np.int64), np.empty((3, 0, len(self.many_valued))))
+        of_nodes, of_results = zip(none, *self._searched, strict=True)
+        searched, results = np.concatenate(of_nodes), np.concatenate(of_results, axis=1)
         return Tree(*tests.flat(), children, parent.astype(np.int32), cells, searched.astype(np.int32), results)
 
 
 class TableGrowth(Growth):
     """Growth from tables that are counted where the rows are; a kind of it writes `_root` and `_tables`."""
+
+    columns: list[CountedColumn]  # type: ignore[assignment]
+
+    def __init__(
+        self, data: Any, settings: GrowthSettings, edges: Mapping[str, Floats], has_missing: Mapping[str, bool]
+    ) -> None:
+        none, columns = np.empty(0, dtype=np.uint8), []  # these columns hold no codes
+        for j, f in enumerate(data.features):
+            missing = has_missing[f.column]
+            if isinstance(f.attribute, Numeric):
+                cuts = edges[f.column]
+                columns.append(CountedColumn(j, none, len(cuts) + 1, Threshold(), cuts, missing))
+            elif len(f.attribute.values) > 1:
+                strategy = settings.strategy(f)
+                columns.append(CountedColumn(j, none, len(f.attribute.values), strategy, has_missing=missing))
+        super().__init__(data, columns, data.weight, settings)
+        self.data, self.n_classes = data, data.n_classes
 
     def _tables(self, nodes: Indices, centers: Floats | None) -> dict[int, NDArray[Any]]:
         """The table of each column at some nodes of one depth."""
@@ -224,20 +248,6 @@ def _as_moments(cells: Floats, centers: Floats) -> Floats:
     """Sums about centers as weight, mean and squared deviations."""
     n, mean, m2 = moments_of(cells)
     return np.stack([n, mean + centers, m2], axis=-1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
-    """The column that splits each node of a level (-1 for none), and the candidates of all attributes."""
-
-    column: Indices
-    gains: Floats
-    scores: Floats
-    cuts: Floats
-
-    def of(self, nodes: Flags) -> Chosen:
-        """The same of some nodes."""
-        return Chosen(self.column[nodes], self.gains[nodes], self.scores[nodes], self.cuts[nodes])
 
 
 def _ratio(candidate: SplitCandidates) -> Floats:

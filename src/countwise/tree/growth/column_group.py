@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -40,17 +40,10 @@ class _Tables:
     def of(self, nodes: Indices, j: int | slice) -> NDArray[Any]:
         """The tables of some nodes: (nodes, cells, classes) of one column, or (columns, nodes, cells, classes)."""
         first = self.arrays[0][j]
-        axis = 0 if isinstance(j, int) else 1
-        shape = list(first.shape)
-        shape[axis] = len(nodes)
-        out = np.empty(shape, dtype=first.dtype)
+        out = np.empty((*first.shape[:-3], len(nodes), *first.shape[-2:]), dtype=first.dtype)
         for a in np.unique(self.array[nodes]).tolist():
             mine = np.flatnonzero(self.array[nodes] == a)
-            found = self.arrays[a][j].take(self.row[nodes[mine]], axis=axis)
-            if axis == 0:
-                out[mine] = found
-            else:
-                out[:, mine] = found
+            out[..., mine, :, :] = self.arrays[a][j].take(self.row[nodes[mine]], axis=-3)
         return out
 
 
@@ -58,15 +51,8 @@ class _Tables:
 class ColumnGroup:
     """Columns with at most 256 cells each, and their codes as one matrix.
 
-    Parameters
-    ----------
-    codes : list of ndarray
-        The codes of each column.
-    n_cells : list of int
-        How many cells each column has.
-    strategies : list of Searched or None
-        Of columns without missing values, how their best split is found while they are counted; None for others,
-        whose best split is searched for elsewhere.
+    Strategies find the best split of columns without missing values while they are counted; None for other columns,
+    whose best split is searched for elsewhere.
     """
 
     codes: InitVar[Sequence[NDArray[Any]]]
@@ -115,8 +101,7 @@ class ColumnGroup:
             return
         larger = level.larger if before is not None else np.empty(0, dtype=np.int64)
         direct = np.setdiff1d(np.arange(level.n_nodes), larger, assume_unique=True)
-        sibling = np.full(level.n_nodes, -1, dtype=np.int64)
-        parent = np.full(level.n_nodes, -1, dtype=np.int64)
+        sibling, parent = np.full((2, level.n_nodes), -1, dtype=np.int64)
         if len(larger):
             sibling[level.smaller], parent[level.smaller] = level.larger, level.parents
         segments = np.stack([level.starts[direct], level.starts[direct + 1]], axis=1)
@@ -131,13 +116,15 @@ class ColumnGroup:
                 rows.n_classes,
             )  # fmt: skip
 
-        def finish(nodes: Indices, counted: NDArray[Any]) -> Any:
+        def finish(nodes: Indices, counted: NDArray[Any]) -> list[Any]:
+            """Nodes, their tables and best splits; and the same of their siblings that are computed."""
+            found = [(nodes, counted, self._best(counted, level))]
             paired = np.flatnonzero(sibling[nodes] >= 0)
-            if before is None or not len(paired):
-                return nodes, counted, None, self._best(counted, level), None
-            rest = before.of(parent[nodes[paired]], slice(None))
-            np.subtract(rest, counted if len(paired) == len(nodes) else counted[:, paired], out=rest)
-            return nodes, counted, (sibling[nodes[paired]], rest), self._best(counted, level), self._best(rest, level)
+            if before is not None and len(paired):
+                rest = before.of(parent[nodes[paired]], slice(None))
+                np.subtract(rest, counted if len(paired) == len(nodes) else counted[:, paired], out=rest)
+                found.append((sibling[nodes[paired]], rest, self._best(rest, level)))
+            return found
 
         if whole:
             done = _kernels.over_items(groups, lambda group: finish(direct[group], count(group)), threads)
@@ -149,28 +136,26 @@ class ColumnGroup:
 
     def _best(self, tables: NDArray[Any], level: RowLevel) -> tuple[Indices, Floats]:
         """The best split by each column at some nodes, as far as it is searched for here: (nodes, columns)."""
-        places = np.full((tables.shape[1], len(self.n_cells)), -1, dtype=np.int64)
-        gains = np.zeros((tables.shape[1], len(self.n_cells)))
+        places, gains = self._nothing_found(tables.shape[1])
         for j, strategy in enumerate(self.strategies):
             if strategy is not None:
                 found = strategy.search(tables[j], self.n_cells[j], level.criterion, level.settings.min_leaf)
                 places[:, j], gains[:, j] = found
         return places, gains
 
+    def _nothing_found(self, n_nodes: int) -> tuple[Indices, Floats]:
+        """Places and gains, (nodes, columns), to be written down."""
+        return np.full((n_nodes, len(self.n_cells)), -1, dtype=np.int64), np.zeros((n_nodes, len(self.n_cells)))
+
     def _gather(self, n_nodes: int, done: Sequence[Any]) -> None:
         """Where the tables of each node are, and the best splits."""
         arrays: list[NDArray[Any]] = []
-        array, row = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
-        self.places = np.full((n_nodes, len(self.n_cells)), -1, dtype=np.int64)
-        self.gains = np.zeros((n_nodes, len(self.n_cells)))
-        for nodes, counted, rest, best, best_of_rest in done:
-            every = [(nodes, counted, best)]
-            if rest is not None:
-                every.append((rest[0], rest[1], best_of_rest))
-            for some, table, (places, gains) in every:
-                array[some], row[some] = len(arrays), np.arange(len(some))
-                arrays.append(table)
-                self.places[some], self.gains[some] = places, gains
+        array, row = np.zeros((2, n_nodes), dtype=np.int64)
+        self.places, self.gains = self._nothing_found(n_nodes)
+        for nodes, table, (places, gains) in chain.from_iterable(done):
+            array[nodes], row[nodes] = len(arrays), np.arange(len(nodes))
+            arrays.append(table)
+            self.places[nodes], self.gains[nodes] = places, gains
         self._tables = _Tables(arrays, array, row)
 
 

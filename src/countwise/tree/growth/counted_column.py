@@ -23,64 +23,31 @@ __all__ = ["CountedColumn", "NodeBatch"]
 _WIDE = 1 << 10  # cells from which on only those that a node has are laid out
 _CELLS = 1 << 22  # of a table at a time
 _KEPT = 1 << 24  # cells of a table that is kept for the next level
-_NONE = np.empty(0)
 _NO_GROUPS = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeBatch:
-    """Some nodes of a level with their table.
-
-    Parameters
-    ----------
-    nodes : ndarray, shape (n,)
-        Which.
-    table : ndarray, shape (n, cells, classes)
-        Of the values.
-    missing : ndarray, shape (n, classes), or None
-        Of the missing values; None if there are none.
-    values : ndarray, shape (n, cells), or None
-        The code of each cell, -1 where there is none; None if cell v is code v.
-    """
+    """Some nodes of a level with their table."""
 
     nodes: Indices
-    table: NDArray[Any]
-    missing: NDArray[Any] | None
-    values: Indices | None = None
+    table: NDArray[Any]  # (nodes, cells, classes) of the values
+    missing: NDArray[Any] | None  # (nodes, classes) of the missing values; None if there are none
+    values: Indices | None = None  # (nodes, cells): the code of each cell, -1 for none; None if cell v is code v
 
 
 @dataclass(slots=True, eq=False)
 class CountedColumn:
-    """An attribute that is counted at each level.
+    """An attribute that is counted at each level."""
 
-    Parameters
-    ----------
-    index : int
-        Which attribute it is.
-    codes : ndarray
-        Codes 0 to n_values - 1; n_values is missing.
-    n_values : int
-        How many values, or bins.
-    strategy : SplitStrategy
-        How nodes may be split by it.
-    edges : ndarray or None
-        Of bins, the edges between them.
-    has_missing : bool
-        Whether any value is missing.
-    group : ColumnGroup or None
-        The columns it is counted together with.
-    group_index : int
-        Which of them this one is.
-    """
-
-    index: int
-    codes: NDArray[Any]
-    n_values: int
-    strategy: SplitStrategy
-    edges: Floats | None = None
+    index: int  # which attribute it is
+    codes: NDArray[Any]  # 0 to n_values - 1; n_values is missing
+    n_values: int  # or bins
+    strategy: SplitStrategy  # how nodes may be split by it
+    edges: Floats | None = None  # between bins
     has_missing: bool = True
-    group: ColumnGroup | None = field(default=None, repr=False)
-    group_index: int = 0
+    group: ColumnGroup | None = field(default=None, repr=False)  # the columns it is counted together with
+    group_index: int = 0  # which of them this one is
     n_cells: int = field(init=False)  # the values, and one cell more if any is missing
     _kept: NDArray[Any] | None = field(default=None, repr=False)
 
@@ -130,30 +97,22 @@ class CountedColumn:
             result = self._known(batch.nodes, level)
             if result is None:
                 result = self.strategy.split(batch.table, level.criterion, level.settings.min_leaf)
-            if result.binary is not None and batch.values is None:
-                groups, cells, lost = self._all_at_once(batch, result.binary(), result, level)
+            if result.binary and batch.values is None:
+                groups, cells, lost = self._all_at_once(batch, result, level)
             elif isinstance(self.strategy, Multiway) and batch.values is None:
                 groups, cells, lost = self._branch_for_each(batch, level)
             else:
                 groups, cells, lost = self._one_by_one(batch, result, level)
-            n = len(batch.nodes)
-            attribute = np.full(n, self.index, dtype=np.int32)
-            if self.edges is None:
-                some.append(Splits(batch.nodes, attribute, [_NONE] * n, groups, groups, lost, cells))
-            else:
-                limits = list(self.edges[result.place - 1][:, None])
-                some.append(Splits(batch.nodes, attribute, limits, [_NO_GROUPS] * n, groups, lost, cells))
+            limits, own = [np.empty(0)] * len(groups), groups
+            if self.edges is not None:
+                limits, own = list(self.edges[result.place - 1][:, None]), [_NO_GROUPS] * len(groups)
+            some.append(Splits.by(self.index, batch.nodes, limits, own, groups, lost, cells))
         return Splits.joined(some)
 
-    def _all_at_once(
-        self, batch: NodeBatch, branch: NDArray[Any], result: SplitResult, level: Level
-    ) -> tuple[Any, Any, Any]:
+    def _all_at_once(self, batch: NodeBatch, result: SplitResult, level: Level) -> tuple[Any, Any, Any]:
         """Two branches, and each value in one of them."""
         cells, lost = level.add_missing(result.branches(), batch.missing)
-        groups = np.empty((len(batch.nodes), self.n_values + 2), dtype=np.int32)
-        groups[:, :-2] = branch
-        groups[:, -2:] = lost[:, None]
-        return list(groups), cells, lost
+        return _with_lost(result.branch(), lost), cells, lost
 
     def _branch_for_each(self, batch: NodeBatch, level: Level) -> tuple[Any, Any, Any]:
         """A branch for each value that a node has, and an empty one for all others."""
@@ -170,23 +129,21 @@ class CountedColumn:
         for i in np.flatnonzero((weight > 0) | (level.settings.missing == "majority")).tolist():
             missing = None if batch.missing is None else batch.missing[i : i + 1]
             (cells[i],), lost[i : i + 1] = level.add_missing(cells[i][None], missing)
-        groups = np.concatenate([branch, lost[:, None], lost[:, None]], axis=1).astype(np.int32)
-        return list(groups), cells, lost
+        return _with_lost(branch, lost), cells, lost
 
     def _one_by_one(self, batch: NodeBatch, result: SplitResult, level: Level) -> tuple[Any, Any, Any]:
         """Any number of branches."""
         groups, cells, lost = [], [], np.empty(len(batch.nodes), dtype=np.int32)
-        for i in range(len(batch.nodes)):
-            of_value, inside = self._one(batch, result, i)
+        for i, branch in enumerate(result.branch()):
+            of_value, inside = self._one(batch, branch, i)
             missing = None if batch.missing is None else batch.missing[i : i + 1]
-            inside_all, lost[i : i + 1] = level.add_missing(inside[None], missing)
+            (all_inside,), lost[i : i + 1] = level.add_missing(inside[None], missing)
             groups.append(np.append(of_value, [lost[i], lost[i]]).astype(np.int32))
-            cells.append(inside_all[0])
+            cells.append(all_inside)
         return groups, cells, lost
 
-    def _one(self, batch: NodeBatch, result: SplitResult, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The branch of each value at one node, and the contents of the branches."""
-        branch = result.branch(i)  # of each cell; -1 where no row is
+    def _one(self, batch: NodeBatch, branch: NDArray[Any], i: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The branch of each value at one node, and the contents of the branches, given the branch of each cell."""
         inside = np.zeros((max(int(branch.max()) + 1, 1), batch.table.shape[2]))
         np.add.at(inside, branch[branch >= 0], batch.table[i][branch >= 0])
         groups = np.full(self.n_values, -1, dtype=np.int32)
@@ -282,6 +239,11 @@ class CountedColumn:
             table[gone] = 0.0
             values[gone] = -1
             yield NodeBatch(nodes[some], table, missing if gone.any() else None, values)
+
+
+def _with_lost(branch: NDArray[Any], lost: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """The branch of each code of some nodes (nodes, values), those of missing and unseen values at the end."""
+    return list(np.concatenate([branch, lost[:, None], lost[:, None]], axis=1).astype(np.int32, copy=False))
 
 
 def _add(table: Floats, at: Any, ids: NDArray[Any], level: RowLevel, nodes: Indices) -> None:

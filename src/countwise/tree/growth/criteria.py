@@ -28,20 +28,6 @@ _PURE = 1e-12  # of a node's weight: what rounding may leave of a class that has
 class Criterion:
     """What is compared: information gain, gain ratio, or the fall of Gini impurity, deviation or variance.
 
-    Parameters
-    ----------
-    word : {"gain", "gain_ratio", "gini", "sd", "variance"}
-        Its name.
-
-    Attributes
-    ----------
-    kernel : str
-        The kernels' name of the impurity.
-    numeric : bool
-        Whether the target is numeric.
-    ratio : bool
-        Whether gains are divided by the information of the split itself.
-
     Examples
     --------
     >>> import numpy as np
@@ -50,10 +36,10 @@ class Criterion:
     0.24675
     """
 
-    word: str
-    kernel: str = field(init=False, repr=False)
-    numeric: bool = field(init=False, repr=False)
-    ratio: bool = field(init=False, repr=False)
+    word: str  # "gain", "gain_ratio", "gini", "sd" or "variance"; or a synonym
+    kernel: str = field(init=False, repr=False)  # the kernels' name of the impurity
+    numeric: bool = field(init=False, repr=False)  # whether the target is numeric
+    ratio: bool = field(init=False, repr=False)  # whether gains are divided by the information of the split itself
 
     def __post_init__(self) -> None:
         word = SYNONYMS.get(self.word, self.word)

@@ -25,12 +25,10 @@ from countwise.engines.prepared import Extent, Ready, fetched, numbers_in, switc
 from countwise.engines.query import col, lit, when
 from countwise.engines.relation import MOST_GROUPS, Relation
 from countwise.errors import RowsRefused, TableError
-from countwise.tree.apply import shares_of
 from countwise.tree.features import Feature, features_of
-from countwise.tree.growth.builder import TableGrowth
+from countwise.tree.growth.builder import ClassFactors, TableGrowth, TrainingSet
 from countwise.tree.growth.counted_column import CountedColumn
 from countwise.tree.growth.settings import GrowthSettings
-from countwise.tree.growth.training_set import ClassFactors, TrainingSet, counted_columns
 from countwise.tree.nodes import Tree
 
 __all__ = ["EngineTrainingSet", "NodePaths", "open_engine"]
@@ -43,28 +41,14 @@ _AT_ONCE = 64  # nodes at which the weights of divided rows are summed in one qu
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EngineTrainingSet(TrainingSet):
-    """Rows that an engine holds.
+    """Rows that an engine holds."""
 
-    Parameters
-    ----------
-    ready : Ready
-        The relation.
-    extents : dict of str to Extent
-        Where the numbers of each column lie, and whether it has missing values.
-    weight : float
-        The weight of all rows, times those of their classes.
-    class_factors : ndarray or None
-        The weights of classes.
-    pilot, scale : float
-        Of a numeric target: a number near its mean, and the largest absolute value.
-    """
-
-    ready: Ready
-    extents: dict[str, Extent]
-    weight: float
-    class_factors: Floats | None = None
-    pilot: float = 0.0
-    scale: float = 1.0
+    ready: Ready  # the relation
+    extents: dict[str, Extent]  # where the numbers of each column lie, and whether it has missing values
+    weight: float  # of all rows, times those of their classes
+    class_factors: Floats | None = None  # the weights of classes
+    pilot: float = 0.0  # of a numeric target a number near its mean
+    scale: float = 1.0  # and the largest absolute value
 
     def grow(self, settings: GrowthSettings) -> Tree:
         """A tree of all rows."""
@@ -92,18 +76,7 @@ def open_engine(
 ) -> EngineTrainingSet:
     """Ask an engine for domains, classes and the extents of numbers.
 
-    Parameters
-    ----------
-    part : EnginePart
-        The table.
-    infer_schema : callable
-        Gives the schema of a frame, its domains not yet learned.
-    class_factors : callable or None
-        Gives the weights of classes from their counts.
-    needs_rows : callable
-        Gives, of a schema, why a tree cannot be grown in an engine, and what to do; None if it can.
-    numeric_target : bool
-        Whether the target is numeric.
+    `needs_rows` gives, of a schema, why a tree cannot be grown in an engine, and what to do; None if it can.
     """
     relation, name = part.relation, part.name
     schema = infer_schema(part.frame)
@@ -113,8 +86,11 @@ def open_engine(
             f"{reason[0]}; the relation has {relation.size():,} rows.",
             hint=f"{reason[1]}; or collect the rows into memory first.",
         )
-    if numeric_target:
-        _refuse_nominal_target(relation, name)
+    if numeric_target and not relation.is_numeric(name):
+        raise TableError(
+            f"The target {name!r} is a column of {relation.dtypes[name]}; numbers are expected.",
+            hint="a classifier predicts a nominal target.",
+        )
     numbers = [a.name for a in schema.attributes if isinstance(a, Numeric)]
     ready = Ready(relation, frozenset([*numbers, *([name] if numeric_target else [])]))
     sizes = ready.sizes()
@@ -133,15 +109,6 @@ def open_engine(
         extents=extents,
         **{"weight": sizes.weight, **own},
     )
-
-
-def _refuse_nominal_target(relation: Relation, name: str) -> None:
-    dtype = relation.dtypes[name]
-    if not relation.is_numeric(name):
-        raise TableError(
-            f"The target {name!r} is a column of {dtype}; numbers are expected.",
-            hint="a classifier predicts a nominal target.",
-        )
 
 
 def _learn_domains(relation: Relation, schema: Schema, n_rows: int, extents: dict[str, Extent]) -> Schema:
@@ -178,31 +145,15 @@ def _class_target(part: EnginePart, class_factors: ClassFactors | None) -> dict[
 
 
 class NodePaths:
-    """The paths to some nodes of one depth, as expressions of an engine.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree so far.
-    features : sequence of Feature
-        What it tests.
-    has_missing : dict of int to bool
-        Of each attribute that may be tested, whether it has missing values.
-    nodes : ndarray
-        Where to, ascending.
-    fractions : bool
-        Whether rows with a missing value go down all branches.
-    numeric_target : bool
-        Whether the target is numeric.
-    """
+    """The paths to some nodes of one depth, ascending, as expressions of an engine."""
 
     def __init__(
         self,
         tree: Tree,
         features: Sequence[Feature],
-        has_missing: dict[int, bool],
+        has_missing: dict[int, bool],  # of each attribute that may be tested
         nodes: Indices,
-        fractions: bool,
+        fractions: bool,  # whether rows with a missing value go down all branches
         numeric_target: bool,
     ) -> None:
         self.tree, self.features, self.has_missing, self.nodes = tree, features, has_missing, nodes
@@ -215,7 +166,7 @@ class NodePaths:
         self.shared = np.array(
             [i for i, k in enumerate(nodes.tolist()) if self.dividing & set(tree.path(k))], np.int64
         )
-        self.shares = shares_of(tree, tree.weights(numeric_target)) if self.dividing else np.empty(0)
+        self.shares = tree.shares(tree.weights(numeric_target)) if self.dividing else np.empty(0)
 
     def located(self, plan: Any) -> Any:
         """The plan with the node of each row, `cw_at`: nested whens, as the tree is.
@@ -303,15 +254,11 @@ def _chosen(x: Any, cases: Sequence[tuple[list[Any], Any]]) -> Any:
 class _EngineGrowth(TableGrowth):
     """Growth from the answers of an engine."""
 
-    columns: list[CountedColumn]  # type: ignore[assignment]
-
     def __init__(self, data: EngineTrainingSet, settings: GrowthSettings) -> None:
-        self.data, self.bins = data, data.bins(settings.bins or 0)
+        self.bins = data.bins(settings.bins or 0)
         edges = {name: bins.edges for name, bins in self.bins.items()}
-        has_missing = {name: extent.gaps for name, extent in data.extents.items()}
-        columns = counted_columns(data.features, settings, edges, has_missing)
-        super().__init__(columns, settings.many_valued(data.features, data.weight), settings)
-        self.has_missing = {c.index: c.has_missing for c in columns}
+        super().__init__(data, settings, edges, {name: extent.gaps for name, extent in data.extents.items()})
+        self.has_missing = {c.index: c.has_missing for c in self.columns}
         self.scale = data.scale
 
     def _root(self) -> tuple[Floats, Floats | None]:
@@ -350,10 +297,10 @@ class _EngineGrowth(TableGrowth):
 
     def _table(self, column: CountedColumn, paths: NodePaths, centers: Floats | None) -> Floats:
         """The table of a column at some nodes: (nodes, cells, classes or 3)."""
-        nodes, last = paths.nodes, self.data.n_classes or 3
+        nodes, last = paths.nodes, self.n_classes or 3
         table = np.zeros((len(nodes), column.n_cells, last))
         plan = paths.located(self.data.ready.rows([self.data.features[column.index].column, *paths.columns]))
-        step = max(1, MOST_GROUPS // (column.n_cells * (self.data.n_classes or 1)))
+        step = max(1, MOST_GROUPS // (column.n_cells * (self.n_classes or 1)))
         for start in range(0, len(nodes), step):
             some = np.arange(start, min(start + step, len(nodes)))
             self._add_whole(table, some, column, paths, plan, centers)
@@ -422,7 +369,7 @@ class _EngineGrowth(TableGrowth):
         attribute, name = feature.attribute, feature.column
         if isinstance(attribute, Nominal):
             return plan, [name], lambda found: attribute.encode(found.columns[name]).astype(np.int64)
-        times = n_nodes * (self.data.n_classes or 1)
+        times = n_nodes * (self.n_classes or 1)
         return self.bins[name].keyed(plan, times, gaps=column.has_missing, flat=self.data.ready.slow_whens)
 
     def _class_codes(self, found: Frame) -> NDArray[Any]:

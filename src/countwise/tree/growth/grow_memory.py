@@ -18,14 +18,13 @@ from countwise.data.schema import Schema
 from countwise.data.table import threads_for
 from countwise.sources import Memory
 from countwise.tree.features import columns_of, features_of
-from countwise.tree.growth.builder import FEW, Children, Growth, TreeColumn
+from countwise.tree.growth.builder import FEW, Children, ClassFactors, Growth, TrainingSet, TreeColumn
 from countwise.tree.growth.column_group import ColumnGroup
 from countwise.tree.growth.counted_column import CountedColumn
 from countwise.tree.growth.level import ActiveRows, Level, RowLevel, Splits
 from countwise.tree.growth.settings import GrowthSettings
 from countwise.tree.growth.sorted_column import LevelStep, RangesColumn, SortedColumn
 from countwise.tree.growth.splits import Searched, Threshold
-from countwise.tree.growth.training_set import ClassFactors, TrainingSet
 from countwise.tree.nodes import Tree, ragged
 
 __all__ = ["MemoryTrainingSet"]
@@ -35,27 +34,13 @@ _NOBODY = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MemoryTrainingSet(TrainingSet):
-    """Rows in memory.
+    """Rows in memory."""
 
-    Parameters
-    ----------
-    columns : list of ndarray
-        The column of each attribute: codes, or numbers with NaN for missing.
-    y : ndarray
-        The class of each row as a code, or its numeric target.
-    weights : ndarray or None
-        The weight of each row, times that of its class.
-    places : ndarray or None
-        Where the rows stood in the user's table; None if all of them are here.
-    n_given : int
-        How many rows the user's table had.
-    """
-
-    columns: Sequence[NDArray[Any]]
-    y: NDArray[Any]
-    weights: NDArray[Any] | None
-    places: NDArray[Any] | None = None
-    n_given: int = 0
+    columns: Sequence[NDArray[Any]]  # of each attribute: codes, or numbers with NaN for missing
+    y: NDArray[Any]  # the class of each row as a code, or its numeric target
+    weights: NDArray[Any] | None  # of each row, times that of its class
+    places: NDArray[Any] | None = None  # of the rows in the user's table; None if all of them are here
+    n_given: int = 0  # rows of the user's table
 
     @classmethod
     def of(
@@ -161,7 +146,7 @@ class _MemoryGrowth(Growth):
     def __init__(self, data: MemoryTrainingSet, settings: GrowthSettings) -> None:
         columns, self.routes = data.tree_columns(settings)
         weight = data.n_rows if data.weights is None else float(data.weights.sum())
-        super().__init__(columns, settings.many_valued(data.features, weight), settings)
+        super().__init__(data, columns, weight, settings)
         self.rows = ActiveRows(data.y, data.weights, None, data.n_classes)
         self.group = _grouped(self.columns, self.routes)
         self.sorted = [column for column in self.columns if isinstance(column, SortedColumn)]

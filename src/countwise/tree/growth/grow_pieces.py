@@ -21,13 +21,11 @@ from countwise.data.text import Text
 from countwise.errors import CountwiseError, TableError
 from countwise.sources import Memory
 from countwise.tallies import Counts, Moments, Values, fill_all
-from countwise.tree.apply import land
 from countwise.tree.features import features_of
-from countwise.tree.growth.builder import TableGrowth
+from countwise.tree.growth.builder import ClassFactors, TableGrowth, TrainingSet
 from countwise.tree.growth.counted_column import CountedColumn
 from countwise.tree.growth.settings import GrowthSettings
 from countwise.tree.growth.splits import Threshold
-from countwise.tree.growth.training_set import ClassFactors, TrainingSet, counted_columns
 from countwise.tree.nodes import Tree
 
 __all__ = ["PiecesTrainingSet", "open_pieces"]
@@ -41,48 +39,22 @@ Reopen = Callable[[], Iterator[Memory]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedPiece:
-    """A piece of the rows.
+    """A piece of the rows."""
 
-    Parameters
-    ----------
-    counted : list of ndarray
-        Of each attribute the codes that are counted.
-    columns : list of ndarray
-        Of each attribute the codes or numbers that a tree tests.
-    y : ndarray
-        The class of each row as a code, or its numeric target.
-    weights : ndarray or None
-        The weight of each row.
-    """
-
-    counted: Sequence[NDArray[Any]]
-    columns: Sequence[NDArray[Any]]
-    y: NDArray[Any]
+    counted: Sequence[NDArray[Any]]  # of each attribute the codes that are counted
+    columns: Sequence[NDArray[Any]]  # of each attribute the codes or numbers that a tree tests
+    y: NDArray[Any]  # the class of each row as a code, or its numeric target
     weights: NDArray[Any] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PiecesTrainingSet(TrainingSet):
-    """Rows that are read piece by piece.
+    """Rows that are read piece by piece."""
 
-    Parameters
-    ----------
-    reopen : callable
-        Reads all pieces from the first on, each time it is called.
-    edges : dict of str to ndarray
-        Of each numeric attribute, the edges of its bins.
-    has_missing : dict of str to bool
-        Whether an attribute has missing values.
-    weight : float
-        The weight of all rows, without the weights of classes.
-    class_factors : ndarray or None
-        The weights of classes.
-    """
-
-    reopen: Reopen
-    edges: dict[str, Floats]
+    reopen: Reopen  # reads all pieces from the first on, each time it is called
+    edges: dict[str, Floats]  # of each numeric attribute, the edges of its bins
     has_missing: dict[str, bool]
-    weight: float
+    weight: float  # of all rows, without the weights of classes
     class_factors: Floats | None
 
     def pieces(self) -> Iterator[EncodedPiece]:
@@ -103,7 +75,7 @@ class PiecesTrainingSet(TrainingSet):
 
     def grow(self, settings: GrowthSettings) -> Tree:
         """A tree of all rows, which are read once a level."""
-        return PiecesGrowth(self, settings).grow()
+        return PiecesGrowth(self, settings, self.edges, self.has_missing).grow()
 
 
 def open_pieces(
@@ -114,21 +86,7 @@ def open_pieces(
     *,
     numeric_target: bool,
 ) -> PiecesTrainingSet:
-    """Read all pieces a first time: domains, classes, and the edges of bins.
-
-    Parameters
-    ----------
-    reopen : callable
-        Reads all pieces from the first on, each time it is called.
-    infer_schema : callable
-        Gives the schema of a frame, its domains not yet learned.
-    class_factors : callable or None
-        Gives the weights of classes from their counts.
-    n_bins : int
-        How many bins a numeric column is put into.
-    numeric_target : bool
-        Whether the target is numeric.
-    """
+    """Read all pieces a first time: domains, classes, and the edges of bins."""
     first: _FirstPass | None = None
     left_out = 0
     for rows in reopen():
@@ -235,13 +193,6 @@ def _binned(column: NDArray[Any], edges: Floats) -> NDArray[np.uint16]:
 class PiecesGrowth(TableGrowth):
     """Growth from tallies, each level in one pass over the pieces."""
 
-    columns: list[CountedColumn]  # type: ignore[assignment]
-
-    def __init__(self, data: PiecesTrainingSet, settings: GrowthSettings) -> None:
-        columns = counted_columns(data.features, settings, data.edges, data.has_missing)
-        super().__init__(columns, settings.many_valued(data.features, data.weight), settings)
-        self.data, self.n_classes = data, data.n_classes
-
     def _root(self) -> tuple[Floats, Floats | None]:
         cells = self._gathered([_WHOLE], np.zeros(1, dtype=np.int64))[_WHOLE.index][:, 0]
         if self.n_classes:
@@ -301,7 +252,7 @@ def _arrived(tree: Tree | None, piece: EncodedPiece, place: Indices, *, numeric_
     n = len(piece.y)
     if tree is None or len(tree) == 1:
         return np.arange(n), np.full(n, place[0]), piece.weights
-    landing = land(tree, piece.columns, n, tree.weights(numeric_target))
+    landing = tree.land(piece.columns, n, tree.weights(numeric_target))
     rows = np.arange(n) if landing.rows is None else landing.rows
     weights = None if piece.weights is None else piece.weights[rows]
     if landing.shares is not None:

@@ -34,24 +34,12 @@ class Countable(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActiveRows:
-    """The rows on their way down the tree: instances, each a row or that part of a row that went down one branch.
+    """The rows on their way down the tree: instances, each a row or that part of a row that went down one branch."""
 
-    Parameters
-    ----------
-    y : ndarray
-        The class of each instance as a code, or its numeric target.
-    weights : ndarray of int64 or float64, or None
-        Their weights; None is 1 each.
-    rows : ndarray of uint32 or None
-        Their rows; None if instance i is row i.
-    n_classes : int
-        0 for a numeric target.
-    """
-
-    y: NDArray[Any]
-    weights: NDArray[Any] | None
-    rows: NDArray[np.uint32] | None
-    n_classes: int
+    y: NDArray[Any]  # the class of each instance as a code, or its numeric target
+    weights: NDArray[Any] | None  # of int64 or float64; None is 1 each
+    rows: NDArray[np.uint32] | None  # None if instance i is row i
+    n_classes: int  # 0 for a numeric target
 
     @property
     def whole(self) -> bool:
@@ -63,14 +51,7 @@ class ActiveRows:
         """The weights as the kernels of thresholds want them."""
         return None if self.weights is None else self.weights.astype(np.float64, copy=False)
 
-    def table(
-        self,
-        codes: NDArray[Any],
-        entries: NDArray[Any],
-        segments: NDArray[Any],
-        n_cells: int,
-        centers: Floats | None,
-    ) -> NDArray[Any]:
+    def table(self, codes: Any, entries: Any, segments: Any, n_cells: int, centers: Floats | None) -> NDArray[Any]:
         """The contents of each cell of a column of codes, in some segments: (segments, cells, classes or 3)."""
         if self.n_classes:
             return _kernels.count_entries(
@@ -88,10 +69,10 @@ class ActiveRows:
         self, entries: NDArray[Any], starts: NDArray[Any], criterion: Criterion, least: float
     ) -> tuple[NDArray[Any], Floats]:
         """The best place in each segment of sorted entries, and its gain."""
-        weights = None if self.weights is None else self.floats
+        given = (entries, starts, self.y, self.floats)
         if self.n_classes:
-            return _kernels.best_thresholds(entries, starts, self.y, weights, self.n_classes, criterion.kernel, least)
-        return _kernels.best_thresholds_of_numbers(entries, starts, self.y, weights, criterion.kernel, least)
+            return _kernels.best_thresholds(*given, self.n_classes, criterion.kernel, least)
+        return _kernels.best_thresholds_of_numbers(*given, criterion.kernel, least)
 
     def divided(self, which: NDArray[Any], sizes: NDArray[Any], shares: Floats) -> tuple[ActiveRows, Any]:
         """The instances with the parts of some of them appended, and where the parts of each instance begin.
@@ -120,20 +101,10 @@ class ActiveRows:
 
 @dataclass(slots=True, eq=False)
 class Level:
-    """The open nodes of one depth.
+    """The open nodes of one depth."""
 
-    Parameters
-    ----------
-    cells : ndarray, shape (nodes, classes) or (nodes, 3)
-        The contents of each node; for a numeric target the weight, and sum and sum of squares about its center.
-    centers : ndarray or None
-        For a numeric target, the mean of each node.
-    settings : GrowthSettings
-        How the tree is grown.
-    """
-
-    cells: Floats
-    centers: Floats | None
+    cells: Floats  # contents (nodes, classes); of a numeric target weight, sum and sum of squares about its center
+    centers: Floats | None  # for a numeric target, the mean of each node
     settings: GrowthSettings
     criterion: Criterion = field(init=False)
     n_nodes: int = field(init=False)
@@ -153,24 +124,12 @@ class Level:
         branches: Callable[[], Any],
         missing: Floats | None,
         cut: Floats,
-        n_tried: NDArray[Any] | None = None,
+        n_tried: NDArray[Any] | None = None,  # thresholds, if a gain is to pay for the choice
     ) -> SplitCandidates:
         """Splits by one attribute, with the effect of rows whose value is missing.
 
-        Parameters
-        ----------
-        known_gain : ndarray, shape (n,)
-            The gain among rows that have a value; NaN where there is nothing to split.
-        nodes : ndarray or slice
-            Which nodes.
-        branches : callable
-            Gives the cells of the branches (n, branches, classes), without rows whose value is missing.
-        missing : ndarray, shape (n, classes), or None
-            The cells of the rows whose value is missing; None if there are none.
-        cut : ndarray, shape (n,)
-            The threshold, if there is one.
-        n_tried : ndarray, shape (n,), or None
-            How many thresholds were tried, if a gain is to pay for that choice.
+        `known_gain` is that among rows that have a value, NaN where there is nothing to split; `branches` gives the
+        cells (n, branches, classes) of these rows, `missing` are those of the others (n, classes).
         """
         criterion, gain = self.criterion, known_gain
         if missing is not None and (criterion.weight(missing) > 0).any():
@@ -237,26 +196,19 @@ class Level:
 class RowLevel(Level):
     """A level whose rows are in memory.
 
-    Parameters
-    ----------
-    members, starts : ndarray
-        The instances of each node, as entries in segments.
-    rows : ActiveRows
-        The instances.
-    larger, smaller, parents : ndarray
-        Nodes that are the larger of two siblings, their siblings, and their parent in the level before. The contents
-        of the one are those of the parent less those of the other.
+    The contents of the larger of two siblings are those of its parent less those of the smaller one.
     """
 
-    members: NDArray[np.uint32]
+    members: NDArray[np.uint32]  # the instances of each node, as entries in segments
     starts: Indices
     rows: ActiveRows
     larger: Indices
     smaller: Indices
-    parents: Indices
+    parents: Indices  # in the level before
 
     def __post_init__(self) -> None:
-        self.criterion, self.n_nodes, self.n_entries = self.settings.criterion, len(self.cells), len(self.members)
+        Level.__post_init__(self)
+        self.n_entries = len(self.members)
 
     def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
         """The cells of a column counted at some nodes."""
@@ -267,15 +219,9 @@ class RowLevel(Level):
 
 @dataclass(slots=True, eq=False)
 class TableLevel(Level):
-    """A level whose tables were counted beforehand, where the rows are.
+    """A level whose tables were counted beforehand, where the rows are."""
 
-    Parameters
-    ----------
-    tables : dict of int to ndarray
-        Of each attribute (nodes, cells, classes or 3).
-    """
-
-    tables: dict[int, NDArray[Any]]
+    tables: dict[int, NDArray[Any]]  # of each attribute (nodes, cells, classes or 3)
 
     def table(self, column: Countable, nodes: Indices) -> NDArray[Any]:
         """The cells of a column at some nodes."""
@@ -296,18 +242,11 @@ def heaviest(weights: NDArray[Any]) -> Indices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitCandidates:
-    """The best split of each node by one attribute.
+    """The best split of each node by one attribute."""
 
-    Parameters
-    ----------
-    gain, information, cut : ndarray, shape (nodes,)
-        The gain (NaN if there is no split), the information of the split itself (for the gain ratio), and the
-        threshold.
-    """
-
-    gain: Floats
-    information: Floats | None
-    cut: Floats
+    gain: Floats  # NaN if there is no split
+    information: Floats | None  # of the split itself, for the gain ratio
+    cut: Floats  # the threshold
 
     @classmethod
     def none(cls, n: int) -> SplitCandidates:
@@ -323,33 +262,24 @@ class SplitCandidates:
 
 @dataclass(slots=True, eq=False)
 class Splits:
-    """The splits of some nodes, and the contents of their branches.
+    """The splits of some nodes, and the contents of their branches."""
 
-    Parameters
-    ----------
-    nodes, attribute : ndarray, shape (n,)
-        Which nodes of the level, ascending, and the attribute of each.
-    limits, groups : list of ndarray
-        The thresholds of each node, and the branch of each code; one of the two is empty.
-    by_code : list of ndarray
-        The branch of each code of the column that is used in training.
-    missing : ndarray, shape (n,)
-        The branch of missing values; -1 for all.
-    cells : list of ndarray, shape (branches, classes)
-        The contents of each branch.
-    """
-
-    nodes: Indices
-    attribute: NDArray[np.int32]
-    limits: Sequence[NDArray[Any]]
-    groups: Sequence[NDArray[Any]]
-    by_code: Sequence[NDArray[Any]]
-    missing: NDArray[np.int32]
-    cells: Sequence[NDArray[Any]]
+    nodes: Indices  # which nodes of the level, ascending
+    attribute: NDArray[np.int32]  # of each
+    limits: Sequence[NDArray[Any]]  # the thresholds of each node
+    groups: Sequence[NDArray[Any]]  # or the branch of each code
+    by_code: Sequence[NDArray[Any]]  # the branch of each code of the column that is used in training
+    missing: NDArray[np.int32]  # the branch of missing values; -1 for all
+    cells: Sequence[NDArray[Any]]  # the contents of each branch (branches, classes)
     sizes: Indices = field(init=False)  # how many branches each node has
 
     def __post_init__(self) -> None:
         self.sizes = np.fromiter(map(len, self.cells), dtype=np.int64, count=len(self.cells))
+
+    @classmethod
+    def by(cls, attribute: int, nodes: Indices, *parts: Any) -> Splits:
+        """The splits of some nodes by one attribute."""
+        return cls(nodes, np.full(len(nodes), attribute, dtype=np.int32), *parts)
 
     @classmethod
     def joined(cls, parts: Sequence[Splits]) -> Splits:

@@ -17,53 +17,27 @@ from countwise.tree.growth.splits import Multiway, OneAgainstRest, SplitStrategy
 
 __all__ = ["STRATEGIES", "GrowthSettings", "check_growth_settings", "growth_settings"]
 
-ROUNDING = 1 - 1e-12  # of a least weight: a sum of fractional weights may miss it by rounding
+_ROUNDING = 1 - 1e-12  # of a least weight: a sum of fractional weights may miss it by rounding
 STRATEGIES: dict[str, type[Any]] = {"multiway": Multiway, "one_vs_rest": OneAgainstRest, "subset": Subset}
 _MANY = 0.3  # of the rows' weight: an attribute with so many values gains much by chance
 
 
 @dataclass(frozen=True, slots=True)
 class GrowthSettings:
-    """The settings of growth.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        What makes a split a good one.
-    nominal : {"multiway", "one_vs_rest", "subset"}
-        Splits by a nominal attribute.
-    numeric : {"binary", "ranges"}
-        Splits by a numeric or ordinal attribute.
-    ranges : {"mdl", "class_contiguous"}
-        How ranges are cut.
-    bins : int or None
-        How many bins numeric columns are put into first; None tries every threshold.
-    max_branches : int
-        The most values of an attribute that may have a branch each.
-    max_depth : int or None
-        No node is deeper.
-    min_split, min_leaf : float
-        The weight that a node must have to be split, and that its branches must have.
-    min_gain : float
-        The least gain of a split.
-    missing : {"fractions", "branch", "majority"}
-        Where rows with a missing value go.
-    threshold_cost : bool
-        Whether a gain must pay for the choice of its threshold.
-    """
+    """The settings of growth; see `TreeClassifier`."""
 
     criterion: Criterion
-    nominal: str = "multiway"
-    numeric: str = "binary"
-    ranges: str = "mdl"
-    bins: int | None = None
-    max_branches: int = 1000
-    max_depth: int | None = None
-    min_split: float = 2.0 * ROUNDING
-    min_leaf: float = 1.0
-    min_gain: float = 0.0
-    missing: str = "fractions"
-    threshold_cost: bool = False
+    nominal: str
+    numeric: str
+    ranges: str
+    bins: int | None  # how many bins numeric columns are put into first; None tries every threshold
+    max_branches: int
+    max_depth: int | None
+    min_split: float
+    min_leaf: float
+    min_gain: float
+    missing: str
+    threshold_cost: bool
 
     def strategy(self, feature: Feature) -> SplitStrategy:
         """How nodes may be split by a nominal or ordinal attribute."""
@@ -98,13 +72,19 @@ def check_growth_settings(model: Any, *, numeric_target: bool) -> None:
     check_number("max_branches", model.max_branches, 2, whole=True)
 
 
-def growth_settings(model: Any, **more: Any) -> GrowthSettings:
-    """The settings of growth of such a learner, and more that only some have."""
+def growth_settings(model: Any) -> GrowthSettings:
+    """The settings of growth of such a learner; those that only some have are as by default in others."""
     return GrowthSettings(
         Criterion(model.criterion),
         model.nominal,
+        numeric=getattr(model, "numeric", "binary"),
+        ranges=getattr(model, "ranges", "mdl"),
+        bins=int(model.max_bins) if getattr(model, "thresholds", "exact") == "binned" else None,
         max_branches=int(model.max_branches),
         max_depth=None if model.max_depth is None else int(model.max_depth),
-        min_leaf=float(model.min_samples_leaf) * ROUNDING,
-        **more,
+        min_split=float(getattr(model, "min_samples_split", 2)) * _ROUNDING,
+        min_leaf=float(model.min_samples_leaf) * _ROUNDING,
+        min_gain=float(getattr(model, "min_gain", 0)),
+        missing=getattr(model, "missing", "fractions"),
+        threshold_cost=bool(getattr(model, "threshold_cost", False)),
     )

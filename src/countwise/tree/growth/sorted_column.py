@@ -20,7 +20,7 @@ from countwise.data.table import Table
 from countwise.tallies import Values
 from countwise.tree.growth.level import Level, RowLevel, SplitCandidates, Splits
 
-__all__ = ["RANGE_RULES", "LevelStep", "RangesColumn", "SortedColumn"]
+__all__ = ["RANGE_RULES", "LevelStep", "RangesColumn", "SortedColumn", "values_by_class"]
 
 RANGE_RULES = {"class_contiguous": class_contiguous, "mdl": mdl}
 _NO_GROUPS = np.empty(0, dtype=np.int32)
@@ -43,16 +43,14 @@ class LevelStep:
         )
 
 
-class SortedColumn:
-    """A numeric attribute whose rows are kept in order.
+def values_by_class(x: Floats, y: NDArray[Any], n_classes: int, weights: NDArray[Any] | None) -> Values:
+    """The numbers of each class, for rules of cuts."""
+    table = Table({"x": x, "class": y}, len(x), weights)
+    return Values(Nominal("class", tuple(range(n_classes))), Numeric("x")).fill(table)
 
-    Parameters
-    ----------
-    index : int
-        Which attribute it is.
-    column : ndarray
-        Its numbers, NaN where missing.
-    """
+
+class SortedColumn:
+    """A numeric attribute, NaN where missing, whose rows are kept in order."""
 
     def __init__(self, index: int, column: NDArray[Any]) -> None:
         self.index = index
@@ -122,22 +120,13 @@ class SortedColumn:
         limits = list(self._cuts[nodes][:, None])
         cells, missing = level.add_missing(self._sides(level, nodes), self._missing(level, nodes))
         none = [_NO_GROUPS] * len(nodes)
-        return Splits(nodes, np.full(len(nodes), self.index, np.int32), limits, none, none, missing, cells)
+        return Splits.by(self.index, nodes, limits, none, none, missing, cells)
 
 
 class RangesColumn(SortedColumn):
     """A numeric or ordinal attribute that is split into several ranges, by a rule on the node's rows.
 
-    Parameters
-    ----------
-    index : int
-        Which attribute it is.
-    column : ndarray
-        Its numbers (of an ordinal attribute, the codes), NaN where missing.
-    rule : {"class_contiguous", "mdl"}
-        Where to cut.
-    n_values : int
-        Of an ordinal attribute, how many values; 0 for numbers.
+    Of an ordinal attribute the numbers are the codes, and `n_values` tells how many there are.
     """
 
     def __init__(self, index: int, column: NDArray[Any], rule: str, n_values: int = 0) -> None:
@@ -167,10 +156,8 @@ class RangesColumn(SortedColumn):
     def _cut(self, level: RowLevel, k: int) -> Floats:
         ids = self.entries[self.starts[k] : self.starts[k + 1]] >> 1
         rows = level.rows
-        target = Nominal("class", tuple(range(rows.n_classes)))
         weights = None if rows.weights is None else rows.weights[ids]
-        table = Table({"x": self._values(ids, level), "class": rows.y[ids]}, len(ids), weights)
-        return self.rule(Values(target, Numeric("x")).fill(table)).edges
+        return self.rule(values_by_class(self._values(ids, level), rows.y[ids], rows.n_classes, weights)).edges
 
     def _ranges(self, level: RowLevel, k: int) -> Floats:
         """The contents of each range of one node, (1, ranges, classes)."""
@@ -191,8 +178,7 @@ class RangesColumn(SortedColumn):
             cells.append(inside[0])
         limits = [self._edges[k] for k in nodes.tolist()]
         groups = [self._groups(e, m) for e, m in zip(limits, missing.tolist(), strict=True)]
-        attribute, none = np.full(len(nodes), self.index, np.int32), [_NO_GROUPS] * len(nodes)
-        return Splits(nodes, attribute, limits, groups, none, missing, cells)
+        return Splits.by(self.index, nodes, limits, groups, [_NO_GROUPS] * len(nodes), missing, cells)
 
     def _groups(self, edges: Floats, missing: int) -> NDArray[np.int32]:
         """Of an ordinal attribute, the range of each value."""

@@ -17,35 +17,20 @@ from countwise.tree.growth.criteria import Criterion, moments_of
 __all__ = ["Multiway", "OneAgainstRest", "Searched", "SplitResult", "SplitStrategy", "Subset", "Threshold"]
 
 Table = Callable[[], NDArray[Any]]
+Found = tuple[Indices, Floats]  # the place and the gain of each node's best split
 _TRIED = 8  # values of which every subset is tried
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitResult:
-    """How the nodes of a batch would be split.
+    """How the n nodes of a batch would be split."""
 
-    Parameters
-    ----------
-    gain : ndarray, shape (n,)
-        NaN where there is nothing to split.
-    place : ndarray, shape (n,)
-        Of thresholds, how many cells lie to the left; of one value against the rest, which.
-    branches : callable
-        The cells of the branches, (n, branches, classes).
-    branch : callable
-        Of the i-th node, the branch of each cell; -1 where no row is.
-    table : callable
-        The cells of the values, (n, values, classes).
-    binary : callable or None
-        Where there are two branches and every value has one: the branches of all nodes, (n, values).
-    """
-
-    gain: Floats
-    place: Indices
-    branches: Callable[[], NDArray[Any]]
-    branch: Callable[[int], NDArray[Any]]
-    table: Callable[[], NDArray[Any]]
-    binary: Callable[[], NDArray[Any]] | None = None
+    gain: Floats  # NaN where there is nothing to split
+    place: Indices  # of thresholds, how many cells lie to the left; of one value against the rest, which
+    branches: Table  # the cells of the branches, (n, branches, classes)
+    branch: Table  # the branch of each value, (n, values); -1 where no row is
+    table: Table  # the cells of the values, (n, values, classes)
+    binary: bool = False  # whether there are two branches and every value has one
 
 
 class SplitStrategy(Protocol):
@@ -60,13 +45,11 @@ class SplitStrategy(Protocol):
 class Searched:
     """A strategy whose best split a kernel finds, also for tables that are only at hand for a moment."""
 
-    def search(
-        self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
-    ) -> tuple[Indices, Floats]:
-        """The place and the gain of each node's best split, by the first so many cells of a table."""
+    def search(self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float) -> Found:
+        """The best split of each node by the first so many cells of a table."""
         raise NotImplementedError
 
-    def result(self, table: Table, n_values: int, found: tuple[Indices, Floats]) -> SplitResult:
+    def result(self, table: Table, n_values: int, found: Found) -> SplitResult:
         """How the nodes would be split, given what was found."""
         raise NotImplementedError
 
@@ -81,18 +64,16 @@ class Multiway(Searched):
 
     unseen_branch: str | None = "empty"
 
-    def search(
-        self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
-    ) -> tuple[Indices, Floats]:
+    def search(self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float) -> Found:
         """The gain; there is nothing to choose."""
         return np.zeros(len(table), dtype=np.int64), _kernels.branch_gains(table, n_values, criterion.kernel, least)
 
-    def result(self, table: Table, n_values: int, found: tuple[Indices, Floats]) -> SplitResult:
+    def result(self, table: Table, n_values: int, found: Found) -> SplitResult:
         """Each value on its own."""
 
-        def branch(i: int) -> NDArray[Any]:
-            there = table()[i].any(axis=-1)
-            return np.where(there, np.cumsum(there) - 1, -1)
+        def branch() -> NDArray[Any]:
+            there = table().any(axis=-1)
+            return np.where(there, np.cumsum(there, axis=1) - 1, -1)
 
         return SplitResult(found[1], found[0], table, branch, table)
 
@@ -102,30 +83,23 @@ class Threshold(Searched):
 
     unseen_branch: str | None = None
 
-    def search(
-        self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float
-    ) -> tuple[Indices, Floats]:
+    def search(self, table: NDArray[Any], n_values: int, criterion: Criterion, least: float) -> Found:
         """The best place between two values."""
         return _kernels.best_bins(table, n_values, criterion.kernel, least)
 
-    def result(self, table: Table, n_values: int, found: tuple[Indices, Floats]) -> SplitResult:
+    def result(self, table: Table, n_values: int, found: Found) -> SplitResult:
         """The cells before and after a place."""
         place, gain = found
-        values = np.arange(n_values)
 
         def branches() -> Floats:
             below = np.cumsum(table(), axis=1, dtype=np.float64)
             left = np.take_along_axis(below, np.maximum(place - 1, 0)[:, None, None], axis=1)[:, 0]
             return np.stack([left, below[:, -1] - left], axis=1)
 
-        return SplitResult(
-            np.where(place > 0, gain, np.nan),
-            place,
-            branches,
-            lambda i: (values >= place[i]).astype(np.int64),
-            table,
-            lambda: (values >= place[:, None]).astype(np.int32),
-        )
+        def branch() -> NDArray[Any]:
+            return (np.arange(n_values) >= place[:, None]).astype(np.int32)
+
+        return SplitResult(np.where(place > 0, gain, np.nan), place, branches, branch, table, binary=True)
 
 
 class OneAgainstRest:
@@ -146,15 +120,11 @@ class OneAgainstRest:
         place = np.argmax(gains >= (best - tolerance)[:, None], axis=1)
         rows = np.arange(len(table))
         gain = np.where(best >= 0, gains[rows, place] if gains.shape[1] else np.nan, np.nan)
-        values = np.arange(table.shape[1])
-        return SplitResult(
-            gain,
-            place,
-            lambda: sides[rows, place],
-            lambda i: np.where(values == place[i], 0, 1),
-            lambda: table,
-            lambda: np.where(values == place[:, None], 0, 1),
-        )
+
+        def branch() -> NDArray[Any]:
+            return np.where(np.arange(table.shape[1]) == place[:, None], 0, 1)
+
+        return SplitResult(gain, place, lambda: sides[rows, place], branch, lambda: table, binary=True)
 
 
 class Subset:
@@ -181,11 +151,6 @@ class Subset:
         place, gain = _kernels.best_bins(ordered, table.shape[1], criterion.kernel, least)
         rank = np.argsort(order, axis=1, kind="stable")
         return _grouped(table, n > 0, (rank >= place[:, None]).astype(np.int64), np.where(place > 0, gain, np.nan))
-
-    @staticmethod
-    def exact(n_values: int, n_classes: int, criterion: Criterion) -> bool:
-        """Whether the groups are surely the best ones."""
-        return criterion.word == "variance" or (not criterion.numeric and (n_classes < 3 or n_values <= _TRIED))
 
 
 def _tolerance(whole: NDArray[Any], criterion: Criterion) -> Any:
@@ -248,4 +213,4 @@ def _grouped(table: NDArray[Any], there: NDArray[Any], groups: Indices, gain: Fl
         sides = [(table * (groups == b)[:, :, None]).sum(axis=1) for b in (0, 1)]
         return np.stack(sides, axis=1).astype(np.float64)
 
-    return SplitResult(gain, np.zeros(len(table), dtype=np.int64), branches, lambda i: groups[i], lambda: table)
+    return SplitResult(gain, np.zeros(len(table), dtype=np.int64), branches, lambda: groups, lambda: table)
