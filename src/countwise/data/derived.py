@@ -39,18 +39,10 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column that is derived from others; a new one writes `derive`.
+    """A column that is derived from others; a new one writes `derive`."""
 
-    Parameters
-    ----------
-    of : Attribute
-        The attribute as the tally sees it; its name is the key of the tally.
-    columns : tuple of str
-        The columns of the table that it is made of.
-    """
-
-    of: Any
-    columns: tuple[str, ...]
+    of: Any  # the attribute as the tally sees it; its name is the key of the tally
+    columns: tuple[str, ...]  # of the table, that it is made of
     flag: ClassVar[bool] = False  # whether it says one thing of a column, yes or no
 
     def derive(self, table: Table) -> Any:

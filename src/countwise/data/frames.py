@@ -46,24 +46,12 @@ _MANY = 1 << 13  # rows from which on threads save more than they cost
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """Named columns of one length.
+    """Named columns of one length."""
 
-    Parameters
-    ----------
-    columns : dict of str to column
-        In the user's order.
-    n_rows : int
-        The length of each column.
-    named : bool
-        Whether the names are the user's (a frame) or made up here (an array).
-    partial : bool
-        Whether a column that is not there is one of missing cells (rows given as dicts).
-    """
-
-    columns: dict[str, Column]
+    columns: dict[str, Column]  # in the user's order
     n_rows: int
-    named: bool
-    partial: bool = False
+    named: bool  # whether the names are the user's (a frame) or made up here (an array)
+    partial: bool = False  # whether a column that is not there is one of missing cells (rows given as dicts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,18 +128,7 @@ def is_sparse(X: object) -> bool:
 
 
 def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
-    """Open any table the user holds.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, frame, mapping of columns or list of dicts
-        The table.
-    names : sequence of str, optional
-        Column names for an array that has none.
-
-    Returns
-    -------
-    Frame
+    """Open any table the user holds; `names` are for the columns of an array.
 
     Examples
     --------

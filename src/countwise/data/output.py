@@ -48,20 +48,7 @@ def container_of(X: Any, asked: str | None) -> str:
 def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], container: str) -> Any:
     """A table of new columns, and of old ones as they are (None) where the table is already of that kind.
 
-    Parameters
-    ----------
-    X : any table
-        What the user gave.
-    frame : Frame
-        The same, opened.
-    columns : mapping of str to column or None
-        Numbers, objects, or codes with categories; None takes over the column of that name.
-    container : str
-        See `container_of`.
-
-    Returns
-    -------
-    frame, dict or ndarray
+    `frame` is X opened; for `container` see `container_of`.
     """
     own = library_of(X) == container
     cells: dict[str, Any] = {}

@@ -21,27 +21,13 @@ Column = Any  # NDArray | Coded | CSR matrix: told apart by type where it matter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
-    """A column that its owner keeps as codes into a list of categories.
+    """A column that its owner keeps as codes into a list of categories."""
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (rows,)
-        Position in `categories`; -1 (or anything negative) is missing.
-    categories : sequence
-        The values, in the owner's order.
-    declared : bool
-        Whether the categories are a declared domain rather than what was found.
-    ordered : bool
-        Whether their order means something.
-    all_used : bool
-        Whether every category that is a value is known to stand in some row.
-    """
-
-    codes: NDArray[Any]
-    categories: Sequence[Any]
-    declared: bool = False
-    ordered: bool = False
-    all_used: bool = False
+    codes: NDArray[Any]  # position in `categories`; anything negative is missing
+    categories: Sequence[Any]  # in the owner's order
+    declared: bool = False  # whether the categories are a declared domain rather than what was found
+    ordered: bool = False  # whether their order means something
+    all_used: bool = False  # whether every category that is a value is known to stand in some row
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -26,15 +26,6 @@ def threads_for(n_rows: int) -> int | None:
 class Table:
     """Encoded columns and weights.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray or Bag
-        Numbers with NaN for missing, codes, or bags of words.
-    n_rows : int
-        The number of rows.
-    weights : ndarray or None
-        None stands for a weight of 1 in each row. Integer arrays keep counts whole.
-
     Examples
     --------
     >>> import numpy as np
@@ -43,9 +34,9 @@ class Table:
     [2.0, 3.0]
     """
 
-    columns: Mapping[str, Any]
+    columns: Mapping[str, Any]  # numbers with NaN for missing, codes, or bags of words
     n_rows: int
-    weights: NDArray[Any] | None = None
+    weights: NDArray[Any] | None = None  # None: each row weighs 1; integers keep counts whole
 
     def __getitem__(self, name: str) -> Any:
         return self.columns[name]

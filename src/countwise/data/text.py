@@ -28,23 +28,13 @@ __all__ = ["Bag", "Block", "Text", "text_if_named"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bag:
-    """Counts of many words, row by row, as compressed rows.
-
-    Parameters
-    ----------
-    indptr, indices, data : ndarray
-        As in SciPy's CSR format; `indptr` may be a slice of a longer one.
-    n_words : int
-        The number of columns.
-    missing : ndarray of bool or None
-        Rows whose whole text is missing.
-    """
+    """Counts of many words, row by row, as SciPy's CSR format has them; `indptr` may be a slice of a longer one."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
     data: NDArray[Any]
     n_words: int
-    missing: Flags | None = None
+    missing: Flags | None = None  # rows whose whole text is missing
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -73,15 +63,6 @@ class Bag:
 class Block(Attribute):
     """A block of counts that came as a sparse matrix, each column a word.
 
-    Parameters
-    ----------
-    name : str
-        The attribute's name.
-    words : tuple of str, default=()
-        The names of the columns.
-    binary : bool, default=False
-        Whether a word is only there or not, rather than there so many times.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -90,8 +71,8 @@ class Block(Attribute):
     ('x0', 'x1')
     """
 
-    words: tuple[str, ...] = ()
-    binary: bool = False
+    words: tuple[str, ...] = ()  # the names of the columns
+    binary: bool = False  # whether a word is only there or not, rather than there so many times
     kind: ClassVar[str] = "block"
 
     def learn(self, column: Column) -> Block:

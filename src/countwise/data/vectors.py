@@ -23,15 +23,7 @@ __all__ = ["Vector", "cells_of", "chosen_cells", "numbers_of_codes"]
 
 @dataclass(frozen=True, slots=True)
 class Vector(Attribute):
-    """Attributes that are one.
-
-    Parameters
-    ----------
-    name : str
-        What the vector is called.
-    attributes : tuple of Attribute
-        Numeric and nominal ones. A nominal one gives a number for each of its values: 1 where it is
-        the row's, else 0.
+    """Attributes that are one. A nominal one gives a number for each of its values: 1 where it is the row's, else 0.
 
     Examples
     --------

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.data.frames import Frame, frame_of_owner, is_missing
+from countwise.engines import query as nw
 from countwise.errors import CountwiseError, ReadError
 
 __all__ = ["answered", "asked", "collected", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "whole"]
@@ -27,15 +28,7 @@ _NOTHING = b"\0"  # no signal has this number
 
 
 def asked(ask: Callable[[], Any], plan: Any = None) -> Any:
-    """What an engine answers, unless Ctrl-C stops it.
-
-    Parameters
-    ----------
-    ask : callable
-        Asks the engine, and waits for its answer.
-    plan : lazy frame, optional
-        What it asks of.
-    """
+    """What an engine answers, unless Ctrl-C stops it."""
     handled = sys.exc_info()[1]  # what the caller is dealing with is no news
     try:
         with _watched(_stop_of(plan)):
@@ -170,8 +163,6 @@ def whole(weights: Floats) -> NDArray[Any]:
 
 def micros(name: str, dtype: Any) -> Any:
     """A column of points in time as microseconds since 1970; from its parts, which all engines know."""
-    import narwhals.stable.v2 as nw
-
     at = nw.col(name).cast(nw.Datetime("us")).dt
     year = at.year().cast(nw.Float64) - 1.0
     days = year * 365.0 + (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor()

@@ -42,24 +42,12 @@ __all__ = ["EnginePart", "moments_of", "refuse_identifiers", "scatter_of", "targ
 
 @dataclass(frozen=True, eq=False)
 class EnginePart:
-    """A relation as a part of a table: it has no rows here, and counts where it lies.
-
-    Parameters
-    ----------
-    relation : Relation
-        The table.
-    frame : Frame
-        No rows, but columns of the right kinds.
-    name : str
-        The name of the target.
-    known : bool
-        Whether there is a target; if not, all rows are of one class.
-    """
+    """A relation as a part of a table: it has no rows here, and counts where it lies."""
 
     relation: Relation
-    frame: Frame
-    name: str
-    known: bool
+    frame: Frame  # no rows, but columns of the right kinds
+    name: str  # of the target
+    known: bool  # whether there is a target; if not, all rows are of one class
 
     @classmethod
     def open(cls, relation: Relation, *, needs_target: bool = True) -> EnginePart:
@@ -102,21 +90,7 @@ class EnginePart:
     def count(
         self, schema: Schema, target: Nominal, build: BuildRequests, what: str = "", *, learn: bool = True
     ) -> Counted:
-        """Fill the tallies that a model asks for, by group-by.
-
-        Parameters
-        ----------
-        schema : Schema
-            What the columns are; domains that grow are learned from the answers.
-        target : Nominal
-            The class.
-        build : callable
-            The requests, once the domains are known.
-        what : str
-            Who asks, for errors.
-        learn : bool, default=True
-            For rows in memory; the domains of a relation are always learned from its answers.
-        """
+        """Fill the tallies that a model asks for, by group-by; domains are always learned from the answers."""
         relation, classes = self.relation, self.classes
         if relation.target is not None and relation.target != target.name:
             raise TableError(f"The model predicts {target.name!r}, not {relation.target!r}.")

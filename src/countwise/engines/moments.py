@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.data.frames import Frame
+from countwise.engines import query as nw
 from countwise.engines.execute import collected, floats, rows_of_answer, sum_of, whole
 from countwise.engines.relation import MOST_GROUPS, ColumnSummary, Relation, cells_at, too_many
 from countwise.errors import TableError
@@ -28,59 +29,27 @@ FINENESS = 1 << 16  # parts of a deviation within which different values are tak
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Moments of numbers, by group.
+    """Moments of numbers, by group: arrays of shape (groups, numbers)."""
 
-    Parameters
-    ----------
-    keys : Frame
-        A row for each group.
-    n, mean, m2 : ndarray, shape (groups, numbers)
-        Weight of the cells that are there, their mean, and the sum of squared deviations from it.
-    """
-
-    keys: Frame
-    n: Floats
+    keys: Frame  # a row for each group
+    n: Floats  # the weight of the cells that are there
     mean: Floats
-    m2: Floats
+    m2: Floats  # the sum of squared deviations from the mean
 
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Means and products of several numbers, by group and by which columns are there.
+    """Means and products of several numbers, by group and by which columns are there."""
 
-    Parameters
-    ----------
-    keys : Frame
-        A row for each group.
-    present : ndarray of bool, shape (groups, columns)
-        Which columns are there.
-    n : ndarray, shape (groups,)
-        The weight of the rows.
-    mean : ndarray, shape (groups, numbers)
-    scatter : ndarray, shape (groups, numbers, numbers)
-        Sums of products of deviations from the mean.
-    """
-
-    keys: Frame
-    present: Flags
-    n: Floats
-    mean: Floats
-    scatter: Floats
+    keys: Frame  # a row for each group
+    present: Flags  # (groups, columns)
+    n: Floats  # (groups,): the weight of the rows
+    mean: Floats  # (groups, numbers)
+    scatter: Floats  # (groups, numbers, numbers): sums of products of deviations from the mean
 
 
 def moments(relation: Relation, numbers: Sequence[str], look: ColumnSummary, by: Sequence[str]) -> Sums:
-    """How many cells, their mean and squared deviations, of each number in each group.
-
-    Parameters
-    ----------
-    relation : Relation
-    numbers : sequence of str
-        The columns.
-    look : ColumnSummary
-        With a pilot mean of each.
-    by : sequence of str
-        The columns whose values make a group; none: all rows are one.
-    """
+    """How many cells, their mean and squared deviations, of each number in each group; without `by` of all rows."""
     found = _moments(relation, numbers, look.means, by)
     with np.errstate(divide="ignore", invalid="ignore"):
         shift = np.array([look.means[name] for name in numbers])
@@ -97,8 +66,6 @@ def moments(relation: Relation, numbers: Sequence[str], look: ColumnSummary, by:
 
 
 def _moments(relation: Relation, numbers: Sequence[str], shifts: Mapping[str, float], by: Sequence[str]) -> Sums:
-    import narwhals.stable.v2 as nw
-
     plan = relation.known(relation.numbered(numbers))
     fresh: dict[str, Any] = {"cw_w": relation.weight()} if relation.weights else {}
     for j, name in enumerate(numbers):
@@ -137,8 +104,6 @@ def _around(n: Floats, s: Floats, q: Floats) -> tuple[Floats, Floats]:
 
 def gaps(relation: Relation, names: Sequence[str]) -> dict[str, int]:
     """In how many rows the cell of each column is missing."""
-    import narwhals.stable.v2 as nw
-
     if not names:
         return {}
     missing = {f"cw_g{j}": nw.when(relation.there(name)).then(0.0).otherwise(1.0) for j, name in enumerate(names)}
@@ -147,16 +112,7 @@ def gaps(relation: Relation, names: Sequence[str]) -> dict[str, int]:
 
 
 def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tuple[Frame, Floats]:
-    """Sums of counts in each group, shape (groups, numbers); a negative one is refused.
-
-    Parameters
-    ----------
-    relation : Relation
-    numbers, by : sequence of str
-        The columns that are summed, and those whose values make a group.
-    """
-    import narwhals.stable.v2 as nw
-
+    """Sums of counts in each group, shape (groups, numbers); a negative one is refused."""
     plan = relation.known(relation.numbered(numbers)).with_columns(cw_w=relation.weight())
     fresh = {}
     for j, name in enumerate(numbers):
@@ -183,19 +139,10 @@ def products(
     look: ColumnSummary,
     by: Sequence[str],
 ) -> Products:
-    """Weights, means and products of deviations of numbers, in each group and pattern of gaps.
+    """Weights, means and products of deviations of numbers, in each group and pattern of missing cells.
 
-    Parameters
-    ----------
-    relation : Relation
-    numbers : sequence of (column, value)
-        A column of numbers and None, or one of names and a value: 1 where it is that value, else 0.
-    flags : sequence of str
-        The columns whose gaps are told apart.
-    look : ColumnSummary
-        With a pilot mean of each number.
-    by : sequence of str
-        The columns whose values make a group.
+    A number is a column and None, or a nominal column and a value: 1 where it is that value, else 0. `flags` are the
+    columns whose missing cells are told apart.
     """
     shifts = np.array([look.means[name] if value is None else 0.0 for name, value in numbers])
     found = _products(relation, numbers, flags, shifts, by)
@@ -217,8 +164,6 @@ def products(
 def _products(
     relation: Relation, numbers: Sequence[tuple[str, Any]], flags: Sequence[str], shifts: Floats, by: Sequence[str]
 ) -> Products:
-    import narwhals.stable.v2 as nw
-
     plan = relation.known(relation.numbered([name for name, value in numbers if value is None]))
     fresh: dict[str, Any] = {"cw_w": relation.weight()}
     for j, (name, value) in enumerate(numbers):
@@ -255,23 +200,9 @@ def values(
 
     All of them, as long as they are few enough to be fetched. Of more, those that differ by less than 1/65,536 of the
     column's deviation (in its tails: of their distance from its middle) are taken together at their mean.
-
-    Parameters
-    ----------
-    relation : Relation
-    name : str
-        The column.
-    look : ColumnSummary
-        With its pilot mean and deviation.
-    by : sequence of str
-        The columns whose values make a group.
-    rows : int
-        How many rows there are.
     """
     plain = replace(relation, frame=relation.numbered([name]))
     if relation.dtypes[name].is_temporal():
-        import narwhals.stable.v2 as nw
-
         plain = replace(plain, dtypes={**relation.dtypes, name: nw.Float64()})
     if rows <= MOST_GROUPS or name not in look.varied:
         return plain.groups([*by, name])
@@ -286,8 +217,6 @@ def _pooled(
     relation: Relation, name: str, look: ColumnSummary, by: Sequence[str], fineness: int
 ) -> tuple[Frame, NDArray[Any]] | None:
     """Neighboring values at their mean; None if the groups are still too many."""
-    import narwhals.stable.v2 as nw
-
     middle = look.middles[name]
     scale = max(look.spreads[name], abs(middle) * 1e-12, 1e-300)
     x = nw.col(name).cast(nw.Float64)

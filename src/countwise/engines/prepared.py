@@ -14,6 +14,7 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.data.frames import Frame
+from countwise.engines import query as nw
 from countwise.engines.execute import collected, number_of, rows_of_answer, sum_of
 from countwise.engines.relation import MOST_GROUPS, Relation, infinite_in
 from countwise.errors import RowsRefused, TableError
@@ -40,26 +41,16 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """A relation made ready to be counted.
-
-    Parameters
-    ----------
-    relation : Relation
-        The table.
-    numbers : frozenset of str
-        The columns that are taken as numbers, the target among them if it is one.
-    """
+    """A relation made ready to be counted."""
 
     relation: Relation
-    numbers: frozenset[str]
+    numbers: frozenset[str]  # the columns that are taken as numbers, the target among them if it is one
 
     def rows(self, names: Sequence[str], *, infinities: bool = False) -> Any:
         """The rows that count with some columns and the target: what is no finite number is null, `cw_w` the weight.
 
         Without weights there is no such column. On demand `cw_i0` and so on are 1 where a column is infinite.
         """
-        import narwhals.stable.v2 as nw
-
         relation = self.relation
         own = [name for name in (relation.target, relation.weights) if name is not None]
         wanted = list(dict.fromkeys([*names, *own]))
@@ -86,8 +77,6 @@ class Ready:
 
     def _clean(self, name: str) -> Any:
         """A column without what is no number, if it could hold such."""
-        import narwhals.stable.v2 as nw
-
         if name in self.numbers:
             x = nw.col(name).cast(nw.Float64)
         elif self.relation.dtypes[name].is_float():
@@ -100,8 +89,6 @@ class Ready:
 
     def sizes(self) -> Sizes:
         """How many rows there are; a weight that is none, and an infinite target, are errors."""
-        import narwhals.stable.v2 as nw
-
         relation = self.relation
         own = [name for name in (relation.target, relation.weights) if name is not None]
         plan = self._taken(own or relation.columns[:1])
@@ -156,8 +143,6 @@ class Ready:
 
     def extents(self, names: Sequence[str]) -> dict[str, Extent]:
         """Where some columns of numbers lie, in one query; an infinity is an error."""
-        import narwhals.stable.v2 as nw
-
         if not names:
             return {}
         plan = self.rows(names, infinities=True)
@@ -179,8 +164,6 @@ class Ready:
 
     def weighed(self, plan: Any, keys: Sequence[str], *more: Any) -> Frame:
         """What weight (or how many rows) each combination of some columns has, as `cw_w`, and other aggregates."""
-        import narwhals.stable.v2 as nw
-
         weight = nw.len().alias("cw_w") if self.relation.weights is None else nw.col("cw_w").sum()
         return fetched(plan.group_by(*keys).agg(weight, *more), keys)
 
@@ -190,8 +173,6 @@ class Ready:
 
 def switched(x: Any, starts: Sequence[float], cases: Sequence[Any]) -> Any:
     """The case whose start is the last one not above x; below all starts it is the first."""
-    import narwhals.stable.v2 as nw
-
     if len(cases) == 1:
         return cases[0]
     middle = len(cases) // 2
@@ -208,8 +189,6 @@ def code_of(x: Any, edges: Floats, *, flat: bool = False) -> Any:
 
     Where whens are slow to plan (Dask takes seconds for 255 of them), flat is faster; else it is slower.
     """
-    import narwhals.stable.v2 as nw
-
     if flat and len(edges):
         return nw.sum_horizontal(*((x > float(edge)).cast(nw.Int64) for edge in edges))
 

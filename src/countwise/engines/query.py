@@ -1,4 +1,4 @@
-"""Expressions of a query, as engines take them; narwhals is imported when the first one is written."""
+"""narwhals, imported when the first expression is written: ``from countwise.engines import query as nw``."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from typing import Any
 __all__ = ["col", "lit", "when"]
 
 
-def col(name: str) -> Any:
-    """A column."""
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # asked by Python about the module
+        raise AttributeError(name)
     import narwhals.stable.v2 as nw
 
-    return nw.col(name)
+    return getattr(nw, name)
 
 
-def lit(value: Any) -> Any:
+def col(*names: str) -> Any:
+    """Columns."""
+    return __getattr__("col")(*names)
+
+
+def lit(value: Any, dtype: Any = None) -> Any:
     """A constant."""
-    import narwhals.stable.v2 as nw
-
-    return nw.lit(value)
+    return __getattr__("lit")(value, dtype)
 
 
-def when(condition: Any) -> Any:
+def when(*conditions: Any) -> Any:
     """The beginning of a choice: ``when(c).then(a).otherwise(b)``."""
-    import narwhals.stable.v2 as nw
-
-    return nw.when(condition)
+    return __getattr__("when")(*conditions)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.data.frames import Coded, Column, Frame, is_missing
+from countwise.engines import query as nw
 from countwise.engines.execute import answered, collected, floats, micros, rows_of_answer, sum_of, whole
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 
@@ -29,19 +30,9 @@ _FIRST = 10_000  # rows that are looked at first
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A table that an engine holds, with a target and perhaps weights among its columns.
+    """A table that an engine holds, with a target and perhaps weights among its columns."""
 
-    Parameters
-    ----------
-    frame : narwhals LazyFrame
-        The table.
-    target : str or None
-        The column to be told.
-    weights : str or None
-        The column of weights.
-    """
-
-    frame: Any
+    frame: Any  # a LazyFrame of narwhals
     target: str | None
     weights: str | None = None
     dtypes: dict[str, Any] = field(default_factory=dict)
@@ -49,8 +40,6 @@ class Relation:
     @classmethod
     def open(cls, X: Any, target: Any, weights: Any = None) -> Relation:
         """Look at the columns, and refuse what cannot be counted."""
-        import narwhals.stable.v2 as nw
-
         frame = nw.from_native(X)
         frame = frame.lazy() if isinstance(frame, nw.DataFrame) else frame
         dtypes = answered(lambda: dict(frame.collect_schema()))
@@ -86,8 +75,6 @@ class Relation:
 
     def is_numeric(self, name: str) -> bool:
         """Whether a column holds numbers, dates or booleans."""
-        import narwhals.stable.v2 as nw
-
         dtype = self.dtypes[name]
         return bool(dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean)
 
@@ -103,8 +90,6 @@ class Relation:
 
     def cut(self, cuts: Mapping[str, Sequence[float]]) -> Relation:
         """The same with numbers as the ranges (lo, hi] that they lie in: 0, 1, ...; missing stays missing."""
-        import narwhals.stable.v2 as nw
-
         fresh, dtypes = {}, dict(self.dtypes)
         for name, edges in cuts.items():
             x = nw.col(name).cast(nw.Float64)
@@ -123,8 +108,6 @@ class Relation:
 
     def only(self, cells: Mapping[str, Any]) -> Relation:
         """The rows in which columns have the values given."""
-        import narwhals.stable.v2 as nw
-
         plan = self.frame
         for name, value in cells.items():
             plan = plan.filter(nw.col(name) == value)
@@ -134,14 +117,10 @@ class Relation:
 
     def there(self, name: str) -> Any:
         """Whether a cell is there; NaN is missing."""
-        import narwhals.stable.v2 as nw
-
         return nw.col(name).is_finite() if self.dtypes[name].is_float() else ~nw.col(name).is_null()
 
     def numbered(self, numbers: Sequence[str], plan: Any = None) -> Any:
         """The relation with dates and booleans among the numbers as numbers."""
-        import narwhals.stable.v2 as nw
-
         plan, fresh = self.frame if plan is None else plan, {}
         for name in numbers:
             dtype = self.dtypes[name]
@@ -153,31 +132,23 @@ class Relation:
 
     def known(self, plan: Any = None) -> Any:
         """The rows that count: those with a target and a weight."""
-        import narwhals.stable.v2 as nw
-
         plan = self.frame if plan is None else plan
         plan = plan if self.target is None else plan.filter(self.there(self.target))
         return plan if self.weights is None else plan.filter(nw.col(self.weights) > 0)
 
     def weight(self) -> Any:
         """The weight of a row."""
-        import narwhals.stable.v2 as nw
-
         return nw.col(self.weights).cast(nw.Float64) if self.weights else nw.lit(1.0)
 
     # -- questions -----------------------------------------------------------------------
 
     def size(self) -> int:
         """How many rows there are."""
-        import narwhals.stable.v2 as nw
-
         (row,) = rows_of_answer(self.frame.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum()))
         return int(sum_of(row["cw_n"]))
 
     def classes(self) -> Classes:
         """The values of the target, what they weigh, and how many rows have one; weights are checked."""
-        import narwhals.stable.v2 as nw
-
         w = self.weight()
         fine = (w >= 0) & w.is_finite()
         one = nw.lit(1.0)
@@ -216,8 +187,6 @@ class Relation:
         A pilot mean need not be exact: what is summed are differences from it. Names that hardly repeat are looked at
         in more rows: a group-by of an identifier would bring the table here.
         """
-        import narwhals.stable.v2 as nw
-
         asked = [nw.col(name).cast(nw.Float64) for name in numbers] + [nw.col(name) for name in names]
         few = (
             collected(self.known(self.numbered(numbers)).select(*asked).head(_FIRST))
@@ -246,8 +215,6 @@ class Relation:
 
     def refuse_infinity(self, names: Sequence[str]) -> None:
         """An infinity is an error and no missing cell; asked of columns whose sums do not show it."""
-        import narwhals.stable.v2 as nw
-
         names = [name for name in names if self.dtypes[name].is_float()]
         if not names:
             return
@@ -261,15 +228,7 @@ class Relation:
                 raise infinite_in(name, sum_of(row[f"cw_i{j}"]))
 
     def groups(self, keys: Sequence[str]) -> tuple[Frame, NDArray[Any]]:
-        """Every combination of values of some columns that is there, and how many rows (or what weight) it has.
-
-        Parameters
-        ----------
-        keys : sequence of str
-            The columns.
-        """
-        import narwhals.stable.v2 as nw
-
+        """Every combination of values of some columns that is there, and how many rows (or what weight) it has."""
         keys = list(dict.fromkeys(keys))
         plan = self.known().select(*keys, *([self.weights] if self.weights not in (None, *keys) else []))
         fresh = {k: nw.when(nw.col(k).is_finite()).then(nw.col(k)) for k in keys if self.dtypes[k].is_float()}
@@ -360,8 +319,6 @@ def refused(X: Any) -> RowsRefused:
 
 def _empty(dtype: Any) -> Column:
     """A column without rows, of the kind that a dtype stands for."""
-    import narwhals.stable.v2 as nw
-
     if dtype == nw.Boolean:
         return np.empty(0, dtype=bool)
     if dtype == nw.Categorical or dtype == nw.String:
@@ -377,43 +334,21 @@ def _empty(dtype: Any) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
-    """What the first rows say of a relation.
+    """What the first rows say of a relation."""
 
-    Parameters
-    ----------
-    means, middles, spreads : dict of str to float
-        Mean, median and deviation of numbers in the first rows; 0 where there are none.
-    distinct : dict of str to int
-        How many values names have, at least.
-    ids : dict of str to int
-        The names that have a value of their own in most of the rows looked at: how many rows those were.
-    varied : frozenset of str
-        The numbers that hardly repeat in the first rows.
-    """
-
-    means: dict[str, float]
+    means: dict[str, float]  # mean, median and deviation of numbers; 0 where there are none
     middles: dict[str, float]
     spreads: dict[str, float]
-    distinct: dict[str, int]
-    ids: dict[str, int]
-    varied: frozenset[str]
+    distinct: dict[str, int]  # how many values nominal columns have, at least
+    ids: dict[str, int]  # columns with a value of its own in most rows looked at: how many rows those were
+    varied: frozenset[str]  # the numbers that hardly repeat
 
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The values of the target, and the rows that have one.
+    """The values of the target, and the rows that have one."""
 
-    Parameters
-    ----------
-    frame : Frame
-        A row for each value; without a target a single row and no column.
-    weights : ndarray
-        What each value weighs.
-    rows, left_out : int
-        Rows that count, and rows without a target.
-    """
-
-    frame: Frame
+    frame: Frame  # a row for each value; without a target a single row and no column
     weights: NDArray[Any]
-    rows: int
-    left_out: int
+    rows: int  # that count
+    left_out: int  # rows without a target

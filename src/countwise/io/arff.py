@@ -202,15 +202,6 @@ _DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 class ArffAttribute:
     """One declared attribute.
 
-    Parameters
-    ----------
-    name : str
-        Its name.
-    kind : str
-        ``"nominal"``, ``"numeric"``, ``"text"`` or ``"date"``.
-    detail : tuple of str, str or None
-        The values of a nominal attribute, or the format of a date.
-
     Examples
     --------
     >>> from countwise.io.arff import ArffAttribute
@@ -219,8 +210,8 @@ class ArffAttribute:
     """
 
     name: str
-    kind: str
-    detail: Any = None
+    kind: str  # "nominal", "numeric", "text" or "date"
+    detail: Any = None  # the values of a nominal attribute, or the format of a date
 
     @property
     def omitted(self) -> Any:
@@ -233,13 +224,6 @@ class ArffAttribute:
 @dataclass(slots=True)
 class ArffPiece:
     """Some rows: the columns by name, and the weight of each row (1 where none is written).
-
-    Parameters
-    ----------
-    columns : dict of str to ndarray
-        One array per attribute.
-    weights : ndarray
-        One weight per row.
 
     Examples
     --------
@@ -254,19 +238,7 @@ class ArffPiece:
 
 
 def hints(lines: Iterable[str], where: str) -> dict[str, tuple[str, Any]]:
-    """What the header declares, by attribute.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The file.
-    where : str
-        Its name, for messages.
-
-    Returns
-    -------
-    dict of str to tuple
-        ``("nominal", values)``, ``("numeric", None)``, ``("text", None)`` or ``("date", format)``.
+    """The kind and the detail (see `ArffAttribute`) of each attribute that the header declares, by name.
 
     Examples
     --------
@@ -280,18 +252,6 @@ def hints(lines: Iterable[str], where: str) -> dict[str, tuple[str, Any]]:
 def has_weights(lines: Iterable[str], where: str) -> bool:
     """Whether any row carries an instance weight.
 
-    Parameters
-    ----------
-    lines : iterable of str
-        The file.
-    where : str
-        Its name, for messages.
-
-    Returns
-    -------
-    bool
-        True from the first weight on.
-
     Examples
     --------
     >>> from countwise.io.arff import has_weights
@@ -302,21 +262,9 @@ def has_weights(lines: Iterable[str], where: str) -> bool:
 
 
 def pieces(lines: Iterable[str], where: str, rows: int) -> Iterator[ArffPiece]:
-    """The rows in pieces; one empty piece if there are none.
+    """The rows in pieces of so many at most; one empty piece if there are none.
 
-    Parameters
-    ----------
-    lines : iterable of str
-        The file.
-    where : str
-        Its name, for messages.
-    rows : int
-        The most rows in a piece.
-
-    Yields
-    ------
-    Piece
-        Numeric attributes and dates (seconds since 1970, UTC) as float64, the others as object arrays of str.
+    Numeric attributes and dates (seconds since 1970, UTC) are float64, the others object arrays of str.
 
     Examples
     --------

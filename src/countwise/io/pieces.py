@@ -20,17 +20,7 @@ Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
 def objects(values: Sequence[Any]) -> NDArray[Any]:
-    """An object array that holds the values as they are.
-
-    Parameters
-    ----------
-    values : sequence
-        Anything; ``numpy.array`` would try to make sense of it.
-
-    Returns
-    -------
-    ndarray of object
-        One element per value.
+    """An object array that holds the values as they are; ``numpy.array`` would try to make sense of them.
 
     Examples
     --------

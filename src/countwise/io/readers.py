@@ -111,22 +111,9 @@ def read_pieces(
     encoding: str | None = None,
     weight_column: str = "weight",
 ) -> Iterator[Columns]:
-    r"""Read a table of one or more files in pieces of bounded size.
+    r"""Read a table of one or more files in pieces of so many rows at most; the other arguments are those of `read`.
 
-    Parameters
-    ----------
-    paths : str, path or iterable of them
-        One file, a pattern, a folder of Parquet files, or several of these; see `read`. Files of a pattern or
-        a folder come in the order of their names.
-    rows : int
-        The most rows in a piece.
-    header, separator, names, missing, quote, encoding, weight_column
-        As in `read`.
-
-    Yields
-    ------
-    dict of str to ndarray
-        The next rows. A column has one type in all pieces. A table without rows gives one empty piece.
+    A column has one type in all pieces. A table without rows gives one empty piece.
 
     Examples
     --------
@@ -145,19 +132,8 @@ def read_pieces(
 def attribute_hints(path: AnyPath | Iterable[AnyPath], *, encoding: str | None = None) -> dict[str, tuple[str, Any]]:
     r"""What the file itself, or several files together, declare about their attributes.
 
-    Parameters
-    ----------
-    path : str, path or iterable of them
-        As in `read`.
-    encoding : str, optional
-        As in `read`.
-
-    Returns
-    -------
-    dict of str to tuple
-        For ARFF ``("nominal", values)``, ``("numeric", None)``, ``("text", None)`` or ``("date", format)``
-        per attribute; for Parquet ``("nominal", values)`` or ``("ordinal", values)`` per categorical column,
-        if pyarrow is there to ask; for other files nothing.
+    ARFF says ``("nominal", values)``, ``("numeric", None)``, ``("text", None)`` or ``("date", format)`` of each;
+    Parquet ``("nominal", values)`` or ``("ordinal", values)`` of categorical columns; other files say nothing.
 
     Examples
     --------

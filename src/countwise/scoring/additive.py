@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from countwise._typing import Floats
+from countwise.engines import query as nw
 from countwise.scoring.expressions import ScoringQuery, first, ranged, real
 from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring
 from countwise.scoring.sql.dialects import LEAST
@@ -15,22 +16,10 @@ __all__ = ["answered", "joint_voices", "total_of"]
 
 
 def answered(X: Any, scoring: Scoring, *, proba: bool = True, reasons: int = 0) -> Any:
-    """The same kind of frame with columns for the class, its probabilities, and what spoke most for it.
+    """The same kind of frame with columns for the class, its probabilities, and the `reasons` that spoke most for it.
 
     Nothing is computed before the frame is collected.
-
-    Parameters
-    ----------
-    X : lazy or eager frame of any kind that narwhals knows
-    scoring : Scoring
-        What is added up.
-    proba : bool, default=True
-        Whether the probabilities are appended.
-    reasons : int, default=0
-        How many of the columns that speak most for the answer are named.
     """
-    import narwhals.stable.v2 as nw
-
     k = len(scoring.classes)
     shares = [f"P({v})" for v in scoring.classes] if proba else []
     given = [f"predicted {scoring.target}", *shares, *(f"reason {r + 1}" for r in range(reasons))]
@@ -61,8 +50,6 @@ def total_of(parts: list[Any]) -> Any:
 
 def _class(scoring: Scoring) -> Any:
     """The first class that has the largest score; where none can be, that of the prior."""
-    import narwhals.stable.v2 as nw
-
     classes = scoring.classes
     found = nw.lit(classes[int(np.argmax(scoring.prior))])
     for c in range(len(classes) - 1, -1, -1):
@@ -72,8 +59,6 @@ def _class(scoring: Scoring) -> Any:
 
 def _share(scoring: Scoring, c: int) -> Any:
     """A class's part of the whole; the prior where no class could have made the row."""
-    import narwhals.stable.v2 as nw
-
     total = nw.col("cw_total")
     divisor = nw.when(total > 0).then(total).otherwise(real(1.0))  # engines may divide before they choose
     prior = real(np.exp(scoring.prior[c]))
@@ -98,8 +83,6 @@ def _voices(asked: ScoringQuery, scoring: Scoring, apart: bool) -> tuple[Any, li
 
 def _expression(asked: ScoringQuery, term: Any, c: int) -> Any:
     """What a term adds for a class; nothing where the cell is missing."""
-    import narwhals.stable.v2 as nw
-
     if isinstance(term, LookupTerm):
         other = 0.0 if term.other is None else float(term.other[c])
         return asked.looked_up(term.column, term.values, term.logs[:, c].tolist(), other)
@@ -122,8 +105,6 @@ def _expression(asked: ScoringQuery, term: Any, c: int) -> Any:
 
 def _with_reasons(plan: Any, voices: list[str], k: int, reasons: int) -> Any:
     """The columns that speak most for the answer against the next best class, by name."""
-    import narwhals.stable.v2 as nw
-
     top, next_best = nw.col("cw_top"), nw.col("cw_next")
     rest = {
         f"cw_r{c}": nw.when(nw.col(f"cw_l{c}") == top).then(real(LEAST)).otherwise(nw.col(f"cw_l{c}"))
@@ -166,8 +147,6 @@ def joint_voices(plan: Any, asked: ScoringQuery, term: Joint, apart: bool, mark:
 
     Null where a row has gaps of a pattern that is not listed.
     """
-    import narwhals.stable.v2 as nw
-
     center = term.center.tolist()
     plan = plan.with_columns(**{f"cw_d{mark}{j}": asked.of(n) - center[j] for j, n in enumerate(term.numbers)})
     key = nw.lit(0)
@@ -182,8 +161,6 @@ def joint_voices(plan: Any, asked: ScoringQuery, term: Joint, apart: bool, mark:
 
 def _by_gaps(term: Joint, numbers: Floats, mark: str) -> Any:
     """A number that depends on the pattern of gaps; null where the pattern is not listed."""
-    import narwhals.stable.v2 as nw
-
     gap = nw.col(f"cw_gap{mark}")
     there = nw.when(gap == 0).then(real(numbers[0]))
     rest = [(key, float(x)) for key, x in zip(term.keys[1:], numbers[1:], strict=True)]
@@ -193,8 +170,6 @@ def _by_gaps(term: Joint, numbers: Floats, mark: str) -> Any:
 
 
 def _shared(plan: Any, term: Joint, mark: str) -> tuple[Any, Voices]:
-    import narwhals.stable.v2 as nw
-
     assert term.slopes is not None  # noqa: S101 - of a shared covariance
     voices: dict[str, list[Any]] = {}
     for j, n in enumerate(term.numbers):
@@ -209,8 +184,6 @@ def _shared(plan: Any, term: Joint, mark: str) -> tuple[Any, Voices]:
 
 
 def _own(plan: Any, term: Joint, apart: bool, mark: str) -> tuple[Any, Voices]:
-    import narwhals.stable.v2 as nw
-
     assert term.factors is not None  # noqa: S101 - of covariances of their own
     assert term.log_norm is not None  # noqa: S101 - the same
     k, n = term.away.shape
@@ -244,8 +217,6 @@ def _add(voices: dict[str, list[Any]], name: str, logs: list[Any]) -> None:
 
 def _said(c: str, j: int, n: int, away: Any) -> Any:
     """Of the square the part of a column: its distance from the mean times Σ⁻¹ of all distances."""
-    import narwhals.stable.v2 as nw
-
     solved = real(0.0)
     for r in range(j, n):
         solved = solved + nw.col(f"cw_f{c}_{r}_{j}") * nw.col(f"cw_y{c}_{r}")

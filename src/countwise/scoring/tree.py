@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from countwise.engines import query as nw
 from countwise.scoring.additive import total_of
 from countwise.scoring.expressions import ScoringQuery, all_of, first, ranged, real, written
 from countwise.scoring.plan import Choices, RangeTerm, Rules
@@ -16,8 +17,6 @@ __all__ = ["chosen", "cut", "ruled"]
 
 def chosen(X: Any, tree: Choices, *, proba: bool = True, reasons: int = 0) -> Any:
     """The frame with the class of a tree and its probabilities, or its number."""
-    import narwhals.stable.v2 as nw
-
     shares = [f"P({v})" for v in tree.classes] if proba else []
     named = [f"reason {r + 1}" for r in range(reasons)]
     given = [f"predicted {tree.target}", *shares, *named]
@@ -35,8 +34,6 @@ def chosen(X: Any, tree: Choices, *, proba: bool = True, reasons: int = 0) -> An
 
 def _descended(asked: ScoringQuery, tree: Choices) -> Any:
     """The predictions of the leaves, times the share of the row that reaches each; one step for each level."""
-    import narwhals.stable.v2 as nw
-
     shares = tree.answers if tree.classes else tree.answers[:, None]
     sums = [f"cw_p{c}" for c in range(shares.shape[1])]
     at_root = shares[0] if not tree.nodes[0].children else np.zeros(len(sums))
@@ -59,16 +56,12 @@ def _descended(asked: ScoringQuery, tree: Choices) -> Any:
 
 def _part(tree: Choices, k: int, b: int) -> Any:
     """The part of a row that reaches a child."""
-    import narwhals.stable.v2 as nw
-
     way, whole = nw.col(f"cw_b{k}"), nw.col(f"cw_w{k}")
     lost = nw.when(way == -1.0).then(whole * tree.nodes[k].shares[b]).otherwise(real(0.0))
     return nw.when(way == float(b)).then(whole).otherwise(lost)
 
 
 def _first_largest(tree: Choices) -> Any:
-    import narwhals.stable.v2 as nw
-
     k = len(tree.classes)
     found = nw.lit(tree.classes[-1])
     for c in range(k - 2, -1, -1):
@@ -79,8 +72,6 @@ def _first_largest(tree: Choices) -> Any:
 
 def _reason(asked: ScoringQuery, tree: Choices, r: int, k: int = 0, met: tuple[str, ...] = ()) -> Any:
     """The name of the column tested at one place of the path; none where a row is divided before."""
-    import narwhals.stable.v2 as nw
-
     node = tree.nodes[k]
     if not node.children:
         return nw.lit("")
@@ -97,8 +88,6 @@ def _reason(asked: ScoringQuery, tree: Choices, r: int, k: int = 0, met: tuple[s
 
 def ruled(X: Any, rules: Rules, *, proba: bool = True, reasons: int = 0) -> Any:
     """The frame with the class of a list of rules and its probabilities; null where it is left open."""
-    import narwhals.stable.v2 as nw
-
     shares = [f"P({v})" for v in rules.classes] if proba else []
     named = [f"reason {r + 1}" for r in range(reasons)]
     given = [f"predicted {rules.target}", *shares, *named]
@@ -120,8 +109,6 @@ def ruled(X: Any, rules: Rules, *, proba: bool = True, reasons: int = 0) -> Any:
 
 def _of_rule(cells: Sequence[Any]) -> Any:
     """What belongs to the deciding rule, by halving; null where nothing does."""
-    import narwhals.stable.v2 as nw
-
     rule, known = nw.col("cw_rule"), [i for i, cell in enumerate(cells) if cell is not None]
 
     def found(low: int, high: int) -> Any:
@@ -136,8 +123,6 @@ def _of_rule(cells: Sequence[Any]) -> Any:
 
 def cut(X: Any, ranges: RangeTerm) -> Any:
     """The frame with its numbers cut into ranges, in place; other columns stay as they are."""
-    import narwhals.stable.v2 as nw
-
     asked = ScoringQuery(X, [name for name in ranges.columns if name in ranges.edges], [])
     found: list[Any] = []
     for name in asked.names:

@@ -23,20 +23,8 @@ def open_parts(
 ) -> Iterator[Memory | EnginePart]:
     """The parts of a table, wherever its rows are.
 
-    Parameters
-    ----------
-    X : any table, path, iterator of frames, or relation of an engine
-        What to read.
-    y : array or str
-        The target, or the name of its column (the only way for pieces and relations).
-    sample_weight : array or str, optional
-        A weight for each row, or the name of their column.
-    needs_target : bool, default=True
-        Whether y must be given; if it need not and is not, all rows are of one class.
-
-    Yields
-    ------
-    Memory or EnginePart
+    The target and the weights are arrays or names of columns (the only way for pieces and relations). If no target is
+    needed and none is given, all rows are of one class.
     """
     if is_relation(X):
         yield EnginePart.open(Relation.open(X, y, sample_weight), needs_target=needs_target)
@@ -47,19 +35,7 @@ def open_parts(
 def open_rows(
     X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True, numbers: bool = False
 ) -> Iterator[Memory]:
-    """The rows of a table with their targets, in one piece or many; a relation of an engine is refused.
-
-    Parameters
-    ----------
-    X, y, sample_weight, needs_target
-        As for `open_parts`.
-    numbers : bool, default=False
-        Whether the target is numeric.
-
-    Yields
-    ------
-    Memory
-    """
+    """The rows of a table with their classes or `numbers`, in one piece or many; a relation is refused."""
     if is_relation(X):
         raise refused(X)
     if is_chunked(X):
@@ -80,16 +56,6 @@ def in_one(parts: Iterator[Memory | EnginePart]) -> Iterator[Memory | EnginePart
 def open_whole(
     X: Any, y: Any, sample_weight: Any = None, *, needs_target: bool = True, numbers: bool = False
 ) -> Memory:
-    """The rows of a table in one piece, for what must see them more than once.
-
-    Parameters
-    ----------
-    X, y, sample_weight, needs_target, numbers
-        As for `open_rows`.
-
-    Returns
-    -------
-    Memory
-    """
+    """The rows of a table in one piece, for what must see them more than once."""
     pieces = list(open_rows(X, y, sample_weight, needs_target=needs_target, numbers=numbers))
     return joined_pieces(pieces) if is_chunked(X) else pieces[0]

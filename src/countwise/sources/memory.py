@@ -23,39 +23,17 @@ __all__ = ["Memory", "memory", "weights_of"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memory:
-    """A frame with a target for each row.
-
-    Parameters
-    ----------
-    frame : Frame
-        The attributes.
-    target : column
-        The class, or the number, of each row; none is missing.
-    name : str
-        What the target is called.
-    weights : ndarray or None
-        A weight for each row; none is zero.
-    left_out : int
-        Rows whose target was missing.
-    label_type : dtype or None
-        In which dtype the user keeps the target.
-    places : ndarray or None
-        Where the rows stood in the user's table; None if none was left out.
-    known : bool
-        Whether the user gave classes; if not, all rows are of one.
-    n_given : int
-        How many rows the user's table had.
-    """
+    """A frame with a target for each row."""
 
     frame: Frame
-    target: Column
-    name: str
-    weights: NDArray[Any] | None
-    left_out: int = 0
-    label_type: np.dtype[Any] | None = None
-    places: NDArray[Any] | None = None
-    known: bool = True
-    n_given: int = 0
+    target: Column  # the class, or the number, of each row; none is missing
+    name: str  # of the target
+    weights: NDArray[Any] | None  # none is zero
+    left_out: int = 0  # rows whose target was missing
+    label_type: np.dtype[Any] | None = None  # in which the user keeps the target
+    places: NDArray[Any] | None = None  # of the rows in the user's table; None if none was left out
+    known: bool = True  # whether the user gave classes; if not, all rows are of one
+    n_given: int = 0  # rows of the user's table
 
     @property
     def n_rows(self) -> int:
@@ -80,21 +58,7 @@ class Memory:
     def count(
         self, schema: Schema, target: Nominal, build: BuildRequests, what: str = "", *, learn: bool = True
     ) -> Counted:
-        """Fill the tallies that a model asks for.
-
-        Parameters
-        ----------
-        schema : Schema
-            What the columns are; domains that grow are learned from the rows.
-        target : Nominal
-            The target; its classes are learned from the rows.
-        build : callable
-            The requests, once the domains are known.
-        what : str
-            Who asks, for errors.
-        learn : bool, default=True
-            Whether domains are learned; if not, a value outside them is an error.
-        """
+        """Fill the tallies that a model asks for; unless it learns, a value outside its domain is an error."""
         frame = self.frame if tuple(schema) == self.frame.names else schema.match(self.frame)
         if learn:
             frame = schema.coded(frame)
