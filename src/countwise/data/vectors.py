@@ -69,10 +69,10 @@ class Vector(Attribute):
         left = (a.without(counts[a.name]) if isinstance(a, Nominal) else a for a in self.attributes)
         return dataclasses.replace(self, attributes=tuple(left))
 
-    def places_in(self, wider: Vector) -> NDArray[np.intp]:
-        """Where each of these numbers stands in a vector with wider domains."""
-        place = {name: i for i, name in enumerate(_keys(wider))}
-        return np.array([place[name] for name in _keys(self)], dtype=np.intp)
+    def places_in(self, other: Vector) -> NDArray[np.intp]:
+        """Where each of these numbers stands in a vector with other domains; -1 where it does not."""
+        place = {name: i for i, name in enumerate(_keys(other))}
+        return np.array([place.get(name, -1) for name in _keys(self)], dtype=np.intp)
 
 
 def _keys(vector: Vector) -> list[tuple[Any, ...]]:
