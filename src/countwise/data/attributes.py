@@ -197,18 +197,12 @@ class Nominal(Attribute):
             codes = np.empty(len(column), dtype=dtype)
             _kernels.encode_columns([column], [low], [lookup], [self.unseen], [codes])
             return codes
+        codes = np.full(len(column), self.unseen, dtype=dtype)  # all that there is if the domain is not of numbers
         if kind == "search":
-            return self._codes_by_search(column, dtype)
-        codes = np.full(len(column), self.unseen, dtype=dtype)  # the domain is not of numbers
-        if column.dtype.kind == "f":
-            codes[np.isnan(column)] = self.missing
-        return codes
-
-    def _codes_by_search(self, column: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-        domain = np.array(self.values)
-        order = np.argsort(domain)
-        place = np.minimum(np.searchsorted(domain, column, sorter=order), len(domain) - 1)
-        codes = np.where(domain[order[place]] == column, order[place], self.unseen).astype(dtype)
+            domain = np.array(self.values)
+            order = np.argsort(domain)
+            place = order[np.minimum(np.searchsorted(domain, column, sorter=order), len(domain) - 1)]
+            codes = np.where(domain[place] == column, place, self.unseen).astype(dtype)
         if column.dtype.kind == "f":
             codes[np.isnan(column)] = self.missing
         return codes

@@ -37,7 +37,6 @@ __all__ = [
     "is_sparse",
     "refuse_duplicates",
     "series_of",
-    "taken",
     "unused_name",
 ]
 
@@ -66,21 +65,14 @@ class Frame:
         """Rows start to stop, without copying dense columns."""
         if start <= 0 and stop >= self.n_rows:
             return self
-        cut: dict[str, Column] = {}
-        for name, column in self.columns.items():
-            if isinstance(column, Coded):
-                cut[name] = Coded(column.codes[start:stop], column.categories, column.declared, column.ordered)
-            elif hasattr(column, "slice"):  # a bag of words
-                cut[name] = column.slice(start, stop)
-            else:
-                cut[name] = column[start:stop]
+        cut = {name: column[start:stop] for name, column in self.columns.items()}
         return Frame(cut, max(0, min(stop, self.n_rows) - start), self.named)
 
     def take(self, rows: NDArray[Any]) -> Frame:
         """Some rows, copied; `rows` is a mask or positions."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         cut = _taken_together(self.columns, rows)
-        columns = {name: cut[name] if name in cut else taken(self.columns[name], rows) for name in self.columns}
+        columns = {name: cut[name] if name in cut else column[rows] for name, column in self.columns.items()}
         return Frame(columns, len(rows), self.named, self.partial)
 
 
@@ -89,13 +81,6 @@ def unused_name(name: str, frame: Frame) -> str:
     while name in frame.columns:
         name += "_"
     return name
-
-
-def taken(column: Column, rows: NDArray[Any]) -> Column:
-    """Some cells of a column."""
-    if isinstance(column, Coded):
-        return Coded(column.codes[rows], column.categories, column.declared, column.ordered)
-    return column[rows]
 
 
 def _taken_together(columns: Mapping[str, Column], rows: NDArray[Any]) -> dict[str, Column]:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Flags, Floats
+from countwise._typing import Floats
+from countwise.data.columns import missing_cells, plain
 from countwise.data.frames import Coded, Column, Frame, is_missing
 from countwise.engines import query as nw
 from countwise.engines.execute import answered, collected, floats, micros, rows_of_answer, sum_of, whole
@@ -176,7 +177,7 @@ class Relation:
                 f"row{'s' * bool(bad.sum() != 1)}.",
                 hint="give 0 to leave a row out.",
             )
-        gone = _gone(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
+        gone = missing_cells(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
         kept = ~gone & (weights > 0)
         frame = Frame({name: found.columns[name] for name in keys}, found.n_rows, named=True).take(kept)
         return Classes(frame, whole(weights[kept]), int(n[kept].sum()), int(rows[gone].sum()))
@@ -246,13 +247,9 @@ class Relation:
 
 def cells_at(frame: Frame, row: int) -> dict[str, Any]:
     """The cells of a row, None where one is missing."""
-    return {name: None if _gone(column)[row] else _cell(column, row) for name, column in frame.columns.items()}
-
-
-def _cell(column: Column, row: int) -> Any:
-    if isinstance(column, Coded):
-        return column.categories[int(column.codes[row])]
-    return column[row].item() if isinstance(column[row], np.generic) else column[row]
+    one = frame.slice(row, row + 1).columns
+    cells = {name: (c.objects() if isinstance(c, Coded) else c)[0] for name, c in one.items()}
+    return {name: None if is_missing(cell) else plain(cell) for name, cell in cells.items()}
 
 
 def too_many(keys: Sequence[str]) -> RowsRefused:
@@ -269,22 +266,6 @@ def _added(terms: Sequence[Any]) -> Any:
         return terms[0]
     half = len(terms) // 2
     return _added(terms[:half]) + _added(terms[half:])
-
-
-def _gone(column: Column) -> Flags:
-    """Which cells are missing."""
-    if isinstance(column, Coded):
-        lost = np.array([*(is_missing(value) for value in column.categories), True])
-        return np.asarray(lost[np.asarray(column.codes, dtype=np.int64)])
-    if column.dtype.kind == "O":
-        return np.array([is_missing(value) for value in column], dtype=bool)
-    return (
-        np.isnan(column)
-        if column.dtype.kind == "f"
-        else np.isnat(column)
-        if column.dtype.kind == "M"
-        else (np.zeros(len(column), dtype=bool))
-    )
 
 
 def _spread(x: Floats) -> float:

@@ -96,13 +96,7 @@ def _stacked(columns: Sequence[Column]) -> Any:
         from scipy.sparse import vstack
 
         return vstack(columns, format="csr")
-    plain = [_written(column) if isinstance(column, Coded) else column for column in columns]
+    plain = [column.objects() if isinstance(column, Coded) else column for column in columns]
     if len({column.dtype.kind in "OUS" for column in plain}) > 1:
         plain = [column.astype(object) for column in plain]
     return np.concatenate(plain)
-
-
-def _written(column: Coded) -> Any:
-    values = np.empty(len(column.categories) + 1, dtype=object)
-    values[:-1] = list(column.categories)
-    return values[column.codes]
