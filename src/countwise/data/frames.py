@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.data.series import TWO_PARTS, Coded, Column, holds_strings, is_missing, native_order, series_column
-from countwise.errors import RowsRefused, SchemaError, TableError, listed
+from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 
 __all__ = [
     "Coded",
@@ -35,6 +35,7 @@ __all__ = [
     "is_missing",
     "is_relation",
     "is_sparse",
+    "lacks",
     "refuse_duplicates",
     "series_of",
     "unused_name",
@@ -314,6 +315,14 @@ def frame_of_owner(X: Any) -> Frame | None:
     else:
         columns = list(map(series_column, series, names))
     return Frame(dict(zip(names, columns, strict=True)), len(frame), named=all_strings)
+
+
+def lacks(what: str, lost: Sequence[str], known: Iterable[str]) -> TableError:
+    """The error for columns that are not there."""
+    return TableError(
+        f"The {what} lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
+        hint=did_you_mean(lost[0], known) or f"it has {listed(known)}.",
+    )
 
 
 def refuse_duplicates(names: Sequence[object]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from countwise import _kernels
 from countwise.data.attributes import Attribute, Count, Nominal, Numeric, Ordinal
 from countwise.data.columns import factorized
-from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse
+from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, lacks
 from countwise.data.matrices import encode_together, encoded_by_guess, grows_from, is_interleaved, small_domains
 from countwise.data.table import Table, threads_for
 from countwise.data.text import Block, Text
@@ -191,10 +191,7 @@ class Schema(Mapping[str, Attribute]):
         if lost and frame.partial:
             return self._completed(frame, lost)
         if lost:
-            raise TableError(
-                f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
-                hint=did_you_mean(lost[0], frame.columns) or f"it has {listed(frame.columns)}.",
-            )
+            raise lacks("table", lost, frame.columns)
         if self.names == tuple(frame.columns):
             return frame
         return Frame({name: frame.columns[name] for name in self}, frame.n_rows, named=True)

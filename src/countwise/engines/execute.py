@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -20,8 +20,7 @@ from countwise.data.frames import Frame, frame_of_owner, is_missing
 from countwise.engines import query as nw
 from countwise.errors import CountwiseError, ReadError
 
-__all__ = ["answered", "asked", "collected", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "whole"]
-
+__all__ = ["answered", "asked", "collected", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "sums_of"]
 
 _AGAIN = 0.05  # seconds after which an engine that did not stop is told again
 _NOTHING = b"\0"  # no signal has this number
@@ -136,6 +135,13 @@ def collected(plan: Any) -> Frame:
 def rows_of_answer(plan: Any) -> list[dict[str, Any]]:
     """The answer to a plan, row by row."""
     return answered(lambda: list(plan.collect().iter_rows(named=True)), plan)
+
+
+def sums_of(plan: Any, columns: Mapping[str, Any], *more: Any) -> dict[str, Any]:
+    """The sums of new columns over all rows, and other aggregates."""
+    asked = [nw.col(name).sum() for name in columns]
+    (row,) = rows_of_answer(plan.with_columns(**columns).select(*asked, *more))
+    return row | {name: sum_of(row[name]) for name in columns}
 
 
 def sum_of(value: Any) -> float:

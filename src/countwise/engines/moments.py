@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from countwise._typing import Flags, Floats
 from countwise.data.frames import Frame
 from countwise.engines import query as nw
-from countwise.engines.execute import collected, floats, rows_of_answer, sum_of, whole
-from countwise.engines.relation import MOST_GROUPS, ColumnSummary, Relation, cells_at, too_many
+from countwise.engines.execute import collected, floats, sums_of, whole
+from countwise.engines.relation import MOST_GROUPS, ColumnSummary, Relation, cells_at, grouped, too_many
 from countwise.errors import TableError
 
 __all__ = ["Products", "Sums", "gaps", "moments", "products", "totals", "values"]
@@ -86,7 +86,7 @@ def _moments(relation: Relation, numbers: Sequence[str], shifts: Mapping[str, fl
     if not relation.weights:
         asked += [x.count().alias(f"cw_c{j}") for j, x in enumerate(d)]
         asked += [x.sum().alias(f"cw_s{j}") for j, x in enumerate(d)]
-    found = _grouped(plan.with_columns(**more), by, asked)
+    found = grouped(plan.with_columns(**more), by, asked)
     n, s, q, cells = (_laid(found, word, len(numbers)) for word in "csqa")
     finite = _laid(found, "k", len(numbers)) if relation.weights else n
     # what is there and not finite is NaN, or an infinity: only then is it asked which
@@ -107,8 +107,7 @@ def gaps(relation: Relation, names: Sequence[str]) -> dict[str, int]:
     if not names:
         return {}
     missing = {f"cw_g{j}": nw.when(relation.there(name)).then(0.0).otherwise(1.0) for j, name in enumerate(names)}
-    (row,) = rows_of_answer(relation.known().with_columns(**missing).select(*(nw.col(c).sum() for c in missing)))
-    return {name: int(sum_of(row[f"cw_g{j}"])) for j, name in enumerate(names)}
+    return dict(zip(names, map(int, sums_of(relation.known(), missing).values()), strict=True))
 
 
 def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tuple[Frame, Floats]:
@@ -122,7 +121,7 @@ def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tup
     plan = plan.with_columns(**{f"cw_s{j}": nw.col(f"cw_d{j}") * nw.col("cw_w") for j in range(len(numbers))})
     asked = [nw.col(f"cw_s{j}").sum() for j in range(len(numbers))]
     asked += [nw.col(f"cw_d{j}").min().alias(f"cw_m{j}") for j in range(len(numbers))]
-    found = _grouped(plan, by, asked)
+    found = grouped(plan, by, asked)
     for name, least in zip(numbers, _laid(found, "m", len(numbers)).min(axis=0), strict=True):
         if least < 0:
             raise TableError(
@@ -173,15 +172,16 @@ def _products(
         else:
             fresh[f"cw_d{j}"] = nw.when(nw.col(name) == value).then(1.0).otherwise(0.0)
     for i, name in enumerate(flags):
-        x = nw.col(name)
-        there = x.cast(nw.Float64).is_finite() if _is_number(relation, name) else ~x.is_null()
+        x, dtype = nw.col(name), relation.dtypes[name]
+        number = dtype.is_numeric() or dtype.is_temporal()
+        there = x.cast(nw.Float64).is_finite() if number else ~x.is_null()
         fresh[f"cw_f{i}"] = nw.when(there).then(1).otherwise(0)
     plan = plan.with_columns(**fresh)
     w, d, p = nw.col("cw_w"), [nw.col(f"cw_d{j}") for j in range(len(numbers))], len(numbers)
     more = {f"cw_s{j}": w * x for j, x in enumerate(d)}
     more |= {f"cw_q{j}_{k}": w * d[j] * d[k] for j in range(p) for k in range(j + 1)}
     asked = [nw.col(name).sum() for name in ("cw_w", *more)]
-    found = _grouped(plan.with_columns(**more), [*by, *(f"cw_f{i}" for i in range(len(flags)))], asked)
+    found = grouped(plan.with_columns(**more), [*by, *(f"cw_f{i}" for i in range(len(flags)))], asked)
     n, sums = np.nan_to_num(floats(found.columns["cw_w"])), _laid(found, "s", p)
     squares = np.empty((found.n_rows, p, p))
     for j in range(p):
@@ -235,17 +235,6 @@ def _pooled(
         middles = np.where(low == high, low, np.clip(sums / weights, low, high)) + middle
     frame = Frame({**{k: found.columns[k] for k in by}, name: middles}, found.n_rows, named=True)
     return frame, whole(weights)
-
-
-def _is_number(relation: Relation, name: str) -> bool:
-    return bool(relation.dtypes[name].is_numeric() or relation.dtypes[name].is_temporal())
-
-
-def _grouped(plan: Any, by: Sequence[str], asked: Sequence[Any]) -> Frame:
-    found = collected(plan.group_by(*by).agg(*asked).head(MOST_GROUPS + 1) if by else plan.select(*asked))
-    if found.n_rows > MOST_GROUPS:
-        raise too_many([name for name in by if not name.startswith("cw_")])
-    return found
 
 
 def _laid(found: Frame, word: str, size: int) -> Floats:

@@ -19,7 +19,7 @@ from countwise._typing import Floats
 from countwise.data.columns import missing_cells, plain
 from countwise.data.frames import Coded, Column, Frame, is_missing
 from countwise.engines import query as nw
-from countwise.engines.execute import answered, collected, floats, micros, rows_of_answer, sum_of, whole
+from countwise.engines.execute import answered, collected, floats, micros, sum_of, sums_of, whole
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 
 __all__ = ["MOST_GROUPS", "Classes", "ColumnSummary", "Relation", "refused"]
@@ -94,8 +94,8 @@ class Relation:
         fresh, dtypes = {}, dict(self.dtypes)
         for name, edges in cuts.items():
             x = nw.col(name).cast(nw.Float64)
-            above = [nw.when(x > float(edge)).then(1.0).otherwise(0.0) for edge in edges]
-            fresh[name] = nw.when(x.is_finite()).then(_added(above) if above else nw.lit(0.0))
+            above = [nw.flag(x > float(edge)) for edge in edges]
+            fresh[name] = nw.when(x.is_finite()).then(nw.total(above) if above else nw.lit(0.0))
             dtypes[name] = nw.Float64()
         plan = self.numbered(list(cuts))
         return replace(self, frame=plan.with_columns(**fresh) if fresh else plan, dtypes=dtypes)
@@ -145,8 +145,7 @@ class Relation:
 
     def size(self) -> int:
         """How many rows there are."""
-        (row,) = rows_of_answer(self.frame.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum()))
-        return int(sum_of(row["cw_n"]))
+        return int(sums_of(self.frame, {"cw_n": nw.lit(1.0)})["cw_n"])
 
     def classes(self) -> Classes:
         """The values of the target, what they weigh, and how many rows have one; weights are checked."""
@@ -156,20 +155,17 @@ class Relation:
         used = list(dict.fromkeys([*self.given, *([self.weights] if self.weights else [])]))
         plan = self.frame.select(*used) if used else self.frame
         plan = plan.with_columns(
-            cw_n=nw.when(w > 0).then(1.0).otherwise(0.0) if self.weights else one,
+            cw_n=nw.flag(w > 0) if self.weights else one,
             cw_w=nw.when(fine).then(w).otherwise(0.0) if self.weights else one,
             cw_b=nw.when(fine).then(0.0).otherwise(1.0) if self.weights else nw.lit(0.0),
             cw_a=one,
         )
         names = ("cw_n", "cw_w", "cw_b", "cw_a")
-        sums = list(map(nw.sum, names))
         keys = self.given
         if keys and self.dtypes[keys[0]].is_float():  # NaN is missing; an infinity is told where classes are read
             x = nw.col(keys[0])
             plan = plan.with_columns(nw.when(x.is_finite() | (x.abs() == float("inf"))).then(x).alias(keys[0]))
-        found = collected(plan.group_by(*keys).agg(*sums).head(MOST_GROUPS + 1) if keys else plan.select(*sums))
-        if found.n_rows > MOST_GROUPS:
-            raise too_many(keys)
+        found = grouped(plan, keys, list(map(nw.sum, names)))
         n, weights, bad, rows = map(floats, map(found.columns.__getitem__, names))
         if bad.sum() > 0:
             raise TableError(
@@ -189,11 +185,8 @@ class Relation:
         in more rows: a group-by of an identifier would bring the table here.
         """
         asked = [nw.col(name).cast(nw.Float64) for name in numbers] + [nw.col(name) for name in names]
-        few = (
-            collected(self.known(self.numbered(numbers)).select(*asked).head(_FIRST))
-            if asked
-            else Frame({}, 0, named=True)
-        )
+        plan = self.known(self.numbered(numbers))
+        few = collected(plan.select(*asked).head(_FIRST)) if asked else Frame({}, 0, named=True)
         means, middles, spreads, varied = {}, {}, {}, []
         for name in numbers:
             x = floats(few.columns[name])
@@ -208,9 +201,9 @@ class Relation:
         if many:
             first = self.known().select(*many).head(2 * MOST_GROUPS)
             count = [nw.col(name).n_unique().alias(f"cw_u{j}") for j, name in enumerate(many)]
-            (row,) = rows_of_answer(first.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum(), *count))
+            row = sums_of(first, {"cw_n": nw.lit(1.0)}, *count)
             distinct |= {name: int(sum_of(row[f"cw_u{j}"])) for j, name in enumerate(many)}
-            seen = int(sum_of(row["cw_n"]))
+            seen = int(row["cw_n"])
             ids = {name: seen for name in many if distinct[name] > 0.5 * seen}
         return ColumnSummary(means, middles, spreads, distinct, ids, frozenset(varied))
 
@@ -219,14 +212,10 @@ class Relation:
         names = [name for name in names if self.dtypes[name].is_float()]
         if not names:
             return
-        infinite = {
-            f"cw_i{j}": nw.when(nw.col(name).cast(nw.Float64).abs() == float("inf")).then(1.0).otherwise(0.0)
-            for j, name in enumerate(names)
-        }
-        (row,) = rows_of_answer(self.known().with_columns(**infinite).select(*map(nw.sum, infinite)))
-        for j, name in enumerate(names):
-            if sum_of(row[f"cw_i{j}"]) > 0:
-                raise infinite_in(name, sum_of(row[f"cw_i{j}"]))
+        found = sums_of(self.known(), {f"cw_i{j}": is_infinite(name) for j, name in enumerate(names)})
+        for name, rows in zip(names, found.values(), strict=True):
+            if rows > 0:
+                raise infinite_in(name, rows)
 
     def groups(self, keys: Sequence[str]) -> tuple[Frame, NDArray[Any]]:
         """Every combination of values of some columns that is there, and how many rows (or what weight) it has."""
@@ -237,12 +226,9 @@ class Relation:
             fresh["cw_w"] = self.weight()
         plan = plan.with_columns(**fresh) if fresh else plan  # NaN is missing
         count = nw.col("cw_w").sum() if self.weights else nw.len().alias("cw_w")
-        found = collected(plan.group_by(*keys).agg(count).head(MOST_GROUPS + 1))
-        if found.n_rows > MOST_GROUPS:
-            raise too_many(keys)
-        return Frame({k: found.columns[k] for k in keys}, found.n_rows, named=True), whole(
-            floats(found.columns["cw_w"])
-        )
+        found = grouped(plan, keys, [count])
+        frame = Frame({k: found.columns[k] for k in keys}, found.n_rows, named=True)
+        return frame, whole(floats(found.columns["cw_w"]))
 
 
 def cells_at(frame: Frame, row: int) -> dict[str, Any]:
@@ -252,20 +238,25 @@ def cells_at(frame: Frame, row: int) -> dict[str, Any]:
     return {name: None if is_missing(cell) else plain(cell) for name, cell in cells.items()}
 
 
+def grouped(plan: Any, by: Sequence[str], asked: Sequence[Any]) -> Frame:
+    """Aggregates of each group, or of all rows; too many groups are refused."""
+    found = collected(plan.group_by(*by).agg(*asked).head(MOST_GROUPS + 1) if by else plan.select(*asked))
+    if found.n_rows > MOST_GROUPS:
+        raise too_many([name for name in by if not name.startswith("cw_")])
+    return found
+
+
+def is_infinite(name: str) -> Any:
+    """1.0 where a number is infinite, else 0.0."""
+    return nw.flag(nw.col(name).cast(nw.Float64).abs() == float("inf"))
+
+
 def too_many(keys: Sequence[str]) -> RowsRefused:
     """More groups than are fetched."""
     return RowsRefused(
         f"{listed(keys)} have more than {MOST_GROUPS:,} different values together; no more are fetched.",
         hint="leave a column out, join its rare values, or give a number a law of moments: 'gaussian'.",
     )
-
-
-def _added(terms: Sequence[Any]) -> Any:
-    """A sum of many, no deeper than it must be: engines walk expressions by recursion."""
-    if len(terms) == 1:
-        return terms[0]
-    half = len(terms) // 2
-    return _added(terms[:half]) + _added(terms[half:])
 
 
 def _spread(x: Floats) -> float:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
 
 from countwise._typing import Floats
+from countwise.data.frames import lacks
 from countwise.engines import query as nw
 from countwise.engines.execute import micros
-from countwise.errors import TableError, did_you_mean, listed
+from countwise.errors import TableError
 from countwise.scoring.plan import Node, Number, Test, kind_of, time_of
 
-__all__ = ["ScoringQuery", "all_of", "first", "ranged", "real", "written"]
+__all__ = ["ScoringQuery", "all_of", "first", "first_of", "ranged", "real", "written"]
 
 _START = datetime(1970, 1, 1)
 
@@ -25,25 +28,24 @@ class ScoringQuery:
     def __init__(self, X: Any, columns: Sequence[str], given: Sequence[str]) -> None:
         self.frame = nw.from_native(X)
         self.dtypes = dict(self.frame.collect_schema())
-        lost = [name for name in columns if name not in self.dtypes]
+        lost = list(dict.fromkeys(name for name in columns if name not in self.dtypes))
         if lost:
-            raise TableError(
-                f"The table lacks the column{'s' * (len(lost) > 1)} {listed(dict.fromkeys(lost))}.",
-                hint=did_you_mean(lost[0], self.dtypes) or f"it has {listed(self.dtypes)}.",
-            )
+            raise lacks("table", lost, self.dtypes)
         for name in self.dtypes:
             if name in given or name.startswith("cw_"):
                 why = "is the name of an answer" if name in given else "starts with cw_, as working columns do"
                 raise TableError(f"The table has a column {name!r}, which {why}.", hint="rename it.")
 
-    @property
-    def names(self) -> list[str]:
-        """The columns of the table."""
-        return list(self.dtypes)
+    @classmethod
+    def open(cls, X: Any, plan: Any, proba: bool, reasons: int) -> tuple[ScoringQuery, str, list[str], list[str]]:
+        """A table opened for the columns of a plan, and what the answer, its probabilities and reasons are named."""
+        answer, shares = f"predicted {plan.target}", [f"P({v})" for v in plan.classes] if proba else []
+        said = [f"reason {r + 1}" for r in range(reasons)]
+        return cls(X, plan.columns, [answer, *shares, *said]), answer, shares, said
 
     def given(self, plan: Any, answers: Mapping[str, Any]) -> Any:
         """The columns of the table and the answers; those are named last, for Spark looks for dots in names."""
-        return plan.select(*self.names, *(answer.alias(name) for name, answer in answers.items())).to_native()
+        return plan.select(*self.dtypes, *(answer.alias(name) for name, answer in answers.items())).to_native()
 
     def number(self, name: str) -> Any:
         """A number; null where there is none. A point in time is seconds, as in memory."""
@@ -149,10 +151,14 @@ def written(cell: Any) -> Any:
 
 def all_of(conditions: Sequence[Any]) -> Any:
     """Whether all hold."""
-    found = conditions[0]
-    for condition in conditions[1:]:
-        found = found & condition
-    return found
+    return reduce(and_, conditions)
+
+
+def first_of(cases: Sequence[tuple[Any, Any]], other: Any) -> Any:
+    """What belongs to the first condition that holds; else the other."""
+    for condition, said in reversed(cases):
+        other = nw.when(condition).then(said).otherwise(other)
+    return other
 
 
 def ranged(x: Any, edges: Floats, cells: Sequence[Any]) -> Any:
