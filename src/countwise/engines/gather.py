@@ -24,17 +24,7 @@ from countwise.engines.execute import whole
 from countwise.engines.moments import Products, Sums, moments, products, totals, values
 from countwise.engines.relation import MOST_GROUPS, Classes, ColumnSummary, Relation
 from countwise.errors import CountwiseError, RowsRefused, TableError
-from countwise.tallies import (
-    BuildRequests,
-    Counted,
-    Counts,
-    Moments,
-    Request,
-    Scatter,
-    Values,
-    Words,
-    derived_table,
-)
+from countwise.tallies import BuildRequests, Counted, Counts, Moments, Request, Scatter, Values, Words, derived_table
 from countwise.tallies._cells import PatternMoments
 
 __all__ = ["EnginePart", "moments_of", "refuse_identifiers", "scatter_of", "target_of"]

@@ -170,7 +170,8 @@ class Scatter(ClassTally):
         distinct, which = np.unique(keys, return_inverse=True)
         order = np.argsort(which, kind="stable")
         ends = np.cumsum(np.bincount(which, minlength=len(distinct)))
-        self._refuse_many(len(distinct), int((~np.isnan(cells)).sum(axis=1).max()))
+        if len(distinct) * len(self.given.values) * int((~np.isnan(cells)).sum(axis=1).max()) * 8 > _MOST_BYTES:
+            raise _too_many(len(distinct))
         found: Patterns = {}
         for key, stop, start in zip(distinct, ends.tolist(), [0, *ends[:-1].tolist()], strict=True):
             rows, there = order[start:stop], self._present(key.tobytes())[self.of.owners]
@@ -191,10 +192,6 @@ class Scatter(ClassTally):
         columns = list(cells.T)
         alike = PatternMoments(*_kernels.class_scatter(columns, codes, weights, k, gaps))
         return self._with_higher(alike, columns, codes, weights, np.arange(len(cells)))
-
-    def _refuse_many(self, patterns: int, numbers: int) -> None:
-        if patterns * len(self.given.values) * numbers * 8 > _MOST_BYTES:
-            raise _too_many(patterns)
 
     def _refuse_infinity(self, total: Patterns, columns: Sequence[NDArray[Any]]) -> None:
         """Moments that are not finite come from an infinity, or from numbers too large to be squared."""

@@ -238,15 +238,17 @@ def all_ones(weights: NDArray[Any]) -> bool:
 
 def _counted(ordered: Floats) -> Multiset:
     """Distinct values of an ordered array, and how often each occurs."""
-    if len(ordered) == 0:
-        return _NONE
-    fresh = np.empty(len(ordered), dtype=bool)
-    fresh[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-    if fresh.all():
+    starts = _starts(ordered)
+    if starts is None:
         return ordered, ones(len(ordered))
-    starts = np.flatnonzero(fresh)
     return ordered[starts], np.diff(starts, append=len(ordered))
+
+
+def _starts(ordered: Floats) -> Indices | None:
+    """Where each value of an ordered array begins; None if all differ."""
+    fresh = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    return None if fresh.all() else np.flatnonzero(fresh)
 
 
 def _moments(values: Floats, weights: NDArray[Any]) -> tuple[float, float, float]:
@@ -267,15 +269,10 @@ def _moments(values: Floats, weights: NDArray[Any]) -> tuple[float, float, float
 
 def _squeezed(ordered: Floats, weights: NDArray[Any]) -> Multiset:
     """Equal neighbors joined; values that no weight is left of dropped."""
-    fresh = np.empty(len(ordered), dtype=bool)
     if len(ordered) == 0:
         return _NONE
-    fresh[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-    if fresh.all():
-        return ordered, weights
-    starts = np.flatnonzero(fresh)
-    return ordered[starts], np.add.reduceat(weights, starts)
+    starts = _starts(ordered)
+    return (ordered, weights) if starts is None else (ordered[starts], np.add.reduceat(weights, starts))
 
 
 def _combine(a: Multiset, b: Multiset, sign: int) -> Multiset:

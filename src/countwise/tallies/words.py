@@ -73,7 +73,8 @@ class Words(ClassTally):
         cells = _kernels.csr_class_sums(
             bag.indptr, bag.indices, bag.data, codes, weights, classes, bag.n_words, self.present
         )
-        whole = n.dtype.kind == "i" and (self.present or bag.data.dtype.kind in "iub" or _all_whole(cells))
+        sure = self.present or bag.data.dtype.kind in "iub"
+        whole = n.dtype.kind == "i" and (sure or bool((cells == np.floor(cells)).all()))
         return replace(self, n=n, cells=cells.astype(np.int64) if whole else cells)
 
     def __add__(self, other: Self) -> Self:
@@ -101,7 +102,3 @@ class Words(ClassTally):
         if cells.shape != (len(given.values), len(of.words)) or n.shape != (len(given.values),):
             raise ValueError(f"the words of {of.name!r} do not fit their vocabulary")
         return cls(given, of, bool(data["present"]), n, cells)
-
-
-def _all_whole(cells: NDArray[Any]) -> bool:
-    return bool((cells == np.floor(cells)).all())

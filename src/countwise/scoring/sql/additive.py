@@ -11,7 +11,7 @@ from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence,
 from countwise.scoring.sql.cells import Steps, is_any, spelled
 from countwise.scoring.sql.dialects import LEAST, added, number
 
-__all__ = ["JointTerm", "check_form", "scoring_query"]
+__all__ = ["scoring_query"]
 
 
 class JointTerm:
@@ -100,12 +100,6 @@ _MANY = 6  # terms from which on DuckDB had better add up rows without gaps by t
 _MOST_JOINS = 50  # SQLite joins 64 tables
 
 
-def check_form(form: str) -> None:
-    """Refuse a form that there is not."""
-    if form not in ("join", "case"):
-        raise OptionError(f"form={form!r} is unknown.", hint="give 'join' or 'case'.")
-
-
 def scoring_query(
     scoring: Scoring, table: str, dialect: str = "duckdb", *, form: str = "join", proba: bool = True
 ) -> str:
@@ -113,7 +107,8 @@ def scoring_query(
 
     In SQLite, which cannot leave columns out, the sums on the way, named cw…, are among them.
     """
-    check_form(form)
+    if form not in ("join", "case"):
+        raise OptionError(f"form={form!r} is unknown.", hint="give 'join' or 'case'.")
     return _Sums(scoring, Steps(table, dialect), form).text(proba)
 
 
