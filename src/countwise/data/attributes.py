@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,10 +56,13 @@ class Attribute:
         """A value that a person typed."""
         raise NotImplementedError
 
-    def join(self, other: Attribute) -> Attribute:
+    def join(self, other: Attribute) -> Self:
         """The attribute that has both domains."""
         if type(self) is not type(other):
             raise SchemaError(f"{self.name!r} is {self.kind} in one part and {other.kind} in the other.")
+        return self._join(other)
+
+    def _join(self, other: Self) -> Self:
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,10 +133,8 @@ class Nominal(Attribute):
             return self
         return dataclasses.replace(self, values=in_order((*self.values, *new), self.name))
 
-    def join(self, other: Attribute) -> Nominal:
+    def _join(self, other: Self) -> Self:
         """The domain of both; a closed domain must already hold the other's values."""
-        Attribute.join(self, other)
-        assert isinstance(other, Nominal)  # noqa: S101 - join has just checked it
         fixed = tuple(dict.fromkeys((*self.fixed, *other.fixed)))
         known = set(self.values)
         new = [v for v in other.values if v not in known]

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,10 +91,8 @@ class Block(Attribute):
             raise self._no_count(column)
         return Bag(column.indptr, column.indices, column.data, column.shape[1])
 
-    def join(self, other: Attribute) -> Block:
+    def _join(self, other: Self) -> Self:
         """Blocks of one width only."""
-        Attribute.join(self, other)
-        assert isinstance(other, Block)  # noqa: S101 - join has just checked it
         if self.words != other.words:
             raise TableError(
                 f"The sparse matrices have {len(self.words)} and {len(other.words)} columns.",
@@ -178,10 +176,8 @@ class Text(Attribute):
             return self
         return dataclasses.replace(self, words=tuple(sorted(found)))
 
-    def join(self, other: Attribute) -> Text:
+    def _join(self, other: Self) -> Self:
         """The vocabulary of both."""
-        Attribute.join(self, other)
-        assert isinstance(other, Text)  # noqa: S101 - join has just checked it
         if self.words == other.words or not self.grows:
             return self
         return dataclasses.replace(self, words=tuple(sorted({*self.words, *other.words})))

@@ -1,6 +1,6 @@
 """Several attributes taken together: one vector a row.
 
-A law of whole rows has one tally over many columns. Its attribute is a `Vector`; encoded, it is
+A distribution of whole rows has one tally over many columns. Its attribute is a `Vector`; encoded, it is
 a list of columns of numbers with NaN for missing.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,10 +55,8 @@ class Vector(Attribute):
         """The position of the attribute that each number comes of."""
         return np.repeat(np.arange(len(self.attributes)), self.widths)
 
-    def join(self, other: Attribute) -> Vector:
+    def _join(self, other: Self) -> Self:
         """The vector whose attributes have the domains of both."""
-        Attribute.join(self, other)
-        assert isinstance(other, Vector)  # noqa: S101 - join has just checked it
         if [a.name for a in self.attributes] != [a.name for a in other.attributes]:
             raise SchemaError("The two parts do not have the same columns.")
         pairs = zip(self.attributes, other.attributes, strict=True)

@@ -97,7 +97,7 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class NormalTerm:
-    """A number by a normal law: log_norm - ((x - mean) · inverse_sd)² / 2, each of shape (classes,)."""
+    """A number by a normal distribution: log_norm - ((x - mean) · inverse_sd)² / 2, each of shape (classes,)."""
 
     column: str
     mean: Floats
@@ -142,7 +142,7 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """Several numbers by one normal law a class, for each pattern of cells that are there.
+    """Several numbers by one normal distribution a class, for each pattern of cells that are there.
 
     With one covariance for all classes a class adds Σ slope · (x - center - away / 2) over the numbers; with one each
     it adds log_norm - |factor (x - center - away)|² / 2. What a pattern lacks has zeros. The first one lacks nothing.

@@ -45,8 +45,8 @@ class ClassTally(Tally):
 
     given: Nominal
     of: Any
-    settings: ClassVar[tuple[str, ...]] = ()  # fields of the request
-    parts: ClassVar[tuple[str, ...]] = ()  # fields of what is counted
+    _settings: ClassVar[tuple[str, ...]] = ()  # fields of the request
+    _parts: ClassVar[tuple[str, ...]] = ()  # fields of what is counted
 
     def _over(self, given: Nominal, of: Any) -> tuple[Any, ...]:
         """The parts for other domains: what is new is zero, what is gone is left out."""
@@ -56,7 +56,7 @@ class ClassTally(Tally):
         return joined(self.given, other.given), joined(self.of, other.of)
 
     def _with(self, given: Nominal, of: Any, parts: Iterable[Any], **more: Any) -> Self:
-        return replace(self, given=given, of=of, **dict(zip(self.parts, parts, strict=True)), **more)
+        return replace(self, given=given, of=of, **dict(zip(self._parts, parts, strict=True)), **more)
 
     def within(self, attributes: Mapping[str, Any]) -> Self:
         """The same counts over narrower domains, where the cells that go are empty."""
@@ -65,11 +65,11 @@ class ClassTally(Tally):
 
     def _head(self) -> dict[str, Any]:
         head = {"tally": type(self).__name__.lower(), "given": self.given.name, "of": self.of.name}
-        return head | {name: getattr(self, name) for name in self.settings}
+        return head | {name: getattr(self, name) for name in self._settings}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""
-        parts = zip(self.parts, self._over(self.given, self.of), strict=True)
+        parts = zip(self._parts, self._over(self.given, self.of), strict=True)
         return self._head() | {name: _plain(part) for name, part in parts}
 
 

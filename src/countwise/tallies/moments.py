@@ -28,10 +28,8 @@ class Moments(ClassTally):
 
     Parameters
     ----------
-    given : Nominal
-        The class.
-    of : Numeric
-        The attribute.
+    given, of : Nominal, Numeric
+        The class, and the attribute.
     n, mean, m2 : ndarray of float64, shape (classes,)
         Sum of weights, mean, and sum of squared deviations from the mean.
     worn : bool
@@ -53,7 +51,7 @@ class Moments(ClassTally):
     mean: Floats | None = None
     m2: Floats | None = None
     worn: bool = False
-    parts: ClassVar[tuple[str, ...]] = ("n", "mean", "m2")
+    _parts: ClassVar[tuple[str, ...]] = ("n", "mean", "m2")
 
     @property
     def triple(self) -> Triple:

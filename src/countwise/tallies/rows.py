@@ -25,10 +25,8 @@ class Rows(ClassTally):
 
     Parameters
     ----------
-    given : Nominal
-        The class.
-    of : Vector
-        The attributes.
+    given, of : Nominal, Vector
+        The class, and the attributes.
     cells : ndarray of float64, shape (rows, attributes), or None
         Numbers, and codes as numbers; NaN is missing. None: blank.
     codes : ndarray of integers, shape (rows,)
@@ -52,7 +50,7 @@ class Rows(ClassTally):
     cells: Floats | None = field(default=None, repr=False)
     codes: NDArray[Any] | None = field(default=None, repr=False)
     weights: Floats | None = field(default=None, repr=False)
-    parts: ClassVar[tuple[str, ...]] = ("cells", "codes", "weights")
+    _parts: ClassVar[tuple[str, ...]] = ("cells", "codes", "weights")
 
     @property
     def filled(self) -> tuple[Floats, NDArray[Any], Floats]:

@@ -1,7 +1,7 @@
 """Scatter: the moments of vectors, mean and scatter matrix, for each pattern of missing cells.
 
 Rows in which the same cells are there share one mean and one scatter matrix a class. That is all
-that a Gaussian law of whole rows needs to know, missing cells included: EM over these tallies is EM over the rows.
+that a Gaussian distribution of whole rows needs to know, missing cells included: EM over these tallies is EM over the rows.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ class Scatter(ClassTally):
 
     Parameters
     ----------
-    given : Nominal
-        The class.
-    of : Vector
-        The attributes.
+    given, of : Nominal, Vector
+        The class, and the attributes.
     higher : bool
         Whether third and fourth moments are kept too (Ledoit and Wolf ask for them).
     cells : dict of bytes to PatternMoments, or None
@@ -65,8 +63,8 @@ class Scatter(ClassTally):
     higher: bool = False
     cells: Patterns | None = field(default=None, repr=False)
     worn: bool = False
-    settings: ClassVar[tuple[str, ...]] = ("higher", "worn")
-    parts: ClassVar[tuple[str, ...]] = ("cells",)
+    _settings: ClassVar[tuple[str, ...]] = ("higher", "worn")
+    _parts: ClassVar[tuple[str, ...]] = ("cells",)
 
     # -- what is in it -------------------------------------------------------------
 

@@ -39,10 +39,8 @@ class Values(ClassTally):
 
     Parameters
     ----------
-    given : Nominal
-        The class.
-    of : Numeric
-        The attribute.
+    given, of : Nominal, Numeric
+        The class, and the attribute.
     sets : tuple of (values, weights) or None
         For each class the distinct values in ascending order and their weights. None: blank.
 
@@ -59,7 +57,7 @@ class Values(ClassTally):
     """
 
     sets: tuple[Multiset, ...] | None = None
-    parts: ClassVar[tuple[str, ...]] = ("sets",)
+    _parts: ClassVar[tuple[str, ...]] = ("sets",)
 
     @classmethod
     def from_arrays(cls, values: Any, classes: Any = None, weights: Any = None, name: str = "x") -> Self:

@@ -51,8 +51,8 @@ class Words(ClassTally):
     present: bool
     n: NDArray[Any] | None = None
     cells: NDArray[Any] | None = None
-    settings: ClassVar[tuple[str, ...]] = ("present",)
-    parts: ClassVar[tuple[str, ...]] = ("n", "cells")
+    _settings: ClassVar[tuple[str, ...]] = ("present",)
+    _parts: ClassVar[tuple[str, ...]] = ("n", "cells")
 
     @property
     def filled(self) -> tuple[NDArray[Any], NDArray[Any]]:
