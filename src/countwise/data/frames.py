@@ -14,7 +14,7 @@ Nothing is decided here about what an attribute *is*: see `countwise.data.schema
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -140,9 +140,7 @@ def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
     if isinstance(X, Iterable) and not hasattr(X, "__dataframe__") and not hasattr(X, "__array__"):
         return _from_rows(list(X), names)
     framed = frame_of_owner(X)
-    if framed is not None:
-        return framed
-    return _from_array(np.asarray(X), names)
+    return _from_array(np.asarray(X), names) if framed is None else framed
 
 
 _ENGINES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals", "sqlframe")
@@ -239,14 +237,10 @@ def _is_cell(value: Any) -> bool:
 def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
     if not rows:
         raise TableError("The table is empty: found 0 sample(s). At least one row is needed.")
-    if rows and all(isinstance(row, Mapping) for row in rows):
+    if all(isinstance(row, Mapping) for row in rows):
         keys = dict.fromkeys(str(key) for row in rows for key in row)
-        return Frame(
-            {key: _array_of_objects([row.get(key) for row in rows]) for key in keys},
-            len(rows),
-            named=True,
-            partial=True,
-        )
+        columns = {key: _array_of_objects([row.get(key) for row in rows]) for key in keys}
+        return Frame(columns, len(rows), named=True, partial=True)
     lengths = {
         len(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else -1 for row in rows
     }
@@ -317,7 +311,7 @@ def frame_of_owner(X: Any) -> Frame | None:
     return Frame(dict(zip(names, columns, strict=True)), len(frame), named=all_strings)
 
 
-def lacks(what: str, lost: Sequence[str], known: Iterable[str]) -> TableError:
+def lacks(what: str, lost: Sequence[str], known: Collection[str]) -> TableError:
     """The error for columns that are not there."""
     return TableError(
         f"The {what} lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",

@@ -242,7 +242,7 @@ def grouped(plan: Any, by: Sequence[str], asked: Sequence[Any]) -> Frame:
     """Aggregates of each group, or of all rows; too many groups are refused."""
     found = collected(plan.group_by(*by).agg(*asked).head(MOST_GROUPS + 1) if by else plan.select(*asked))
     if found.n_rows > MOST_GROUPS:
-        raise too_many([name for name in by if not name.startswith("cw_")])
+        raise too_many([name for name in by if not name.startswith("cw_")] or by)
     return found
 
 

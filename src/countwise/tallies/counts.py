@@ -77,19 +77,17 @@ class Counts(Tally):
         """Count for many requests: a column at a time, or as families where some have more than two axes."""
         together = False
         for blank in blanks:
-            if math.prod(map(_CELLS, blank.axes)) > _MOST_CELLS:
-                blank._refuse_large()
+            n_cells = math.prod(map(_CELLS, blank.axes))
+            if n_cells > _MOST_CELLS:
+                names = " by ".join(f"{a.name!r} ({len(a.values)} values)" for a in blank.axes)
+                raise TableError(
+                    f"A table of counts of {names} would have {n_cells} cells.",
+                    hint="one of them looks like an identifier: leave it out, or join its rare values.",
+                )
             together |= len(blank.axes) > 2
         if together:
             return _counted_together(blanks, table)
         return _kernels.over_items(list(blanks), lambda blank: blank._count(table), table.threads)
-
-    def _refuse_large(self) -> None:
-        names = " by ".join(f"{a.name!r} ({len(a.values)} values)" for a in self.axes)
-        raise TableError(
-            f"A table of counts of {names} would have {math.prod(map(_CELLS, self.axes))} cells.",
-            hint="one of them looks like an identifier: leave it out, or join its rare values.",
-        )
 
     def _count(self, table: Table) -> Self:
         sizes = list(map(_CELLS, self.axes))

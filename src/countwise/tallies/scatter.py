@@ -1,7 +1,7 @@
 """Scatter: the moments of vectors, mean and scatter matrix, for each pattern of missing cells.
 
-Rows in which the same cells are there share one mean and one scatter matrix a class. That is all
-that a Gaussian distribution of whole rows needs to know, missing cells included: EM over these tallies is EM over the rows.
+Rows in which the same cells are there share one mean and one scatter matrix a class. That is all that a Gaussian
+distribution of whole rows needs to know, missing cells included: EM over these tallies is EM over the rows.
 """
 
 from __future__ import annotations
