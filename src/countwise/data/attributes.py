@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,10 +56,13 @@ class Attribute:
         """A value that a person typed."""
         raise NotImplementedError
 
-    def join(self, other: Attribute) -> Attribute:
+    def join(self, other: Attribute) -> Self:
         """The attribute that has both domains."""
         if type(self) is not type(other):
             raise SchemaError(f"{self.name!r} is {self.kind} in one part and {other.kind} in the other.")
+        return self._join(other)
+
+    def _join(self, other: Self) -> Self:
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,10 +133,8 @@ class Nominal(Attribute):
             return self
         return dataclasses.replace(self, values=in_order((*self.values, *new), self.name))
 
-    def join(self, other: Attribute) -> Nominal:
+    def _join(self, other: Self) -> Self:
         """The domain of both; a closed domain must already hold the other's values."""
-        Attribute.join(self, other)
-        assert isinstance(other, Nominal)  # noqa: S101 - join has just checked it
         fixed = tuple(dict.fromkeys((*self.fixed, *other.fixed)))
         known = set(self.values)
         new = [v for v in other.values if v not in known]
@@ -197,18 +198,12 @@ class Nominal(Attribute):
             codes = np.empty(len(column), dtype=dtype)
             _kernels.encode_columns([column], [low], [lookup], [self.unseen], [codes])
             return codes
+        codes = np.full(len(column), self.unseen, dtype=dtype)  # all that there is if the domain is not of numbers
         if kind == "search":
-            return self._codes_by_search(column, dtype)
-        codes = np.full(len(column), self.unseen, dtype=dtype)  # the domain is not of numbers
-        if column.dtype.kind == "f":
-            codes[np.isnan(column)] = self.missing
-        return codes
-
-    def _codes_by_search(self, column: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-        domain = np.array(self.values)
-        order = np.argsort(domain)
-        place = np.minimum(np.searchsorted(domain, column, sorter=order), len(domain) - 1)
-        codes = np.where(domain[order[place]] == column, order[place], self.unseen).astype(dtype)
+            domain = np.array(self.values)
+            order = np.argsort(domain)
+            place = order[np.minimum(np.searchsorted(domain, column, sorter=order), len(domain) - 1)]
+            codes = np.where(domain[place] == column, place, self.unseen).astype(dtype)
         if column.dtype.kind == "f":
             codes[np.isnan(column)] = self.missing
         return codes

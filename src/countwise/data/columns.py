@@ -21,6 +21,7 @@ __all__ = [
     "factorized",
     "in_order",
     "infinity",
+    "missing_cells",
     "missing_classes",
     "narrowest",
     "number_lookup",
@@ -133,6 +134,16 @@ def refuse_infinity(columns: Mapping[str, NDArray[Any]]) -> None:
         raise infinity(columns[name], name)
 
 
+def missing_cells(column: Column) -> Flags:
+    """Which cells are missing."""
+    if isinstance(column, Coded):
+        return np.array([*map(is_missing, column.categories), True])[column.codes]
+    if column.dtype.kind == "O":
+        return np.array([is_missing(value) for value in column], dtype=bool)
+    is_gap = {"f": np.isnan, "M": np.isnat}.get(column.dtype.kind)
+    return np.zeros(len(column), dtype=bool) if is_gap is None else is_gap(column)
+
+
 def plain(value: Any) -> Any:
     """A NumPy scalar as the Python value it stands for."""
     return value.item() if isinstance(value, np.generic) else value
@@ -216,19 +227,12 @@ def class_column(column: Column, name: str) -> Column:
 def missing_classes(target: Column, name: str) -> Flags | None:
     """Rows without a target, or None if there are none; a target that is no class is an error."""
     if isinstance(target, Coded):
-        lost = np.array([*(is_missing(value) for value in target.categories), True])
-        missing = lost[target.codes] if lost[:-1].any() or _some_negative(target) else np.zeros(0, dtype=bool)
-    elif target.dtype.kind == "f":
-        missing = _missing_numbers(target, name)
-    elif target.dtype.kind == "c":
+        codes = target.codes
+        gaps = codes.dtype.kind == "i" and len(codes) > 0 and int(codes.min()) < 0
+        return missing_cells(target) if gaps or any(map(is_missing, target.categories)) else None
+    if target.dtype.kind == "c":
         raise TableError("Complex data not supported: the target is complex.")
-    else:
-        return None
-    return missing
-
-
-def _some_negative(target: Coded) -> bool:
-    return target.codes.dtype.kind == "i" and len(target.codes) > 0 and int(target.codes.min()) < 0
+    return _missing_numbers(target, name) if target.dtype.kind == "f" else None
 
 
 def _missing_numbers(target: NDArray[Any], name: str) -> Flags:

@@ -39,18 +39,10 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column that is derived from others; a new one writes `derive`.
+    """A column that is derived from others; a new one writes `derive`."""
 
-    Parameters
-    ----------
-    of : Attribute
-        The attribute as the tally sees it; its name is the key of the tally.
-    columns : tuple of str
-        The columns of the table that it is made of.
-    """
-
-    of: Any
-    columns: tuple[str, ...]
+    of: Any  # the attribute as the tally sees it; its name is the key of the tally
+    columns: tuple[str, ...]  # of the table, that it is made of
     flag: ClassVar[bool] = False  # whether it says one thing of a column, yes or no
 
     def derive(self, table: Table) -> Any:
@@ -59,7 +51,7 @@ class Derived:
 
     def label(self, one: Mapping[str, Any], show: Callable[[Any], str]) -> str | None:
         """How the user's cell is shown in the working; None if the density says it better."""
-        return ""
+        return None if self.flag else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +91,6 @@ class Positive(Derived):
             codes[np.isnan(column)] = 2
         return codes
 
-    def label(self, one: Mapping[str, Any], show: Callable[[Any], str]) -> str | None:
-        """As the density says it."""
-        return None
-
 
 @dataclass(frozen=True, slots=True)
 class Absent(Derived):
@@ -120,18 +108,14 @@ class Absent(Derived):
     def derive(self, table: Table) -> Any:
         """1 where the value is missing."""
         column = table[self.columns[0]]
+        missing = None
         if isinstance(column, Bag):
             missing = column.missing
-            return np.zeros(len(column), dtype=np.uint8) if missing is None else missing.astype(np.uint8)
-        if self.cell is not None:
-            return (column == self.cell).astype(np.uint8)
-        if column.dtype.kind == "f":
-            return np.isnan(column).astype(np.uint8)
-        return np.zeros(len(column), dtype=np.uint8)
-
-    def label(self, one: Mapping[str, Any], show: Callable[[Any], str]) -> str | None:
-        """As the density says it."""
-        return None
+        elif self.cell is not None:
+            missing = column == self.cell
+        elif column.dtype.kind == "f":
+            missing = np.isnan(column)
+        return np.zeros(len(column), dtype=np.uint8) if missing is None else missing.astype(np.uint8)
 
 
 @dataclass(frozen=True, slots=True)

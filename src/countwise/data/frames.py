@@ -14,7 +14,7 @@ Nothing is decided here about what an attribute *is*: see `countwise.data.schema
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise.data.series import TWO_PARTS, Coded, Column, holds_strings, is_missing, native_order, series_column
-from countwise.errors import RowsRefused, SchemaError, TableError, listed
+from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 
 __all__ = [
     "Coded",
@@ -35,9 +35,9 @@ __all__ = [
     "is_missing",
     "is_relation",
     "is_sparse",
+    "lacks",
     "refuse_duplicates",
     "series_of",
-    "taken",
     "unused_name",
 ]
 
@@ -46,24 +46,12 @@ _MANY = 1 << 13  # rows from which on threads save more than they cost
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """Named columns of one length.
+    """Named columns of one length."""
 
-    Parameters
-    ----------
-    columns : dict of str to column
-        In the user's order.
-    n_rows : int
-        The length of each column.
-    named : bool
-        Whether the names are the user's (a frame) or made up here (an array).
-    partial : bool
-        Whether a column that is not there is one of missing cells (rows given as dicts).
-    """
-
-    columns: dict[str, Column]
+    columns: dict[str, Column]  # in the user's order
     n_rows: int
-    named: bool
-    partial: bool = False
+    named: bool  # whether the names are the user's (a frame) or made up here (an array)
+    partial: bool = False  # whether a column that is not there is one of missing cells (rows given as dicts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,21 +66,14 @@ class Frame:
         """Rows start to stop, without copying dense columns."""
         if start <= 0 and stop >= self.n_rows:
             return self
-        cut: dict[str, Column] = {}
-        for name, column in self.columns.items():
-            if isinstance(column, Coded):
-                cut[name] = Coded(column.codes[start:stop], column.categories, column.declared, column.ordered)
-            elif hasattr(column, "slice"):  # a bag of words
-                cut[name] = column.slice(start, stop)
-            else:
-                cut[name] = column[start:stop]
+        cut = {name: column[start:stop] for name, column in self.columns.items()}
         return Frame(cut, max(0, min(stop, self.n_rows) - start), self.named)
 
     def take(self, rows: NDArray[Any]) -> Frame:
         """Some rows, copied; `rows` is a mask or positions."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         cut = _taken_together(self.columns, rows)
-        columns = {name: cut[name] if name in cut else taken(self.columns[name], rows) for name in self.columns}
+        columns = {name: cut[name] if name in cut else column[rows] for name, column in self.columns.items()}
         return Frame(columns, len(rows), self.named, self.partial)
 
 
@@ -101,13 +82,6 @@ def unused_name(name: str, frame: Frame) -> str:
     while name in frame.columns:
         name += "_"
     return name
-
-
-def taken(column: Column, rows: NDArray[Any]) -> Column:
-    """Some cells of a column."""
-    if isinstance(column, Coded):
-        return Coded(column.codes[rows], column.categories, column.declared, column.ordered)
-    return column[rows]
 
 
 def _taken_together(columns: Mapping[str, Column], rows: NDArray[Any]) -> dict[str, Column]:
@@ -140,18 +114,7 @@ def is_sparse(X: object) -> bool:
 
 
 def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
-    """Open any table the user holds.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, frame, mapping of columns or list of dicts
-        The table.
-    names : sequence of str, optional
-        Column names for an array that has none.
-
-    Returns
-    -------
-    Frame
+    """Open any table the user holds; `names` are for the columns of an array.
 
     Examples
     --------
@@ -177,9 +140,7 @@ def frame_of(X: Any, names: Sequence[str] | None = None) -> Frame:
     if isinstance(X, Iterable) and not hasattr(X, "__dataframe__") and not hasattr(X, "__array__"):
         return _from_rows(list(X), names)
     framed = frame_of_owner(X)
-    if framed is not None:
-        return framed
-    return _from_array(np.asarray(X), names)
+    return _from_array(np.asarray(X), names) if framed is None else framed
 
 
 _ENGINES = ("duckdb", "_duckdb", "polars", "dask", "pyspark", "ibis", "narwhals", "sqlframe")
@@ -276,14 +237,10 @@ def _is_cell(value: Any) -> bool:
 def _from_rows(rows: list[Any], names: Sequence[str] | None) -> Frame:
     if not rows:
         raise TableError("The table is empty: found 0 sample(s). At least one row is needed.")
-    if rows and all(isinstance(row, Mapping) for row in rows):
+    if all(isinstance(row, Mapping) for row in rows):
         keys = dict.fromkeys(str(key) for row in rows for key in row)
-        return Frame(
-            {key: _array_of_objects([row.get(key) for row in rows]) for key in keys},
-            len(rows),
-            named=True,
-            partial=True,
-        )
+        columns = {key: _array_of_objects([row.get(key) for row in rows]) for key in keys}
+        return Frame(columns, len(rows), named=True, partial=True)
     lengths = {
         len(row) if isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) else -1 for row in rows
     }
@@ -352,6 +309,14 @@ def frame_of_owner(X: Any) -> Frame | None:
     else:
         columns = list(map(series_column, series, names))
     return Frame(dict(zip(names, columns, strict=True)), len(frame), named=all_strings)
+
+
+def lacks(what: str, lost: Sequence[str], known: Collection[str]) -> TableError:
+    """The error for columns that are not there."""
+    return TableError(
+        f"The {what} lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
+        hint=did_you_mean(lost[0], known) or f"it has {listed(known)}.",
+    )
 
 
 def refuse_duplicates(names: Sequence[object]) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Flags, Indices
 from countwise.data.frames import Coded, Column, Frame, is_sparse
 from countwise.errors import OptionError, TableError
 
@@ -48,20 +47,7 @@ def container_of(X: Any, asked: str | None) -> str:
 def rebuilt(X: Any, frame: Frame, columns: Mapping[str, Column | None], container: str) -> Any:
     """A table of new columns, and of old ones as they are (None) where the table is already of that kind.
 
-    Parameters
-    ----------
-    X : any table
-        What the user gave.
-    frame : Frame
-        The same, opened.
-    columns : mapping of str to column or None
-        Numbers, objects, or codes with categories; None takes over the column of that name.
-    container : str
-        See `container_of`.
-
-    Returns
-    -------
-    frame, dict or ndarray
+    `frame` is X opened; for `container` see `container_of`.
     """
     own = library_of(X) == container
     cells: dict[str, Any] = {}
@@ -103,25 +89,19 @@ def _laid_out(column: Column, container: str) -> Any:
         if is_sparse(column):
             raise OptionError("A sparse matrix cannot be a column of a frame.", hint="X.toarray() makes it columns.")
         return column
-    codes = np.asarray(column.codes).astype(np.int64)
-    missing = (codes < 0) | (codes >= len(column.categories))
-    categories = list(column.categories)
+    codes, categories = np.asarray(column.codes).astype(np.int64), list(column.categories)
+    missing = (codes < 0) | (codes >= len(categories))
+    codes = np.where(missing, -1, codes)
     if container not in LIBRARIES or not (column.declared or column.ordered):  # strings stay strings
-        return _values(codes, missing, categories)
+        return Coded(codes, categories).objects()
     library = importlib.import_module(container)
     if container == "pandas":
-        return library.Categorical.from_codes(np.where(missing, -1, codes), categories, ordered=column.ordered)
+        return library.Categorical.from_codes(codes, categories, ordered=column.ordered)
     if container == "polars":
         kind = library.Enum(categories) if column.ordered else library.Categorical
-        return library.Series(_values(codes, missing, categories).tolist(), dtype=kind)
+        return library.Series(Coded(codes, categories).objects().tolist(), dtype=kind)
     indices = library.array(np.where(missing, 0, codes).astype(np.int32), mask=missing)
     return library.DictionaryArray.from_arrays(indices, categories, ordered=column.ordered)
-
-
-def _values(codes: Indices, missing: Flags, categories: list[Any]) -> NDArray[Any]:
-    table = np.empty(len(categories) + 1, dtype=object)
-    table[:-1] = categories
-    return table[np.where(missing, len(categories), codes)]
 
 
 def _array(columns: list[Any], n_rows: int) -> NDArray[Any]:
@@ -205,11 +185,9 @@ def rows_of(X: Any, rows: NDArray[Any]) -> Any:
         return {name: rows_of(column, rows) for name, column in X.items()}
     if isinstance(X, list | tuple):
         return [X[i] for i in rows]
-    if isinstance(X, Coded):
-        return Coded(X.codes[rows], X.categories, X.declared, X.ordered)
     if is_sparse(X):
         return X.tocsr()[rows]
-    return X[rows] if isinstance(X, np.ndarray) else np.asarray(X)[rows]
+    return X[rows] if isinstance(X, np.ndarray | Coded) else np.asarray(X)[rows]
 
 
 def names_in(learner: Any, input_features: Any) -> list[str]:

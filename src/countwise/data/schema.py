@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from operator import is_
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 from countwise import _kernels
 from countwise.data.attributes import Attribute, Count, Nominal, Numeric, Ordinal
 from countwise.data.columns import factorized
-from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse
+from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, lacks
 from countwise.data.matrices import encode_together, encoded_by_guess, grows_from, is_interleaved, small_domains
 from countwise.data.table import Table, threads_for
 from countwise.data.text import Block, Text
@@ -34,13 +33,7 @@ _KINDS: dict[str, type[Attribute]] = {
     "text": Text,
     "block": Block,
 }
-_WORDS = {
-    "categorical": "nominal",
-    "category": "nominal",
-    "number": "numeric",
-    "float": "numeric",
-    "int": "numeric",
-}
+_WORDS = {"categorical": "nominal", "category": "nominal", "number": "numeric", "float": "numeric", "int": "numeric"}
 
 
 class Schema(Mapping[str, Attribute]):
@@ -115,10 +108,7 @@ class Schema(Mapping[str, Attribute]):
 
     @classmethod
     def infer(
-        cls,
-        X: Any,
-        types: Mapping[str, Any] | str | Schema | None = None,
-        categorical_features: Any = None,
+        cls, X: Any, types: Mapping[str, Any] | str | Schema | None = None, categorical_features: Any = None
     ) -> Schema:
         """Say what each column is, from its dtype unless the user declares it, and learn the domains.
 
@@ -191,10 +181,7 @@ class Schema(Mapping[str, Attribute]):
         if lost and frame.partial:
             return self._completed(frame, lost)
         if lost:
-            raise TableError(
-                f"The table lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
-                hint=did_you_mean(lost[0], frame.columns) or f"it has {listed(frame.columns)}.",
-            )
+            raise lacks("table", lost, frame.columns)
         if self.names == tuple(frame.columns):
             return frame
         return Frame({name: frame.columns[name] for name in self}, frame.n_rows, named=True)
@@ -249,7 +236,10 @@ class Schema(Mapping[str, Attribute]):
         frame = self.match(frame_of(X))
         interleaved = [a for a in self.attributes if isinstance(a, Nominal) and is_interleaved(frame.columns[a.name])]
         columns = encode_together(interleaved, frame, strict=strict) if interleaved else {}
-        work = partial(_encoded, frame=frame, strict=strict)
+
+        def work(a: Attribute) -> Any:
+            return a.encode(frame.columns[a.name], strict=strict)
+
         heavy = [a for a in self.attributes if a.name not in columns and isinstance(a, Nominal | Text)]
         encoded = _kernels.over_items(heavy, work, threads_for(frame.n_rows))
         columns.update(zip((a.name for a in heavy), encoded, strict=True))
@@ -385,7 +375,3 @@ def _by_cells(name: str, column: Any) -> Attribute:
     if present and all(issubclass(kind, numbers) and not issubclass(kind, bool) for kind in present):
         return Numeric(name)
     return Nominal(name)
-
-
-def _encoded(a: Attribute, frame: Frame, strict: bool) -> Any:
-    return a.encode(frame.columns[a.name], strict=strict)

@@ -21,30 +21,25 @@ Column = Any  # NDArray | Coded | CSR matrix: told apart by type where it matter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
-    """A column that its owner keeps as codes into a list of categories.
+    """A column that its owner keeps as codes into a list of categories."""
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (rows,)
-        Position in `categories`; -1 (or anything negative) is missing.
-    categories : sequence
-        The values, in the owner's order.
-    declared : bool
-        Whether the categories are a declared domain rather than what was found.
-    ordered : bool
-        Whether their order means something.
-    all_used : bool
-        Whether every category that is a value is known to stand in some row.
-    """
-
-    codes: NDArray[Any]
-    categories: Sequence[Any]
-    declared: bool = False
-    ordered: bool = False
-    all_used: bool = False
+    codes: NDArray[Any]  # position in `categories`; anything negative is missing
+    categories: Sequence[Any]  # in the owner's order
+    declared: bool = False  # whether the categories are a declared domain rather than what was found
+    ordered: bool = False  # whether their order means something
+    all_used: bool = False  # whether every category that is a value is known to stand in some row
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Coded:
+        return Coded(self.codes[rows], self.categories, self.declared, self.ordered)
+
+    def objects(self) -> NDArray[Any]:
+        """The values themselves, None where a cell is missing."""
+        values = np.empty(len(self.categories) + 1, dtype=object)
+        values[:-1] = list(self.categories)
+        return values[self.codes]
 
 
 def is_missing(value: object) -> bool:
@@ -83,9 +78,7 @@ def series_column(series: Any, name: str) -> Column:
 
     native = series.to_native()
     held = getattr(native, "dtype", None)
-    if (
-        isinstance(held, np.dtype) and held.kind in "iufb"
-    ):  # NumPy's own, as pandas has it: NaN is all that is missing
+    if isinstance(held, np.dtype) and held.kind in "iufb":  # as pandas has it: NaN is all that is missing
         return native_order(np.asarray(native))
     dtype = series.dtype
     if dtype == nw.Categorical or isinstance(dtype, nw.Enum) or dtype == nw.Enum:
@@ -94,11 +87,9 @@ def series_column(series: Any, name: str) -> Column:
         return _string_column(series)
     if dtype == nw.Boolean:
         values = series.to_numpy()
-        return (
-            values
-            if values.dtype.kind == "b"
-            else np.array([None if is_missing(v) else bool(v) for v in values], dtype=object)
-        )
+        if values.dtype.kind == "b":
+            return values
+        return np.array([None if is_missing(v) else bool(v) for v in values], dtype=object)
     if dtype.is_integer() or dtype.is_float():
         if series.null_count():
             series = series.cast(nw.Float32 if dtype == nw.Float32 else nw.Float64)
@@ -113,8 +104,6 @@ def series_column(series: Any, name: str) -> Column:
         )
     if dtype.is_decimal():
         return series.cast(nw.Float64).to_numpy()
-    if dtype.is_temporal():
-        return np.asarray(series.to_numpy())
     values = np.asarray(series.to_numpy())
     if values.dtype.kind == "c":
         raise TableError(f"Complex data not supported: column {name!r}.", hint=TWO_PARTS)
@@ -130,14 +119,9 @@ def holds_strings(series: Any) -> bool:
 def _categorical_column(series: Any, *, ordered: bool) -> Coded:
     native = series.to_native()
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas and its kin
-        dtype = native.dtype
+        kind = native.dtype
         codes = native.array.codes if type(native).__module__.startswith("pandas.") else native.cat.codes
-        return Coded(
-            np.asarray(codes),
-            dtype.categories.tolist(),
-            declared=True,
-            ordered=bool(dtype.ordered),
-        )
+        return Coded(np.asarray(codes), kind.categories.tolist(), declared=True, ordered=bool(kind.ordered))
     if hasattr(native, "to_physical"):  # Polars: physical codes may point into a store shared by many columns
         if ordered:
             return Coded(_polars_codes(native), list(native.dtype.categories), declared=True, ordered=True)
@@ -160,9 +144,7 @@ def _string_column(series: Any) -> Column:
         return Coded(_polars_codes(native.cast(polars.Enum(found))), found.to_list())
     if kind == "pyarrow" or (kind == "pandas" and "pyarrow" in str(getattr(native.dtype, "storage", native.dtype))):
         return _arrow_codes(series.to_arrow())
-    return (
-        np.asarray(native.to_numpy(dtype=object)) if kind == "pandas" else np.asarray(series.to_list(), dtype=object)
-    )
+    return np.asarray(native.to_numpy(dtype=object) if kind == "pandas" else series.to_list(), dtype=object)
 
 
 def _polars_codes(native: Any) -> NDArray[Any]:
@@ -211,9 +193,5 @@ def _arrow_codes(native: Any) -> Coded:
     codes = whole.indices
     if codes.null_count:
         codes = codes.cast(pyarrow.int64()).fill_null(-1)
-    return Coded(
-        codes.to_numpy(zero_copy_only=False),
-        whole.dictionary.to_pylist(),
-        declared=declared,
-        ordered=bool(declared and whole.type.ordered),
-    )
+    ordered = bool(declared and whole.type.ordered)
+    return Coded(codes.to_numpy(zero_copy_only=False), whole.dictionary.to_pylist(), declared, ordered)

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.data.text import Bag
-
 __all__ = ["BLOCK", "Table", "threads_for"]
 
 _FEW = 1 << 13  # rows for which starting threads costs more than it saves
@@ -26,15 +24,6 @@ def threads_for(n_rows: int) -> int | None:
 class Table:
     """Encoded columns and weights.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray or Bag
-        Numbers with NaN for missing, codes, or bags of words.
-    n_rows : int
-        The number of rows.
-    weights : ndarray or None
-        None stands for a weight of 1 in each row. Integer arrays keep counts whole.
-
     Examples
     --------
     >>> import numpy as np
@@ -43,9 +32,9 @@ class Table:
     [2.0, 3.0]
     """
 
-    columns: Mapping[str, Any]
+    columns: Mapping[str, Any]  # numbers with NaN for missing, codes, or bags of words
     n_rows: int
-    weights: NDArray[Any] | None = None
+    weights: NDArray[Any] | None = None  # None: each row weighs 1; integers keep counts whole
 
     def __getitem__(self, name: str) -> Any:
         return self.columns[name]
@@ -66,19 +55,13 @@ class Table:
         """Rows start to stop, sharing memory."""
         if start <= 0 and stop >= self.n_rows:
             return self
-        columns = {
-            name: column.slice(start, stop) if isinstance(column, Bag) else column[start:stop]
-            for name, column in self.columns.items()
-        }
-        weights = None if self.weights is None else self.weights[start:stop]
-        return Table(columns, max(0, min(stop, self.n_rows) - start), weights)
+        return self._part(slice(start, stop), max(0, min(stop, self.n_rows) - start))
 
     def take(self, rows: NDArray[Any]) -> Table:
         """Some rows, copied, in the order given."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        columns = {
-            name: column.take(rows) if isinstance(column, Bag) else column[rows]
-            for name, column in self.columns.items()
-        }
-        weights = None if self.weights is None else self.weights[rows]
-        return Table(columns, len(rows), weights)
+        return self._part(rows, len(rows))
+
+    def _part(self, rows: Any, n_rows: int) -> Table:
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Table(columns, n_rows, None if self.weights is None else self.weights[rows])

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,39 +28,25 @@ __all__ = ["Bag", "Block", "Text", "text_if_named"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bag:
-    """Counts of many words, row by row, as compressed rows.
-
-    Parameters
-    ----------
-    indptr, indices, data : ndarray
-        As in SciPy's CSR format; `indptr` may be a slice of a longer one.
-    n_words : int
-        The number of columns.
-    missing : ndarray of bool or None
-        Rows whose whole text is missing.
-    """
+    """Counts of many words, row by row, as SciPy's CSR format has them; `indptr` may be a slice of a longer one."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
     data: NDArray[Any]
     n_words: int
-    missing: Flags | None = None
+    missing: Flags | None = None  # rows whose whole text is missing
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
-    def slice(self, start: int, stop: int) -> Bag:
-        """Rows start to stop, sharing memory."""
-        missing = None if self.missing is None else self.missing[start:stop]
-        return Bag(self.indptr[start : stop + 1], self.indices, self.data, self.n_words, missing)
-
-    def take(self, rows: NDArray[Any]) -> Bag:
-        """Some rows, copied."""
+    def __getitem__(self, rows: slice | NDArray[Any]) -> Bag:
+        """Rows start to stop, sharing memory, or some rows, copied."""
+        missing = None if self.missing is None else self.missing[rows]
+        if isinstance(rows, slice):
+            return Bag(self.indptr[rows.start : rows.stop + 1], self.indices, self.data, self.n_words, missing)
         from scipy.sparse import csr_array
 
-        whole = csr_array((self.data, self.indices, self.indptr), shape=(len(self), self.n_words))
-        part = whole[rows]
-        missing = None if self.missing is None else self.missing[rows]
+        part = csr_array((self.data, self.indices, self.indptr), shape=(len(self), self.n_words))[rows]
         return Bag(part.indptr, part.indices, part.data, self.n_words, missing)
 
     def row(self, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -73,15 +59,6 @@ class Bag:
 class Block(Attribute):
     """A block of counts that came as a sparse matrix, each column a word.
 
-    Parameters
-    ----------
-    name : str
-        The attribute's name.
-    words : tuple of str, default=()
-        The names of the columns.
-    binary : bool, default=False
-        Whether a word is only there or not, rather than there so many times.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -90,8 +67,8 @@ class Block(Attribute):
     ('x0', 'x1')
     """
 
-    words: tuple[str, ...] = ()
-    binary: bool = False
+    words: tuple[str, ...] = ()  # the names of the columns
+    binary: bool = False  # whether a word is only there or not, rather than there so many times
     kind: ClassVar[str] = "block"
 
     def learn(self, column: Column) -> Block:
@@ -114,10 +91,8 @@ class Block(Attribute):
             raise self._no_count(column)
         return Bag(column.indptr, column.indices, column.data, column.shape[1])
 
-    def join(self, other: Attribute) -> Block:
+    def _join(self, other: Self) -> Self:
         """Blocks of one width only."""
-        Attribute.join(self, other)
-        assert isinstance(other, Block)  # noqa: S101 - join has just checked it
         if self.words != other.words:
             raise TableError(
                 f"The sparse matrices have {len(self.words)} and {len(other.words)} columns.",
@@ -195,17 +170,14 @@ class Text(Attribute):
         found: set[str] = set(self.words)
         before = len(found)
         cut = self.analyzer()
-        for _, text in _texts(column, self.name):
-            if text is not None:
-                found.update(cut(text))
+        for text in _texts(column, self.name):
+            found.update(() if text is None else cut(text))
         if len(found) == before:
             return self
         return dataclasses.replace(self, words=tuple(sorted(found)))
 
-    def join(self, other: Attribute) -> Text:
+    def _join(self, other: Self) -> Self:
         """The vocabulary of both."""
-        Attribute.join(self, other)
-        assert isinstance(other, Text)  # noqa: S101 - join has just checked it
         if self.words == other.words or not self.grows:
             return self
         return dataclasses.replace(self, words=tuple(sorted({*self.words, *other.words})))
@@ -222,17 +194,15 @@ class Text(Attribute):
         index = _word_index(self.words)
         cut = self.analyzer()
         indptr, indices, data = [0], list[int](), list[int]()
-        missing = np.zeros(len(column), dtype=bool)
-        for row, text in _texts(column, self.name):
-            if text is None:
-                missing[row] = True
-            else:
-                counts = Counter(map(index.get, cut(text)))
-                counts.pop(None, None)
-                known = sorted(k for k in counts if k is not None)
-                indices.extend(known)
-                data.extend(counts[k] for k in known)
+        texts = _texts(column, self.name)
+        for text in texts:
+            words = [] if text is None else cut(text)
+            counts = Counter(index[word] for word in words if word in index)
+            known = sorted(counts)
+            indices.extend(known)
+            data.extend(counts[k] for k in known)
             indptr.append(len(indices))
+        missing = np.array([text is None for text in texts], dtype=bool)
         return Bag(
             np.array(indptr, dtype=np.int64),
             np.array(indices, dtype=np.int32),
@@ -281,28 +251,19 @@ def _analyzer(
     return words
 
 
-def _texts(column: Column, name: str) -> list[tuple[int, str | None]]:
-    """Row numbers and texts, None where missing; anything else is an error."""
-    if isinstance(column, Coded):
-        categories = [*column.categories, None]
-        cells = [categories[c] for c in column.codes]
-    elif is_sparse(column):
+def _texts(column: Column, name: str) -> list[str | None]:
+    """The texts, None where missing; anything else is an error."""
+    if is_sparse(column):
         raise SchemaError(f"{name!r} is declared as text; the column is a sparse matrix.")
-    else:
-        cells = column.tolist()
-    texts: list[tuple[int, str | None]] = []
+    cells = (column.objects() if isinstance(column, Coded) else column).tolist()
     for row, cell in enumerate(cells):
-        if is_missing(cell):
-            texts.append((row, None))
-        elif isinstance(cell, str):
-            texts.append((row, cell))
-        else:
+        if not isinstance(cell, str) and not is_missing(cell):
             raise SchemaError(
                 f"{name!r} is declared as text; row {row} holds {cell!r}.",
                 hint="make every cell a string, or None where it is missing.",
                 row=row,
             )
-    return texts
+    return [cell if isinstance(cell, str) else None for cell in cells]
 
 
 def text_if_named(attribute: Attribute, *, named: bool) -> Attribute:

@@ -1,6 +1,6 @@
 """Several attributes taken together: one vector a row.
 
-A law of whole rows has one tally over many columns. Its attribute is a `Vector`; encoded, it is
+A distribution of whole rows has one tally over many columns. Its attribute is a `Vector`; encoded, it is
 a list of columns of numbers with NaN for missing.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,7 @@ __all__ = ["Vector", "cells_of", "chosen_cells", "numbers_of_codes"]
 
 @dataclass(frozen=True, slots=True)
 class Vector(Attribute):
-    """Attributes that are one.
-
-    Parameters
-    ----------
-    name : str
-        What the vector is called.
-    attributes : tuple of Attribute
-        Numeric and nominal ones. A nominal one gives a number for each of its values: 1 where it is
-        the row's, else 0.
+    """Attributes that are one. A nominal one gives a number for each of its values: 1 where it is the row's, else 0.
 
     Examples
     --------
@@ -63,10 +55,8 @@ class Vector(Attribute):
         """The position of the attribute that each number comes of."""
         return np.repeat(np.arange(len(self.attributes)), self.widths)
 
-    def join(self, other: Attribute) -> Vector:
+    def _join(self, other: Self) -> Self:
         """The vector whose attributes have the domains of both."""
-        Attribute.join(self, other)
-        assert isinstance(other, Vector)  # noqa: S101 - join has just checked it
         if [a.name for a in self.attributes] != [a.name for a in other.attributes]:
             raise SchemaError("The two parts do not have the same columns.")
         pairs = zip(self.attributes, other.attributes, strict=True)
@@ -77,10 +67,10 @@ class Vector(Attribute):
         left = (a.without(counts[a.name]) if isinstance(a, Nominal) else a for a in self.attributes)
         return dataclasses.replace(self, attributes=tuple(left))
 
-    def places_in(self, wider: Vector) -> NDArray[np.intp]:
-        """Where each of these numbers stands in a vector with wider domains."""
-        place = {name: i for i, name in enumerate(_keys(wider))}
-        return np.array([place[name] for name in _keys(self)], dtype=np.intp)
+    def places_in(self, other: Vector) -> NDArray[np.intp]:
+        """Where each of these numbers stands in a vector with other domains; -1 where it does not."""
+        place = {name: i for i, name in enumerate(_keys(other))}
+        return np.array([place.get(name, -1) for name in _keys(self)], dtype=np.intp)
 
 
 def _keys(vector: Vector) -> list[tuple[Any, ...]]:

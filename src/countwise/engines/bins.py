@@ -11,6 +11,7 @@ import numpy as np
 from countwise._kernels.bin_edges import edges_between
 from countwise._typing import Floats, Indices
 from countwise.data.frames import Frame
+from countwise.engines import query as nw
 from countwise.engines.prepared import Extent, Ready, code_of, numbers_in
 from countwise.engines.relation import MOST_GROUPS
 
@@ -27,24 +28,8 @@ def cut(ready: Ready, name: str, extent: Extent, n_bins: int, factors: Any = Non
     """Bins that hold about equally many rows, with exactly the edges of `bin_columns` in memory.
 
     The range is parted into cells, and those in which an edge must lie into their values (or, where these are
-    very many, into cells again), until the values on both sides of each edge are known.
-
-    Parameters
-    ----------
-    ready : Ready
-        The relation.
-    name : str
-        A column of numbers.
-    extent : Extent
-        Where they lie.
-    n_bins : int
-        How many bins.
-    factors : callable, optional
-        Gives, of a column of targets, what each row's weight is multiplied by.
-
-    Returns
-    -------
-    Bins
+    very many, into cells again), until the values on both sides of each edge are known. `factors` gives, of a column
+    of targets, what each row's weight is multiplied by.
     """
     if not extent.low < extent.high:
         return Bins(name, np.empty(0), 1)
@@ -63,44 +48,21 @@ def cut(ready: Ready, name: str, extent: Extent, n_bins: int, factors: Any = Non
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """A column of numbers in bins.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    edges : ndarray
-        Between the bins.
-    distinct : int or None
-        How many values there are, if it is known.
-    cells : _BinCells or None
-        The cells of the grid by which the edges were found.
-    """
+    """A column of numbers in bins."""
 
     name: str
-    edges: Floats
-    distinct: int | None
-    cells: _BinCells | None = None
+    edges: Floats  # between the bins
+    distinct: int | None  # how many values there are, if it is known
+    cells: _BinCells | None = None  # of the grid by which the edges were found
 
     def keyed(self, plan: Any, times: int, *, gaps: bool, flat: bool) -> tuple[Any, list[str], Decode]:
         """A plan with columns that tell the bins apart, their names, and how their values are read as codes of bins.
 
         There need not be one value a bin: it is cheaper to fetch a few thousand cells, or the values themselves, than
-        to let an engine find the bin of each row. Only where an answer would be long does it find them.
-
-        Parameters
-        ----------
-        plan : plan
-            With the column, null where it is missing.
-        times : int
-            With how many combinations of other columns the bins are asked for.
-        gaps : bool
-            Whether cells may be missing; their code is the number of bins.
-        flat : bool
-            Whether the engine is slow to plan many whens.
+        to let an engine find the bin of each row. Only where an answer would be long does it find them: the bins are
+        asked for with `times` combinations of other columns. With gaps, the code of a missing cell is the number of
+        bins. An engine is asked flat if it is slow to plan many whens.
         """
-        import narwhals.stable.v2 as nw
-
         few = self.distinct is not None and self.distinct <= len(self.edges) + 1
         if few or (self.distinct is not None and self.distinct * times <= _FETCHED):
             return plan, [self.name], lambda found: self.codes(numbers_in(found, self.name))
@@ -139,8 +101,6 @@ class _BinCells:
 
     def keyed(self, plan: Any, bins: Bins) -> tuple[Any, list[str], Decode]:
         """See `Bins`: blocks are below 0, cells are not, and values stand in a column of their own."""
-        import narwhals.stable.v2 as nw
-
         x, cell, block = nw.col(bins.name), nw.col("cw_f"), nw.col("cw_b")
         plan = plan.with_columns(cw_f=self.grid.cell(x))
         plan = plan.with_columns(cw_b=(cell / _BLOCK).floor())
@@ -181,8 +141,6 @@ def _parted(ready: Ready, name: str, pieces: _Pieces, vague: Indices, factors: A
 
 def _in_cells(ready: Ready, name: str, low: float, high: float, factors: Any) -> _Pieces:
     """The numbers from one to another in pieces, one for each cell of a grid."""
-    import narwhals.stable.v2 as nw
-
     x, grid = nw.col(name), _Grid(low, high)
     plan = ready.rows([name])
     plan = plan.filter((x >= low) & (x <= high)).with_columns(cw_c=grid.cell(x))
@@ -191,8 +149,6 @@ def _in_cells(ready: Ready, name: str, low: float, high: float, factors: Any) ->
 
 def _values(ready: Ready, name: str, grid: _Grid, some: _Pieces, factors: Any) -> _Pieces:
     """The values in some cells of a grid, each a piece."""
-    import narwhals.stable.v2 as nw
-
     x = nw.col(name)
     plan = ready.rows([name]).filter((x >= float(some.low[0])) & (x <= float(some.high[-1])))
     plan = plan.with_columns(cw_c=grid.cell(x)).filter(nw.col("cw_c").is_in(some.cell.tolist()))
@@ -201,8 +157,6 @@ def _values(ready: Ready, name: str, grid: _Grid, some: _Pieces, factors: Any) -
 
 def _answered(ready: Ready, name: str, plan: Any, grid: _Grid, factors: Any) -> _Pieces:
     """A piece for each `cw_c`."""
-    import narwhals.stable.v2 as nw
-
     x, target = nw.col(name), str(ready.relation.target)
     more = [x.min().alias("cw_l"), x.max().alias("cw_h")]
     if ready.relation.weights is not None:  # without them the weight is how many rows there are

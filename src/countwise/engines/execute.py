@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -17,25 +17,17 @@ from numpy.typing import NDArray
 
 from countwise._typing import Floats
 from countwise.data.frames import Frame, frame_of_owner, is_missing
+from countwise.engines import query as nw
 from countwise.errors import CountwiseError, ReadError
 
-__all__ = ["answered", "asked", "collected", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "whole"]
-
+__all__ = ["answered", "asked", "collected", "floats", "micros", "number_of", "rows_of_answer", "sum_of", "sums_of"]
 
 _AGAIN = 0.05  # seconds after which an engine that did not stop is told again
 _NOTHING = b"\0"  # no signal has this number
 
 
 def asked(ask: Callable[[], Any], plan: Any = None) -> Any:
-    """What an engine answers, unless Ctrl-C stops it.
-
-    Parameters
-    ----------
-    ask : callable
-        Asks the engine, and waits for its answer.
-    plan : lazy frame, optional
-        What it asks of.
-    """
+    """What an engine answers, unless Ctrl-C stops it."""
     handled = sys.exc_info()[1]  # what the caller is dealing with is no news
     try:
         with _watched(_stop_of(plan)):
@@ -145,6 +137,13 @@ def rows_of_answer(plan: Any) -> list[dict[str, Any]]:
     return answered(lambda: list(plan.collect().iter_rows(named=True)), plan)
 
 
+def sums_of(plan: Any, columns: Mapping[str, Any], *more: Any) -> dict[str, Any]:
+    """The sums of new columns over all rows, and other aggregates."""
+    asked = [nw.col(name).sum() for name in columns]
+    (row,) = rows_of_answer(plan.with_columns(**columns).select(*asked, *more))
+    return row | {name: sum_of(row[name]) for name in columns}
+
+
 def sum_of(value: Any) -> float:
     """A sum of any engine as a number, which is 0 if there was nothing to add; Decimals and NumPy's too."""
     return 0.0 if is_missing(value) else float(value)
@@ -170,8 +169,6 @@ def whole(weights: Floats) -> NDArray[Any]:
 
 def micros(name: str, dtype: Any) -> Any:
     """A column of points in time as microseconds since 1970; from its parts, which all engines know."""
-    import narwhals.stable.v2 as nw
-
     at = nw.col(name).cast(nw.Datetime("us")).dt
     year = at.year().cast(nw.Float64) - 1.0
     days = year * 365.0 + (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor()

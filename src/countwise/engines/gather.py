@@ -17,24 +17,14 @@ from countwise._cached import lazy
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import class_column
 from countwise.data.derived import AsGiven, CountBlock
-from countwise.data.frames import Frame, unused_name
+from countwise.data.frames import Frame, lacks, unused_name
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.engines.execute import whole
 from countwise.engines.moments import Products, Sums, moments, products, totals, values
 from countwise.engines.relation import MOST_GROUPS, Classes, ColumnSummary, Relation
-from countwise.errors import CountwiseError, RowsRefused, TableError, did_you_mean, listed
-from countwise.tallies import (
-    BuildRequests,
-    Counted,
-    Counts,
-    Moments,
-    Request,
-    Scatter,
-    Values,
-    Words,
-    derived_table,
-)
+from countwise.errors import CountwiseError, RowsRefused, TableError
+from countwise.tallies import BuildRequests, Counted, Counts, Moments, Request, Scatter, Values, Words, derived_table
 from countwise.tallies._cells import PatternMoments
 
 __all__ = ["EnginePart", "moments_of", "refuse_identifiers", "scatter_of", "target_of"]
@@ -42,24 +32,12 @@ __all__ = ["EnginePart", "moments_of", "refuse_identifiers", "scatter_of", "targ
 
 @dataclass(frozen=True, eq=False)
 class EnginePart:
-    """A relation as a part of a table: it has no rows here, and counts where it lies.
-
-    Parameters
-    ----------
-    relation : Relation
-        The table.
-    frame : Frame
-        No rows, but columns of the right kinds.
-    name : str
-        The name of the target.
-    known : bool
-        Whether there is a target; if not, all rows are of one class.
-    """
+    """A relation as a part of a table: it has no rows here, and counts where it lies."""
 
     relation: Relation
-    frame: Frame
-    name: str
-    known: bool
+    frame: Frame  # no rows, but columns of the right kinds
+    name: str  # of the target
+    known: bool  # whether there is a target; if not, all rows are of one class
 
     @classmethod
     def open(cls, relation: Relation, *, needs_target: bool = True) -> EnginePart:
@@ -93,30 +71,13 @@ class EnginePart:
         """The columns of a schema, in its order."""
         lost = [name for name in schema if name not in self.relation.dtypes]
         if lost:
-            raise TableError(
-                f"The relation lacks the column{'s' * (len(lost) > 1)} {listed(lost)}.",
-                hint=did_you_mean(lost[0], self.relation.dtypes) or f"it has {listed(self.relation.dtypes)}.",
-            )
+            raise lacks("relation", lost, self.relation.dtypes)
         return Frame({name: self.frame.columns[name] for name in schema}, 0, named=True)
 
     def count(
         self, schema: Schema, target: Nominal, build: BuildRequests, what: str = "", *, learn: bool = True
     ) -> Counted:
-        """Fill the tallies that a model asks for, by group-by.
-
-        Parameters
-        ----------
-        schema : Schema
-            What the columns are; domains that grow are learned from the answers.
-        target : Nominal
-            The class.
-        build : callable
-            The requests, once the domains are known.
-        what : str
-            Who asks, for errors.
-        learn : bool, default=True
-            For rows in memory; the domains of a relation are always learned from its answers.
-        """
+        """Fill the tallies that a model asks for, by group-by; domains are always learned from the answers."""
         relation, classes = self.relation, self.classes
         if relation.target is not None and relation.target != target.name:
             raise TableError(f"The model predicts {target.name!r}, not {relation.target!r}.")
@@ -185,7 +146,8 @@ class _Query:
     def _one(self, key: str, request: Request) -> Any:
         derived, blank = request.derived, request.blank
         if derived is None:
-            return blank.fill(self._encoded(self.classes.frame, self.classes.weights, Schema([]), {}))
+            frame = self.classes.frame
+            return blank.fill(Table({self.target.name: self._codes(frame)}, frame.n_rows, self.classes.weights))
         if isinstance(blank, Scatter) and not blank.higher:
             return self._scattered(blank)
         if isinstance(derived, CountBlock):
@@ -195,37 +157,21 @@ class _Query:
             frame, weights = values(self.relation, name, self.look, self.relation.given, self.classes.rows)
         elif isinstance(blank, Counts) and name in self.frames:
             frame, weights = self.frames[name]
-        elif isinstance(blank, Counts) and derived.flag:
-            return self._by_sign(key, request)
+        elif isinstance(blank, Counts) and derived.flag:  # whether a number is above 0, or there at all
+            frame, weights = self.relation.cut({name: [0.0]}).groups([*self.relation.given, name])
         else:
             raise RowsRefused(
                 f"{self.what} needs the rows of {key!r}; the relation has {self.classes.rows:,}.",
                 hint="fetch them into memory, or give the column another distribution.",
             )
-        own = Schema(map(self.schema.__getitem__, derived.columns))
-        return blank.fill(self._encoded(frame, weights, own, {key: request}))
+        table = Schema(map(self.schema.__getitem__, derived.columns)).encode(frame, weights)
+        return blank.fill(derived_table(table.with_column(self.target.name, self._codes(frame)), {key: request}))
 
     def _codes(self, frame: Any) -> NDArray[Any]:
         """The class of each row of an answer."""
         if self.relation.target is None:
             return np.zeros(frame.n_rows, dtype=np.uint8)
         return self.target.encode(frame.columns[self.target.name], strict=True)
-
-    def _encoded(self, frame: Any, weights: NDArray[Any], schema: Schema, requests: Mapping[str, Request]) -> Table:
-        codes = {self.target.name: self._codes(frame)}
-        if not len(schema):
-            return Table(codes, frame.n_rows, weights)
-        table = schema.encode(frame, weights).with_column(self.target.name, codes[self.target.name])
-        return derived_table(table, requests)
-
-    def _by_sign(self, key: str, request: Request) -> Any:
-        """Whether a number is above 0, or there at all, of each class."""
-        assert request.derived is not None  # noqa: S101 - a flag is of a column
-        (name,) = request.derived.columns
-        frame, weights = self.relation.cut({name: [0.0]}).groups([*self.relation.given, name])
-        column = Numeric(name).encode(frame.columns[name]).astype(np.float64)
-        rows = Table({name: column, self.target.name: self._codes(frame)}, frame.n_rows, weights)
-        return request.blank.fill(derived_table(rows, {key: request}))
 
     def _word_totals(self, blank: Words, columns: Sequence[str]) -> Words:
         """Totals of counts in each class; a missing value adds nothing."""

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from countwise._typing import Flags, Floats
 from countwise.data.frames import Frame
-from countwise.engines.execute import collected, floats, rows_of_answer, sum_of, whole
-from countwise.engines.relation import MOST_GROUPS, ColumnSummary, Relation, cells_at, too_many
+from countwise.engines import query as nw
+from countwise.engines.execute import collected, floats, sums_of, whole
+from countwise.engines.relation import MOST_GROUPS, ColumnSummary, Relation, cells_at, grouped, too_many
 from countwise.errors import TableError
 
 __all__ = ["Products", "Sums", "gaps", "moments", "products", "totals", "values"]
@@ -28,59 +29,27 @@ FINENESS = 1 << 16  # parts of a deviation within which different values are tak
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Moments of numbers, by group.
+    """Moments of numbers, by group: arrays of shape (groups, numbers)."""
 
-    Parameters
-    ----------
-    keys : Frame
-        A row for each group.
-    n, mean, m2 : ndarray, shape (groups, numbers)
-        Weight of the cells that are there, their mean, and the sum of squared deviations from it.
-    """
-
-    keys: Frame
-    n: Floats
+    keys: Frame  # a row for each group
+    n: Floats  # the weight of the cells that are there
     mean: Floats
-    m2: Floats
+    m2: Floats  # the sum of squared deviations from the mean
 
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Means and products of several numbers, by group and by which columns are there.
+    """Means and products of several numbers, by group and by which columns are there."""
 
-    Parameters
-    ----------
-    keys : Frame
-        A row for each group.
-    present : ndarray of bool, shape (groups, columns)
-        Which columns are there.
-    n : ndarray, shape (groups,)
-        The weight of the rows.
-    mean : ndarray, shape (groups, numbers)
-    scatter : ndarray, shape (groups, numbers, numbers)
-        Sums of products of deviations from the mean.
-    """
-
-    keys: Frame
-    present: Flags
-    n: Floats
-    mean: Floats
-    scatter: Floats
+    keys: Frame  # a row for each group
+    present: Flags  # (groups, columns)
+    n: Floats  # (groups,): the weight of the rows
+    mean: Floats  # (groups, numbers)
+    scatter: Floats  # (groups, numbers, numbers): sums of products of deviations from the mean
 
 
 def moments(relation: Relation, numbers: Sequence[str], look: ColumnSummary, by: Sequence[str]) -> Sums:
-    """How many cells, their mean and squared deviations, of each number in each group.
-
-    Parameters
-    ----------
-    relation : Relation
-    numbers : sequence of str
-        The columns.
-    look : ColumnSummary
-        With a pilot mean of each.
-    by : sequence of str
-        The columns whose values make a group; none: all rows are one.
-    """
+    """How many cells, their mean and squared deviations, of each number in each group; without `by` of all rows."""
     found = _moments(relation, numbers, look.means, by)
     with np.errstate(divide="ignore", invalid="ignore"):
         shift = np.array([look.means[name] for name in numbers])
@@ -97,8 +66,6 @@ def moments(relation: Relation, numbers: Sequence[str], look: ColumnSummary, by:
 
 
 def _moments(relation: Relation, numbers: Sequence[str], shifts: Mapping[str, float], by: Sequence[str]) -> Sums:
-    import narwhals.stable.v2 as nw
-
     plan = relation.known(relation.numbered(numbers))
     fresh: dict[str, Any] = {"cw_w": relation.weight()} if relation.weights else {}
     for j, name in enumerate(numbers):
@@ -119,7 +86,7 @@ def _moments(relation: Relation, numbers: Sequence[str], shifts: Mapping[str, fl
     if not relation.weights:
         asked += [x.count().alias(f"cw_c{j}") for j, x in enumerate(d)]
         asked += [x.sum().alias(f"cw_s{j}") for j, x in enumerate(d)]
-    found = _grouped(plan.with_columns(**more), by, asked)
+    found = grouped(plan.with_columns(**more), by, asked)
     n, s, q, cells = (_laid(found, word, len(numbers)) for word in "csqa")
     finite = _laid(found, "k", len(numbers)) if relation.weights else n
     # what is there and not finite is NaN, or an infinity: only then is it asked which
@@ -137,26 +104,14 @@ def _around(n: Floats, s: Floats, q: Floats) -> tuple[Floats, Floats]:
 
 def gaps(relation: Relation, names: Sequence[str]) -> dict[str, int]:
     """In how many rows the cell of each column is missing."""
-    import narwhals.stable.v2 as nw
-
     if not names:
         return {}
     missing = {f"cw_g{j}": nw.when(relation.there(name)).then(0.0).otherwise(1.0) for j, name in enumerate(names)}
-    (row,) = rows_of_answer(relation.known().with_columns(**missing).select(*(nw.col(c).sum() for c in missing)))
-    return {name: int(sum_of(row[f"cw_g{j}"])) for j, name in enumerate(names)}
+    return dict(zip(names, map(int, sums_of(relation.known(), missing).values()), strict=True))
 
 
 def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tuple[Frame, Floats]:
-    """Sums of counts in each group, shape (groups, numbers); a negative one is refused.
-
-    Parameters
-    ----------
-    relation : Relation
-    numbers, by : sequence of str
-        The columns that are summed, and those whose values make a group.
-    """
-    import narwhals.stable.v2 as nw
-
+    """Sums of counts in each group, shape (groups, numbers); a negative one is refused."""
     plan = relation.known(relation.numbered(numbers)).with_columns(cw_w=relation.weight())
     fresh = {}
     for j, name in enumerate(numbers):
@@ -166,7 +121,7 @@ def totals(relation: Relation, numbers: Sequence[str], by: Sequence[str]) -> tup
     plan = plan.with_columns(**{f"cw_s{j}": nw.col(f"cw_d{j}") * nw.col("cw_w") for j in range(len(numbers))})
     asked = [nw.col(f"cw_s{j}").sum() for j in range(len(numbers))]
     asked += [nw.col(f"cw_d{j}").min().alias(f"cw_m{j}") for j in range(len(numbers))]
-    found = _grouped(plan, by, asked)
+    found = grouped(plan, by, asked)
     for name, least in zip(numbers, _laid(found, "m", len(numbers)).min(axis=0), strict=True):
         if least < 0:
             raise TableError(
@@ -183,19 +138,10 @@ def products(
     look: ColumnSummary,
     by: Sequence[str],
 ) -> Products:
-    """Weights, means and products of deviations of numbers, in each group and pattern of gaps.
+    """Weights, means and products of deviations of numbers, in each group and pattern of missing cells.
 
-    Parameters
-    ----------
-    relation : Relation
-    numbers : sequence of (column, value)
-        A column of numbers and None, or one of names and a value: 1 where it is that value, else 0.
-    flags : sequence of str
-        The columns whose gaps are told apart.
-    look : ColumnSummary
-        With a pilot mean of each number.
-    by : sequence of str
-        The columns whose values make a group.
+    A number is a column and None, or a nominal column and a value: 1 where it is that value, else 0. `flags` are the
+    columns whose missing cells are told apart.
     """
     shifts = np.array([look.means[name] if value is None else 0.0 for name, value in numbers])
     found = _products(relation, numbers, flags, shifts, by)
@@ -217,8 +163,6 @@ def products(
 def _products(
     relation: Relation, numbers: Sequence[tuple[str, Any]], flags: Sequence[str], shifts: Floats, by: Sequence[str]
 ) -> Products:
-    import narwhals.stable.v2 as nw
-
     plan = relation.known(relation.numbered([name for name, value in numbers if value is None]))
     fresh: dict[str, Any] = {"cw_w": relation.weight()}
     for j, (name, value) in enumerate(numbers):
@@ -228,15 +172,16 @@ def _products(
         else:
             fresh[f"cw_d{j}"] = nw.when(nw.col(name) == value).then(1.0).otherwise(0.0)
     for i, name in enumerate(flags):
-        x = nw.col(name)
-        there = x.cast(nw.Float64).is_finite() if _is_number(relation, name) else ~x.is_null()
+        x, dtype = nw.col(name), relation.dtypes[name]
+        number = dtype.is_numeric() or dtype.is_temporal()
+        there = x.cast(nw.Float64).is_finite() if number else ~x.is_null()
         fresh[f"cw_f{i}"] = nw.when(there).then(1).otherwise(0)
     plan = plan.with_columns(**fresh)
     w, d, p = nw.col("cw_w"), [nw.col(f"cw_d{j}") for j in range(len(numbers))], len(numbers)
     more = {f"cw_s{j}": w * x for j, x in enumerate(d)}
     more |= {f"cw_q{j}_{k}": w * d[j] * d[k] for j in range(p) for k in range(j + 1)}
     asked = [nw.col(name).sum() for name in ("cw_w", *more)]
-    found = _grouped(plan.with_columns(**more), [*by, *(f"cw_f{i}" for i in range(len(flags)))], asked)
+    found = grouped(plan.with_columns(**more), [*by, *(f"cw_f{i}" for i in range(len(flags)))], asked)
     n, sums = np.nan_to_num(floats(found.columns["cw_w"])), _laid(found, "s", p)
     squares = np.empty((found.n_rows, p, p))
     for j in range(p):
@@ -255,23 +200,9 @@ def values(
 
     All of them, as long as they are few enough to be fetched. Of more, those that differ by less than 1/65,536 of the
     column's deviation (in its tails: of their distance from its middle) are taken together at their mean.
-
-    Parameters
-    ----------
-    relation : Relation
-    name : str
-        The column.
-    look : ColumnSummary
-        With its pilot mean and deviation.
-    by : sequence of str
-        The columns whose values make a group.
-    rows : int
-        How many rows there are.
     """
     plain = replace(relation, frame=relation.numbered([name]))
     if relation.dtypes[name].is_temporal():
-        import narwhals.stable.v2 as nw
-
         plain = replace(plain, dtypes={**relation.dtypes, name: nw.Float64()})
     if rows <= MOST_GROUPS or name not in look.varied:
         return plain.groups([*by, name])
@@ -286,8 +217,6 @@ def _pooled(
     relation: Relation, name: str, look: ColumnSummary, by: Sequence[str], fineness: int
 ) -> tuple[Frame, NDArray[Any]] | None:
     """Neighboring values at their mean; None if the groups are still too many."""
-    import narwhals.stable.v2 as nw
-
     middle = look.middles[name]
     scale = max(look.spreads[name], abs(middle) * 1e-12, 1e-300)
     x = nw.col(name).cast(nw.Float64)
@@ -306,17 +235,6 @@ def _pooled(
         middles = np.where(low == high, low, np.clip(sums / weights, low, high)) + middle
     frame = Frame({**{k: found.columns[k] for k in by}, name: middles}, found.n_rows, named=True)
     return frame, whole(weights)
-
-
-def _is_number(relation: Relation, name: str) -> bool:
-    return bool(relation.dtypes[name].is_numeric() or relation.dtypes[name].is_temporal())
-
-
-def _grouped(plan: Any, by: Sequence[str], asked: Sequence[Any]) -> Frame:
-    found = collected(plan.group_by(*by).agg(*asked).head(MOST_GROUPS + 1) if by else plan.select(*asked))
-    if found.n_rows > MOST_GROUPS:
-        raise too_many([name for name in by if not name.startswith("cw_")])
-    return found
 
 
 def _laid(found: Frame, word: str, size: int) -> Floats:

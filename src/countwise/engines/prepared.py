@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from countwise._typing import Floats
+from countwise.data.columns import plain
 from countwise.data.frames import Frame
-from countwise.engines.execute import collected, number_of, rows_of_answer, sum_of
-from countwise.engines.relation import MOST_GROUPS, Relation, infinite_in
+from countwise.engines import query as nw
+from countwise.engines.execute import collected, number_of, sums_of
+from countwise.engines.relation import MOST_GROUPS, Relation, infinite_in, is_infinite
 from countwise.errors import RowsRefused, TableError
 
 __all__ = ["Extent", "Ready", "Sizes", "code_of", "fetched", "numbers_in", "switched"]
@@ -40,33 +42,22 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """A relation made ready to be counted.
-
-    Parameters
-    ----------
-    relation : Relation
-        The table.
-    numbers : frozenset of str
-        The columns that are taken as numbers, the target among them if it is one.
-    """
+    """A relation made ready to be counted."""
 
     relation: Relation
-    numbers: frozenset[str]
+    numbers: frozenset[str]  # the columns that are taken as numbers, the target among them if it is one
 
     def rows(self, names: Sequence[str], *, infinities: bool = False) -> Any:
         """The rows that count with some columns and the target: what is no finite number is null, `cw_w` the weight.
 
         Without weights there is no such column. On demand `cw_i0` and so on are 1 where a column is infinite.
         """
-        import narwhals.stable.v2 as nw
-
         relation = self.relation
         own = [name for name in (relation.target, relation.weights) if name is not None]
         wanted = list(dict.fromkeys([*names, *own]))
         plan = self._taken(wanted)
         if infinities:
-            cells = [nw.col(name).cast(nw.Float64).abs() == float("inf") for name in names]
-            plan = plan.with_columns(**{f"cw_i{j}": nw.when(x).then(1.0).otherwise(0.0) for j, x in enumerate(cells)})
+            plan = plan.with_columns(**{f"cw_i{j}": is_infinite(name) for j, name in enumerate(names)})
         fresh = {name: clean for name in wanted if (clean := self._clean(name)) is not None}
         if relation.weights is not None:
             fresh["cw_w"] = nw.col(relation.weights).cast(nw.Float64)
@@ -86,8 +77,6 @@ class Ready:
 
     def _clean(self, name: str) -> Any:
         """A column without what is no number, if it could hold such."""
-        import narwhals.stable.v2 as nw
-
         if name in self.numbers:
             x = nw.col(name).cast(nw.Float64)
         elif self.relation.dtypes[name].is_float():
@@ -100,8 +89,6 @@ class Ready:
 
     def sizes(self) -> Sizes:
         """How many rows there are; a weight that is none, and an infinite target, are errors."""
-        import narwhals.stable.v2 as nw
-
         relation = self.relation
         own = [name for name in (relation.target, relation.weights) if name is not None]
         plan = self._taken(own or relation.columns[:1])
@@ -111,23 +98,20 @@ class Ready:
             target = self._clean(relation.target)
             plan = plan.with_columns(cw_y=nw.col(relation.target) if target is None else target)
             known = counts = ~nw.col("cw_y").is_null()
-            fresh["cw_k"] = nw.when(known).then(1.0).otherwise(0.0)
+            fresh["cw_k"] = nw.flag(known)
             if relation.target in self.numbers:
-                infinite = nw.col(relation.target).cast(nw.Float64).abs() == float("inf")
-                fresh["cw_i"] = nw.when(infinite).then(1.0).otherwise(0.0)
+                fresh["cw_i"] = is_infinite(relation.target)
         if relation.weights is not None:
             w = nw.col(relation.weights).cast(nw.Float64)
             plan = plan.with_columns(cw_w=nw.when(w.is_finite()).then(w))
-            fresh["cw_b"] = nw.when(nw.col("cw_w").is_null()).then(1.0).otherwise(0.0)
-            fresh["cw_m"] = nw.when(nw.col("cw_w") < 0).then(1.0).otherwise(0.0)
             counts = counts & (nw.col("cw_w") > 0)
-            fresh["cw_c"] = nw.when(counts).then(1.0).otherwise(0.0)
-            fresh["cw_t"] = nw.when(counts).then(nw.col("cw_w")).otherwise(0.0)
-        (row,) = rows_of_answer(plan.with_columns(**fresh).select(*(nw.col(name).sum() for name in fresh)))
-        n = {name: int(sum_of(value)) for name, value in row.items()}
+            fresh |= {"cw_b": nw.flag(nw.col("cw_w").is_null()), "cw_m": nw.flag(nw.col("cw_w") < 0)}
+            fresh |= {"cw_c": nw.flag(counts), "cw_t": nw.when(counts).then(nw.col("cw_w")).otherwise(0.0)}
+        sums = sums_of(plan, fresh)
+        n = {name: int(value) for name, value in sums.items()}
         self._refuse(n)
         known_rows = n.get("cw_k", n["cw_n"])
-        weight = sum_of(row["cw_t"]) if relation.weights is not None else float(known_rows)
+        weight = sums["cw_t"] if relation.weights is not None else float(known_rows)
         return Sizes(n["cw_n"], known_rows, n.get("cw_c", known_rows), weight)
 
     def _refuse(self, n: dict[str, int]) -> None:
@@ -156,31 +140,25 @@ class Ready:
 
     def extents(self, names: Sequence[str]) -> dict[str, Extent]:
         """Where some columns of numbers lie, in one query; an infinity is an error."""
-        import narwhals.stable.v2 as nw
-
         if not names:
             return {}
-        plan = self.rows(names, infinities=True)
-        fresh = {"cw_n": nw.lit(1.0)}
-        asked = [nw.col("cw_n").sum()]
+        fresh, ends = {"cw_n": nw.lit(1.0)}, []
         for j, name in enumerate(names):
-            fresh[f"cw_k{j}"] = nw.when(nw.col(name).is_null()).then(0.0).otherwise(1.0)
-            asked += [nw.col(name).min().alias(f"cw_l{j}"), nw.col(name).max().alias(f"cw_h{j}")]
-            asked += [nw.col(f"cw_k{j}").sum(), nw.col(f"cw_i{j}").sum()]
-        (row,) = rows_of_answer(plan.with_columns(**fresh).select(*asked))
+            x = nw.col(name)
+            fresh |= {f"cw_k{j}": nw.when(x.is_null()).then(0.0).otherwise(1.0), f"cw_i{j}": nw.col(f"cw_i{j}")}
+            ends += [x.min().alias(f"cw_l{j}"), x.max().alias(f"cw_h{j}")]
+        row = sums_of(self.rows(names, infinities=True), fresh, *ends)
         found = {}
         for j, name in enumerate(names):
-            if sum_of(row[f"cw_i{j}"]):
-                raise infinite_in(name, sum_of(row[f"cw_i{j}"]))
-            n = sum_of(row[f"cw_k{j}"])
-            ends = [number_of(row[f"cw_{end}{j}"]) if n else np.nan for end in "lh"]
-            found[name] = Extent(ends[0], ends[1], n < sum_of(row["cw_n"]))
+            if row[f"cw_i{j}"]:
+                raise infinite_in(name, row[f"cw_i{j}"])
+            n = row[f"cw_k{j}"]
+            low, high = (number_of(row[f"cw_{end}{j}"]) if n else np.nan for end in "lh")
+            found[name] = Extent(low, high, n < row["cw_n"])
         return found
 
     def weighed(self, plan: Any, keys: Sequence[str], *more: Any) -> Frame:
         """What weight (or how many rows) each combination of some columns has, as `cw_w`, and other aggregates."""
-        import narwhals.stable.v2 as nw
-
         weight = nw.len().alias("cw_w") if self.relation.weights is None else nw.col("cw_w").sum()
         return fetched(plan.group_by(*keys).agg(weight, *more), keys)
 
@@ -190,17 +168,11 @@ class Ready:
 
 def switched(x: Any, starts: Sequence[float], cases: Sequence[Any]) -> Any:
     """The case whose start is the last one not above x; below all starts it is the first."""
-    import narwhals.stable.v2 as nw
-
     if len(cases) == 1:
         return cases[0]
     middle = len(cases) // 2
-    lower, upper = (
-        switched(x, starts[:middle], cases[:middle]),
-        switched(x, starts[middle:], cases[middle:]),
-    )
-    start = starts[middle]
-    return nw.when(x < (start.item() if isinstance(start, np.generic) else start)).then(lower).otherwise(upper)
+    lower, upper = switched(x, starts[:middle], cases[:middle]), switched(x, starts[middle:], cases[middle:])
+    return nw.when(x < plain(starts[middle])).then(lower).otherwise(upper)
 
 
 def code_of(x: Any, edges: Floats, *, flat: bool = False) -> Any:
@@ -208,8 +180,6 @@ def code_of(x: Any, edges: Floats, *, flat: bool = False) -> Any:
 
     Where whens are slow to plan (Dask takes seconds for 255 of them), flat is faster; else it is slower.
     """
-    import narwhals.stable.v2 as nw
-
     if flat and len(edges):
         return nw.sum_horizontal(*((x > float(edge)).cast(nw.Int64) for edge in edges))
 
@@ -236,8 +206,6 @@ def fetched(plan: Any, keys: Sequence[str]) -> Frame:
 def numbers_in(frame: Frame, name: str) -> Floats:
     """A column of an answer as numbers; what is not there is NaN."""
     column: Any = frame.columns[name]
-    return (
-        np.array([np.nan if v is None else v for v in column], np.float64)
-        if column.dtype == object
-        else (np.asarray(column, dtype=np.float64))
-    )
+    if column.dtype == object:
+        column = [np.nan if value is None else value for value in column]
+    return np.asarray(column, dtype=np.float64)

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise._typing import Flags, Floats
+from countwise._typing import Floats
+from countwise.data.columns import missing_cells, plain
 from countwise.data.frames import Coded, Column, Frame, is_missing
-from countwise.engines.execute import answered, collected, floats, micros, rows_of_answer, sum_of, whole
+from countwise.engines import query as nw
+from countwise.engines.execute import answered, collected, floats, micros, sum_of, sums_of, whole
 from countwise.errors import RowsRefused, SchemaError, TableError, did_you_mean, listed
 
 __all__ = ["MOST_GROUPS", "Classes", "ColumnSummary", "Relation", "refused"]
@@ -29,19 +31,9 @@ _FIRST = 10_000  # rows that are looked at first
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A table that an engine holds, with a target and perhaps weights among its columns.
+    """A table that an engine holds, with a target and perhaps weights among its columns."""
 
-    Parameters
-    ----------
-    frame : narwhals LazyFrame
-        The table.
-    target : str or None
-        The column to be told.
-    weights : str or None
-        The column of weights.
-    """
-
-    frame: Any
+    frame: Any  # a LazyFrame of narwhals
     target: str | None
     weights: str | None = None
     dtypes: dict[str, Any] = field(default_factory=dict)
@@ -49,8 +41,6 @@ class Relation:
     @classmethod
     def open(cls, X: Any, target: Any, weights: Any = None) -> Relation:
         """Look at the columns, and refuse what cannot be counted."""
-        import narwhals.stable.v2 as nw
-
         frame = nw.from_native(X)
         frame = frame.lazy() if isinstance(frame, nw.DataFrame) else frame
         dtypes = answered(lambda: dict(frame.collect_schema()))
@@ -86,8 +76,6 @@ class Relation:
 
     def is_numeric(self, name: str) -> bool:
         """Whether a column holds numbers, dates or booleans."""
-        import narwhals.stable.v2 as nw
-
         dtype = self.dtypes[name]
         return bool(dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean)
 
@@ -103,13 +91,11 @@ class Relation:
 
     def cut(self, cuts: Mapping[str, Sequence[float]]) -> Relation:
         """The same with numbers as the ranges (lo, hi] that they lie in: 0, 1, ...; missing stays missing."""
-        import narwhals.stable.v2 as nw
-
         fresh, dtypes = {}, dict(self.dtypes)
         for name, edges in cuts.items():
             x = nw.col(name).cast(nw.Float64)
-            above = [nw.when(x > float(edge)).then(1.0).otherwise(0.0) for edge in edges]
-            fresh[name] = nw.when(x.is_finite()).then(_added(above) if above else nw.lit(0.0))
+            above = [nw.flag(x > float(edge)) for edge in edges]
+            fresh[name] = nw.when(x.is_finite()).then(nw.total(above) if above else nw.lit(0.0))
             dtypes[name] = nw.Float64()
         plan = self.numbered(list(cuts))
         return replace(self, frame=plan.with_columns(**fresh) if fresh else plan, dtypes=dtypes)
@@ -123,8 +109,6 @@ class Relation:
 
     def only(self, cells: Mapping[str, Any]) -> Relation:
         """The rows in which columns have the values given."""
-        import narwhals.stable.v2 as nw
-
         plan = self.frame
         for name, value in cells.items():
             plan = plan.filter(nw.col(name) == value)
@@ -134,14 +118,10 @@ class Relation:
 
     def there(self, name: str) -> Any:
         """Whether a cell is there; NaN is missing."""
-        import narwhals.stable.v2 as nw
-
         return nw.col(name).is_finite() if self.dtypes[name].is_float() else ~nw.col(name).is_null()
 
     def numbered(self, numbers: Sequence[str], plan: Any = None) -> Any:
         """The relation with dates and booleans among the numbers as numbers."""
-        import narwhals.stable.v2 as nw
-
         plan, fresh = self.frame if plan is None else plan, {}
         for name in numbers:
             dtype = self.dtypes[name]
@@ -153,51 +133,39 @@ class Relation:
 
     def known(self, plan: Any = None) -> Any:
         """The rows that count: those with a target and a weight."""
-        import narwhals.stable.v2 as nw
-
         plan = self.frame if plan is None else plan
         plan = plan if self.target is None else plan.filter(self.there(self.target))
         return plan if self.weights is None else plan.filter(nw.col(self.weights) > 0)
 
     def weight(self) -> Any:
         """The weight of a row."""
-        import narwhals.stable.v2 as nw
-
         return nw.col(self.weights).cast(nw.Float64) if self.weights else nw.lit(1.0)
 
     # -- questions -----------------------------------------------------------------------
 
     def size(self) -> int:
         """How many rows there are."""
-        import narwhals.stable.v2 as nw
-
-        (row,) = rows_of_answer(self.frame.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum()))
-        return int(sum_of(row["cw_n"]))
+        return int(sums_of(self.frame, {"cw_n": nw.lit(1.0)})["cw_n"])
 
     def classes(self) -> Classes:
         """The values of the target, what they weigh, and how many rows have one; weights are checked."""
-        import narwhals.stable.v2 as nw
-
         w = self.weight()
         fine = (w >= 0) & w.is_finite()
         one = nw.lit(1.0)
         used = list(dict.fromkeys([*self.given, *([self.weights] if self.weights else [])]))
         plan = self.frame.select(*used) if used else self.frame
         plan = plan.with_columns(
-            cw_n=nw.when(w > 0).then(1.0).otherwise(0.0) if self.weights else one,
+            cw_n=nw.flag(w > 0) if self.weights else one,
             cw_w=nw.when(fine).then(w).otherwise(0.0) if self.weights else one,
             cw_b=nw.when(fine).then(0.0).otherwise(1.0) if self.weights else nw.lit(0.0),
             cw_a=one,
         )
         names = ("cw_n", "cw_w", "cw_b", "cw_a")
-        sums = list(map(nw.sum, names))
         keys = self.given
         if keys and self.dtypes[keys[0]].is_float():  # NaN is missing; an infinity is told where classes are read
             x = nw.col(keys[0])
             plan = plan.with_columns(nw.when(x.is_finite() | (x.abs() == float("inf"))).then(x).alias(keys[0]))
-        found = collected(plan.group_by(*keys).agg(*sums).head(MOST_GROUPS + 1) if keys else plan.select(*sums))
-        if found.n_rows > MOST_GROUPS:
-            raise too_many(keys)
+        found = grouped(plan, keys, list(map(nw.sum, names)))
         n, weights, bad, rows = map(floats, map(found.columns.__getitem__, names))
         if bad.sum() > 0:
             raise TableError(
@@ -205,7 +173,7 @@ class Relation:
                 f"row{'s' * bool(bad.sum() != 1)}.",
                 hint="give 0 to leave a row out.",
             )
-        gone = _gone(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
+        gone = missing_cells(found.columns[keys[0]]) if keys else np.zeros(found.n_rows, dtype=bool)
         kept = ~gone & (weights > 0)
         frame = Frame({name: found.columns[name] for name in keys}, found.n_rows, named=True).take(kept)
         return Classes(frame, whole(weights[kept]), int(n[kept].sum()), int(rows[gone].sum()))
@@ -216,14 +184,9 @@ class Relation:
         A pilot mean need not be exact: what is summed are differences from it. Names that hardly repeat are looked at
         in more rows: a group-by of an identifier would bring the table here.
         """
-        import narwhals.stable.v2 as nw
-
         asked = [nw.col(name).cast(nw.Float64) for name in numbers] + [nw.col(name) for name in names]
-        few = (
-            collected(self.known(self.numbered(numbers)).select(*asked).head(_FIRST))
-            if asked
-            else Frame({}, 0, named=True)
-        )
+        plan = self.known(self.numbered(numbers))
+        few = collected(plan.select(*asked).head(_FIRST)) if asked else Frame({}, 0, named=True)
         means, middles, spreads, varied = {}, {}, {}, []
         for name in numbers:
             x = floats(few.columns[name])
@@ -238,38 +201,24 @@ class Relation:
         if many:
             first = self.known().select(*many).head(2 * MOST_GROUPS)
             count = [nw.col(name).n_unique().alias(f"cw_u{j}") for j, name in enumerate(many)]
-            (row,) = rows_of_answer(first.with_columns(cw_n=nw.lit(1.0)).select(nw.col("cw_n").sum(), *count))
+            row = sums_of(first, {"cw_n": nw.lit(1.0)}, *count)
             distinct |= {name: int(sum_of(row[f"cw_u{j}"])) for j, name in enumerate(many)}
-            seen = int(sum_of(row["cw_n"]))
+            seen = int(row["cw_n"])
             ids = {name: seen for name in many if distinct[name] > 0.5 * seen}
         return ColumnSummary(means, middles, spreads, distinct, ids, frozenset(varied))
 
     def refuse_infinity(self, names: Sequence[str]) -> None:
         """An infinity is an error and no missing cell; asked of columns whose sums do not show it."""
-        import narwhals.stable.v2 as nw
-
         names = [name for name in names if self.dtypes[name].is_float()]
         if not names:
             return
-        infinite = {
-            f"cw_i{j}": nw.when(nw.col(name).cast(nw.Float64).abs() == float("inf")).then(1.0).otherwise(0.0)
-            for j, name in enumerate(names)
-        }
-        (row,) = rows_of_answer(self.known().with_columns(**infinite).select(*map(nw.sum, infinite)))
-        for j, name in enumerate(names):
-            if sum_of(row[f"cw_i{j}"]) > 0:
-                raise infinite_in(name, sum_of(row[f"cw_i{j}"]))
+        found = sums_of(self.known(), {f"cw_i{j}": is_infinite(name) for j, name in enumerate(names)})
+        for name, rows in zip(names, found.values(), strict=True):
+            if rows > 0:
+                raise infinite_in(name, rows)
 
     def groups(self, keys: Sequence[str]) -> tuple[Frame, NDArray[Any]]:
-        """Every combination of values of some columns that is there, and how many rows (or what weight) it has.
-
-        Parameters
-        ----------
-        keys : sequence of str
-            The columns.
-        """
-        import narwhals.stable.v2 as nw
-
+        """Every combination of values of some columns that is there, and how many rows (or what weight) it has."""
         keys = list(dict.fromkeys(keys))
         plan = self.known().select(*keys, *([self.weights] if self.weights not in (None, *keys) else []))
         fresh = {k: nw.when(nw.col(k).is_finite()).then(nw.col(k)) for k in keys if self.dtypes[k].is_float()}
@@ -277,23 +226,29 @@ class Relation:
             fresh["cw_w"] = self.weight()
         plan = plan.with_columns(**fresh) if fresh else plan  # NaN is missing
         count = nw.col("cw_w").sum() if self.weights else nw.len().alias("cw_w")
-        found = collected(plan.group_by(*keys).agg(count).head(MOST_GROUPS + 1))
-        if found.n_rows > MOST_GROUPS:
-            raise too_many(keys)
-        return Frame({k: found.columns[k] for k in keys}, found.n_rows, named=True), whole(
-            floats(found.columns["cw_w"])
-        )
+        found = grouped(plan, keys, [count])
+        frame = Frame({k: found.columns[k] for k in keys}, found.n_rows, named=True)
+        return frame, whole(floats(found.columns["cw_w"]))
 
 
 def cells_at(frame: Frame, row: int) -> dict[str, Any]:
     """The cells of a row, None where one is missing."""
-    return {name: None if _gone(column)[row] else _cell(column, row) for name, column in frame.columns.items()}
+    one = frame.slice(row, row + 1).columns
+    cells = {name: (c.objects() if isinstance(c, Coded) else c)[0] for name, c in one.items()}
+    return {name: None if is_missing(cell) else plain(cell) for name, cell in cells.items()}
 
 
-def _cell(column: Column, row: int) -> Any:
-    if isinstance(column, Coded):
-        return column.categories[int(column.codes[row])]
-    return column[row].item() if isinstance(column[row], np.generic) else column[row]
+def grouped(plan: Any, by: Sequence[str], asked: Sequence[Any]) -> Frame:
+    """Aggregates of each group, or of all rows; too many groups are refused."""
+    found = collected(plan.group_by(*by).agg(*asked).head(MOST_GROUPS + 1) if by else plan.select(*asked))
+    if found.n_rows > MOST_GROUPS:
+        raise too_many([name for name in by if not name.startswith("cw_")] or by)
+    return found
+
+
+def is_infinite(name: str) -> Any:
+    """1.0 where a number is infinite, else 0.0."""
+    return nw.flag(nw.col(name).cast(nw.Float64).abs() == float("inf"))
 
 
 def too_many(keys: Sequence[str]) -> RowsRefused:
@@ -301,30 +256,6 @@ def too_many(keys: Sequence[str]) -> RowsRefused:
     return RowsRefused(
         f"{listed(keys)} have more than {MOST_GROUPS:,} different values together; no more are fetched.",
         hint="leave a column out, join its rare values, or give a number a law of moments: 'gaussian'.",
-    )
-
-
-def _added(terms: Sequence[Any]) -> Any:
-    """A sum of many, no deeper than it must be: engines walk expressions by recursion."""
-    if len(terms) == 1:
-        return terms[0]
-    half = len(terms) // 2
-    return _added(terms[:half]) + _added(terms[half:])
-
-
-def _gone(column: Column) -> Flags:
-    """Which cells are missing."""
-    if isinstance(column, Coded):
-        lost = np.array([*(is_missing(value) for value in column.categories), True])
-        return np.asarray(lost[np.asarray(column.codes, dtype=np.int64)])
-    if column.dtype.kind == "O":
-        return np.array([is_missing(value) for value in column], dtype=bool)
-    return (
-        np.isnan(column)
-        if column.dtype.kind == "f"
-        else np.isnat(column)
-        if column.dtype.kind == "M"
-        else (np.zeros(len(column), dtype=bool))
     )
 
 
@@ -360,8 +291,6 @@ def refused(X: Any) -> RowsRefused:
 
 def _empty(dtype: Any) -> Column:
     """A column without rows, of the kind that a dtype stands for."""
-    import narwhals.stable.v2 as nw
-
     if dtype == nw.Boolean:
         return np.empty(0, dtype=bool)
     if dtype == nw.Categorical or dtype == nw.String:
@@ -377,43 +306,21 @@ def _empty(dtype: Any) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
-    """What the first rows say of a relation.
+    """What the first rows say of a relation."""
 
-    Parameters
-    ----------
-    means, middles, spreads : dict of str to float
-        Mean, median and deviation of numbers in the first rows; 0 where there are none.
-    distinct : dict of str to int
-        How many values names have, at least.
-    ids : dict of str to int
-        The names that have a value of their own in most of the rows looked at: how many rows those were.
-    varied : frozenset of str
-        The numbers that hardly repeat in the first rows.
-    """
-
-    means: dict[str, float]
+    means: dict[str, float]  # mean, median and deviation of numbers; 0 where there are none
     middles: dict[str, float]
     spreads: dict[str, float]
-    distinct: dict[str, int]
-    ids: dict[str, int]
-    varied: frozenset[str]
+    distinct: dict[str, int]  # how many values nominal columns have, at least
+    ids: dict[str, int]  # columns with a value of its own in most rows looked at: how many rows those were
+    varied: frozenset[str]  # the numbers that hardly repeat
 
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The values of the target, and the rows that have one.
+    """The values of the target, and the rows that have one."""
 
-    Parameters
-    ----------
-    frame : Frame
-        A row for each value; without a target a single row and no column.
-    weights : ndarray
-        What each value weighs.
-    rows, left_out : int
-        Rows that count, and rows without a target.
-    """
-
-    frame: Frame
+    frame: Frame  # a row for each value; without a target a single row and no column
     weights: NDArray[Any]
-    rows: int
-    left_out: int
+    rows: int  # that count
+    left_out: int  # rows without a target

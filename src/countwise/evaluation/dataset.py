@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from countwise._typing import Indices
 from countwise.data.attributes import Nominal
-from countwise.data.frames import Frame, frame_of, taken
+from countwise.data.frames import Frame, frame_of
 from countwise.data.output import rows_of
 from countwise.errors import TableError
 from countwise.sources import Memory
@@ -67,7 +67,7 @@ class EvaluationData:
     def _part(self, frame: Frame, rows: Any) -> EvaluationData:
         which = np.arange(len(self))[rows] if self.which is None else self.which[rows]
         weights = None if self.weights is None else self.weights[rows]
-        target = taken(self.source.target, rows)
+        target = self.source.target[rows]
         source = replace(self.source, frame=frame, target=target, weights=weights, places=which)
         return replace(self, source=source, codes=self.codes[rows], which=which)
 

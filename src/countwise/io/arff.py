@@ -8,7 +8,7 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise.errors import ReadError, did_you_mean, listed
-from countwise.io import arff
 from countwise.io.paths import told_apart
 from countwise.io.pieces import Columns, Options, named, objects, same_columns
 from countwise.io.text_files import lines
 
-__all__ = [
-    "QUOTED",
-    "STRING",
-    "ArffAttribute",
-    "ArffPiece",
-    "Cell",
-    "arff_pieces",
-    "cells_of",
-    "date_parser",
-    "has_weights",
-    "hints",
-    "parts_of",
-    "pieces",
-    "uncommented",
-    "unquoted",
-]
-
+__all__ = ["ArffAttribute", "ArffPiece", "arff_pieces", "date_parser", "hints", "pieces"]
 
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = re.compile(rf"\s*(?:({QUOTED})|([^,]*?))\s*(,|$)", re.DOTALL)
@@ -104,20 +87,8 @@ def unquoted(text: str) -> str:
 
 
 _MONTHS = [name.lower() for name in calendar.month_abbr]
-_FIELDS = {
-    "y": "year",
-    "M": "month",
-    "d": "day",
-    "H": "hour",
-    "h": "hour12",
-    "m": "minute",
-    "s": "second",
-} | {
-    "S": "milli",
-    "a": "half",
-    "E": "weekday",
-    **dict.fromkeys("ZXz", "zone"),
-}
+_NAMES = ("year", "month", "day", "hour", "hour12", "minute", "second", "milli", "half", "weekday", *["zone"] * 3)
+_FIELDS = dict(zip("yMdHhmsSaEZXz", _NAMES, strict=True))
 _ZONE = r"Z|UTC|GMT|[+-]\d\d(?::?\d\d)?"
 
 
@@ -202,15 +173,6 @@ _DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 class ArffAttribute:
     """One declared attribute.
 
-    Parameters
-    ----------
-    name : str
-        Its name.
-    kind : str
-        ``"nominal"``, ``"numeric"``, ``"text"`` or ``"date"``.
-    detail : tuple of str, str or None
-        The values of a nominal attribute, or the format of a date.
-
     Examples
     --------
     >>> from countwise.io.arff import ArffAttribute
@@ -219,8 +181,8 @@ class ArffAttribute:
     """
 
     name: str
-    kind: str
-    detail: Any = None
+    kind: str  # "nominal", "numeric", "text" or "date"
+    detail: Any = None  # the values of a nominal attribute, or the format of a date
 
     @property
     def omitted(self) -> Any:
@@ -234,13 +196,6 @@ class ArffAttribute:
 class ArffPiece:
     """Some rows: the columns by name, and the weight of each row (1 where none is written).
 
-    Parameters
-    ----------
-    columns : dict of str to ndarray
-        One array per attribute.
-    weights : ndarray
-        One weight per row.
-
     Examples
     --------
     >>> from countwise.io.arff import pieces
@@ -249,24 +204,12 @@ class ArffPiece:
     array([5., 1.])
     """
 
-    columns: dict[str, NDArray[Any]] = field(default_factory=dict)
-    weights: NDArray[Any] = field(default_factory=lambda: np.ones(0))
+    columns: dict[str, NDArray[Any]]
+    weights: NDArray[Any]
 
 
 def hints(lines: Iterable[str], where: str) -> dict[str, tuple[str, Any]]:
-    """What the header declares, by attribute.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The file.
-    where : str
-        Its name, for messages.
-
-    Returns
-    -------
-    dict of str to tuple
-        ``("nominal", values)``, ``("numeric", None)``, ``("text", None)`` or ``("date", format)``.
+    """The kind and the detail (see `ArffAttribute`) of each attribute that the header declares, by name.
 
     Examples
     --------
@@ -277,46 +220,10 @@ def hints(lines: Iterable[str], where: str) -> dict[str, tuple[str, Any]]:
     return {a.name: (a.kind, a.detail) for a in _ArffReader(lines, where).attributes}
 
 
-def has_weights(lines: Iterable[str], where: str) -> bool:
-    """Whether any row carries an instance weight.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The file.
-    where : str
-        Its name, for messages.
-
-    Returns
-    -------
-    bool
-        True from the first weight on.
-
-    Examples
-    --------
-    >>> from countwise.io.arff import has_weights
-    >>> has_weights(["@attribute x numeric", "@data", "1, {5}", "2"], "x.arff")
-    True
-    """
-    return _ArffReader(lines, where).weighted()
-
-
 def pieces(lines: Iterable[str], where: str, rows: int) -> Iterator[ArffPiece]:
-    """The rows in pieces; one empty piece if there are none.
+    """The rows in pieces of so many at most; one empty piece if there are none.
 
-    Parameters
-    ----------
-    lines : iterable of str
-        The file.
-    where : str
-        Its name, for messages.
-    rows : int
-        The most rows in a piece.
-
-    Yields
-    ------
-    Piece
-        Numeric attributes and dates (seconds since 1970, UTC) as float64, the others as object arrays of str.
+    Numeric attributes and dates (seconds since 1970, UTC) are float64, the others object arrays of str.
 
     Examples
     --------
@@ -480,14 +387,12 @@ class _ArffReader:
     def piece(self, block: list[_Row]) -> ArffPiece:
         """The columns of some rows."""
         weights = np.array([1.0 if row.weight is None else row.weight for row in block], dtype=np.float64)
-        columns = {}
         sparse = any(isinstance(row.cells, dict) for row in block)
         across = list(zip(*(row.cells for row in block), strict=True)) if block and not sparse else []
-        for index, attribute in enumerate(self.attributes):
-            if across:
-                columns[attribute.name] = self._convert(attribute, across[index], block)
-            else:
-                columns[attribute.name] = self._filled(attribute, index, block)
+        columns = {
+            a.name: self._convert(a, across[i], block) if across else self._filled(a, i, block)
+            for i, a in enumerate(self.attributes)
+        }
         return ArffPiece(columns, weights)
 
     def _filled(self, attribute: ArffAttribute, index: int, block: list[_Row]) -> NDArray[Any]:
@@ -539,7 +444,7 @@ class _ArffReader:
 
 def arff_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Columns]:
     """The rows of all files, at most so many at a time, with the weights as a column if there are any."""
-    heads = [arff.hints(lines(path, options.encoding), path.name) for path in paths]
+    heads = [hints(lines(path, options.encoding), path.name) for path in paths]
     names = named(list(heads[0]), options, paths[0])
     for path, head in zip(paths, heads, strict=True):
         same_columns(list(heads[0]), list(head), (paths[0], path))
@@ -548,12 +453,12 @@ def arff_pieces(paths: list[Path], rows: int, options: Options) -> Iterator[Colu
             one, other = told_apart(paths[0], path)
             message = f"{odd!r} is {heads[0][odd][0]} in {one!r} and {head[odd][0]} in {other!r}."
             raise ReadError(message, hint="read files with different attributes apart.")
-    weighted = any(arff.has_weights(lines(path, options.encoding), path.name) for path in paths)
+    weighted = any(_ArffReader(lines(path, options.encoding), path.name).weighted() for path in paths)
     if weighted and options.weight_column in names:
         message = f"{paths[0].name!r} has instance weights and an attribute {options.weight_column!r}."
         raise ReadError(message, hint="give another weight_column=...")
     for path in paths:
-        for piece in arff.pieces(lines(path, options.encoding), path.name, rows):
+        for piece in pieces(lines(path, options.encoding), path.name, rows):
             frame = {name: piece.columns[own] for name, own in zip(names, heads[0], strict=True)}
             if weighted:
                 frame[options.weight_column] = piece.weights

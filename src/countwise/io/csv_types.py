@@ -95,19 +95,16 @@ class CsvColumn:
         if self.number and self.whole and not self.gaps:
             return np.fromiter(map(int, cells), np.int64, len(cells))
         if self.number:
-            return self._floats(cells)
+            missing = self.missing
+            if missing.isdisjoint(cells):
+                return np.fromiter(map(float, cells), np.float64, len(cells))
+            return np.array([np.nan if cell in missing else float(cell) for cell in cells])
         if self.truth:
             true = next(word for word in self.truth[0] if word.lower() == "true")
             return objects([None if cell in self.missing else cell == true for cell in cells])
         if len(self.memo) > MEMO_LIMIT:  # a column of all different texts must not be kept in memory
             self.memo.clear()
         return objects(list(map(self.memo.__getitem__, cells)))
-
-    def _floats(self, cells: Sequence[str]) -> NDArray[Any]:
-        if self.missing.isdisjoint(cells):
-            return np.fromiter(map(float, cells), np.float64, len(cells))
-        missing = self.missing
-        return np.array([np.nan if cell in missing else float(cell) for cell in cells])
 
 
 def _fit_int64(cells: Sequence[str]) -> bool:

@@ -20,17 +20,7 @@ Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
 def objects(values: Sequence[Any]) -> NDArray[Any]:
-    """An object array that holds the values as they are.
-
-    Parameters
-    ----------
-    values : sequence
-        Anything; ``numpy.array`` would try to make sense of it.
-
-    Returns
-    -------
-    ndarray of object
-        One element per value.
+    """An object array that holds the values as they are; ``numpy.array`` would try to make sense of them.
 
     Examples
     --------
@@ -85,15 +75,15 @@ def same_columns(first: Sequence[str], names: Sequence[str], paths: tuple[Path, 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The arguments of `countwise.sources.readers.read` that say how a file is written."""
+    """The arguments of `countwise.io.readers.read` that say how a file is written."""
 
-    header: bool
-    separator: str | None
-    quote: str | None
-    names: Sequence[str] | None
-    missing: frozenset[str]
-    encoding: str | None
-    weight_column: str
+    header: bool = True
+    separator: str | None = None
+    quote: str | None = '"'
+    names: Sequence[str] | None = None
+    missing: frozenset[str] = frozenset()
+    encoding: str | None = None
+    weight_column: str = "weight"
 
 
 def named(own: Sequence[str], options: Options, path: Path) -> list[str]:

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from countwise.errors import ReadError, listed
-from countwise.io import arff
-from countwise.io.arff import arff_pieces
+from countwise.io.arff import arff_pieces, hints
 from countwise.io.csv import csv_columns, csv_pieces
 from countwise.io.parquet import parquet_columns, parquet_hints, parquet_pieces
 from countwise.io.paths import AnyPath, format_of, resolved
@@ -100,33 +99,11 @@ def read(
 
 
 def read_pieces(
-    paths: AnyPath | Iterable[AnyPath],
-    *,
-    rows: int = 65536,
-    header: bool = True,
-    separator: str | None = None,
-    names: Sequence[str] | None = None,
-    missing: Iterable[str] = MISSING,
-    quote: str | None = '"',
-    encoding: str | None = None,
-    weight_column: str = "weight",
+    paths: AnyPath | Iterable[AnyPath], *, rows: int = 65536, missing: Iterable[str] = MISSING, **options: Any
 ) -> Iterator[Columns]:
-    r"""Read a table of one or more files in pieces of bounded size.
+    r"""Read a table of one or more files in pieces of so many rows at most; the other arguments are those of `read`.
 
-    Parameters
-    ----------
-    paths : str, path or iterable of them
-        One file, a pattern, a folder of Parquet files, or several of these; see `read`. Files of a pattern or
-        a folder come in the order of their names.
-    rows : int
-        The most rows in a piece.
-    header, separator, names, missing, quote, encoding, weight_column
-        As in `read`.
-
-    Yields
-    ------
-    dict of str to ndarray
-        The next rows. A column has one type in all pieces. A table without rows gives one empty piece.
+    A column has one type in all pieces. A table without rows gives one empty piece.
 
     Examples
     --------
@@ -138,26 +115,14 @@ def read_pieces(
     ...     [piece["temp"] for piece in read_pieces(path, rows=2)]
     [array([32.1, 18. ]), array([19.])]
     """
-    options = Options(header, separator, quote, names, _words(missing), encoding, weight_column)
-    return _pieces(resolved(paths), rows, min(rows, _BLOCK), options)
+    return _pieces(resolved(paths), rows, min(rows, _BLOCK), Options(missing=_words(missing), **options))
 
 
 def attribute_hints(path: AnyPath | Iterable[AnyPath], *, encoding: str | None = None) -> dict[str, tuple[str, Any]]:
     r"""What the file itself, or several files together, declare about their attributes.
 
-    Parameters
-    ----------
-    path : str, path or iterable of them
-        As in `read`.
-    encoding : str, optional
-        As in `read`.
-
-    Returns
-    -------
-    dict of str to tuple
-        For ARFF ``("nominal", values)``, ``("numeric", None)``, ``("text", None)`` or ``("date", format)``
-        per attribute; for Parquet ``("nominal", values)`` or ``("ordinal", values)`` per categorical column,
-        if pyarrow is there to ask; for other files nothing.
+    ARFF says ``("nominal", values)``, ``("numeric", None)``, ``("text", None)`` or ``("date", format)`` of each;
+    Parquet ``("nominal", values)`` or ``("ordinal", values)`` of categorical columns; other files say nothing.
 
     Examples
     --------
@@ -172,17 +137,12 @@ def attribute_hints(path: AnyPath | Iterable[AnyPath], *, encoding: str | None =
     found: dict[str, tuple[str, Any]] = {}
     for file in resolved(path):
         kind = format_of(file)
-        hints = arff.hints(lines(file, encoding), file.name) if kind == "arff" else {}
-        for name, hint in (parquet_hints(file) if kind == "parquet" else hints).items():
-            found[name] = _wider(found[name], hint) if name in found else hint
+        declared = hints(lines(file, encoding), file.name) if kind == "arff" else {}
+        for name, hint in (parquet_hints(file) if kind == "parquet" else declared).items():
+            word, detail = found.setdefault(name, hint)
+            if isinstance(detail, tuple) and isinstance(hint[1], tuple):  # the values that both files list
+                found[name] = word, tuple(dict.fromkeys((*detail, *hint[1])))
     return found
-
-
-def _wider(one: tuple[str, Any], other: tuple[str, Any]) -> tuple[str, Any]:
-    """What two files declare of an attribute: the values of both, where they list any."""
-    if isinstance(one[1], tuple) and isinstance(other[1], tuple):
-        return one[0], tuple(dict.fromkeys((*one[1], *other[1])))
-    return one
 
 
 def column_names(paths: AnyPath | Iterable[AnyPath]) -> list[str]:
@@ -192,8 +152,8 @@ def column_names(paths: AnyPath | Iterable[AnyPath]) -> list[str]:
     if kind == "parquet":
         return parquet_columns(file)
     if kind == "arff":
-        return list(arff.hints(lines(file, None), file.name))
-    return csv_columns(file, Options(True, None, '"', None, frozenset(MISSING), None, "weight"))
+        return list(hints(lines(file, None), file.name))
+    return csv_columns(file, Options(missing=frozenset(MISSING)))
 
 
 def _words(missing: Iterable[str]) -> frozenset[str]:

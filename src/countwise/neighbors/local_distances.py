@@ -36,13 +36,13 @@ class LocalCells:
     def slice(self, start: int, stop: int) -> LocalCells:
         """Some rows, with only the values that they have."""
         if isinstance(self.values, Bag):
-            return _texts(self.values.slice(start, stop), self.new)
+            return _texts(self.values[start:stop], self.new)
         return self._of(self.column[start:stop])
 
     def take(self, rows: Indices) -> LocalCells:
         """Some rows, in the order given, with only the values that they have."""
         if isinstance(self.values, Bag):
-            return _texts(self.values.take(rows), self.new)
+            return _texts(self.values[rows], self.new)
         return self._of(self.column[rows])
 
     def _of(self, column: NDArray[Any]) -> LocalCells:

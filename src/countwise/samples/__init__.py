@@ -95,10 +95,7 @@ def _windy_as_truth(frame: Columns) -> Columns:
 _ENTRIES = {
     "rain": _Entry("rain.csv", "rain", "Six days with the wind and the temperature: did it rain?", "lecture 000"),
     "tennis": _Entry(
-        "tennis.csv",
-        "play",
-        "Fourteen days in four nominal attributes: was tennis played?",
-        "lectures 002 and 004",
+        "tennis.csv", "play", "Fourteen days in four nominal attributes: was tennis played?", "lectures 002 and 004"
     ),
     "weather": _Entry(
         "weather.numeric.arff",
@@ -110,22 +107,13 @@ _ENTRIES = {
     ),
     "mail": _Entry("mail.csv", "label", "Six short mails: spam or valid?", "lecture 003"),
     "loan": _Entry(
-        "loan.csv",
-        "default",
-        "Ten borrowers by home, marriage and years in the job: who defaulted?",
-        "lecture 003",
+        "loan.csv", "default", "Ten borrowers by home, marriage and years in the job: who defaulted?", "lecture 003"
     ),
     "cheat": _Entry(
-        "cheat.csv",
-        "cheat",
-        "Ten people by refund, marriage and income in thousands: who cheated?",
-        "lecture 004",
+        "cheat.csv", "cheat", "Ten people by refund, marriage and income in thousands: who cheated?", "lecture 004"
     ),
     "hours": _Entry(
-        "hours.csv",
-        "hours",
-        "Fourteen days in four attributes: for how many hours was played?",
-        "lecture 002",
+        "hours.csv", "hours", "Fourteen days in four attributes: for how many hours was played?", "lecture 002"
     ),
     "penguins": _Entry(
         "penguins.csv",

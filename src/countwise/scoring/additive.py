@@ -2,78 +2,55 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from countwise._typing import Floats
-from countwise.scoring.expressions import ScoringQuery, first, ranged, real
+from countwise.engines import query as nw
+from countwise.scoring.expressions import ScoringQuery, first, first_of, ranged, real
 from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence, Rate, Scoring
 from countwise.scoring.sql.dialects import LEAST
 
-__all__ = ["answered", "joint_voices", "total_of"]
+__all__ = ["answered"]
 
 
 def answered(X: Any, scoring: Scoring, *, proba: bool = True, reasons: int = 0) -> Any:
-    """The same kind of frame with columns for the class, its probabilities, and what spoke most for it.
+    """The same kind of frame with columns for the class, its probabilities, and the `reasons` that spoke most for it.
 
     Nothing is computed before the frame is collected.
-
-    Parameters
-    ----------
-    X : lazy or eager frame of any kind that narwhals knows
-    scoring : Scoring
-        What is added up.
-    proba : bool, default=True
-        Whether the probabilities are appended.
-    reasons : int, default=0
-        How many of the columns that speak most for the answer are named.
     """
-    import narwhals.stable.v2 as nw
-
     k = len(scoring.classes)
-    shares = [f"P({v})" for v in scoring.classes] if proba else []
-    given = [f"predicted {scoring.target}", *shares, *(f"reason {r + 1}" for r in range(reasons))]
-    asked = ScoringQuery(X, scoring.columns, given)
+    asked, answer, shares, named = ScoringQuery.open(X, scoring, proba, reasons)
     plan, voices = _voices(asked, scoring, reasons > 0)
-    joint = {}
-    for c in range(k):
-        prior = first(scoring.prior[c])
-        joint[f"cw_l{c}"] = total_of([prior, *(nw.col(f"cw_t{i}_{c}") for i in range(len(voices)))])
+    joint = {
+        f"cw_l{c}": nw.total([first(prior), *(nw.col(f"cw_t{i}_{c}") for i in range(len(voices)))])
+        for c, prior in enumerate(scoring.prior)
+    }
     plan = plan.with_columns(**joint)
-    plan = plan.with_columns(cw_top=nw.max_horizontal(*(nw.col(name) for name in joint), real(LEAST)))
-    answers = {given[0]: _class(scoring)}
+    plan = plan.with_columns(cw_top=nw.max_horizontal(*map(nw.col, joint), real(LEAST)))
+    answers = {answer: _class(scoring)}
     if proba:
         plan = plan.with_columns(**{f"cw_e{c}": (nw.col(f"cw_l{c}") - nw.col("cw_top")).exp() for c in range(k)})
-        plan = plan.with_columns(cw_total=total_of([nw.col(f"cw_e{c}") for c in range(k)]))
+        plan = plan.with_columns(cw_total=nw.total([nw.col(f"cw_e{c}") for c in range(k)]))
         answers |= {name: _share(scoring, c) for c, name in enumerate(shares)}
     if reasons:
         plan = _with_reasons(plan, voices, k, reasons)
-        answers |= {f"reason {r + 1}": nw.col(f"cw_reason{r}") for r in range(reasons)}
+        answers |= {name: nw.col(f"cw_reason{r}") for r, name in enumerate(named)}
     return asked.given(plan, answers)
-
-
-def total_of(parts: list[Any]) -> Any:
-    """A sum, by halves: engines do not like to nest deeply."""
-    half = len(parts) // 2
-    return total_of(parts[:half]) + total_of(parts[half:]) if half else parts[0]
 
 
 def _class(scoring: Scoring) -> Any:
     """The first class that has the largest score; where none can be, that of the prior."""
-    import narwhals.stable.v2 as nw
-
-    classes = scoring.classes
-    found = nw.lit(classes[int(np.argmax(scoring.prior))])
-    for c in range(len(classes) - 1, -1, -1):
-        found = nw.when(nw.col(f"cw_l{c}") == nw.col("cw_top")).then(nw.lit(classes[c])).otherwise(found)
+    cases = [(nw.col(f"cw_l{c}") == nw.col("cw_top"), nw.lit(v)) for c, v in enumerate(scoring.classes)]
+    found = first_of(cases, nw.lit(scoring.classes[int(np.argmax(scoring.prior))]))
     return found if scoring.whole else nw.when(~nw.col("cw_l0").is_null()).then(found)
 
 
 def _share(scoring: Scoring, c: int) -> Any:
     """A class's part of the whole; the prior where no class could have made the row."""
-    import narwhals.stable.v2 as nw
-
     total = nw.col("cw_total")
     divisor = nw.when(total > 0).then(total).otherwise(real(1.0))  # engines may divide before they choose
     prior = real(np.exp(scoring.prior[c]))
@@ -98,8 +75,6 @@ def _voices(asked: ScoringQuery, scoring: Scoring, apart: bool) -> tuple[Any, li
 
 def _expression(asked: ScoringQuery, term: Any, c: int) -> Any:
     """What a term adds for a class; nothing where the cell is missing."""
-    import narwhals.stable.v2 as nw
-
     if isinstance(term, LookupTerm):
         other = 0.0 if term.other is None else float(term.other[c])
         return asked.looked_up(term.column, term.values, term.logs[:, c].tolist(), other)
@@ -122,38 +97,29 @@ def _expression(asked: ScoringQuery, term: Any, c: int) -> Any:
 
 def _with_reasons(plan: Any, voices: list[str], k: int, reasons: int) -> Any:
     """The columns that speak most for the answer against the next best class, by name."""
-    import narwhals.stable.v2 as nw
-
     top, next_best = nw.col("cw_top"), nw.col("cw_next")
     rest = {
         f"cw_r{c}": nw.when(nw.col(f"cw_l{c}") == top).then(real(LEAST)).otherwise(nw.col(f"cw_l{c}"))
         for c in range(k)
     }
     plan = plan.with_columns(**rest)
-    plan = plan.with_columns(cw_next=nw.max_horizontal(*(nw.col(name) for name in rest), real(LEAST)))
+    plan = plan.with_columns(cw_next=nw.max_horizontal(*map(nw.col, rest), real(LEAST)))
     names = list(dict.fromkeys(name for name in voices if name))
     fresh = {}
     for j, name in enumerate(names):
         own = [i for i, voice in enumerate(voices) if voice == name]
-        won, lost = real(0.0), real(0.0)
-        for c in range(k - 1, -1, -1):
-            said = total_of([nw.col(f"cw_t{i}_{c}") for i in own])
-            won = nw.when(nw.col(f"cw_l{c}") == top).then(said).otherwise(won)
-            lost = nw.when(nw.col(f"cw_r{c}") == next_best).then(said).otherwise(lost)
+        said = [nw.total([nw.col(f"cw_t{i}_{c}") for i in own]) for c in range(k)]
+        won = first_of([(nw.col(f"cw_l{c}") == top, said[c]) for c in range(k)], real(0.0))
+        lost = first_of([(nw.col(f"cw_r{c}") == next_best, said[c]) for c in range(k)], real(0.0))
         fresh[f"cw_o{j}"] = won - lost
     plan = plan.with_columns(**fresh) if fresh else plan
-    odds = list(fresh)
+    odds = dict(zip(fresh, names, strict=True))
     for r in range(reasons):
-        plan = plan.with_columns(cw_most=nw.max_horizontal(*(nw.col(o) for o in odds), real(0.0)))
-        said = nw.lit("")
-        for j in range(len(names) - 1, -1, -1):
-            said = nw.when(nw.col(odds[j]) == nw.col("cw_most")).then(nw.lit(names[j])).otherwise(said)
+        plan = plan.with_columns(cw_most=nw.max_horizontal(*map(nw.col, odds), real(0.0)))
+        most = first_of([(nw.col(o) == nw.col("cw_most"), nw.lit(name)) for o, name in odds.items()], nw.lit(""))
         reason = f"cw_reason{r}"
-        plan = plan.with_columns(**{reason: nw.when(nw.col("cw_most") > 0).then(said).otherwise(nw.lit(""))})
-        spent = {
-            o: nw.when(nw.col(reason) == name).then(real(0.0)).otherwise(nw.col(o))
-            for o, name in zip(odds, names, strict=True)
-        }
+        plan = plan.with_columns(**{reason: nw.when(nw.col("cw_most") > 0).then(most).otherwise(nw.lit(""))})
+        spent = {o: nw.when(nw.col(reason) == n).then(real(0.0)).otherwise(nw.col(o)) for o, n in odds.items()}
         plan = plan.with_columns(**spent) if spent else plan
     return plan
 
@@ -166,8 +132,6 @@ def joint_voices(plan: Any, asked: ScoringQuery, term: Joint, apart: bool, mark:
 
     Null where a row has gaps of a pattern that is not listed.
     """
-    import narwhals.stable.v2 as nw
-
     center = term.center.tolist()
     plan = plan.with_columns(**{f"cw_d{mark}{j}": asked.of(n) - center[j] for j, n in enumerate(term.numbers)})
     key = nw.lit(0)
@@ -182,19 +146,13 @@ def joint_voices(plan: Any, asked: ScoringQuery, term: Joint, apart: bool, mark:
 
 def _by_gaps(term: Joint, numbers: Floats, mark: str) -> Any:
     """A number that depends on the pattern of gaps; null where the pattern is not listed."""
-    import narwhals.stable.v2 as nw
-
     gap = nw.col(f"cw_gap{mark}")
     there = nw.when(gap == 0).then(real(numbers[0]))
-    rest = [(key, float(x)) for key, x in zip(term.keys[1:], numbers[1:], strict=True)]
-    keys, values = [key for key, _ in rest], [x for _, x in rest]
-    nothing = nw.when(gap < 0).then(real(0.0))
-    return there.otherwise(gap.replace_strict(keys, values, default=nothing, return_dtype=nw.Float64))
+    nothing, values = nw.when(gap < 0).then(real(0.0)), [float(x) for x in numbers[1:]]
+    return there.otherwise(gap.replace_strict(term.keys[1:], values, default=nothing, return_dtype=nw.Float64))
 
 
 def _shared(plan: Any, term: Joint, mark: str) -> tuple[Any, Voices]:
-    import narwhals.stable.v2 as nw
-
     assert term.slopes is not None  # noqa: S101 - of a shared covariance
     voices: dict[str, list[Any]] = {}
     for j, n in enumerate(term.numbers):
@@ -202,15 +160,11 @@ def _shared(plan: Any, term: Joint, mark: str) -> tuple[Any, Voices]:
             _by_gaps(term, term.slopes[:, c, j], mark) * (nw.col(f"cw_d{mark}{j}") - 0.5 * float(away[j]))
             for c, away in enumerate(term.away)
         ]
-        voices[n.column] = (
-            [a + b for a, b in zip(voices[n.column], logs, strict=True)] if n.column in voices else logs
-        )
+        _add(voices, n.column, logs)
     return plan, list(voices.items())
 
 
 def _own(plan: Any, term: Joint, apart: bool, mark: str) -> tuple[Any, Voices]:
-    import narwhals.stable.v2 as nw
-
     assert term.factors is not None  # noqa: S101 - of covariances of their own
     assert term.log_norm is not None  # noqa: S101 - the same
     k, n = term.away.shape
@@ -222,10 +176,8 @@ def _own(plan: Any, term: Joint, apart: bool, mark: str) -> tuple[Any, Voices]:
     parts = {}
     for c in range(k):
         for r in range(n):
-            part = nw.col(f"cw_f{mark}{c}_{r}_0") * away[c][0]
-            for j in range(1, r + 1):
-                part = part + nw.col(f"cw_f{mark}{c}_{r}_{j}") * away[c][j]
-            parts[f"cw_y{mark}{c}_{r}"] = part
+            products = [nw.col(f"cw_f{mark}{c}_{r}_{j}") * away[c][j] for j in range(r + 1)]
+            parts[f"cw_y{mark}{c}_{r}"] = reduce(add, products)
     plan = plan.with_columns(**parts)
     voices: dict[str, list[Any]] = {"": [_by_gaps(term, term.log_norm[:, c], mark) for c in range(k)]}
     for r, number in enumerate(term.numbers):
@@ -244,9 +196,5 @@ def _add(voices: dict[str, list[Any]], name: str, logs: list[Any]) -> None:
 
 def _said(c: str, j: int, n: int, away: Any) -> Any:
     """Of the square the part of a column: its distance from the mean times Σ⁻¹ of all distances."""
-    import narwhals.stable.v2 as nw
-
-    solved = real(0.0)
-    for r in range(j, n):
-        solved = solved + nw.col(f"cw_f{c}_{r}_{j}") * nw.col(f"cw_y{c}_{r}")
-    return away * solved * -0.5
+    parts = (nw.col(f"cw_f{c}_{r}_{j}") * nw.col(f"cw_y{c}_{r}") for r in range(j, n))
+    return away * reduce(add, parts, real(0.0)) * -0.5

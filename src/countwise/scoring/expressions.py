@@ -4,61 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
 
 from countwise._typing import Floats
+from countwise.data.frames import lacks
+from countwise.engines import query as nw
 from countwise.engines.execute import micros
-from countwise.errors import TableError, did_you_mean, listed
+from countwise.errors import TableError
 from countwise.scoring.plan import Node, Number, Test, kind_of, time_of
 
-__all__ = ["ScoringQuery", "all_of", "first", "ranged", "real", "written"]
+__all__ = ["ScoringQuery", "all_of", "first", "first_of", "ranged", "real", "written"]
 
 _START = datetime(1970, 1, 1)
 
 
 class ScoringQuery:
-    """A table of an engine, opened to be answered.
-
-    Parameters
-    ----------
-    X : lazy or eager frame of any kind that narwhals knows
-    columns : sequence of str
-        Those that are asked for.
-    given : sequence of str
-        Those that will be appended.
-    """
+    """A table of an engine, opened to be answered: it must have `columns`, and must not have those that are given."""
 
     def __init__(self, X: Any, columns: Sequence[str], given: Sequence[str]) -> None:
-        import narwhals.stable.v2 as nw
-
         self.frame = nw.from_native(X)
         self.dtypes = dict(self.frame.collect_schema())
-        lost = [name for name in columns if name not in self.dtypes]
+        lost = list(dict.fromkeys(name for name in columns if name not in self.dtypes))
         if lost:
-            raise TableError(
-                f"The table lacks the column{'s' * (len(lost) > 1)} {listed(dict.fromkeys(lost))}.",
-                hint=did_you_mean(lost[0], self.dtypes) or f"it has {listed(self.dtypes)}.",
-            )
+            raise lacks("table", lost, self.dtypes)
         for name in self.dtypes:
             if name in given or name.startswith("cw_"):
                 why = "is the name of an answer" if name in given else "starts with cw_, as working columns do"
                 raise TableError(f"The table has a column {name!r}, which {why}.", hint="rename it.")
 
-    @property
-    def names(self) -> list[str]:
-        """The columns of the table."""
-        return list(self.dtypes)
+    @classmethod
+    def open(cls, X: Any, plan: Any, proba: bool, reasons: int) -> tuple[ScoringQuery, str, list[str], list[str]]:
+        """A table opened for the columns of a plan, and what the answer, its probabilities and reasons are named."""
+        answer, shares = f"predicted {plan.target}", [f"P({v})" for v in plan.classes] if proba else []
+        said = [f"reason {r + 1}" for r in range(reasons)]
+        return cls(X, plan.columns, [answer, *shares, *said]), answer, shares, said
 
     def given(self, plan: Any, answers: Mapping[str, Any]) -> Any:
         """The columns of the table and the answers; those are named last, for Spark looks for dots in names."""
-        return plan.select(*self.names, *(answer.alias(name) for name, answer in answers.items())).to_native()
+        return plan.select(*self.dtypes, *(answer.alias(name) for name, answer in answers.items())).to_native()
 
     def number(self, name: str) -> Any:
         """A number; null where there is none. A point in time is seconds, as in memory."""
-        import narwhals.stable.v2 as nw
-
         column, dtype = nw.col(name), self.dtypes[name]
         if dtype == nw.Boolean:
             no = nw.when(~column).then(real(0.0))
@@ -70,15 +60,11 @@ class ScoringQuery:
 
     def there(self, name: str) -> Any:
         """Whether a cell is there; NaN is missing."""
-        import narwhals.stable.v2 as nw
-
         column = nw.col(name)
         return column.is_finite() if self.dtypes[name].is_float() else ~column.is_null()
 
     def _compared(self, name: str, values: Sequence[Any]) -> tuple[Any, dict[Any, int]]:
         """A column, and by what it is compared with, the place of each value that it can have at all."""
-        import narwhals.stable.v2 as nw
-
         column, dtype, kind = nw.col(name), self.dtypes[name], kind_of(values)
         keys: Sequence[Any] = ()
         if dtype == nw.Date or dtype == nw.Datetime:
@@ -102,8 +88,6 @@ class ScoringQuery:
         self, name: str, values: Sequence[Any], numbers: Sequence[float], other: float = 0.0, gap: float = 0.0
     ) -> Any:
         """The number that belongs to a cell's value; else `other`, and `gap` where the cell is missing."""
-        import narwhals.stable.v2 as nw
-
         column, keys = self._compared(name, values)
         found = default = real(other)
         if keys:
@@ -113,8 +97,6 @@ class ScoringQuery:
 
     def way(self, node: Node) -> Any:
         """The number of the child that a test leads to; -1 where none does."""
-        import narwhals.stable.v2 as nw
-
         first = node.tests[0]
         tests = [(b, test) for b, test in enumerate(node.tests) if not test.missing]
         if first.domain is not None:
@@ -125,8 +107,6 @@ class ScoringQuery:
 
     def one_of(self, name: str, values: Sequence[Any]) -> Any:
         """Whether a cell has one of some values; not if it is missing."""
-        import narwhals.stable.v2 as nw
-
         column, keys = self._compared(name, values)
         if not keys:
             return nw.lit(1) == 0
@@ -134,8 +114,6 @@ class ScoringQuery:
 
     def holds(self, test: Test) -> Any:
         """Whether a test holds: never null."""
-        import narwhals.stable.v2 as nw
-
         if test.domain is not None:
             if test.missing:
                 return ~self.one_of(test.column, test.domain)
@@ -150,8 +128,6 @@ class ScoringQuery:
 
     def of(self, n: Number) -> Any:
         """A number of a row, or null."""
-        import narwhals.stable.v2 as nw
-
         if n.values is None:
             return self.number(n.column)
         known = nw.when(self.one_of(n.column, n.values)).then(real(0.0))
@@ -160,37 +136,33 @@ class ScoringQuery:
 
 def real(x: float) -> Any:
     """A double; by Ibis it is written as a decimal, and must not meet decimals alone: they get too many digits."""
-    import narwhals.stable.v2 as nw
-
     return nw.lit(float(x), nw.Float64)
 
 
 def first(x: float) -> Any:
     """The first double of a sum or product, which all that follow become like."""
-    import narwhals.stable.v2 as nw
-
     return nw.lit(0).cast(nw.Float64) + float(x)
 
 
 def written(cell: Any) -> Any:
     """A value as an expression."""
-    import narwhals.stable.v2 as nw
-
     return real(cell) if isinstance(cell, float) else nw.lit(cell)
 
 
 def all_of(conditions: Sequence[Any]) -> Any:
     """Whether all hold."""
-    found = conditions[0]
-    for condition in conditions[1:]:
-        found = found & condition
-    return found
+    return reduce(and_, conditions)
+
+
+def first_of(cases: Sequence[tuple[Any, Any]], other: Any) -> Any:
+    """What belongs to the first condition that holds; else the other."""
+    for condition, said in reversed(cases):
+        other = nw.when(condition).then(said).otherwise(other)
+    return other
 
 
 def ranged(x: Any, edges: Floats, cells: Sequence[Any]) -> Any:
     """The cell of the range (lo, hi] that a number lies in, by halving: engines do not like to nest deeply."""
-    import narwhals.stable.v2 as nw
-
     if len(edges) == 0:
         return written(cells[0])
     middle = len(edges) // 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,7 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class NormalTerm:
-    """A number by a normal law: log_norm - ((x - mean) · inverse_sd)² / 2, each of shape (classes,)."""
+    """A number by a normal distribution: log_norm - ((x - mean) · inverse_sd)² / 2, each of shape (classes,)."""
 
     column: str
     mean: Floats
@@ -142,34 +142,20 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """Several numbers by one normal law a class, for each pattern of cells that are there.
+    """Several numbers by one normal distribution a class, for each pattern of cells that are there.
 
     With one covariance for all classes a class adds Σ slope · (x - center - away / 2) over the numbers; with one each
     it adds log_norm - |factor (x - center - away)|² / 2. What a pattern lacks has zeros. The first one lacks nothing.
-
-    Parameters
-    ----------
-    numbers : tuple of Number
-    center : ndarray, shape (numbers,)
-    away : ndarray, shape (classes, numbers)
-        The means less the center.
-    groups : ndarray of int, shape (numbers,)
-        Which numbers are of one column, and missing together.
-    there : ndarray of bool, shape (patterns, groups)
-    slopes : ndarray, shape (patterns, classes, numbers), or None
-    factors : ndarray, shape (patterns, classes, numbers, numbers), or None
-        Lower triangular.
-    log_norm : ndarray, shape (patterns, classes), or None
     """
 
     numbers: tuple[Number, ...]
-    center: Floats
-    away: Floats
-    groups: NDArray[np.intp]
-    there: Flags
-    slopes: Floats | None = None
-    factors: Floats | None = None
-    log_norm: Floats | None = None
+    center: Floats  # (numbers,)
+    away: Floats  # (classes, numbers): the means less the center
+    groups: NDArray[np.intp]  # (numbers,): which are of one column, and missing together
+    there: Flags  # (patterns, groups)
+    slopes: Floats | None = None  # (patterns, classes, numbers)
+    factors: Floats | None = None  # (patterns, classes, numbers, numbers), lower triangular
+    log_norm: Floats | None = None  # (patterns, classes)
 
     @property
     def column(self) -> str:
@@ -200,22 +186,11 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """All that is added up; a class that cannot be has minus infinity, and where none can be, the prior answers.
-
-    Parameters
-    ----------
-    target : str
-        What is told.
-    classes : tuple
-        Its values.
-    prior : ndarray, shape (classes,)
-        Log P(class).
-    terms : tuple of terms
-    """
+    """All that is added up; a class that cannot be has minus infinity, and where none can be, the prior answers."""
 
     target: str
     classes: tuple[Any, ...]
-    prior: Floats
+    prior: Floats  # log P(class)
     terms: tuple[Any, ...]
 
     @property
@@ -235,48 +210,26 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Test:
-    """What must hold of one cell: one of some names, or a number above `low` and at most `high`, or a gap.
-
-    Parameters
-    ----------
-    column : str
-    domain : tuple or None
-        All names that the column is known to have; None for numbers.
-    values : tuple or None
-        The names that will do; None for all that are known.
-    low, high : float or None
-    missing : bool
-        The cell must be missing, or a name that is not known.
-    """
+    """What must hold of one cell: one of some values, or a number above `low` and at most `high`, or missing."""
 
     column: str
-    domain: tuple[Any, ...] | None = None
-    values: tuple[Any, ...] | None = None
+    domain: tuple[Any, ...] | None = None  # all values that a nominal column is known to have; None for numbers
+    values: tuple[Any, ...] | None = None  # those that will do; None for all that are known
     low: float | None = None
     high: float | None = None
-    missing: bool = False
+    missing: bool = False  # the cell must be missing, or a value that is not known
     __test__ = False  # it is none of pytest's
 
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """The first rule whose tests all hold answers; where none does, the last answer holds.
-
-    Parameters
-    ----------
-    target : str
-    classes : tuple
-    rules : tuple of tuple of Test
-    answers : tuple of int or None
-        The class of each rule, and of what holds else; None where it is left open.
-    shares : ndarray, shape (rules + 1, classes)
-    """
+    """The first rule whose tests all hold answers; where none does, the last answer holds."""
 
     target: str
     classes: tuple[Any, ...]
     rules: tuple[tuple[Test, ...], ...]
-    answers: tuple[int | None, ...]
-    shares: Floats
+    answers: tuple[int | None, ...]  # the class of each rule, and of what holds else; None where it is left open
+    shares: Floats  # (rules + 1, classes)
 
     @property
     def columns(self) -> list[str]:
@@ -286,20 +239,11 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A question of a tree; a leaf asks none.
+    """A question of a tree; a leaf asks none."""
 
-    Parameters
-    ----------
-    tests : tuple of Test
-        What leads to each child; a test for gaps leads rows there that no other test places.
-    children : tuple of int
-    shares : tuple of float
-        Of a row that no test places, which part goes to each child.
-    """
-
-    tests: tuple[Test, ...] = ()
+    tests: tuple[Test, ...] = ()  # what leads to each child; one for missing cells takes rows that no other places
     children: tuple[int, ...] = ()
-    shares: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()  # of a row that no test places, which part goes to each child
 
     @property
     def lost(self) -> int | None:
@@ -319,26 +263,13 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """A tree: nodes behind their parents, and what the leaves answer.
-
-    Parameters
-    ----------
-    target : str
-    classes : tuple
-        None of a tree for numbers.
-    nodes : tuple of Node
-        The first is the root.
-    answers : ndarray, shape (nodes, classes) or (nodes,)
-        Shares of the classes, or numbers.
-    best : tuple of int
-        The class of each node.
-    """
+    """A tree: nodes behind their parents, and what the leaves answer."""
 
     target: str
-    classes: tuple[Any, ...]
-    nodes: tuple[Node, ...]
-    answers: Floats
-    best: tuple[int, ...] = ()
+    classes: tuple[Any, ...]  # empty of a tree for numbers
+    nodes: tuple[Node, ...]  # the first is the root
+    answers: Floats  # shares of the classes, (nodes, classes), or numbers, (nodes,)
+    best: tuple[int, ...] = ()  # the class of each node
 
     @property
     def columns(self) -> list[str]:
@@ -353,23 +284,10 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class RangeTerm:
-    """Columns of numbers cut into ranges (lo, hi].
+    """Columns of numbers cut into ranges (lo, hi]."""
 
-    Parameters
-    ----------
-    columns : tuple of str
-        All columns of the table, in order.
-    edges : dict of str to ndarray
-        Where each column is cut.
-    labels : dict of str to tuple of str
-        What its ranges are called.
-    encode : {"labels", "codes", "onehot"}
-    keep : bool
-        Whether a missing cell is missing in the columns of "onehot" too; else 0.
-    """
-
-    columns: tuple[str, ...]
-    edges: dict[str, Floats]
-    labels: dict[str, tuple[str, ...]]
-    encode: str = "labels"
-    keep: bool = field(default=True)
+    columns: tuple[str, ...]  # all columns of the table, in order
+    edges: dict[str, Floats]  # where each column is cut
+    labels: dict[str, tuple[str, ...]]  # what its ranges are called
+    encode: str = "labels"  # or "codes" or "onehot"
+    keep: bool = True  # whether a missing cell is missing in the columns of "onehot" too; else 0

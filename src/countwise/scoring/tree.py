@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from countwise.scoring.additive import total_of
-from countwise.scoring.expressions import ScoringQuery, all_of, first, ranged, real, written
+from countwise.engines import query as nw
+from countwise.scoring.expressions import ScoringQuery, all_of, first, first_of, ranged, real, written
 from countwise.scoring.plan import Choices, RangeTerm, Rules
 
 __all__ = ["chosen", "cut", "ruled"]
@@ -16,18 +16,15 @@ __all__ = ["chosen", "cut", "ruled"]
 
 def chosen(X: Any, tree: Choices, *, proba: bool = True, reasons: int = 0) -> Any:
     """The frame with the class of a tree and its probabilities, or its number."""
-    import narwhals.stable.v2 as nw
-
-    shares = [f"P({v})" for v in tree.classes] if proba else []
-    named = [f"reason {r + 1}" for r in range(reasons)]
-    given = [f"predicted {tree.target}", *shares, *named]
-    asked = ScoringQuery(X, tree.columns, given)
-    plan = _descended(asked, tree)
-    if not tree.classes:
-        answers = {given[0]: nw.col("cw_p0")}
-    else:
-        plan = plan.with_columns(**{f"cw_q{c}": nw.col(f"cw_p{c}").round(12) for c in range(len(tree.classes))})
-        answers = {given[0]: _first_largest(tree)}
+    asked, answer, shares, named = ScoringQuery.open(X, tree, proba, reasons)
+    plan, k = _descended(asked, tree), len(tree.classes)
+    answers = {answer: nw.col("cw_p0")}
+    if k:
+        rounded = [nw.col(f"cw_q{c}") for c in range(k)]
+        plan = plan.with_columns(**{f"cw_q{c}": nw.col(f"cw_p{c}").round(12) for c in range(k)})
+        largest = [all_of([rounded[c] >= other for other in rounded[c + 1 :]]) for c in range(k - 1)]
+        cases = [(is_it, nw.lit(v)) for is_it, v in zip(largest, tree.classes[:-1], strict=True)]
+        answers = {answer: first_of(cases, nw.lit(tree.classes[-1]))}
         answers |= {name: nw.col(f"cw_p{c}") for c, name in enumerate(shares)}
     answers |= {name: _reason(asked, tree, r) for r, name in enumerate(named)}
     return asked.given(plan, answers)
@@ -35,8 +32,6 @@ def chosen(X: Any, tree: Choices, *, proba: bool = True, reasons: int = 0) -> An
 
 def _descended(asked: ScoringQuery, tree: Choices) -> Any:
     """The predictions of the leaves, times the share of the row that reaches each; one step for each level."""
-    import narwhals.stable.v2 as nw
-
     shares = tree.answers if tree.classes else tree.answers[:, None]
     sums = [f"cw_p{c}" for c in range(shares.shape[1])]
     at_root = shares[0] if not tree.nodes[0].children else np.zeros(len(sums))
@@ -50,37 +45,22 @@ def _descended(asked: ScoringQuery, tree: Choices) -> Any:
         leaves = [child for _, _, child in below if not tree.nodes[child].children]
         level = [child for _, _, child in below if tree.nodes[child].children]
         ended = {
-            name: total_of([nw.col(name), *(nw.col(f"cw_w{k}") * float(shares[k, c]) for k in leaves)])
+            name: nw.total([nw.col(name), *(nw.col(f"cw_w{k}") * float(shares[k, c]) for k in leaves)])
             for c, name in enumerate(sums)
         }
-        plan = plan.with_columns(**ended).select(*asked.names, *sums, *(f"cw_w{k}" for k in level))
+        plan = plan.with_columns(**ended).select(*asked.dtypes, *sums, *(f"cw_w{k}" for k in level))
     return plan
 
 
 def _part(tree: Choices, k: int, b: int) -> Any:
     """The part of a row that reaches a child."""
-    import narwhals.stable.v2 as nw
-
     way, whole = nw.col(f"cw_b{k}"), nw.col(f"cw_w{k}")
     lost = nw.when(way == -1.0).then(whole * tree.nodes[k].shares[b]).otherwise(real(0.0))
     return nw.when(way == float(b)).then(whole).otherwise(lost)
 
 
-def _first_largest(tree: Choices) -> Any:
-    import narwhals.stable.v2 as nw
-
-    k = len(tree.classes)
-    found = nw.lit(tree.classes[-1])
-    for c in range(k - 2, -1, -1):
-        largest = all_of([nw.col(f"cw_q{c}") >= nw.col(f"cw_q{other}") for other in range(c + 1, k)])
-        found = nw.when(largest).then(nw.lit(tree.classes[c])).otherwise(found)
-    return found
-
-
 def _reason(asked: ScoringQuery, tree: Choices, r: int, k: int = 0, met: tuple[str, ...] = ()) -> Any:
     """The name of the column tested at one place of the path; none where a row is divided before."""
-    import narwhals.stable.v2 as nw
-
     node = tree.nodes[k]
     if not node.children:
         return nw.lit("")
@@ -89,25 +69,19 @@ def _reason(asked: ScoringQuery, tree: Choices, r: int, k: int = 0, met: tuple[s
     if len(met) > r:
         return nw.lit(met[r])
     below = [_reason(asked, tree, r, child, met) for child in node.children]
-    found = below[node.lost] if node.lost is not None else nw.lit("")
-    for test, said in zip(node.tests, below, strict=True):
-        found = found if test.missing else nw.when(asked.holds(test)).then(said).otherwise(found)
-    return found
+    pairs = zip(node.tests, below, strict=True)
+    cases = [(asked.holds(test), said) for test, said in pairs if not test.missing]
+    return first_of(cases[::-1], below[node.lost] if node.lost is not None else nw.lit(""))
 
 
 def ruled(X: Any, rules: Rules, *, proba: bool = True, reasons: int = 0) -> Any:
     """The frame with the class of a list of rules and its probabilities; null where it is left open."""
-    import narwhals.stable.v2 as nw
-
-    shares = [f"P({v})" for v in rules.classes] if proba else []
-    named = [f"reason {r + 1}" for r in range(reasons)]
-    given = [f"predicted {rules.target}", *shares, *named]
-    asked = ScoringQuery(X, rules.columns, given)
+    asked, answer, shares, named = ScoringQuery.open(X, rules, proba, reasons)
     always = nw.lit(1) == 1
     holding = [all_of([asked.holds(test) for test in rule]) if rule else always for rule in rules.rules]
     found = [nw.when(holds).then(nw.lit(i)) for i, holds in enumerate(holding)]
     plan = asked.frame.with_columns(cw_rule=nw.coalesce(*found, nw.lit(len(found))) if found else nw.lit(0))
-    answers = {given[0]: _of_rule([None if c is None else rules.classes[c] for c in rules.answers])}
+    answers = {answer: _of_rule([None if c is None else rules.classes[c] for c in rules.answers])}
     for c, name in enumerate(shares):
         answers[name] = _of_rule(
             [None if a is None else float(p) for a, p in zip(rules.answers, rules.shares[:, c], strict=True)]
@@ -120,8 +94,6 @@ def ruled(X: Any, rules: Rules, *, proba: bool = True, reasons: int = 0) -> Any:
 
 def _of_rule(cells: Sequence[Any]) -> Any:
     """What belongs to the deciding rule, by halving; null where nothing does."""
-    import narwhals.stable.v2 as nw
-
     rule, known = nw.col("cw_rule"), [i for i, cell in enumerate(cells) if cell is not None]
 
     def found(low: int, high: int) -> Any:
@@ -136,11 +108,9 @@ def _of_rule(cells: Sequence[Any]) -> Any:
 
 def cut(X: Any, ranges: RangeTerm) -> Any:
     """The frame with its numbers cut into ranges, in place; other columns stay as they are."""
-    import narwhals.stable.v2 as nw
-
     asked = ScoringQuery(X, [name for name in ranges.columns if name in ranges.edges], [])
     found: list[Any] = []
-    for name in asked.names:
+    for name in asked.dtypes:
         if name not in ranges.edges:
             found.append(nw.col(name))
             continue

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.data.frames import Coded, Column, Frame, frame_of, is_missing, is_sparse, series_of
+from countwise.data.columns import missing_cells
+from countwise.data.frames import Coded, Column, Frame, frame_of, is_sparse, series_of
 from countwise.data.output import chosen, rows_of
-from countwise.errors import TableError, did_you_mean, listed, warn
-from countwise.sources.memory import weights_of
+from countwise.errors import TableError, warn
+from countwise.sources.memory import check_shape, column_of, weights_of
 
 __all__ = ["LabelledTable", "apart", "column_of", "labelled"]
 
@@ -46,20 +47,10 @@ def labelled(X: Any, y: Any, sample_weight: Any = None) -> LabelledTable:
     if y is None:
         raise TableError("This estimator requires y to be passed, but the target y is None.")
     X, frame, target, _ = apart(X, frame_of(X), y)
-    if isinstance(target, Coded):
-        target = np.array([*target.categories, None], dtype=object)[target.codes]
-    if not is_sparse(X) and not frame.columns:
-        raise TableError(
-            f"Found array with 0 feature(s) (shape=({frame.n_rows}, 0)) while a minimum of 1 is required."
-        )
-    if frame.n_rows == 0:
-        raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
-    if len(target) != frame.n_rows:
-        raise TableError(
-            f"Found input variables with inconsistent numbers of samples: {frame.n_rows} rows, {len(target)} targets."
-        )
+    target = target.objects() if isinstance(target, Coded) else target
+    check_shape(len(frame.columns), frame.n_rows, target)
     rows = LabelledTable(X, frame, target, weights_of(sample_weight, frame.n_rows))
-    lost = _missing(target)
+    lost = missing_cells(target) if target.dtype.kind in "fO" else np.zeros(len(target), dtype=bool)
     if lost.any():
         warn(f"{int(lost.sum())} of {len(lost)} rows were left out: their target is missing.")
         rows = rows.take(np.flatnonzero(~lost))
@@ -76,24 +67,6 @@ def apart(X: Any, frame: Frame, y: Any) -> tuple[Any, Frame, Column, str | None]
     if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
         target = target.ravel()
     return X, frame, target, None if name is None else str(name)
-
-
-def column_of(frame: Frame, name: str, what: str = "") -> Column:
-    """A column by its name; `what` says in an error what it is for."""
-    if name not in frame.columns:
-        raise TableError(
-            f"The table has no column {name!r}{' ' * bool(what)}{what}.",
-            hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
-        )
-    return frame.columns[name]
-
-
-def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
-    if y.dtype.kind == "f":
-        return np.isnan(y)
-    if y.dtype.kind == "O":
-        return np.array([is_missing(value) for value in y], dtype=bool)
-    return np.zeros(len(y), dtype=bool)
 
 
 def _plain(y: NDArray[Any]) -> NDArray[Any]:

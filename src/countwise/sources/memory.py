@@ -12,50 +12,28 @@ from countwise import _kernels, progress
 from countwise._typing import Flags, Floats
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import factorized, missing_classes, of_objects
-from countwise.data.frames import Column, Frame, frame_of, is_sparse, series_of, taken, unused_name
+from countwise.data.frames import Column, Frame, frame_of, is_sparse, series_of, unused_name
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.errors import CountwiseError, TableError, did_you_mean, listed, warn
 from countwise.tallies import BuildRequests, Counted, derived_table, fill_all
 
-__all__ = ["Memory", "memory", "weights_of"]
+__all__ = ["Memory", "check_shape", "column_of", "memory", "weights_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memory:
-    """A frame with a target for each row.
-
-    Parameters
-    ----------
-    frame : Frame
-        The attributes.
-    target : column
-        The class, or the number, of each row; none is missing.
-    name : str
-        What the target is called.
-    weights : ndarray or None
-        A weight for each row; none is zero.
-    left_out : int
-        Rows whose target was missing.
-    label_type : dtype or None
-        In which dtype the user keeps the target.
-    places : ndarray or None
-        Where the rows stood in the user's table; None if none was left out.
-    known : bool
-        Whether the user gave classes; if not, all rows are of one.
-    n_given : int
-        How many rows the user's table had.
-    """
+    """A frame with a target for each row."""
 
     frame: Frame
-    target: Column
-    name: str
-    weights: NDArray[Any] | None
-    left_out: int = 0
-    label_type: np.dtype[Any] | None = None
-    places: NDArray[Any] | None = None
-    known: bool = True
-    n_given: int = 0
+    target: Column  # the class, or the number, of each row; none is missing
+    name: str  # of the target
+    weights: NDArray[Any] | None  # none is zero
+    left_out: int = 0  # rows whose target was missing
+    label_type: np.dtype[Any] | None = None  # in which the user keeps the target
+    places: NDArray[Any] | None = None  # of the rows in the user's table; None if none was left out
+    known: bool = True  # whether the user gave classes; if not, all rows are of one
+    n_given: int = 0  # rows of the user's table
 
     @property
     def n_rows(self) -> int:
@@ -80,21 +58,7 @@ class Memory:
     def count(
         self, schema: Schema, target: Nominal, build: BuildRequests, what: str = "", *, learn: bool = True
     ) -> Counted:
-        """Fill the tallies that a model asks for.
-
-        Parameters
-        ----------
-        schema : Schema
-            What the columns are; domains that grow are learned from the rows.
-        target : Nominal
-            The target; its classes are learned from the rows.
-        build : callable
-            The requests, once the domains are known.
-        what : str
-            Who asks, for errors.
-        learn : bool, default=True
-            Whether domains are learned; if not, a value outside them is an error.
-        """
+        """Fill the tallies that a model asks for; unless it learns, a value outside its domain is an error."""
         frame = self.frame if tuple(schema) == self.frame.names else schema.match(self.frame)
         if learn:
             frame = schema.coded(frame)
@@ -120,22 +84,14 @@ def memory(
     if y is None and needs_target:
         raise TableError("This estimator requires y to be passed, but the target y is None.")
     if isinstance(y, str):
-        if y not in frame.columns:
-            raise TableError(
-                f"The table has no column {y!r} for the target.",
-                hint=did_you_mean(y, frame.columns) or f"it has {listed(frame.columns)}.",
-            )
-        target, name, frame = frame.columns[y], y, frame.without(y)
+        target, name, frame = column_of(frame, y, "for the target"), y, frame.without(y)
     elif y is None:
         target, name = np.zeros(frame.n_rows, dtype=np.uint8), unused_name("class", frame)
     else:
         target, own_name = _target(y)
-        name = (
-            own_name
-            if own_name and own_name not in frame.columns
-            else unused_name("target" if numbers else "class", frame)
-        )
-    _check_shape(frame, target, whole)
+        made_up = unused_name("target" if numbers else "class", frame)
+        name = own_name if own_name and own_name not in frame.columns else made_up
+    check_shape(len(frame.columns), frame.n_rows, target, whole)
     if numbers:
         target = _numbers(target, name)
         weights = weights_of(sample_weight, frame.n_rows, whole=whole)
@@ -150,13 +106,23 @@ def memory(
     return replace(kept, label_type=label_type, known=known)
 
 
+def column_of(frame: Frame, name: str, what: str = "") -> Column:
+    """A column by its name; `what` says in an error what it is for."""
+    if name not in frame.columns:
+        raise TableError(
+            f"The table has no column {name!r}{' ' * bool(what)}{what}.",
+            hint=did_you_mean(name, frame.columns) or f"it has {listed(frame.columns)}.",
+        )
+    return frame.columns[name]
+
+
 def _is_class(target: Column, name: str) -> bool:
     """Whether a column holds a class in every row."""
     try:
         missing = missing_classes(factorized(target, name) if of_objects(target) else target, name)
-        return missing is None or not missing.any()
     except TableError:
         return False
+    return missing is None or not missing.any()
 
 
 def _target(y: Any) -> tuple[Column, str | None]:
@@ -173,16 +139,15 @@ def _target(y: Any) -> tuple[Column, str | None]:
     return target, name
 
 
-def _check_shape(frame: Frame, target: Column, whole: bool) -> None:
-    if not frame.columns:
-        raise TableError(
-            f"Found array with 0 feature(s) (shape=({frame.n_rows}, 0)) while a minimum of 1 is required."
-        )
-    if frame.n_rows == 0 and whole:
+def check_shape(n_columns: int, n_rows: int, target: Column, whole: bool = True) -> None:
+    """A table needs columns, a target for each row and, unless it is a piece of one, rows."""
+    if not n_columns:
+        raise TableError(f"Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
+    if n_rows == 0 and whole:
         raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
-    if len(target) != frame.n_rows:
+    if len(target) != n_rows:
         raise TableError(
-            f"Found input variables with inconsistent numbers of samples: {frame.n_rows} rows, {len(target)} targets."
+            f"Found input variables with inconsistent numbers of samples: {n_rows} rows, {len(target)} targets."
         )
 
 
@@ -251,17 +216,11 @@ def _numbers(target: Column, name: str) -> Floats:
 
 
 def _keep(
-    frame: Frame,
-    target: Column,
-    name: str,
-    weights: NDArray[Any] | None,
-    whole: bool,
-    missing: Flags | None,
+    frame: Frame, target: Column, name: str, weights: NDArray[Any] | None, whole: bool, missing: Flags | None
 ) -> Memory:
     """The rows that have a target and a weight."""
-    missing = None if missing is None or not missing.any() else missing
     left_out = 0 if missing is None else int(np.count_nonzero(missing))
-    keep = None if missing is None else ~missing
+    keep = ~missing if missing is not None and left_out else None
     if weights is not None and not weights.all():
         keep = weights != 0 if keep is None else keep & (weights != 0)
     if keep is None:
@@ -270,4 +229,4 @@ def _keep(
         raise TableError(f"The target {name!r} is missing in every row that has a weight.")
     kept = None if weights is None else weights[keep]
     rows = np.flatnonzero(keep)
-    return Memory(frame.take(keep), taken(target, keep), name, kept, left_out, places=rows, n_given=frame.n_rows)
+    return Memory(frame.take(keep), target[keep], name, kept, left_out, places=rows, n_given=frame.n_rows)

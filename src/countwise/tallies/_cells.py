@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from countwise._typing import Floats
+from countwise._typing import Floats, Indices
+from countwise.data.attributes import Nominal
+from countwise.tallies._base import DUST, picked, relaid
 
-__all__ = ["DUST", "PatternMoments", "merged", "nothing", "parted"]
-
-DUST = 1e-14  # of what there was: all that rounding leaves when everything is taken back
+__all__ = ["PatternMoments", "merged", "nothing", "parted"]
 
 
 class PatternMoments(NamedTuple):
@@ -31,6 +32,25 @@ class PatternMoments(NamedTuple):
     def nbytes(self) -> int:
         """The memory that they take."""
         return sum(a.nbytes for a in (self.n, self.mean, self.scatter, *(self.higher or ())) if a is not None)
+
+    def relaid(self, places: Indices, old: Nominal, new: Nominal) -> PatternMoments:
+        """The numbers at some places (-1: one that is 0 in every row), in the classes of another domain."""
+
+        def moved(part: Any) -> Any:
+            for axis in range(1, part.ndim):
+                part = picked(part, axis, places)
+            return relaid(part, 0, old, new)
+
+        return PatternMoments(*_each(moved, self))
+
+    def to_list(self) -> list[Any]:
+        """Plain data."""
+        return _each(np.ndarray.tolist, self)
+
+
+def _each(work: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
+    """What is done to each array, and to each of a pair; None stays."""
+    return [None if p is None else tuple(map(work, p)) if isinstance(p, tuple) else work(p) for p in parts]
 
 
 def nothing(classes: int, numbers: int, *, higher: bool = False) -> PatternMoments:

@@ -15,7 +15,7 @@ from countwise import _kernels
 from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.errors import TableError
-from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, refuse_negative, spread, taken
+from countwise.tallies._base import Progress, Tally, joined, refuse_negative, relaid, taken
 
 __all__ = ["Counts"]
 
@@ -24,7 +24,7 @@ _CELLS = attrgetter("unseen")  # values, and one cell for missing ones
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
+class Counts(Tally):
     """Cells over nominal axes; each axis has one cell more than values, for the missing.
 
     Parameters
@@ -72,28 +72,22 @@ class Counts:
         """How often each value of the last axis occurs, whatever the others are."""
         return self.filled.sum(axis=tuple(range(len(self.axes) - 1)))[:-1]
 
-    def fill(self, table: Table) -> Self:
-        """Count the rows of a table."""
-        return self.fill_many([self], table)[0]
-
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
         """Count for many requests: a column at a time, or as families where some have more than two axes."""
         together = False
         for blank in blanks:
-            if math.prod(map(_CELLS, blank.axes)) > _MOST_CELLS:
-                blank._refuse_large()
+            n_cells = math.prod(map(_CELLS, blank.axes))
+            if n_cells > _MOST_CELLS:
+                names = " by ".join(f"{a.name!r} ({len(a.values)} values)" for a in blank.axes)
+                raise TableError(
+                    f"A table of counts of {names} would have {n_cells} cells.",
+                    hint="one of them looks like an identifier: leave it out, or join its rare values.",
+                )
             together |= len(blank.axes) > 2
         if together:
             return _counted_together(blanks, table)
         return _kernels.over_items(list(blanks), lambda blank: blank._count(table), table.threads)
-
-    def _refuse_large(self) -> None:
-        names = " by ".join(f"{a.name!r} ({len(a.values)} values)" for a in self.axes)
-        raise TableError(
-            f"A table of counts of {names} would have {math.prod(map(_CELLS, self.axes))} cells.",
-            hint="one of them looks like an identifier: leave it out, or join its rare values.",
-        )
 
     def _count(self, table: Table) -> Self:
         sizes = list(map(_CELLS, self.axes))
@@ -115,22 +109,20 @@ class Counts:
         return replace(self, axes=axes, cells=operation(self.over(axes), other.over(axes)))
 
     def over(self, axes: Sequence[Nominal]) -> NDArray[Any]:
-        """The cells laid out for wider domains."""
+        """The cells laid out for other domains."""
         cells = self.filled
         for i, (old, new) in enumerate(zip(self.axes, axes, strict=True)):
-            cells = spread(cells, i, old, new)
+            cells = relaid(cells, i, old, new)
         return cells
 
     def within(self, attributes: Mapping[str, Any]) -> Self:
         """The same counts over narrower domains."""
-        axes, cells = tuple(attributes.get(a.name, a) for a in self.axes), self.filled
-        for i, (old, new) in enumerate(zip(self.axes, axes, strict=True)):
-            cells = narrowed(cells, i, old, new)
-        return replace(self, axes=axes, cells=cells)
+        axes = tuple(attributes.get(a.name, a) for a in self.axes)
+        return replace(self, axes=axes, cells=self.over(axes))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""
-        return {"tally": "counts", "axes": [a.name for a in self.axes], "cells": plain_numbers(self.filled)}
+        return {"tally": "counts", "axes": [a.name for a in self.axes], "cells": self.filled.tolist()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Floats
-from countwise.data.attributes import Nominal, Numeric
+from countwise.data.attributes import Nominal
 from countwise.data.columns import refuse_infinity
 from countwise.data.table import Table
 from countwise.errors import TableError
-from countwise.tallies._base import BLOCK, Progress, joined, narrowed, plain_numbers, refuse_negative, spread
+from countwise.tallies._base import BLOCK, DUST, ClassTally, Progress, refuse_negative, relaid
 
 __all__ = ["Moments"]
-
-_DUST = 1e-14  # of what there was: all that rounding leaves when everything is taken back
 
 Triple = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class Moments(ClassTally):
     """(n, mean, M2) of a numeric attribute in each class; merged by Chan's formula.
 
     Parameters
     ----------
-    given : Nominal
-        The class.
-    of : Numeric
-        The attribute.
+    given, of : Nominal, Numeric
+        The class, and the attribute.
     n, mean, m2 : ndarray of float64, shape (classes,)
         Sum of weights, mean, and sum of squared deviations from the mean.
     worn : bool
@@ -51,12 +47,11 @@ class Moments:
     ([2.0, 0.0], [2.0, 0.0], [2.0, 0.0])
     """
 
-    given: Nominal
-    of: Numeric
     n: Floats | None = None
     mean: Floats | None = None
     m2: Floats | None = None
     worn: bool = False
+    _parts: ClassVar[tuple[str, ...]] = ("n", "mean", "m2")
 
     @property
     def triple(self) -> Triple:
@@ -65,10 +60,6 @@ class Moments:
             zero = np.zeros(len(self.given.values))
             return zero, zero, zero
         return self.n, self.mean, self.m2
-
-    def fill(self, table: Table) -> Self:
-        """Gather the moments of the rows of a table."""
-        return self.fill_many([self], table)[0]
 
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
@@ -84,9 +75,8 @@ class Moments:
         return [filled[i] for i in range(len(blanks))]
 
     def __add__(self, other: Self) -> Self:
-        given = joined(self.given, other.given)
-        n, mean, m2 = merge(self._over(given), other._over(given))
-        return replace(self, given=given, n=n, mean=mean, m2=m2)
+        given, of = self._joined(other)
+        return self._with(given, of, merge(self._over(given, of), other._over(given, of)))
 
     @classmethod
     def add_many(cls, ones: Sequence[Self], others: Sequence[Self]) -> list[Self]:
@@ -101,15 +91,15 @@ class Moments:
         return [cls(given, t.of, n[j], mean[j], m2[j], t.worn) for j, t in enumerate(ones)]
 
     def __sub__(self, other: Self) -> Self:
-        given = joined(self.given, other.given)
-        n, mean, m2 = unmerge(self._over(given), other._over(given))
+        given, of = self._joined(other)
+        before = self._over(given, of)
+        left = n, _, m2 = unmerge(before, other._over(given, of))
         refuse_negative(n, f"the number of values of {self.of.name!r}")
-        before = self._over(given)[2]
-        worn = self.worn or bool(((n > 1) & (m2 < 1e-9 * before)).any())
-        return replace(self, given=given, n=n, mean=mean, m2=m2, worn=worn)
+        worn = self.worn or bool(((n > 1) & (m2 < 1e-9 * before[2])).any())
+        return self._with(given, of, left, worn=worn)
 
-    def _over(self, given: Nominal) -> Triple:
-        n, mean, m2 = (spread(part, 0, self.given, given) for part in self.triple)
+    def _over(self, given: Nominal, of: Any) -> Triple:
+        n, mean, m2 = (relaid(part, 0, self.given, given) for part in self.triple)
         return n, mean, m2
 
     def variance(self, divisor: str) -> Floats:
@@ -129,24 +119,6 @@ class Moments:
         start = float(mean[int(np.argmax(n))])  # sums of differences from a mean that is near keep their digits
         center = start + float((n * np.where(n > 0, mean - start, 0.0)).sum()) / total
         return total, center, float(m2.sum() + (n * np.where(n > 0, mean - center, 0.0) ** 2).sum())
-
-    def within(self, attributes: Mapping[str, Any]) -> Self:
-        """The same moments of fewer classes."""
-        given = attributes.get(self.given.name, self.given)
-        n, mean, m2 = (narrowed(part, 0, self.given, given) for part in self.triple)
-        return replace(self, given=given, n=n, mean=mean, m2=m2)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the model file."""
-        n, mean, m2 = (plain_numbers(part) for part in self.triple)
-        return {
-            "tally": "moments",
-            "given": self.given.name,
-            "of": self.of.name,
-            "n": n,
-            "mean": mean,
-            "m2": m2,
-        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
@@ -176,11 +148,11 @@ def unmerge(whole: Triple, part: Triple) -> Triple:
     ratio = np.divide(part[0], n, out=np.zeros_like(n), where=left)
     mean = np.where(left, whole[1] + (whole[1] - part[1]) * ratio, 0.0)
     # what is left by rounding alone is nothing
-    mean = np.where(np.abs(mean) < _DUST * (np.abs(whole[1]) + np.abs(part[1])), 0.0, mean)
+    mean = np.where(np.abs(mean) < DUST * (np.abs(whole[1]) + np.abs(part[1])), 0.0, mean)
     delta = part[1] - mean
     share = np.divide(part[0], whole[0], out=np.zeros_like(n), where=whole[0] > 0)
     m2 = np.where(left, whole[2] - part[2] - delta * delta * n * share, 0.0)
-    m2 = np.where(m2 < _DUST * whole[2], 0.0, m2)
+    m2 = np.where(m2 < DUST * whole[2], 0.0, m2)
     return n, mean, m2
 
 

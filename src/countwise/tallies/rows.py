@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,21 +14,19 @@ from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.errors import TableError
-from countwise.tallies._base import Progress, joined, plain_numbers
+from countwise.tallies._base import ClassTally, Progress
 
 __all__ = ["Rows"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class Rows(ClassTally):
     """The encoded rows of several columns, with their classes and weights, in the order in which they came.
 
     Parameters
     ----------
-    given : Nominal
-        The class.
-    of : Vector
-        The attributes.
+    given, of : Nominal, Vector
+        The class, and the attributes.
     cells : ndarray of float64, shape (rows, attributes), or None
         Numbers, and codes as numbers; NaN is missing. None: blank.
     codes : ndarray of integers, shape (rows,)
@@ -49,11 +47,10 @@ class Rows:
     ([[3.0, nan]], (0, 2))
     """
 
-    given: Nominal
-    of: Vector
     cells: Floats | None = field(default=None, repr=False)
     codes: NDArray[Any] | None = field(default=None, repr=False)
     weights: Floats | None = field(default=None, repr=False)
+    _parts: ClassVar[tuple[str, ...]] = ("cells", "codes", "weights")
 
     @property
     def filled(self) -> tuple[Floats, NDArray[Any], Floats]:
@@ -68,32 +65,19 @@ class Rows:
         mine = np.flatnonzero(codes == c)
         return cells[mine], weights[mine], mine
 
-    def fill(self, table: Table) -> Self:
-        """Take the rows of a table."""
-        return self.fill_many([self], table)[0]
-
-    @classmethod
-    def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
-        """A copy of the rows for each request."""
+    def _filled(self, table: Table, progress: Progress | None) -> Self:
+        """With a copy of the rows: the user's may change."""
+        cells = np.array(table[self.of.name], dtype=np.float64, order="C")
         weights = np.ones(table.n_rows) if table.weights is None else np.asarray(table.weights, dtype=np.float64)
-        return [
-            replace(
-                blank,
-                cells=np.array(table[blank.of.name], dtype=np.float64, order="C"),  # a copy: the user's may change
-                codes=table[blank.given.name],
-                weights=weights,
-            )
-            for blank in blanks
-        ]
+        return replace(self, cells=cells, codes=table[self.given.name], weights=weights)
 
     def __add__(self, other: Self) -> Self:
-        given, of = joined(self.given, other.given), joined(self.of, other.of)
-        sides = (self._over(given, of), other._over(given, of))
-        cells, codes, weights = (np.concatenate([a, b]) for a, b in zip(*sides, strict=True))
-        return replace(self, given=given, of=of, cells=cells, codes=codes, weights=weights)
+        given, of = self._joined(other)
+        sides = zip(self._over(given, of), other._over(given, of), strict=True)
+        return self._with(given, of, map(np.concatenate, sides))
 
     def __sub__(self, other: Self) -> Self:
-        given, of = joined(self.given, other.given), joined(self.of, other.of)
+        given, of = self._joined(other)
         cells, codes, weights = self._over(given, of)
         left = weights.copy()
         waiting: dict[bytes, list[int]] = {}
@@ -103,10 +87,10 @@ class Rows:
         for key, weight in zip(_keys(gone, gone_codes), gone_weights.tolist(), strict=True):
             _subtract_rows(waiting.get(key, []), weight, left)
         kept = left > 0
-        return replace(self, given=given, of=of, cells=cells[kept], codes=codes[kept], weights=left[kept])
+        return self._with(given, of, (cells[kept], codes[kept], left[kept]))
 
     def _over(self, given: Nominal, of: Vector) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """The rows with codes of wider domains."""
+        """The rows with codes of other domains."""
         cells, codes, weights = self.filled
         if of != self.of:
             cells = cells.copy()
@@ -127,26 +111,6 @@ class Rows:
                 codes = cells[there, j].astype(np.int64)
                 found[a.name] = np.bincount(codes, weights=weights[there], minlength=len(a.values)).astype(np.float64)
         return found
-
-    def within(self, attributes: Mapping[str, Any]) -> Self:
-        """The same rows over narrower domains."""
-        given, of = attributes.get(self.given.name, self.given), attributes.get(self.of.name, self.of)
-        cells, codes, weights = self._over(given, of)
-        return replace(self, given=given, of=of, cells=cells, codes=codes, weights=weights)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the model file; a missing cell is null."""
-        cells, codes, weights = self.filled
-        written = cells.astype(object)
-        written[np.isnan(cells)] = None
-        return {
-            "tally": "rows",
-            "given": self.given.name,
-            "of": self.of.name,
-            "cells": written.tolist(),
-            "codes": plain_numbers(codes),
-            "weights": plain_numbers(weights),
-        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:

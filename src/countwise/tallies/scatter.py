@@ -1,14 +1,14 @@
 """Scatter: the moments of vectors, mean and scatter matrix, for each pattern of missing cells.
 
-Rows in which the same cells are there share one mean and one scatter matrix a class. That is all
-that a Gaussian law of whole rows needs to know, missing cells included: EM over these tallies is EM over the rows.
+Rows in which the same cells are there share one mean and one scatter matrix a class. That is all that a Gaussian
+distribution of whole rows needs to know, missing cells included: EM over these tallies is EM over the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from countwise.data.columns import refuse_infinity
 from countwise.data.table import Table
 from countwise.data.vectors import Vector
 from countwise.errors import TableError
-from countwise.tallies._base import BLOCK, Progress, joined, narrowed, plain_numbers, refuse_negative, spread
+from countwise.tallies._base import BLOCK, ClassTally, Progress, refuse_negative
 from countwise.tallies._cells import PatternMoments, merged, nothing, parted
 from countwise.tallies.moments import merge, too_large
 
@@ -31,15 +31,13 @@ Patterns = dict[bytes, PatternMoments]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scatter:
+class Scatter(ClassTally):
     """(n, mean, scatter matrix) of a vector in each class, for each pattern of cells that are there.
 
     Parameters
     ----------
-    given : Nominal
-        The class.
-    of : Vector
-        The attributes.
+    given, of : Nominal, Vector
+        The class, and the attributes.
     higher : bool
         Whether third and fourth moments are kept too (Ledoit and Wolf ask for them).
     cells : dict of bytes to PatternMoments, or None
@@ -62,11 +60,11 @@ class Scatter:
     ([2.0], 2)
     """
 
-    given: Nominal
-    of: Vector
     higher: bool = False
     cells: Patterns | None = field(default=None, repr=False)
     worn: bool = False
+    _settings: ClassVar[tuple[str, ...]] = ("higher", "worn")
+    _parts: ClassVar[tuple[str, ...]] = ("cells",)
 
     # -- what is in it -------------------------------------------------------------
 
@@ -114,15 +112,6 @@ class Scatter:
         return bits.astype(bool)
 
     # -- filling --------------------------------------------------------------------
-
-    def fill(self, table: Table) -> Self:
-        """Gather the moments of the rows of a table."""
-        return self.fill_many([self], table)[0]
-
-    @classmethod
-    def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
-        """One after the other: each takes all its columns in one pass."""
-        return [blank._filled(table, progress) for blank in blanks]
 
     def _filled(self, table: Table, progress: Progress | None) -> Self:
         columns, codes = table[self.of.name], table[self.given.name]
@@ -179,7 +168,8 @@ class Scatter:
         distinct, which = np.unique(keys, return_inverse=True)
         order = np.argsort(which, kind="stable")
         ends = np.cumsum(np.bincount(which, minlength=len(distinct)))
-        self._refuse_many(len(distinct), int((~np.isnan(cells)).sum(axis=1).max()))
+        if len(distinct) * len(self.given.values) * int((~np.isnan(cells)).sum(axis=1).max()) * 8 > _MOST_BYTES:
+            raise _too_many(len(distinct))
         found: Patterns = {}
         for key, stop, start in zip(distinct, ends.tolist(), [0, *ends[:-1].tolist()], strict=True):
             rows, there = order[start:stop], self._present(key.tobytes())[self.of.owners]
@@ -200,10 +190,6 @@ class Scatter:
         columns = list(cells.T)
         alike = PatternMoments(*_kernels.class_scatter(columns, codes, weights, k, gaps))
         return self._with_higher(alike, columns, codes, weights, np.arange(len(cells)))
-
-    def _refuse_many(self, patterns: int, numbers: int) -> None:
-        if patterns * len(self.given.values) * numbers * 8 > _MOST_BYTES:
-            raise _too_many(patterns)
 
     def _refuse_infinity(self, total: Patterns, columns: Sequence[NDArray[Any]]) -> None:
         """Moments that are not finite come from an infinity, or from numbers too large to be squared."""
@@ -227,81 +213,44 @@ class Scatter:
     # -- merging and taking back ------------------------------------------------------
 
     def __add__(self, other: Self) -> Self:
-        given, of = joined(self.given, other.given), joined(self.of, other.of)
-        total = _together(self._over(given, of), other._over(given, of))
-        return replace(self, given=given, of=of, cells=total, worn=self.worn or other.worn)
+        given, of = self._joined(other)
+        (mine,), (others,) = self._over(given, of), other._over(given, of)
+        return self._with(given, of, (_together(mine, others),), worn=self.worn or other.worn)
 
     def __sub__(self, other: Self) -> Self:
-        given, of = joined(self.given, other.given), joined(self.of, other.of)
-        total = dict(self._over(given, of))
-        for key, part in other._over(given, of).items():
-            whole = total.get(key)
-            refuse_negative(-part.n if whole is None else whole.n - part.n, "the number of rows")
-            assert whole is not None  # noqa: S101 - refused just above
-            rest = parted(whole, part)
+        given, of = self._joined(other)
+        ((whole,), (gone,)) = self._over(given, of), other._over(given, of)
+        total = dict(whole)
+        for key, part in gone.items():
+            before = total.pop(key, None)
+            refuse_negative(-part.n if before is None else before.n - part.n, "the number of rows")
+            assert before is not None  # noqa: S101 - refused just above
+            rest = parted(before, part)
             if rest.n.any():
                 total[key] = rest
-            else:
-                del total[key]
-        left = replace(self, given=given, of=of, cells=total)
-        return replace(left, worn=self.worn or left._worn_beside(self))
-
-    def _worn_beside(self, before: Self) -> bool:
-        """Whether the spread of some number is tiny beside what it was, so that its digits are gone."""
-        given, of = self.given, self.of
-        n, _, after = self.margins()
-        _, _, whole = replace(before, given=given, of=of, cells=before._over(given, of)).margins()
+        left = self._with(given, of, (total,))
+        # where the spread of some number is tiny beside what it was, its digits are gone
+        (n, _, after), (_, _, whole_m2) = left.margins(), self._with(given, of, (whole,)).margins()
         numeric = np.repeat([not isinstance(a, Nominal) for a in of.attributes], of.widths)
-        return bool(((n > 1) & (after < 1e-9 * whole) & numeric).any())
+        return replace(left, worn=self.worn or bool(((n > 1) & (after < 1e-9 * whole_m2) & numeric).any()))
 
-    def _over(self, given: Nominal, of: Vector) -> Patterns:
-        """The moments over wider domains: a value that was not met is 0 in every row."""
-        if self.cells is None:
-            return {}
-        if given == self.given and of == self.of:
-            return self.cells
-        places, wider = self.of.places_in(of), of.owners
-        found: Patterns = {}
+    def _over(self, given: Nominal, of: Vector) -> tuple[Patterns]:
+        """The moments over other domains: a value that was not met is 0 in every row."""
+        if self.cells is None or (given == self.given and of == self.of):
+            return (self.cells or {},)
+        places, found = of.places_in(self.of), {}
         for key, cells in self.cells.items():
             present = self._present(key)
-            old = places[present[self.of.owners]]
-            position = np.cumsum(present[wider]) - 1  # of each number among those that are there
-            found[key] = _relaid(cells, position[old], int(present[wider].sum()), self.given, given)
-        return found
-
-    def within(self, attributes: Mapping[str, Any]) -> Self:
-        """The same moments over fewer classes and values."""
-        given, of = attributes.get(self.given.name, self.given), attributes.get(self.of.name, self.of)
-        if self.cells is None or (given == self.given and of == self.of):
-            return replace(self, given=given, of=of)
-        kept, found = of.places_in(self.of), {}
-        for key, cells in self.cells.items():
-            there = self._present(key)[self.of.owners]
-            own = (np.cumsum(there) - 1)[[j for j in kept.tolist() if there[j]]]
-            higher = None if cells.higher is None else tuple(m[:, own][:, :, own] for m in cells.higher)
-            scatter = None if cells.scatter is None else cells.scatter[:, own][:, :, own]
-            narrow = PatternMoments(cells.n, cells.mean[:, own], scatter, higher)  # type: ignore[arg-type]
-            found[key] = _by_class(narrow, lambda part: narrowed(part, 0, self.given, given))
-        return replace(self, given=given, of=of, cells=found)
+            position = np.append(np.cumsum(present[self.of.owners]) - 1, -1)  # of each number among those there
+            found[key] = cells.relaid(position[places[present[of.owners]]], self.given, given)
+        return (found,)
 
     # -- plain data -------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the model file."""
-        return {
-            "tally": "scatter",
-            "given": self.given.name,
-            "of": self.of.name,
-            "higher": self.higher,
-            "worn": self.worn,
-            "cells": {
-                key.hex(): [
-                    *(None if part is None else plain_numbers(part) for part in cells[:3]),
-                    None if cells.higher is None else [plain_numbers(m) for m in cells.higher],
-                ]
-                for key, cells in (self.cells or {}).items()
-            },
-        }
+        cells = {key.hex(): cells.to_list() for key, cells in (self.cells or {}).items()}
+        return {**self._head(), "cells": cells}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
@@ -357,29 +306,3 @@ def _too_many(patterns: int) -> TableError:
         f"The missing cells lie in {patterns} different patterns, too many to be kept with their moments.",
         hint="leave out the columns with most gaps.",
     )
-
-
-def _by_class(cells: PatternMoments, relay: Any) -> PatternMoments:
-    higher = None if cells.higher is None else (relay(cells.higher[0]), relay(cells.higher[1]))
-    return PatternMoments(
-        relay(cells.n), relay(cells.mean), None if cells.scatter is None else relay(cells.scatter), higher
-    )
-
-
-def _relaid(cells: PatternMoments, places: NDArray[Any], width: int, old: Nominal, new: Nominal) -> PatternMoments:
-    """Numbers at their places in a wider vector, classes in a wider domain."""
-
-    def vector(part: Floats) -> Floats:
-        wide = np.zeros((len(part), width))
-        wide[:, places] = part
-        return wide
-
-    def square(part: Floats) -> Floats:
-        wide = np.zeros((len(part), width, width))
-        wide[:, places[:, None], places[None, :]] = part
-        return wide
-
-    scatter = None if cells.scatter is None else square(cells.scatter)
-    higher = None if cells.higher is None else (square(cells.higher[0]), square(cells.higher[1]))
-    wide = PatternMoments(cells.n, vector(cells.mean), scatter, higher)
-    return _by_class(wide, lambda part: spread(part, 0, old, new))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from countwise._typing import Floats, Indices, Multiset
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import infinity
 from countwise.data.table import Table
-from countwise.tallies._base import Progress, joined, plain_numbers, refuse_negative
+from countwise.tallies._base import ClassTally, Progress, refuse_negative
 from countwise.tallies.moments import Moments, too_large
 
 __all__ = ["Merged", "Values", "all_ones"]
@@ -34,15 +34,13 @@ _NONE: Multiset = (np.empty(0), np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)  # no slots: what is derived from the values is kept once it is known
-class Values:
+class Values(ClassTally):
     """The multiset of a numeric attribute's values in each class.
 
     Parameters
     ----------
-    given : Nominal
-        The class.
-    of : Numeric
-        The attribute.
+    given, of : Nominal, Numeric
+        The class, and the attribute.
     sets : tuple of (values, weights) or None
         For each class the distinct values in ascending order and their weights. None: blank.
 
@@ -58,9 +56,8 @@ class Values:
     [([3.0], [2]), ([1.0], [1])]
     """
 
-    given: Nominal
-    of: Numeric
     sets: tuple[Multiset, ...] | None = None
+    _parts: ClassVar[tuple[str, ...]] = ("sets",)
 
     @classmethod
     def from_arrays(cls, values: Any, classes: Any = None, weights: Any = None, name: str = "x") -> Self:
@@ -146,10 +143,6 @@ class Values:
         n, mean, m2 = np.array([_moments(*part) for part in self.filled]).reshape(-1, 3).T
         return Moments(self.given, self.of, n, mean, m2)
 
-    def fill(self, table: Table) -> Self:
-        """Sort the values of a table into their classes."""
-        return self.fill_many([self], table)[0]
-
     @classmethod
     def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
         """Columns are independent of each other; which rows are of which class is found once for all of them."""
@@ -179,25 +172,16 @@ class Values:
         return self._combine(other, -1)
 
     def _combine(self, other: Self, sign: int) -> Self:
-        given = joined(self.given, other.given)
-        sets = tuple(_combine(a, b, sign) for a, b in zip(self._over(given), other._over(given), strict=True))
+        given, of = self._joined(other)
+        (mine,), (others,) = self._over(given, of), other._over(given, of)
+        sets = tuple(_combine(a, b, sign) for a, b in zip(mine, others, strict=True))
         for _, weights in sets:
             refuse_negative(weights, f"the number of a value of {self.of.name!r}")
-        return replace(self, given=given, sets=sets)
+        return self._with(given, of, (sets,))
 
-    def _over(self, given: Nominal) -> list[Multiset]:
+    def _over(self, given: Nominal, of: Any) -> tuple[tuple[Multiset, ...]]:
         mine = dict(zip(self.given.values, self.filled, strict=True))
-        return [mine.get(value, _NONE) for value in given.values]
-
-    def within(self, attributes: Mapping[str, Any]) -> Self:
-        """The same values of fewer classes."""
-        given = attributes.get(self.given.name, self.given)
-        return replace(self, given=given, sets=tuple(self._over(given)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the model file."""
-        sets = [[plain_numbers(v), plain_numbers(w)] for v, w in self.filled]
-        return {"tally": "values", "given": self.given.name, "of": self.of.name, "sets": sets}
+        return (tuple(mine.get(value, _NONE) for value in given.values),)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
@@ -252,15 +236,17 @@ def all_ones(weights: NDArray[Any]) -> bool:
 
 def _counted(ordered: Floats) -> Multiset:
     """Distinct values of an ordered array, and how often each occurs."""
-    if len(ordered) == 0:
-        return _NONE
-    fresh = np.empty(len(ordered), dtype=bool)
-    fresh[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-    if fresh.all():
+    starts = _starts(ordered)
+    if starts is None:
         return ordered, ones(len(ordered))
-    starts = np.flatnonzero(fresh)
     return ordered[starts], np.diff(starts, append=len(ordered))
+
+
+def _starts(ordered: Floats) -> Indices | None:
+    """Where each value of an ordered array begins; None if all differ."""
+    fresh = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    return None if fresh.all() else np.flatnonzero(fresh)
 
 
 def _moments(values: Floats, weights: NDArray[Any]) -> tuple[float, float, float]:
@@ -281,15 +267,10 @@ def _moments(values: Floats, weights: NDArray[Any]) -> tuple[float, float, float
 
 def _squeezed(ordered: Floats, weights: NDArray[Any]) -> Multiset:
     """Equal neighbors joined; values that no weight is left of dropped."""
-    fresh = np.empty(len(ordered), dtype=bool)
     if len(ordered) == 0:
         return _NONE
-    fresh[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-    if fresh.all():
-        return ordered, weights
-    starts = np.flatnonzero(fresh)
-    return ordered[starts], np.add.reduceat(weights, starts)
+    starts = _starts(ordered)
+    return (ordered, weights) if starts is None else (ordered[starts], np.add.reduceat(weights, starts))
 
 
 def _combine(a: Multiset, b: Multiset, sign: int) -> Multiset:

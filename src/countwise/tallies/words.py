@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,13 @@ from countwise import _kernels
 from countwise.data.attributes import Nominal
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
-from countwise.tallies._base import Progress, joined, narrowed, plain_numbers, refuse_negative, spread, taken
+from countwise.tallies._base import ClassTally, Progress, refuse_negative, relaid, taken
 
 __all__ = ["Words"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
+class Words(ClassTally):
     """Totals of a block of counts in each class.
 
     Parameters
@@ -48,11 +48,11 @@ class Words:
     [[1, 1], [0, 2]]
     """
 
-    given: Nominal
-    of: Text | Block
     present: bool
     n: NDArray[Any] | None = None
     cells: NDArray[Any] | None = None
+    _settings: ClassVar[tuple[str, ...]] = ("present",)
+    _parts: ClassVar[tuple[str, ...]] = ("n", "cells")
 
     @property
     def filled(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -62,8 +62,7 @@ class Words:
             return np.zeros(classes, dtype=np.int64), np.zeros((classes, len(self.of.words)), dtype=np.int64)
         return self.n, self.cells
 
-    def fill(self, table: Table) -> Self:
-        """Add up the rows of a table."""
+    def _filled(self, table: Table, progress: Progress | None) -> Self:
         codes, classes = table[self.given.name], len(self.given.values)
         bag = table[self.of.name]
         if bag.missing is not None:
@@ -74,13 +73,9 @@ class Words:
         cells = _kernels.csr_class_sums(
             bag.indptr, bag.indices, bag.data, codes, weights, classes, bag.n_words, self.present
         )
-        whole = n.dtype.kind == "i" and (self.present or bag.data.dtype.kind in "iub" or _all_whole(cells))
+        sure = self.present or bag.data.dtype.kind in "iub"
+        whole = n.dtype.kind == "i" and (sure or bool((cells == np.floor(cells)).all()))
         return replace(self, n=n, cells=cells.astype(np.int64) if whole else cells)
-
-    @classmethod
-    def fill_many(cls, blanks: Sequence[Self], table: Table, progress: Progress | None = None) -> list[Self]:
-        """Blocks are independent of each other."""
-        return [blank.fill(table) for blank in blanks]
 
     def __add__(self, other: Self) -> Self:
         return self._combine(other, np.add)
@@ -92,33 +87,12 @@ class Words:
         return result
 
     def _combine(self, other: Self, operation: Any) -> Self:
-        given, of = joined(self.given, other.given), joined(self.of, other.of)
-        (n1, cells1), (n2, cells2) = self._over(given, of), other._over(given, of)
-        return replace(self, given=given, of=of, n=operation(n1, n2), cells=operation(cells1, cells2))
+        given, of = self._joined(other)
+        return self._with(given, of, map(operation, self._over(given, of), other._over(given, of)))
 
     def _over(self, given: Nominal, of: Text | Block) -> tuple[NDArray[Any], NDArray[Any]]:
-        n, cells = self.filled
-        wide = spread(spread(cells, 0, self.given, given), 1, self.of, of)
-        return spread(n, 0, self.given, given), wide
-
-    def within(self, attributes: Mapping[str, Any]) -> Self:
-        """The same counts of fewer classes and words."""
-        given, of = attributes.get(self.given.name, self.given), attributes.get(self.of.name, self.of)
-        n, cells = self.filled
-        cells = narrowed(narrowed(cells, 0, self.given, given), 1, self.of, of)
-        return replace(self, given=given, of=of, n=narrowed(n, 0, self.given, given), cells=cells)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, for the model file."""
-        n, cells = self.filled
-        return {
-            "tally": "words",
-            "given": self.given.name,
-            "of": self.of.name,
-            "present": self.present,
-            "n": plain_numbers(n),
-            "cells": plain_numbers(cells),
-        }
+        n, cells = (relaid(part, 0, self.given, given) for part in self.filled)
+        return n, relaid(cells, 1, self.of, of)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], attributes: Mapping[str, Any]) -> Self:
@@ -128,7 +102,3 @@ class Words:
         if cells.shape != (len(given.values), len(of.words)) or n.shape != (len(given.values),):
             raise ValueError(f"the words of {of.name!r} do not fit their vocabulary")
         return cls(given, of, bool(data["present"]), n, cells)
-
-
-def _all_whole(cells: NDArray[Any]) -> bool:
-    return bool((cells == np.floor(cells)).all())

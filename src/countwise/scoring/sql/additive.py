@@ -11,21 +11,11 @@ from countwise.scoring.plan import Cut, Joint, LookupTerm, NormalTerm, Presence,
 from countwise.scoring.sql.cells import Steps, is_any, spelled
 from countwise.scoring.sql.dialects import LEAST, added, number
 
-__all__ = ["JointTerm", "check_form", "scoring_query"]
+__all__ = ["scoring_query"]
 
 
 class JointTerm:
-    """What each class adds, and the steps on the way there.
-
-    Parameters
-    ----------
-    term : Joint
-    steps : Steps
-        Gets a step for the key of a row's gaps and, where classes have covariances of their own, one for the parts of
-        the square.
-    mark : str
-        Tells the names of this term from those of others.
-    """
+    """What each class adds, and the steps on the way there; the mark tells the names of this term from others'."""
 
     def __init__(self, term: Joint, steps: Steps, mark: str = "") -> None:
         self.term, self.steps, self.mark = term, steps, mark
@@ -110,32 +100,15 @@ _MANY = 6  # terms from which on DuckDB had better add up rows without gaps by t
 _MOST_JOINS = 50  # SQLite joins 64 tables
 
 
-def check_form(form: str) -> None:
-    """Refuse a form that there is not."""
-    if form not in ("join", "case"):
-        raise OptionError(f"form={form!r} is unknown.", hint="give 'join' or 'case'.")
-
-
 def scoring_query(
     scoring: Scoring, table: str, dialect: str = "duckdb", *, form: str = "join", proba: bool = True
 ) -> str:
-    """The query: all columns of a table, and the class and its probabilities.
+    """The query: all columns of a table, and the class and its probabilities; `form` "case" looks up without joins.
 
     In SQLite, which cannot leave columns out, the sums on the way, named cw…, are among them.
-
-    Parameters
-    ----------
-    scoring : Scoring
-        What is added up.
-    table : str
-        The table; a name with dots is one of a schema.
-    dialect : {"duckdb", "postgres", "spark", "sqlite"}
-    form : {"join", "case"}
-        Whether names of many values are looked up in small tables, or all by CASE.
-    proba : bool
-        Whether the probabilities are given too.
     """
-    check_form(form)
+    if form not in ("join", "case"):
+        raise OptionError(f"form={form!r} is unknown.", hint="give 'join' or 'case'.")
     return _Sums(scoring, Steps(table, dialect), form).text(proba)
 
 

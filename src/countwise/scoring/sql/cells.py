@@ -17,13 +17,9 @@ _LONGEST = 50  # bytes of a name within a name; Postgres cuts them off at 63
 
 
 class SqlCells:
-    """The cells that a query asks for, each worked out once and under a name.
+    """The cells that a query asks for, each worked out once.
 
-    Parameters
-    ----------
-    dialect : Dialect
-    how : {"named", "inside", "raw"}
-        By a name that a step before gives; written out in place; or the column as it is, for tables without gaps.
+    They are "named" by a step before, written out "inside" the expression, or "raw": columns without missing cells.
     """
 
     def __init__(self, dialect: Dialect, how: str = "named") -> None:
@@ -138,14 +134,7 @@ def holds(test: Test, cells: SqlCells) -> str:
 
 
 class Steps:
-    """A query in steps: cells made ready, then whatever is added, then all columns of the table and the answer.
-
-    Parameters
-    ----------
-    table : str
-        The table; see `Dialect.table`.
-    dialect : str
-    """
+    """A query in steps: cells made ready, then whatever is added, then all columns of the table and the answer."""
 
     def __init__(self, table: str, dialect: str) -> None:
         self.dialect = Dialect(dialect)
@@ -160,19 +149,7 @@ class Steps:
         self._tables.append(self.dialect.values(name, columns, rows))
 
     def add(self, name: str, columns: Mapping[str, str], joins: Sequence[str] = (), *, once: bool = False) -> None:
-        """A step that adds columns to those of the step before it.
-
-        Parameters
-        ----------
-        name : str
-            Of the step.
-        columns : mapping of str to str
-            The new columns and their expressions.
-        joins : sequence of str
-            With small tables, each with its condition.
-        once : bool
-            Whether what is added is named more than once by the next step.
-        """
+        """A step that adds columns to those before it; `once` if the next step names them more than once."""
         joined = "".join(f"\n  LEFT JOIN {join}" for join in joins)
         every = "cw_r.*" if joins else "*"
         source = f"{self._last} AS cw_r{joined}" if joins else self._last

@@ -23,10 +23,6 @@ _SIDE_BY_SIDE = 40  # numbers that are added up in one go; databases read only s
 class Dialect:
     """Whose SQL.
 
-    Parameters
-    ----------
-    name : {"duckdb", "postgres", "spark", "sqlite"}
-
     Examples
     --------
     >>> from countwise.scoring.sql.dialects import Dialect
