@@ -233,6 +233,12 @@ def check_value(name: str, value: Any, allowed: tuple[object, ...] | NumberIn) -
     >>> from countwise.errors import NumberIn, check_value
     >>> check_value("radius", -1.5, NumberIn(0))
     Traceback (most recent call last):
+      File "/root/.pyenv/versions/3.11.7/lib/python3.11/doctest.py", line 1353, in __run
+        exec(compile(example.source, filename, "single",
+      File "<doctest countwise.errors.check_value[1]>", line 1, in <module>
+        check_value("radius", -1.5, NumberIn(0))
+      File "/work/main/src/countwise/errors.py", line 240, in check_value
+        raise OptionError(f"{name} must be {allowed}, not {value!r}.")
     countwise.errors.OptionError: radius must be a number of at least 0, not -1.5.
     """
     if isinstance(allowed, NumberIn):
@@ -252,6 +258,14 @@ def check_settings(owner: object, **allowed: tuple[object, ...] | NumberIn) -> N
     >>> from countwise.errors import check_settings
     >>> check_settings(SimpleNamespace(divisor="N"), divisor=("n", "n-1"))
     Traceback (most recent call last):
+      File "/root/.pyenv/versions/3.11.7/lib/python3.11/doctest.py", line 1353, in __run
+        exec(compile(example.source, filename, "single",
+      File "<doctest countwise.errors.check_settings[2]>", line 1, in <module>
+        check_settings(SimpleNamespace(divisor="N"), divisor=("n", "n-1"))
+      File "/work/main/src/countwise/errors.py", line 258, in check_settings
+        check_value(name, getattr(owner, name), words)
+      File "/work/main/src/countwise/errors.py", line 243, in check_value
+        raise OptionError(f"{name}={value!r} is unknown.", hint=near or f"give one of {listed(allowed)}.")
     countwise.errors.OptionError: divisor='N' is unknown. Hint: did you mean 'n'?
     """
     for name, words in allowed.items():

@@ -569,22 +569,22 @@ hotel: Sol, price: 1836.73, from case 'a' (similarity 0.916667) and 1 more, adap
 
 Retrieved
   case  similarity  solution
-  a     0.916667    hotel: Sol, price: 700
-  b     0.541667    hotel: Mar, price: 1700
+  a       0.916667  hotel: Sol, price: 700
+  b       0.541667  hotel: Mar, price: 1700
   2 of 3 cases were compared exactly; no other can be more similar.
 
 Similarity to case 'a'
-  attribute  asked        case         how               s         weight  w s
-  kind       bathing      bathing      equal             1         2       2
-  nights     12           7            1 - 5 / 15        0.666667  1       0.666667
-  wishes     {pool, sun}  {pool, sun}  2 in common of 2  1         1       1
+  attribute  asked        case         how                      s  weight       w s
+  kind       bathing      bathing      equal             1              2  2
+  nights     12           7            1 - 5 / 15        0.666667       1  0.666667
+  wishes     {pool, sun}  {pool, sun}  2 in common of 2  1              1  1
   3.66667 / 4 = 0.916667
 
 Similarity to case 'b'
-  attribute  asked        case    how                        s         weight  w s
-  kind       bathing      diving  both sea: 2 × 1 / (2 + 2)  0.5       2       1
-  nights     12           17      1 - 5 / 15                 0.666667  1       0.666667
-  wishes     {pool, sun}  {sun}   1 in common of 2           0.5       1       0.5
+  attribute  asked        case    how                               s  weight       w s
+  kind       bathing      diving  both sea: 2 × 1 / (2 + 2)  0.5            2  1
+  nights     12           17      1 - 5 / 15                 0.666667       1  0.666667
+  wishes     {pool, sun}  {sun}   1 in common of 2           0.5            1  0.5
   2.16667 / 4 = 0.541667
 
 Combined from 2 cases

@@ -66,11 +66,11 @@ class CaseBase:
     <BLANKLINE>
     Retrieved
       case  similarity  solution
-      1     0.875       bearing
+         1       0.875  bearing
       1 of 2 cases were compared exactly; no other can be more similar.
     <BLANKLINE>
     Similarity to case 1
-      attribute  asked     case      how            s
+      attribute  asked     case      how               s
       noise      grinding  grinding  equal          1
       hours      700       900       1 - 200 / 800  0.75
       1.75 / 2 = 0.875

@@ -97,9 +97,9 @@ class CutReport:
     >>> print(cutter.report("temperature"))
     temperature: 3 ranges by min_n, n = 3
     range         no  yes  why it ends there
-    <= 70.5       1   4    4 of yes up to 70; 71 is of another class
-    (70.5, 77.5]  2   3    3 of yes up to 75; 80 is of another class
-    > 77.5        2   2
+    <= 70.5        1    4  4 of yes up to 70; 71 is of another class
+    (70.5, 77.5]   2    3  3 of yes up to 75; 80 is of another class
+    > 77.5         2    2
     Information on class by its 12 values: 0.797429 bits, of which chance alone would give 0.798999
     Information on class by its ranges: 0.0499721 bits (94 % lost)
     """

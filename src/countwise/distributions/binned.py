@@ -53,7 +53,7 @@ class Binned(Distribution):
     >>> rain = samples.load("rain")
     >>> model = NaiveBayesClassifier({"temp": Binned("equal_width", n_bins=3)}).fit(rain.X, rain.y)
     >>> print(model.table("temp"))
-    temp                no                        yes
+    temp                no                          yes
     <= 22.9667          (1 + 1)/(3 + 3) = 0.333333  (3 + 1)/(3 + 3) = 0.666667
     (22.9667, 27.5333]  (1 + 1)/(3 + 3) = 0.333333  (0 + 1)/(3 + 3) = 0.166667
     > 27.5333           (1 + 1)/(3 + 3) = 0.333333  (0 + 1)/(3 + 3) = 0.166667

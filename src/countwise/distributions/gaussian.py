@@ -47,9 +47,9 @@ class Gaussian(Distribution):
     >>> rain = samples.load("rain")
     >>> model = NaiveBayesClassifier().fit(rain.X, rain.y)
     >>> print(model.table("temp"))
-    temp  mean     deviation  n
-    no    25.0333  6.43843    3
-    yes   19.4667  0.971253   3
+    temp     mean  deviation  n
+    no    25.0333   6.43843   3
+    yes   19.4667   0.971253  3
     """
 
     divisor: str = "n-1"

@@ -44,7 +44,7 @@ class Poisson(Distribution):
     >>> loan = samples.load("loan")
     >>> model = NaiveBayesClassifier({"job_years": "poisson"}, types={"job_years": "count"}, smoothing=0)
     >>> print(model.fit(loan.X, loan.y).table("job_years"))
-    job_years  rate     n
+    job_years     rate  n
     No         3.57143  7
     Yes        2.33333  3
     """

@@ -127,9 +127,9 @@ def cross_validate(
     >>> tennis = samples.load("tennis")
     >>> found = cross_validate(NaiveBayesClassifier(), tennis.X, tennis.y, cv=7, scoring=["accuracy", "brier"])
     >>> print(found.answers.confusion())
-    class  answered No  answered Yes  right
-    No     1            4             0.2
-    Yes    1            8             0.888889
+    class  answered No  answered Yes     right
+    No               1             4  0.2
+    Yes              1             8  0.888889
     """
     ground = ground_of(X, y, sample_weight)
     wanted, others = scoring_of(scoring)

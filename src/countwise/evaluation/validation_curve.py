@@ -51,8 +51,8 @@ class ValidationCurve:
     >>> from countwise.evaluation import ValidationCurve
     >>> print(ValidationCurve("n_neighbors", "accuracy", [1, 3], [1.0, 0.9], [0.7, 0.8], 3))
     n_neighbors  train  held_out
-    1            1      0.7
-    3            0.9    0.8
+              1    1         0.7
+              3    0.9       0.8
     best n_neighbors: 3 by accuracy
     """
 
@@ -137,10 +137,10 @@ def validation_curve(
     >>> curve.best, [round(share, 3) for share in curve.held_out]
     (5, [0.983, 0.983, 0.988, 0.956])
     >>> print(validation_curve(ParzenDensity(), {"temp": samples.load("rain").X["temp"]}, param_range=[1, 5, 10]))
-    bandwidth  train     held_out
-    1          -12.1345  -54.8041
-    5          -17.9886  -19.3842
-    10         -20.4364  -20.7127
+    bandwidth     train  held_out
+            1  -12.1345  -54.8041
+            5  -17.9886  -19.3842
+           10  -20.4364  -20.7127
     best bandwidth: 5 by log_likelihood
     """
     from countwise.parzen.model import ParzenDensity

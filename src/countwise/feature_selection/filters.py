@@ -165,12 +165,12 @@ def pmi(X: Any, y: Any = None, *, sample_weight: Any = None, numeric: Any = None
     >>> from countwise.feature_selection import pmi
     >>> tennis = samples.load("tennis")
     >>> print(pmi({"outlook": tennis.X["outlook"]}, tennis.y))
-    attribute  value     class  n  pmi
-    outlook    Overcast  No     0  -inf
-    outlook    Overcast  Yes    4  0.63743
-    outlook    Rain      No     2  0.163499
+    attribute  value     class  n         pmi
+    outlook    Overcast  No     0        -inf
+    outlook    Overcast  Yes    4   0.63743
+    outlook    Rain      No     2   0.163499
     outlook    Rain      Yes    3  -0.0995357
-    outlook    Sunny     No     3  0.748461
+    outlook    Sunny     No     3   0.748461
     outlook    Sunny     Yes    2  -0.684498
     """
     filters = Filtering(numeric=numeric, types=types).fit(X, y, sample_weight)

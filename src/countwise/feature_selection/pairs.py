@@ -73,10 +73,10 @@ def pairwise_scores(
     >>> from countwise.feature_selection import pairwise_scores
     >>> tennis = samples.load("tennis")
     >>> print(pairwise_scores({name: tennis.X[name] for name in ("temperature", "humidity", "wind")}))
-    attribute    temperature  humidity  wind
-    temperature  1.55666      0.374651  0.0391487
-    humidity     0.374651     1         0
-    wind         0.0391487    0         0.985228
+    attribute    temperature  humidity       wind
+    temperature    1.55666    0.374651  0.0391487
+    humidity       0.374651   1         0
+    wind           0.0391487  0         0.985228
     """
     check_value("measure", measure, tuple(MEASURES))
     frame = frame_of(X)

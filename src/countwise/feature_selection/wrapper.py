@@ -78,10 +78,10 @@ class WrapperSelector(Selector):
     >>> search.get_feature_names_out().tolist(), round(14 * search.score_)
     (['outlook', 'humidity'], 11)
     >>> print(search.path_)
-    attributes  changed        score     ties
-    4                          0.5
-    3           - wind         0.642857
-    2           - temperature  0.785714
+    attributes  changed           score  ties
+             4                 0.5
+             3  - wind         0.642857
+             2  - temperature  0.785714
     >>> search.why_
     'the best omission loses 0.285714, more than 0'
     """

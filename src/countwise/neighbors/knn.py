@@ -115,13 +115,13 @@ class NeighborModel(InstanceModel):
         <BLANKLINE>
         The 3 nearest rows
           row  play  distance  vote  outlook  temperature  humidity  windy
-          1    no    0.666667  1     sunny    80           90        True
-          10   yes   0.774536  1     sunny    75           70        True
-          13   no    1.02846   1     rainy    71           91        True
+            1  no    0.666667     1  sunny             80        90  True
+           10  yes   0.774536     1  sunny             75        70  True
+           13  no    1.02846      1  rainy             71        91  True
           votes: no = 2, yes = 1, of 3
         <BLANKLINE>
         Why row 1 is 0.666667 away
-          attribute    asked  row 1  distance         d         d²
+          attribute    asked  row 1  distance                d        d²
           outlook      sunny  sunny  equal or not     0         0
           temperature  66     80     difference / 21  0.666667  0.444444
           humidity     90     90     difference / 31  0         0
@@ -140,8 +140,8 @@ class NeighborModel(InstanceModel):
         >>> print(NeighborsClassifier(3).fit(samples.load("rain").frame, "rain").summary())
         6 rows, 2 attributes; rain: predicted from 3 neighbors
           attribute  kind     distance           weight  if missing
-          wind       nominal  equal or not       1       1
-          temp       numeric  difference / 13.7  1       1
+          wind       nominal  equal or not            1           1
+          temp       numeric  difference / 13.7       1           1
         """
         self._check_fitted()
         n = self.n_neighbors_

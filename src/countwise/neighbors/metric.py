@@ -91,7 +91,7 @@ class DistanceMetric(Model):
     The distance is 1.32631.
     <BLANKLINE>
     What each attribute adds
-      attribute  row     other    distance          d         d²
+      attribute  row     other    distance                 d         d²
       refund     Yes     No       value difference  0.857143  0.734694
       marital    Single  Married  value difference  1         1
       income_k   125     100      difference / 160  0.15625   0.0244141

@@ -64,17 +64,17 @@ class PEBLSClassifier(NeighborsClassifier):
     >>> cheat = samples.load("cheat")
     >>> model = PEBLSClassifier().fit(cheat.frame, "cheat")
     >>> print(model.exemplars_)
-    row  cheat  used  right  weight
-    0    No     2     2      1
-    1    No     2     2      1
-    2    No     1     1      1
-    3    No     1     1      1
-    4    Yes    1.5   1.5    1
-    5    No     2     2      1
-    6    No     2     2      1
-    7    Yes    2.5   1.5    1.66667
-    8    No     3     3      1
-    9    Yes    3     3      1
+    row  cheat  used  right   weight
+      0  No      2      2    1
+      1  No      2      2    1
+      2  No      1      1    1
+      3  No      1      1    1
+      4  Yes     1.5    1.5  1
+      5  No      2      2    1
+      6  No      2      2    1
+      7  Yes     2.5    1.5  1.66667
+      8  No      3      3    1
+      9  Yes     3      3    1
     """
 
     n_neighbors: Any = 1

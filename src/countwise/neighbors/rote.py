@@ -184,8 +184,8 @@ class RoteClassifier(Classifier, RowModel):
         <BLANKLINE>
         Training rows that are the same: 1 of 14
           play  rows
-          No    0
-          Yes   1
+          No       0
+          Yes      1
         """
         frame = self._open(X)
         row = row_of(frame, row)

@@ -394,8 +394,8 @@ class BayesNetwork(NetworkModel):
         >>> print(net.explain("rain", {"wet": "yes"}).sections[-1])
         What is left: P(rain) · P(wet = yes | rain)
           rain  P(rain)  P(wet = yes | rain)  product  P(rain | wet = yes)
-          no    0.8      0.1                  0.08     0.333333
-          yes   0.2      0.8                  0.16     0.666667
+          no        0.8                  0.1     0.08             0.333333
+          yes       0.2                  0.8     0.16             0.666667
           The sum of the products is 0.24 = P(wet = yes); each is divided by it.
         """
         return explain_elimination(self._net(), asked, self._evidence(given))

@@ -378,12 +378,12 @@ class ParzenDensity(TallyModel):
         >>> from countwise import ParzenDensity, samples
         >>> density = ParzenDensity().fit({"temp": samples.load("rain").X["temp"]})
         >>> print(density.bandwidth_curve([0.5, 1, 2, 5, 10]))
-        bandwidth  train     held_out
-        0.5        -9.69804  -181.146
-        1          -12.1345  -54.8041
-        2          -14.6701  -25.035
-        5          -17.9886  -19.3842
-        10         -20.4364  -20.7127
+        bandwidth      train   held_out
+              0.5   -9.69804  -181.146
+              1    -12.1345    -54.8041
+              2    -14.6701    -25.035
+              5    -17.9886    -19.3842
+             10    -20.4364    -20.7127
         """
         self._check_fitted()
         return self._curve(self._tried(bandwidths), None if cv is None else folds_of(self._bumps, cv))
@@ -421,8 +421,8 @@ class ParzenDensity(TallyModel):
         >>> print(ParzenDensity().fit(samples.load("rain").X).summary())
         6 rows, 2 attributes: a density
           column  bandwidth
-          wind    0.125
-          temp    1.86492
+          wind      0.125
+          temp      1.86492
         """
         lines = str(self.tables()["bandwidths"]).split("\n")[:13]
         head = f"{self.n_rows_} rows, {len(self.schema_)} attributes: a density"

@@ -268,7 +268,7 @@ class TreeModel(FeatureModel):
         play = No, with probability 100 %.
         <BLANKLINE>
         All 14 rows: 5 No, 9 Yes; entropy 0.940286
-             attribute    split       gain
+             attribute    split            gain
           ▶  outlook      each value  0.24675
              temperature  each value  0.0292226
              humidity     each value  0.151836
@@ -276,7 +276,7 @@ class TreeModel(FeatureModel):
           outlook = Sunny
         <BLANKLINE>
         5 rows where outlook = Sunny: 3 No, 2 Yes; entropy 0.970951
-             attribute    split       gain
+             attribute    split            gain
              outlook
              temperature  each value  0.570951
           ▶  humidity     each value  0.970951
@@ -285,7 +285,7 @@ class TreeModel(FeatureModel):
         <BLANKLINE>
         Leaf
           rows  No  Yes  P(No)  P(Yes)
-          3     3   0    1      0
+             3   3    0      1       0
         """
         table = self._row(X, row)
         return TreeWorking(self, table, self._landing(table)).account()

@@ -29,9 +29,9 @@ class Section:
     >>> from countwise.working import Grid, Section
     >>> print(Section("distances", Grid({"class": ["yes", "no"], "d": [12.9, 9.4]}), ("nearest: no",)))
     distances
-      class  d
+      class     d
       yes    12.9
-      no     9.4
+      no      9.4
       nearest: no
     """
 

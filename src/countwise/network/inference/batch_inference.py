@@ -44,7 +44,7 @@ class EvidenceRows:
     def take(self, rows: NDArray[np.intp]) -> EvidenceRows:
         """Some of them."""
         codes = {name: column[rows] for name, column in self.codes.items()}
-        numbers = {n: c.take(rows) if hasattr(c, "take") else c[rows] for n, c in self.numbers.items()}
+        numbers = {n: c[rows] for n, c in self.numbers.items()}
         return EvidenceRows(codes, numbers, len(rows))
 
 
