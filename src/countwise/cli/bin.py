@@ -91,7 +91,8 @@ def command(
             {"rows": cutter.n_rows_, "target": target, "columns": [report.to_dict() for report in reports]}
         )
     elif output != "-":
-        click.echo("\n\n".join(str(report) for report in reports) or f"{file} has no column of numbers.")
+        shown = [report.text(_common.terminal_width()) for report in reports]
+        click.echo("\n\n".join(shown) or f"{file} has no column of numbers.")
     if output is not None:
         _write(cutter, files, output)
         if output != "-":

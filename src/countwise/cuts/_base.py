@@ -137,8 +137,12 @@ class CutReport:
         return notes
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """As plain text; the table is wrapped to fit into `width` characters."""
         k = len(self.cuts.edges) + 1
-        lines = [f"{self.name}: {k} range{'s' * (k > 1)} by {self.how}", str(self.table)]
+        lines = [f"{self.name}: {k} range{'s' * (k > 1)} by {self.how}", self.table.text(width)]
         if not np.isnan(self.before):
             share = max(0.0, 1 - self.after / self.before) if self.before > 0 else 0.0
             lost = f" ({100 * share:.0f} % lost)" if self.before > 0 else ""
