@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from operator import attrgetter
 from typing import Any
@@ -18,14 +19,14 @@ from countwise.base.term import Term
 from countwise.data.output import dense
 from countwise.data.table import Table, threads_for
 from countwise.distributions import smoothing_of
-from countwise.distributions.categorical import written
+from countwise.distributions.categorical import counted_factor
 from countwise.distributions.smoothing import exact
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.scoring.additive import answered
 from countwise.scoring.plan import Scoring
 from countwise.scoring.sql import scoring_query
 from countwise.tallies import Values
-from countwise.working import Factor, Grid, Step
+from countwise.working import Grid, Step
 from countwise.working.numbers import Worked
 
 __all__ = ["GenerativeClassifier"]
@@ -126,23 +127,17 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return shares
 
     def _prior_step(self) -> Step:
-        counts = self.class_count_
+        counts, k = self.class_count_, len(self.class_prior_)
+        smoothing = smoothing_of(self.smoothing if isinstance(self.prior, str) and self.prior == "smoothed" else 0)
         factors = []
-        for c, p in enumerate(self.class_prior_):
-            log = float(self.log_prior_[c])
-            text, latex, fraction = f"{p:.6g}", f"{p:.6g}", exact(p)
-            count, total = exact(counts[c]), exact(counts.sum())
-            if self.prior == "uniform":
-                fraction = Fraction(1, len(counts))
-                text, latex = f"1/{len(counts)}", rf"\frac{{1}}{{{len(counts)}}}"
-            elif isinstance(self.prior, str) and count is not None and total is not None:
-                smoothing = smoothing_of(self.smoothing if self.prior == "smoothed" else 0)
-                added = smoothing.exact(counts[None, :], c, self.target_.values)
-                mass = smoothing.mass(counts[None, :])
-                if added is not None and mass is not None:
-                    text, latex = written(count, total, added, mass)
-                    fraction = (count + added) / (total + mass)
-            factors.append(Factor(log, text, latex, fraction, float(counts[c]), float(counts.sum())))
+        for c, (p, log) in enumerate(zip(self.class_prior_, self.log_prior_.tolist(), strict=True)):
+            added = smoothing.exact(counts[None, :], c, self.target_.values)
+            factor = counted_factor(log, counts[c], counts.sum(), added, smoothing.mass(counts[None, :]))
+            if isinstance(self.prior, str) and self.prior == "uniform":
+                factor = replace(factor, text=f"1/{k}", latex=rf"\frac{{1}}{{{k}}}", fraction=Fraction(1, k))
+            elif not isinstance(self.prior, str) or factor.fraction is None:
+                factor = replace(factor, text=f"{p:.6g}", latex=f"{p:.6g}", fraction=exact(p))
+            factors.append(factor)
         return Step(self.target_.name, "", tuple(factors), "known", "prior")
 
     # -- what a row adds up to --------------------------------------------------------

@@ -10,21 +10,21 @@ import numpy as np
 from countwise import _kernels
 from countwise._typing import Floats, Indices
 from countwise.cuts.n_bins import LEAST
-from countwise.data.attributes import Attribute, Count, Nominal, Numeric
+from countwise.data.attributes import Attribute, Count
 from countwise.data.table import Table, threads_for
 from countwise.distributions.binned import Binned
-from countwise.distributions.distribution import Distribution, LeftOutRows
+from countwise.distributions.distribution import LeftOutRows
 from countwise.distributions.gaussian import Gaussian
 from countwise.distributions.kernel import Kernel
+from countwise.distributions.numeric_density import NumericDistribution
 from countwise.distributions.poisson import Poisson
-from countwise.errors import OptionError
 from countwise.tallies import Values
 
 __all__ = ["Auto", "Choice", "leave_one_out_score"]
 
 
 @dataclass(frozen=True, slots=True)
-class Auto(Distribution):
+class Auto(NumericDistribution):
     """The distribution whose leave-one-out log P(class | this column alone) is best.
 
     Densities and ranges are compared by what they say of the class, since a
@@ -53,17 +53,12 @@ class Auto(Distribution):
     candidates: tuple[Any, ...] = ()
     smoothing: Any = None
     kind: ClassVar[str] = "auto"
+    purpose: ClassVar[str] = "'auto' is for numeric attributes and counts"
 
     def with_defaults(self, smoothing: Any, unseen: str) -> Auto:
         """The model's smoothing, also for the candidates that have none of their own."""
         own = smoothing if self.smoothing is None else self.smoothing
         return replace(self, smoothing=own, candidates=tuple(c.with_defaults(own, unseen) for c in self.candidates))
-
-    def blank(self, given: Nominal, of: Attribute) -> Values:
-        """The values themselves: every candidate can be made from them."""
-        if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; 'auto' is for numeric attributes and counts.")
-        return Values(given, of)
 
     def estimate(self, tally: Values) -> Any:
         """Score the candidates; estimate the best."""
@@ -102,15 +97,6 @@ def leave_one_out_score(rule: Any, density: Any, tally: Any, values: Values) -> 
     """The mean over the rows of log P(class | x), each row left out of its own density, less the price of edges.
 
     Edges and bandwidths stay those of all rows.
-
-    Parameters
-    ----------
-    rule : Distribution
-        The candidate.
-    density, tally
-        What it made of the values, and from which tally.
-    values : Values
-        The values of each class.
     """
     n = values.n.astype(np.float64)
     if not n.sum() > 0:
@@ -127,10 +113,7 @@ def leave_one_out_score(rule: Any, density: Any, tally: Any, values: Values) -> 
         unit = np.ones(len(x)) if whole else np.minimum(weights, 1.0)  # what one row weighs
         every = LeftOutRows(np.full(len(x), c, dtype=np.int64), unit, len(n))
         found = density.log_prob_left_out(rule, tally, x, every, keep=True)
-        if found is None:
-            logs, odd = np.empty((len(x), len(n))), np.ones(len(x), dtype=bool)
-        else:
-            logs, odd, _ = found
+        logs, odd, _ = found or (np.empty((len(x), len(n))), np.ones(len(x), dtype=bool), True)
         _again(rule, values, c, unit, np.flatnonzero(odd), logs)
         with np.errstate(divide="ignore"):
             logs += np.log(n)

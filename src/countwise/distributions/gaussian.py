@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats
-from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.derived import Derived
 from countwise.data.schema import Schema
 from countwise.distributions.distribution import Distribution, LeftOutRows
-from countwise.distributions.numeric_density import NumericDensity
+from countwise.distributions.numeric_density import NumericDensity, NumericDistribution
 from countwise.errors import OptionError, warn
 from countwise.scoring.plan import NormalTerm
-from countwise.tallies import Moments, Values, all_ones
+from countwise.tallies import Moments, all_ones
 from countwise.working.numbers import number
 
 __all__ = ["Gaussian", "GaussianDensity"]
@@ -29,7 +27,7 @@ _WORN = 1e-4  # of a sum of squares: if less is left without a row, digits are l
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian(Distribution):
+class Gaussian(NumericDistribution):
     """A mean and a deviation in each class.
 
     .. math:: f(x | c) = exp(-(x - μ_c)² / 2σ_c²) / (σ_c √(2π))
@@ -55,6 +53,8 @@ class Gaussian(Distribution):
     divisor: str = "n-1"
     floor: float = 1e-9
     kind: ClassVar[str] = "gaussian"
+    tally: ClassVar[Any] = Moments
+    purpose: ClassVar[str] = "a Gaussian is for numeric attributes"
     linear: ClassVar[bool] = True
     scored: ClassVar[bool] = True
     shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
@@ -63,19 +63,9 @@ class Gaussian(Distribution):
         if self.divisor not in ("n", "n-1"):
             raise OptionError(f"divisor must be 'n' or 'n-1', not {self.divisor!r}.")
 
-    def blank(self, given: Nominal, of: Attribute) -> Moments:
-        """Moments of the attribute in each class."""
-        if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; a Gaussian is for numeric attributes.")
-        return Moments(given, of)
-
     def estimate(self, tally: Moments) -> GaussianDensity:
         """Means and deviations, with a floor under the variance."""
         return self.estimate_many([self], [tally])[0]
-
-    def estimate_from_values(self, values: Values) -> tuple[GaussianDensity, Moments]:
-        """From the moments of the values."""
-        return self.estimate(values.moments), values.moments
 
     def may_depend_on(self, parent: Distribution) -> bool:
         """A Gaussian node may be linear in Gaussian parents."""
@@ -129,36 +119,21 @@ def _scales(sd: Floats) -> tuple[Floats, Floats]:
     return np.where(told, 1.0 / usable, 0.0), np.where(told, -np.log(usable) - _HALF_LOG_2PI, 0.0)
 
 
+@dataclass(eq=False)
 class GaussianDensity(NumericDensity):
-    """A normal density in each class.
+    """A normal density in each class."""
 
-    Parameters
-    ----------
-    name : str
-        The attribute.
-    mean, sd, n : ndarray, shape (classes,)
-        Parameters, and how many values are behind them.
-    borrowed : ndarray of bool
-        Classes whose deviation is that of the whole column.
-    divisor : str
-        For the wording.
-    scales : tuple of ndarray, optional
-        1/σ and log 1/(σ√2π), where they are known already.
-    """
+    name: str
+    mean: Floats
+    sd: Floats
+    n: Floats
+    borrowed: Flags  # classes whose deviation is that of the whole column
+    divisor: str = "n-1"
+    scales: InitVar[tuple[Floats, Floats] | None] = None  # 1/σ and log 1/(σ√2π), where they are known already
 
-    def __init__(
-        self,
-        name: str,
-        mean: Floats,
-        sd: Floats,
-        n: Floats,
-        borrowed: Flags,
-        divisor: str = "n-1",
-        scales: tuple[Floats, Floats] | None = None,
-    ) -> None:
-        self.name, self.mean, self.sd, self.n, self.borrowed, self.divisor = name, mean, sd, n, borrowed, divisor
-        self.n_classes = len(mean)
-        self.inverse_sd, self.log_norm = _scales(sd) if scales is None else scales
+    def __post_init__(self, scales: tuple[Floats, Floats] | None) -> None:
+        self.n_classes = len(self.mean)
+        self.inverse_sd, self.log_norm = _scales(self.sd) if scales is None else scales
 
     @property
     def rule(self) -> str:  # type: ignore[override]
@@ -171,29 +146,18 @@ class GaussianDensity(NumericDensity):
         """Whether the column has no spread at all."""
         return not bool(self.inverse_sd.any())
 
-    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
-        """Add log f(x | class)."""
-        _kernels.add_gaussian([column], self.mean[None], self.inverse_sd[None], self.log_norm[None], out)
-
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """All Gaussian attributes in one pass."""
-        _kernels.add_gaussian(
-            list(columns),
-            np.array([d.mean for d in densities]),
-            np.array([d.inverse_sd for d in densities]),
-            np.array([d.log_norm for d in densities]),
-            out,
+        mean, inverse, norm = map(
+            np.array, zip(*((d.mean, d.inverse_sd, d.log_norm) for d in densities), strict=True)
         )
+        _kernels.add_gaussian(list(columns), mean, inverse, norm, out)
 
     def written(self, x: float, c: int) -> tuple[str, str]:
         """φ at x, with the mean and the deviation of class c."""
         mean, sd = number(self.mean[c]), number(self.sd[c])
         return f"φ({number(x)}; {mean}, {sd})", rf"\varphi({number(x)};\,{mean},\,{sd})"
-
-    def behind(self, c: int) -> float:
-        """How many values the mean is of."""
-        return float(self.n[c])
 
     def grid(self) -> Floats:
         """Values from well below the lowest mean to well above the highest."""
@@ -208,23 +172,16 @@ class GaussianDensity(NumericDensity):
         """Normal numbers."""
         return rng.normal(self.mean[c], self.sd[c], size)
 
-    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
+    def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
         """Means and deviations drawn from their posterior (normal, scaled inverse chi-square)."""
-        out = np.zeros((size, self.n_classes))
-        x = float(column[0])
-        if np.isnan(x) or self.constant:
-            return out
-        for c in range(self.n_classes):
-            free = max(self.n[c] - 1, 1.0)
-            sd = self.sd[c] * np.sqrt(free / rng.chisquare(free, size))
-            mean = rng.normal(self.mean[c], sd / np.sqrt(max(self.n[c], 1.0)))
-            out[:, c] = -0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI
-        return out
+        free = max(self.n[c] - 1, 1.0)
+        sd = self.sd[c] * np.sqrt(free / rng.chisquare(free, size))
+        mean = rng.normal(self.mean[c], sd / np.sqrt(max(self.n[c], 1.0)))
+        return np.asarray(-0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI)
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """A row for each class: mean and deviation."""
-        columns = {"mean": self.mean, "deviation": self.sd, "n": self.n}
-        return {self.name: [str(c) for c in classes], **{name: column.tolist() for name, column in columns.items()}}
+        return self._class_rows(classes, mean=self.mean, deviation=self.sd)
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """A normal term; none if the column says nothing."""
