@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, progress
 from countwise._typing import Floats
-from countwise.base.model import Model
+from countwise.base.model import Model, rows_counted_from
 from countwise.base.protocol import Classifier
 from countwise.base.term import Term, derive
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import cell_of, row_of, shown_cell
 from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
-from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Text
 from countwise.data.vectors import Vector
-from countwise.errors import CountwiseError, listed, warn
+from countwise.errors import listed, warn
 from countwise.working import Section, Step, Working
 
 __all__ = ["AdditiveClassifier"]
@@ -35,7 +34,6 @@ PREDICT_BLOCK = 1 << 15  # rows whose posteriors stay in cache while the terms a
 class AdditiveClassifier(Classifier, Model):
     """A classifier whose answer is a sum of terms; a model writes `_add_terms`."""
 
-    schema_: Schema
     terms_: list[Term]
     target_: Nominal
     densities_: dict[str, Any]
@@ -76,23 +74,16 @@ class AdditiveClassifier(Classifier, Model):
             n for part in self.terms_ if getattr(part.distribution, "shows_infinity", False) for n in part.columns
         }
 
-    def _open(self, X: Any) -> Frame:
-        self._check_fitted()
-        return self.schema_.opened(X)
-
     def _table(self, frame: Frame, start: int, stop: int, *, every: bool = False) -> Table:
         """Rows start to stop encoded; an error names the row of the whole frame.
 
         An infinity under a law of moments shows in the answer, and is looked for only then (`every`).
         """
-        strict = getattr(self, "unseen", "ignore") == "error"
-        try:
+        with rows_counted_from(start):
             part = frame.slice(start, stop)
-            table = self.schema_.encode(part, strict=strict)
+            table = self.schema_.encode(part, strict=getattr(self, "unseen", "ignore") == "error")
             self._refuse_infinity(part, table, every=every)
             return derive(table, self.terms_)
-        except CountwiseError as error:
-            raise error if error.row is None else error.at(error.row + start) from None
 
     def _joint(self, X: Any, finish: Any) -> list[Any]:
         """Posteriors block by block: terms are added in cache, then `finish` takes the block."""

@@ -1,4 +1,4 @@
-"""Bayes' rule over laws of any kind: a prior, and a term for each part of the row."""
+"""Bayes' rule over distributions of any kind: a prior, and a term for each part of the row."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
     _smooths = False  # whether counts, that of the classes among them, may be smoothed
 
     def _coerce_input(self, X: Any) -> Any:
-        """Laws of numbers and names take a sparse matrix with its zeros written out."""
+        """Most distributions take a sparse matrix with its zeros written out."""
         return dense(X)
 
     # -- what follows from the counts ----------------------------------------------
@@ -56,7 +56,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         def estimate(part: Term) -> Any:
             return part.distribution.estimate(self.tallies_[part.key])
 
-        # threads are for laws made from the values themselves; the others take no time
+        # threads are for densities made from the values themselves; the others take no time
         heavy, alike = [], defaultdict(list)
         known: dict[str, Any] = {}
         for term in self.terms_:
@@ -82,6 +82,12 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         for key, density in self.densities_.items():
             groups[type(density)].append(key)
         self._groups = list(groups.items())
+
+    @property
+    def _density(self) -> Any:
+        """The density of a model of one term: that of whole rows."""
+        self._check_fitted()
+        return next(iter(self.densities_.values()))
 
     @property
     def class_count_(self) -> NDArray[Any]:

@@ -12,17 +12,24 @@ from countwise.base.protocol import Estimator, refuse_unfitted
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
-from countwise.errors import listed, warn
+from countwise.errors import CountwiseError, listed, warn
 
-__all__ = ["Model", "note_identifiers", "note_left_out", "note_many_classes", "restore_on_error"]
+__all__ = ["Model", "note_identifiers", "note_left_out", "note_many_classes", "restore_on_error", "rows_counted_from"]
 
 
 class Model(Estimator):
-    """Settings by name, the columns met in training, and a refusal to answer before that."""
+    """Settings by name, the columns met in training, and a refusal to predict before that."""
+
+    schema_: Schema
 
     def _check_fitted(self, *, answers: bool = True) -> None:
         """Refuse to answer before there is anything to answer from."""
         refuse_unfitted(self)
+
+    def _open(self, X: Any) -> Frame:
+        """The rows to predict, their columns matched to those of training."""
+        self._check_fitted()
+        return self.schema_.opened(X)
 
     @staticmethod
     def _names(frame: Frame) -> dict[str, Any]:
@@ -39,6 +46,15 @@ class Model(Estimator):
             delattr(self, old)
         vars(self).update(found)
         note_left_out(left_out, left_out + found["n_rows_"], name)
+
+
+@contextmanager
+def rows_counted_from(start: int) -> Iterator[None]:
+    """Errors about a row of a slice name the row of the whole frame."""
+    try:
+        yield
+    except CountwiseError as error:
+        raise error if error.row is None else error.at(error.row + start) from None
 
 
 @contextmanager

@@ -46,7 +46,6 @@ def _rows_as_given(part: Memory | EnginePart) -> Iterator[None]:
 class TallyModel(Model):
     """A learner whose learned state is its tallies."""
 
-    schema_: Schema
     target_: Nominal
     tallies_: dict[str, Any]
     n_left_out_: int

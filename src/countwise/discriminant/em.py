@@ -64,17 +64,7 @@ class _Group:
 def em(
     patterns: Sequence[tuple[Flags, PatternMoments]], mean: Floats, variance: Floats, *, shared: bool
 ) -> EMEstimate:
-    """The Gaussians under which the cells that are there are likeliest.
-
-    Parameters
-    ----------
-    patterns : sequence of (mask, PatternMoments)
-        From the scatter tally.
-    mean, variance : ndarray, shape (classes, columns)
-        Where to start: of the cells that are there; the variance with all columns unrelated.
-    shared : bool
-        Whether the classes have one covariance.
-    """
+    """The Gaussians under which the cells that are there are likeliest; mean and variance are where to start."""
     scale, center = np.sqrt(variance.mean(axis=0)), mean.mean(axis=0)
     groups = _grouped(patterns, center, scale, shared=shared)
     diagonal = np.stack([np.diag(v) for v in variance / scale**2])
