@@ -109,7 +109,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             if self.prior == "smoothed" and self._smooths:
                 pseudo = smoothing_of(self.smoothing).pseudo(counts[None, :], self.target_.values)
                 return np.asarray((counts + pseudo) / (counts.sum() + pseudo.sum()))
-            words = ["raw", "smoothed", "uniform"] if self._smooths else ["raw", "uniform"]
+            words = ["raw", *["smoothed"] * self._smooths, "uniform"]
             raise OptionError(f"prior={self.prior!r} is unknown.", hint=f"give {listed(words)} or the probabilities.")
         given = self.prior
         if isinstance(given, Mapping):
@@ -176,9 +176,9 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         Parameters
         ----------
         X : relation or frame
-            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
+            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; or an eager frame.
         proba : bool, default=True
-            Whether a column P(class) is appended for each class.
+            Whether each class gets a column P(class).
         reasons : int, default=0
             How many columns that spoke most for the answer against the next best class are named.
 
@@ -186,9 +186,8 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         -------
         the same kind of frame
             Lazy ones stay lazy. What is NaN or infinite is missing. A row that no class could have made gets the
-            prior. Of a discriminant, rows that lack more cells than its laws are written down for get null: all rows
-            with one gap are answered, all with any gaps where the columns are few (up to eight or so), and those that
-            lack what rows of training lacked.
+            prior. A discriminant predicts all rows with one missing cell, all rows where the columns are few (up to
+            eight or so), and those that lack what rows of training lacked; others get null.
 
         Examples
         --------
@@ -211,7 +210,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         table : str
             The table; a name with dots is one of a schema, unless it stands in quotes.
         dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
-            Whose SQL.
+            The dialect of SQL.
         form : {"join", "case"}, default="join"
             Whether names of many values are looked up in small tables, or all by CASE.
         proba : bool, default=True
@@ -252,9 +251,8 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         rules: dict[str, list[str]] = {}
         for term in self.terms_:
             density = self.densities_[term.key]
-            rule = (
-                getattr(term.distribution, "kind", density.rule) if density.choice is None else density.choice.chosen
-            )
+            kind = getattr(term.distribution, "kind", density.rule)
+            rule = kind if density.choice is None else density.choice.chosen
             rules.setdefault(rule, []).extend(term.columns if len(term.columns) > 1 else [term.key])
         lines = [f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: {classes}"]
         lines += [f"  {rule}: {', '.join(keys[:12])}{' …' if len(keys) > 12 else ''}" for rule, keys in rules.items()]
@@ -270,17 +268,16 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return {self.target_.name: "prior", **{key: d.rule for key, d in self.densities_.items()}}
 
     def table(self, name: str) -> Grid:
-        """The parameters of one attribute as a readable table.
+        """The parameters of one attribute as a readable table: text, HTML, or a frame by its `to_frame`.
 
         Parameters
         ----------
         name : str
-            The attribute.
+            The attribute, or the target for the prior.
 
         Returns
         -------
         Grid
-            Text, HTML, or a frame by its `to_frame`.
         """
         self._check_fitted()
         if name == self.target_.name:
