@@ -97,14 +97,15 @@ def bandwidth_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
     """The bandwidth that a rule gives for one class; 0 if the values, distinct and ascending, have no spread."""
     if not isinstance(rule, str):
         return float(rule)
-    n = rows_behind(weights)
+    alike = all_ones(weights)
+    n = float(len(weights)) if alike else rows_behind(weights)
     if n <= 1 or len(values) < 2:
         return 0.0
     extent = float(values[-1] - values[0])
     if not 1e-100 < extent < 1e100:  # so that squares stay numbers
         return bandwidth_of(rule, (values - values[0]) / extent, weights) * extent
-    away = values - np.average(values, weights=None if all_ones(weights) else weights)
-    squares = (away * away if all_ones(weights) else weights * away * away).sum() / weights.sum()
+    away = values - np.average(values, weights=None if alike else weights)
+    squares = (away * away).sum() / n if alike else (weights * away * away).sum() / weights.sum()
     sd = float(np.sqrt(squares * (n / (n - 1))))
     if rule == "scott":
         return scott(sd, n)

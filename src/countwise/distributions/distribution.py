@@ -107,6 +107,7 @@ class LeftOutRows:
     codes: Indices
     weights: Floats
     k: int
+    only: int | None = None  # the class of all rows, if their values are those of the class, distinct and ascending
 
     def own(self, values: Floats) -> Floats:
         """Of each row, what its class has."""

@@ -23,6 +23,7 @@ from countwise.working.numbers import number
 __all__ = ["Gaussian", "GaussianDensity"]
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+_EPSILON = float(np.finfo(float).eps)
 _WORN = 1e-4  # of a sum of squares: if less is left without a row, digits are lost
 
 
@@ -109,7 +110,7 @@ class Gaussian(NumericDistribution):
         square = (m2 + n * np.where(n > 0, mean - center, 0.0) ** 2).sum(axis=1, keepdims=True)
         overall = square / np.maximum(total - 1 if self.divisor == "n-1" else total, 1)
         # a spread below the resolution of the numbers is none
-        return center, np.where(overall <= (8 * np.finfo(float).eps * center) ** 2, 0.0, overall)
+        return center, np.where(overall <= (8 * _EPSILON * center) ** 2, 0.0, overall)
 
 
 def _scales(sd: Floats) -> tuple[Floats, Floats]:
@@ -203,7 +204,7 @@ class GaussianDensity(NumericDensity):
             own_n, own_mean, own_m2, worn = _without(rows.own(n), rows.own(mean), rows.own(m2), x, w)
             all_n, all_mean, all_m2, blurred = _without(np.full(len(x), total), center, square, x, w)
             spread = all_m2 / np.maximum(all_n - fewer, 1.0)
-            spread = np.where(spread <= (8 * np.finfo(float).eps * all_mean) ** 2, 0.0, spread)
+            spread = np.where(spread <= (8 * _EPSILON * all_mean) ** 2, 0.0, spread)
             least = rule.floor * spread
             own = own_m2 / (own_n - fewer)
             own = np.where((own_n > fewer) & (own >= 0), np.maximum(own, least), spread)
@@ -221,27 +222,25 @@ class GaussianDensity(NumericDensity):
 
     def _left_out_of_one_class(self, rule: Any, tally: Moments, x: Floats, rows: LeftOutRows) -> Floats | None:
         """The same by a kernel: rows of one class and of weight 1, where no floor and no lost digit can matter."""
-        n, mean, m2 = tally.triple
-        total, _, square = tally.overall
-        if rule.divisor != "n-1" or self.constant or not len(x) or not (n > 1).all():
+        c, (n, mean, m2) = rows.only, tally.triple
+        if c is None or rule.divisor != "n-1" or self.constant or not all_ones(rows.weights):
             return None
-        c = int(rows.codes[0])
-        if n[c] <= 3 or (rows.codes != c).any() or not all_ones(rows.weights):
+        (own_n, own_mean, own_m2), (total, center, square) = map(float, (n[c], mean[c], m2[c])), tally.overall
+        if own_n <= 3 or n.min() <= 1:
             return None
-        far = max(float(x.max()) - mean[c], mean[c] - float(x.min()))  # NaN if a value is missing
-        away = max(float(x.max()) - tally.overall[1], tally.overall[1] - float(x.min()))
-        own = m2[c] - far**2 * (n[c] / (n[c] - 1))  # the least that is left of the sums of squares
-        every = square - away**2 * (total / (total - 1))
+        low, high = float(x[0]), float(x[-1])
+        # the least that is left of the sums of squares
+        own = own_m2 - max(high - own_mean, own_mean - low) ** 2 * (own_n / (own_n - 1))
+        every = square - max(high - center, center - low) ** 2 * (total / (total - 1))
         least = rule.floor * square / max(total - 2, 1.0)
-        blurred = (8 * np.finfo(float).eps * np.abs(mean).max()) ** 2 * total
-        if not (own > _WORN * m2[c] and every > max(_WORN * square, 4 * blurred) and own / (n[c] - 2) > least):
+        blurred = (8 * _EPSILON * float(np.abs(mean).max())) ** 2 * total
+        if not (own > _WORN * own_m2 and every > max(_WORN * square, 4 * blurred) and own / (own_n - 2) > least):
             return None
-        if not (m2 / (n - 1) > least).all():
+        if not (m2 / (n - 1)).min() > least:
             return None
-        logs, mine = np.zeros((len(x), rows.k)), np.empty(len(x))
+        logs = np.zeros((len(x), rows.k))
         self.add_log_prob(x, logs)
-        _kernels.gaussian_left_out(x, float(n[c]), float(mean[c]), float(m2[c]), square / (total - 1), 0.0, mine)
-        logs[:, c] = mine
+        _kernels.gaussian_left_out(x, own_n, own_mean, own_m2, square / (total - 1), 0.0, logs[:, c])
         return logs
 
 

@@ -120,19 +120,21 @@ class KernelDensity(NumericDensity):
         """Log f(x | class c); NaN where x is missing."""
         values, weights, boxes, taylor, norm = self._expanded[c]
         column = np.asarray(column, dtype=np.float64)
-        sums = _kernels.gauss_log_sums(values, weights, float(self.bandwidths[c]), boxes, taylor, TOLERANCE, column)
-        return np.asarray(sums - norm)
+        logs = _kernels.gauss_log_sums(values, weights, float(self.bandwidths[c]), boxes, taylor, TOLERANCE, column)
+        logs -= norm
+        return logs
 
     def add_log_prob(self, column: NDArray[Any], out: Floats, skip: int | None = None) -> None:
         """Add log f(x | class), for all classes but the one to skip."""
         if self.constant:
             return
-        missing = np.isnan(column) if column.dtype.kind == "f" else None
+        missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(1, dtype=bool)
+        some = bool(missing.any())
         for c in range(self.n_classes):
             if c == skip:
                 continue
             logs = self.log_density(column, c)
-            if missing is not None:
+            if some:
                 logs[missing] = 0.0
             out[:, c] += logs
 
@@ -208,32 +210,20 @@ class KernelDensity(NumericDensity):
         terms = np.zeros((len(x), rows.k))
         if self.constant:
             return terms
-        alone = bool((rows.codes == rows.codes[:1]).all())
-        for c in rows.codes[:1].tolist() if alone else np.unique(rows.codes).tolist():
-            mine: Any = slice(None) if alone else np.flatnonzero(rows.codes == c)
-            values, weights = self.sets[c]
-            own, less = terms if alone else np.zeros((len(mine), rows.k)), rows.weights[mine]
-            at: Any = slice(None) if alone and x is values else np.searchsorted(values, x[mine])
-            self.add_log_prob(x[mine], own, skip=c)
-            if (weights.dtype.kind == "i" and all_ones(less)) or np.array_equal(less, np.minimum(weights[at], 1.0)):
-                logs = self._own_left_out(c)[at]
-            else:
-                places = np.arange(len(values))[at]
-                logs = _one_by_one(values, weights, places, less, np.full(len(less), float(self.bandwidths[c])))
-            own[:, c] = logs
-            own[np.isnan(logs), c] = -np.inf
-            if not alone:
-                terms[mine] = own
+        assert rows.only is not None  # noqa: S101 - what is kept is asked for class by class
+        self.add_log_prob(x, terms, skip=rows.only)
+        terms[:, rows.only] = self._own_left_out(rows.only)
         return terms
 
     def _own_left_out(self, c: int) -> Floats:
         """Log f(x | c) at each value of class c without one row of it, or the row whole if it weighs less than 1."""
         values, points, boxes, taylor, _ = self._expanded[c]
         weights, h = self.sets[c][1], float(self.bandwidths[c])
-        sums = _kernels.gauss_loo_log_sums(values, points, h, boxes, taylor, TOLERANCE)
+        logs = _kernels.gauss_loo_log_sums(values, points, h, boxes, taylor, TOLERANCE)
+        rest = float(self.n[c]) - (1.0 if weights.dtype.kind == "i" else np.minimum(weights, 1.0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            rest = float(weights.sum()) - (1.0 if weights.dtype.kind == "i" else np.minimum(weights, 1.0))
-            return np.asarray(sums - np.log(rest * h) - _HALF_LOG_2PI)
+            logs -= np.log(rest * h) + _HALF_LOG_2PI
+        return logs if np.all(rest > 0) else np.where(rest > 0, logs, -np.inf)
 
     def _has_closed_form(self, rule: Kernel) -> bool:
         """Whether a bandwidth without a row takes no search, and each class has kernels of its own."""

@@ -101,7 +101,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
     def _infer_schema(self, frame: Frame) -> Schema:
         self._check_options(frame)
         schema = Schema.kinds(frame, self.types, self.categorical_features)
-        declared = self.types if isinstance(self.types, Mapping) else schema if self.types is not None else ()
+        declared = schema if isinstance(self.types, str | Schema) else self.types or ()
         return Schema([a if a.name in declared else self._implied(a) for a in schema.attributes])
 
     def _asked(self, name: str) -> tuple[Any, bool]:
