@@ -75,7 +75,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             known |= dict(zip(map(_KEY, terms), found, strict=True))
         self.densities_ = {t.key: known[t.key] if t.key in known else estimate(t) for t in self.terms_}
         self._release()
-        self.class_prior_ = self._prior()
+        self.class_prior_ = self._prior_of(self.class_count_.astype(np.float64))
         with np.errstate(divide="ignore"):
             self.log_prior_ = np.log(self.class_prior_)
         groups = defaultdict(list)
@@ -94,9 +94,6 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         """Rows (or weight) of each class."""
         counts: NDArray[Any] = self.tallies_[self.target_.name].table
         return counts
-
-    def _prior(self) -> Floats:
-        return self._prior_of(self.class_count_.astype(np.float64))
 
     def _prior_of(self, counts: Floats) -> Floats:
         """P(class) that counts and the setting give."""

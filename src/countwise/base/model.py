@@ -40,12 +40,10 @@ class Model(Estimator):
             found["feature_names_in_"] = np.array(frame.names, dtype=object)
         return found
 
-    def _take_over(self, found: dict[str, Any], left_out: int, name: str) -> None:
-        """Forget what was learned before, and keep what was found instead."""
-        for old in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, old)
-        vars(self).update(found)
-        note_left_out(left_out, left_out + found["n_rows_"], name)
+    def _forget_all(self, *own: str) -> None:
+        """Forget what was learned, and the private attributes named."""
+        for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
+            delattr(self, name)
 
 
 @contextmanager

@@ -63,8 +63,8 @@ class Predictions:
     --------
     >>> import numpy as np
     >>> from countwise.evaluation import Predictions
-    >>> told = Predictions(("no", "yes"), np.array([0, 1, 1]), np.array([[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]]))
-    >>> round(told.accuracy, 4), round(told.log_loss, 4), round(told.brier, 4), told.roc_auc
+    >>> found = Predictions(("no", "yes"), np.array([0, 1, 1]), np.array([[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]]))
+    >>> round(found.accuracy, 4), round(found.log_loss, 4), round(found.brier, 4), found.roc_auc
     (0.6667, 0.646, 0.23, 1.0)
     """
 

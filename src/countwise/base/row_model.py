@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
-from countwise.base.model import Model, restore_on_error, rows_counted_from
+from countwise.base.model import Model, note_left_out, restore_on_error, rows_counted_from
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
@@ -75,7 +75,9 @@ class RowModel(Model):
         self._check_settings()
         with restore_on_error(self):
             found = self._learn_from(X, y, sample_weight)
-            self._take_over(found, found["n_left_out_"], found["target_"].name)
+            self._forget_all()
+            vars(self).update(found)
+            note_left_out(self.n_left_out_, self.n_left_out_ + self.n_rows_, self.target_.name)
             self._derive()
         return self
 

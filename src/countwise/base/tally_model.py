@@ -75,7 +75,7 @@ class TallyModel(Model):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a table."""
         with restore_on_error(self):
-            self._forget_all()
+            self._forget_all("_built", "_expected", "_groups", "_label_type", "_known_target", "_waiting")
             return self._learn(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -290,11 +290,6 @@ class TallyModel(Model):
             setattr(self, name, getattr(other, name, None))
         if hasattr(other, "feature_names_in_"):
             self.feature_names_in_ = other.feature_names_in_
-
-    def _forget_all(self) -> None:
-        own = ("_built", "_expected", "_groups", "_label_type", "_known_target", "_waiting")
-        for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
-            delattr(self, name)
 
     def _state(self) -> dict[str, Any]:
         """All that was learned beside the schema, as plain data for the model file."""

@@ -71,7 +71,7 @@ def redundant(covariance: Floats, mean: Floats, names: Sequence[str], least: flo
 
 
 def _is_sound(r: Floats, least: float) -> bool:
-    """Whether no column of a correlation matrix comes near to being told by those before it."""
+    """Whether no column of a correlation matrix comes near to being a combination of those before it."""
     try:
         return bool((np.diag(np.linalg.cholesky(r)) ** 2).min() > 10 * least)
     except np.linalg.LinAlgError:

@@ -93,7 +93,7 @@ class DiscriminantSample:
     def _note_borrowed(self) -> None:
         n = self.margins[0]
         for c, label in enumerate(self.classes):
-            gone = [name for name, there in zip(self.names, n[c] > 0, strict=True) if not there]
+            gone = [self.names[j] for j in np.flatnonzero(~(n[c] > 0))]
             if self.weight[c] > 0 and gone:
                 warn(f"Class {label!r} has no value of {listed(gone)}: the mean of the other classes is taken.")
 
@@ -166,7 +166,7 @@ def _columns_of(cells: PatternMoments, places: NDArray[np.intp]) -> PatternMomen
 
 
 def _numbers(of: Vector, *, every: bool) -> list[int]:
-    """The numbers in use: of each nominal attribute all but the first, which the others tell."""
+    """The numbers in use: of each nominal attribute all but the first, which follows from the others."""
     used: list[int] = []
     at = 0
     for a, width in zip(of.attributes, of.widths, strict=True):

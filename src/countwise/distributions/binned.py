@@ -155,10 +155,8 @@ class RangesDensity(CategoricalDensity):
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
         """The middle of a range, in the proportions of class c."""
-        p = self.prob[c]
-        if not p.sum() > 0:
-            return np.full(size, np.nan)
-        return self.grid()[rng.choice(len(p), size=size, p=p / p.sum())]
+        codes = self._drawn_codes(c, size, rng)
+        return np.full(size, np.nan) if codes is None else self.grid()[codes]
 
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """As for nominal values."""

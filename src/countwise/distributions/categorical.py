@@ -166,11 +166,12 @@ class CategoricalDensity(Density):
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Values in the proportions of class c."""
+        codes = self._drawn_codes(c, size, rng)
+        return np.full(size, None, dtype=object) if codes is None else self.of.decode(codes)
+
+    def _drawn_codes(self, c: int, size: int, rng: np.random.Generator) -> Indices | None:
         p = self.prob[c, : len(self.of.values)]
-        if not p.sum() > 0:
-            return np.full(size, None, dtype=object)
-        codes = rng.choice(len(p), size=size, p=p / p.sum())
-        return self.of.decode(codes)
+        return rng.choice(len(p), size=size, p=p / p.sum()) if p.sum() > 0 else None
 
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """A value's probability is Beta given the counts; without smoothing, Jeffreys' half a count each."""

@@ -115,9 +115,9 @@ class Gaussian(NumericDistribution):
 
 def _scales(sd: Floats) -> tuple[Floats, Floats]:
     """1/σ and log 1/(σ√2π); zeros for a column without any spread, which says nothing about the class."""
-    told = (sd > 0).any(axis=-1, keepdims=True)
+    spread = (sd > 0).any(axis=-1, keepdims=True)
     usable = np.where(sd > 0, sd, 1.0)
-    return np.where(told, 1.0 / usable, 0.0), np.where(told, -np.log(usable) - _HALF_LOG_2PI, 0.0)
+    return np.where(spread, 1.0 / usable, 0.0), np.where(spread, -np.log(usable) - _HALF_LOG_2PI, 0.0)
 
 
 @dataclass(eq=False)

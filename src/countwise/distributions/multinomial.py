@@ -196,8 +196,8 @@ class MultinomialDensity(WordsDensity):
                 logs = self._capped(np.log(rest + each[words.row, None]) - np.log(total)[words.row])
             logs = np.where(words.gone[:, None], 0.0, self._amounts(words.amount)[:, None] * logs)
             terms[part] = words.summed(logs)
-            told = words.summed(np.ones(len(words.at))) > 0
-            odd[part] = self._reranked(words) | (told & (total <= 1e-12).any(axis=1))
+            known = words.summed(np.ones(len(words.at))) > 0
+            odd[part] = self._reranked(words) | (known & (total <= 1e-12).any(axis=1))
         terms[odd] = 0.0
         return terms, odd, False
 

@@ -25,9 +25,9 @@ from countwise.errors import OptionError, TableError, check_settings, did_you_me
 from countwise.parzen.bandwidth_search import HELD_OUT, check_width, folds_of, held_out, rule_of, train
 from countwise.parzen.density import Parzen, ParzenJointDensity, kernel_of, written
 from countwise.parzen.product_kernel import ProductKernelDensity
-from countwise.parzen.working import by_columns, carriers, columns_of
+from countwise.parzen.working import by_columns, carriers, columns_section
 from countwise.working import Account, Grid, Section, Working
-from countwise.working.numbers import number, probability, signed
+from countwise.working.numbers import number, probability
 from countwise.working.text import columns as classes_shown
 
 __all__ = ["ParzenClassifier", "ParzenDensity"]
@@ -414,20 +414,8 @@ class ParzenDensity(TallyModel):
         log = float(self._kernels.log_density(x[None, :])[0])
         sections = [carriers(self._kernels, x, self.density_.places[0], "Rows that carry it")]
         if len(x) > 1:
-            sections.append(_columns_section(self._kernels, x))
+            sections.append(columns_section(self._kernels, x))
         return Account(f"f({shown}) = {probability(log)}, log f = {number(log)}", log, tuple(sections), tuple(notes))
-
-
-def _columns_section(density: ProductKernelDensity, x: Floats) -> Section:
-    added = columns_of(density, x)
-    known = np.flatnonzero(~np.isnan(x))
-    table = {
-        "": [density.attributes[j].name for j in known],
-        "value": [written(density.attributes[j], x[j]) for j in known],
-        "f given the others": [probability(float(added[j])) for j in known],
-        "log": [signed(float(added[j])) for j in known],
-    }
-    return Section("What each column adds, the others given", Grid(table))
 
 
 def _as_given(a: Attribute, column: Floats) -> Any:

@@ -13,7 +13,7 @@ from countwise.parzen.product_kernel import ProductKernelDensity
 from countwise.working import Grid, Section
 from countwise.working.numbers import number, percent, probability, signed
 
-__all__ = ["by_columns", "carriers", "columns_of"]
+__all__ = ["by_columns", "carriers", "columns_section"]
 
 _MOST_ROWS = 5
 _MOST_COLUMNS = 12
@@ -50,7 +50,24 @@ def carriers(density: ProductKernelDensity, x: Floats, places: Sequence[int], ti
     return Section(title, Grid(table), tuple(lines))
 
 
-def columns_of(density: ProductKernelDensity, x: Floats) -> Floats:
+def columns_section(density: ProductKernelDensity, x: Floats) -> Section:
+    """What each column adds to the density at a row, the others given."""
+    known, added = np.flatnonzero(~np.isnan(x)), _added(density, x)
+    table = _cells(density, x, known) | {
+        "f given the others": [probability(float(added[j])) for j in known],
+        "log": [signed(float(added[j])) for j in known],
+    }
+    return Section("What each column adds, the others given", Grid(table))
+
+
+def _cells(density: ProductKernelDensity, x: Floats, columns: Any) -> dict[str, list[str]]:
+    """The names and values of some columns of a row."""
+    attributes = [density.attributes[j] for j in columns]
+    values = [written(a, x[j]) for a, j in zip(attributes, columns, strict=True)]
+    return {"": [a.name for a in attributes], "value": values}
+
+
+def _added(density: ProductKernelDensity, x: Floats) -> Floats:
     """Log of f(row) over f(row without the column): what each column adds, the others given; NaN if missing."""
     known = np.flatnonzero(~np.isnan(x))
     rows = np.tile(x, (len(known) + 1, 1))
@@ -67,15 +84,12 @@ def by_columns(
     densities: Sequence[ProductKernelDensity], x: Floats, classes: tuple[Any, ...], a: int, b: int
 ) -> Section:
     """What each column adds, the others given, in the answer's class and in its rival's."""
-    mine, other = columns_of(densities[a], x), columns_of(densities[b], x)
+    mine, other = _added(densities[a], x), _added(densities[b], x)
     known = np.flatnonzero(~np.isnan(x))
     with np.errstate(invalid="ignore"):
         odds = np.where(mine == other, 0.0, mine - other)
     order = known[np.argsort(-np.abs(np.nan_to_num(odds[known])), kind="stable")][:_MOST_COLUMNS]
-    names = [densities[a].attributes[j] for j in order]
-    table = {
-        "": [n.name for n in names],
-        "value": [written(n, x[j]) for n, j in zip(names, order, strict=True)],
+    table = _cells(densities[a], x, order) | {
         f"f given the others, {classes[a]}": [probability(float(mine[j])) for j in order],
         f"f given the others, {classes[b]}": [probability(float(other[j])) for j in order],
         "log-odds": [signed(float(odds[j])) for j in order],
