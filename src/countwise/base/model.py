@@ -21,6 +21,7 @@ class Model(Estimator):
     """Settings by name, the columns met in training, and a refusal to predict before that."""
 
     schema_: Schema
+    _learned: tuple[str, ...] = ()  # private attributes that a fit sets
 
     def _check_fitted(self, *, answers: bool = True) -> None:
         """Refuse to answer before there is anything to answer from."""
@@ -40,9 +41,9 @@ class Model(Estimator):
             found["feature_names_in_"] = np.array(frame.names, dtype=object)
         return found
 
-    def _forget_all(self, *own: str) -> None:
-        """Forget what was learned, and the private attributes named."""
-        for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
+    def _forget_all(self) -> None:
+        """Forget what was learned."""
+        for name in [n for n in vars(self) if n in self._learned or (n.endswith("_") and not n.startswith("_"))]:
             delattr(self, name)
 
 

@@ -47,6 +47,7 @@ class TallyModel(Model):
     _label_type: np.dtype[Any] | None
     _known_target: bool
     feature_names_in_: NDArray[Any]
+    _learned = ("_built", "_expected", "_groups", "_label_type", "_known_target", "_waiting")
 
     # -- to be written by each learner ----------------------------------------
 
@@ -75,7 +76,7 @@ class TallyModel(Model):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a table."""
         with restore_on_error(self):
-            self._forget_all("_built", "_expected", "_groups", "_label_type", "_known_target", "_waiting")
+            self._forget_all()
             return self._learn(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
