@@ -183,11 +183,15 @@ class KernelDensity(NumericDensity):
     def log_prob_left_out(
         self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool] | None:
-        """From the kernels of the other values; `keep` leaves the bandwidths as they are."""
+        """From the kernels of the other values; `keep` leaves bandwidths as they are, for rows of one class."""
         x = np.asarray(column, dtype=np.float64)
-        if keep:
-            return self._left_out_kept(x, rows), np.zeros(len(x), dtype=bool), False
-        if not self._has_closed_form(rule):
+        if keep and rows.only is not None:
+            terms = np.zeros((len(x), rows.k))
+            if not self.constant:
+                self.add_log_prob(x, terms, skip=rows.only)
+                terms[:, rows.only] = self._own_left_out(rows.only)
+            return terms, np.zeros(len(x), dtype=bool), False
+        if keep or not self._has_closed_form(rule):
             return None
         there, terms, odd = ~np.isnan(x), np.zeros((len(x), rows.k)), np.zeros(len(x), dtype=bool)
         self.add_log_prob(x, terms)
@@ -204,16 +208,6 @@ class KernelDensity(NumericDensity):
             terms[mine, c], odd[mine] = logs[place.ravel()], ~np.isfinite(logs[place.ravel()])
         terms[odd] = 0.0
         return terms, odd, False
-
-    def _left_out_kept(self, x: Floats, rows: LeftOutRows) -> Floats:
-        """The same with the bandwidths of all rows; a class without other values gives no density."""
-        terms = np.zeros((len(x), rows.k))
-        if self.constant:
-            return terms
-        assert rows.only is not None  # noqa: S101 - what is kept is asked for class by class
-        self.add_log_prob(x, terms, skip=rows.only)
-        terms[:, rows.only] = self._own_left_out(rows.only)
-        return terms
 
     def _own_left_out(self, c: int) -> Floats:
         """Log f(x | c) at each value of class c without one row of it, or the row whole if it weighs less than 1."""
