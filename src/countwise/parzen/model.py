@@ -195,16 +195,15 @@ class ParzenDensity(TallyModel):
         return dense(X)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from a table.
+        """Learn from a table; there is no target.
 
         Parameters
         ----------
         X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts.
+            The rows: pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts.
         y : ignored
-            For scikit-learn's sake.
         sample_weight : array-like or str, optional
-            A weight for each row; a weight of n equals n copies.
+            A weight for each row, or the name of their column; a weight of n equals n copies.
 
         Returns
         -------
@@ -296,7 +295,6 @@ class ParzenDensity(TallyModel):
         X : any table
             The rows.
         y : ignored
-            For scikit-learn's sake.
 
         Returns
         -------
@@ -310,9 +308,9 @@ class ParzenDensity(TallyModel):
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            How many rows to draw.
         random_state : int, Generator or None
-            The seed.
+            A seed, or the generator to draw with.
 
         Returns
         -------
