@@ -416,7 +416,7 @@ def test_the_rows_that_carry_a_density_carry_all_of_it(cells, eighth, w):
     assume(known(cells))
     model = density(cells, weighted=True)
     x = {"x": [eighth / 8], "w": objects([w]), "o": objects(["middle"])}
-    shares = model.law_.bumps[0].carriers(np.array([eighth / 8, NOMINAL.index(w), 1.0]))
+    shares = model.density_.by_class[0].carriers(np.array([eighth / 8, NOMINAL.index(w), 1.0]))
     assert_allclose(shares.sum(), 1.0, rtol=1e-12)
     total = model.score_samples(x)[0]
     complete = all(known(cells.take([i])) for i in range(len(cells)))

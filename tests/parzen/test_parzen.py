@@ -244,7 +244,7 @@ def test_a_column_never_seen_is_left_out_and_a_row_of_nothing_counts_as_the_whol
     frame = {**TEMP, "gone": np.full(6, NAN)}
     density = ParzenDensity().fit(frame)
     assert_allclose(density.score_samples(frame), ParzenDensity().fit(TEMP).score_samples(TEMP), rtol=1e-12)
-    assert density.law_.left_out == {"gone": "never seen"}
+    assert density.density_.left_out == {"gone": "never seen"}
     assert "gone is left out" in str(density.explain(frame))
     assert np.isnan(density.sample(3)["gone"]).all()
     model = ParzenClassifier().fit(frame, Y)

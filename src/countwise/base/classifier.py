@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,18 +11,17 @@ from numpy.typing import NDArray
 
 from countwise import _kernels, progress
 from countwise._typing import Floats
-from countwise.base.model import Model
+from countwise.base.model import Model, rows_counted_from
 from countwise.base.protocol import Classifier
 from countwise.base.term import Term, derive
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.cells import cell_of, row_of, shown_cell
 from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
-from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Text
 from countwise.data.vectors import Vector
-from countwise.errors import CountwiseError, listed, warn
+from countwise.errors import listed, warn
 from countwise.working import Section, Step, Working
 
 __all__ = ["AdditiveClassifier"]
@@ -35,7 +35,6 @@ PREDICT_BLOCK = 1 << 15  # rows whose posteriors stay in cache while the terms a
 class AdditiveClassifier(Classifier, Model):
     """A classifier whose answer is a sum of terms; a model writes `_add_terms`."""
 
-    schema_: Schema
     terms_: list[Term]
     target_: Nominal
     densities_: dict[str, Any]
@@ -58,11 +57,11 @@ class AdditiveClassifier(Classifier, Model):
         raise NotImplementedError
 
     def _refuse_infinity(self, frame: Frame, table: Table, *, every: bool) -> None:
-        """An infinity under a law of moments shows in the answer; elsewhere it must be looked for."""
-        shows = self._showing()
+        """An infinity under a distribution of moments shows in the prediction; elsewhere it must be looked for."""
+        shows = set() if every else self._showing()
         columns: dict[str, Any] = {}
         for a in self.schema_.attributes:
-            if a.name in shows and not every:
+            if a.name in shows:
                 continue
             if isinstance(a, Numeric):
                 columns[a.name] = table[a.name]
@@ -72,51 +71,42 @@ class AdditiveClassifier(Classifier, Model):
 
     def _showing(self) -> set[str]:
         """The columns in which an infinity shows in the answer."""
-        return {
-            n for part in self.terms_ if getattr(part.distribution, "shows_infinity", False) for n in part.columns
-        }
-
-    def _open(self, X: Any) -> Frame:
-        self._check_fitted()
-        return self.schema_.opened(X)
+        showing = [part for part in self.terms_ if getattr(part.distribution, "shows_infinity", False)]
+        return {name for part in showing for name in part.columns}
 
     def _table(self, frame: Frame, start: int, stop: int, *, every: bool = False) -> Table:
         """Rows start to stop encoded; an error names the row of the whole frame.
 
-        An infinity under a law of moments shows in the answer, and is looked for only then (`every`).
+        An infinity under a distribution of moments shows in the prediction, and is looked for only then (`every`).
         """
-        strict = getattr(self, "unseen", "ignore") == "error"
-        try:
+        with rows_counted_from(start):
             part = frame.slice(start, stop)
-            table = self.schema_.encode(part, strict=strict)
+            table = self.schema_.encode(part, strict=getattr(self, "unseen", "ignore") == "error")
             self._refuse_infinity(part, table, every=every)
             return derive(table, self.terms_)
-        except CountwiseError as error:
-            raise error if error.row is None else error.at(error.row + start) from None
 
-    def _joint(self, X: Any, finish: Any) -> list[Any]:
-        """Posteriors block by block: terms are added in cache, then `finish` takes the block."""
-        frame = self._open(X)
+    def _joint(self, frame: Frame, finish: Callable[[Table, int, int], int]) -> int:
+        """Posteriors block by block: terms are added in cache, then `finish` takes the block.
 
-        def work(start: int, stop: int) -> Any:
-            table = self._table(frame, start, stop)
-            answer = finish(table, start, stop)
-            if answer[0]:  # rows that no class could have made: is it an infinity?
+        `finish` returns how many rows of the block no class could have made; the sum is returned.
+        """
+
+        def work(start: int, stop: int) -> int:
+            bad = finish(self._table(frame, start, stop), start, stop)
+            if bad:  # is it an infinity?
                 self._table(frame, start, stop, every=True)
-            return answer
+            return bad
 
-        return _kernels.over_blocks(frame.n_rows, PREDICT_BLOCK, work, progress=progress.current())
+        return sum(_kernels.over_blocks(frame.n_rows, PREDICT_BLOCK, work, progress=progress.current()))
 
     def _filled(self, X: Any, kind: Kind | None) -> Floats:
         frame = self._open(X)
         out = np.empty((frame.n_rows, len(self.classes_)))
         priors = self._priors(frame.n_rows)
 
-        def finish(table: Table, start: int, stop: int) -> tuple[int]:
-            return (self._posterior(table, out[start:stop], kind, priors),)
-
-        bad = sum(answer[0] for answer in self._joint(frame, finish))
-        self._warn_of_zeros(bad, told=kind is None)
+        bad = self._joint(frame, lambda table, start, stop: self._posterior(table, out[start:stop], kind, priors))
+        if kind is not None:
+            self._warn_of_zeros(bad)
         return out
 
     def _priors(self, n_rows: int) -> Floats:
@@ -135,31 +125,21 @@ class AdditiveClassifier(Classifier, Model):
             out[lost] = self.log_prior_ if kind == "log" else np.exp(self.log_prior_)
         return int(bad)
 
-    def _warn_of_zeros(self, bad: int, *, told: bool = False) -> None:
+    def _warn_of_zeros(self, bad: int) -> None:
         """A row that no class could have made gets the prior, with a warning."""
-        if not bad or told:
-            return
-        warn(
-            f"In {bad} row{'s' * (bad > 1)} every class has probability 0: {self._zeros()[0]}. "
-            f"The prior is given instead. Hint: {self._zeros()[1]}."
-        )
+        if bad:
+            why, hint = self._zeros()
+            rows = f"{bad} row{'s' * (bad > 1)}"
+            warn(f"In {rows} every class has probability 0: {why}. The prior is given instead. Hint: {hint}.")
 
     def _zeros(self) -> tuple[str, str]:
         """Why every class may have probability 0, and what helps."""
         return "numbers lie beyond all densities", "are they of the same unit as in training?"
 
     def contributions(self, X: Any) -> dict[str, Floats]:
-        """Log P(attribute | class) of every column on its own: what the answer is the sum of.
+        """Log P(attribute | class) of every column on its own, whose sum with the log prior is the prediction.
 
-        Parameters
-        ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-
-        Returns
-        -------
-        dict of str to ndarray, shape (rows, classes)
-            By column, or by the columns joined with " + " where they share one term.
+        Arrays of shape (rows, classes), by column, or by the columns joined with " + " where they share one term.
         """
         frame = self._open(X)
         table = self._table(frame, 0, frame.n_rows, every=True)
@@ -198,16 +178,15 @@ class AdditiveClassifier(Classifier, Model):
         priors, codes = self._priors(frame.n_rows), np.empty(frame.n_rows, dtype=np.intp)
         rooms = [np.empty_like(priors) for _ in range(_kernels.thread_count())]  # one for each block at work
 
-        def finish(table: Table, start: int, stop: int) -> tuple[int]:
+        def finish(table: Table, start: int, stop: int) -> int:
             room = rooms.pop()
             try:
-                found, bad = self._decided(table, room[: table.n_rows], priors)
+                codes[start:stop], bad = self._decided(table, room[: table.n_rows], priors)
             finally:
                 rooms.append(room)
-            codes[start:stop] = found
-            return (bad,)
+            return bad
 
-        self._warn_of_zeros(sum(bad for (bad,) in self._joint(frame, finish)))
+        self._warn_of_zeros(self._joint(frame, finish))
         return codes
 
     def _decided(self, table: Table, out: Floats, priors: Any) -> tuple[NDArray[np.intp], int]:

@@ -1,9 +1,10 @@
-"""Bayes' rule over laws of any kind: a prior, and a term for each part of the row."""
+"""Bayes' rule over distributions of any kind: a prior, and a term for each part of the row."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from operator import attrgetter
 from typing import Any
@@ -18,14 +19,14 @@ from countwise.base.term import Term
 from countwise.data.output import dense
 from countwise.data.table import Table, threads_for
 from countwise.distributions import smoothing_of
-from countwise.distributions.categorical import written
+from countwise.distributions.categorical import counted_factor
 from countwise.distributions.smoothing import exact
 from countwise.errors import OptionError, did_you_mean, listed
 from countwise.scoring.additive import answered
 from countwise.scoring.plan import Scoring
 from countwise.scoring.sql import scoring_query
 from countwise.tallies import Values
-from countwise.working import Factor, Grid, Step
+from countwise.working import Grid, Step
 from countwise.working.numbers import Worked
 
 __all__ = ["GenerativeClassifier"]
@@ -41,7 +42,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
     _smooths = False  # whether counts, that of the classes among them, may be smoothed
 
     def _coerce_input(self, X: Any) -> Any:
-        """Laws of numbers and names take a sparse matrix with its zeros written out."""
+        """Most distributions take a sparse matrix with its zeros written out."""
         return dense(X)
 
     # -- what follows from the counts ----------------------------------------------
@@ -55,7 +56,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         def estimate(part: Term) -> Any:
             return part.distribution.estimate(self.tallies_[part.key])
 
-        # threads are for laws made from the values themselves; the others take no time
+        # threads are for densities made from the values themselves; the others take no time
         heavy, alike = [], defaultdict(list)
         known: dict[str, Any] = {}
         for term in self.terms_:
@@ -74,7 +75,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             known |= dict(zip(map(_KEY, terms), found, strict=True))
         self.densities_ = {t.key: known[t.key] if t.key in known else estimate(t) for t in self.terms_}
         self._release()
-        self.class_prior_ = self._prior()
+        self.class_prior_ = self._prior_of(self.class_count_.astype(np.float64))
         with np.errstate(divide="ignore"):
             self.log_prior_ = np.log(self.class_prior_)
         groups = defaultdict(list)
@@ -83,13 +84,16 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         self._groups = list(groups.items())
 
     @property
+    def _density(self) -> Any:
+        """The density of a model of one term: that of whole rows."""
+        self._check_fitted()
+        return next(iter(self.densities_.values()))
+
+    @property
     def class_count_(self) -> NDArray[Any]:
         """Rows (or weight) of each class."""
         counts: NDArray[Any] = self.tallies_[self.target_.name].table
         return counts
-
-    def _prior(self) -> Floats:
-        return self._prior_of(self.class_count_.astype(np.float64))
 
     def _prior_of(self, counts: Floats) -> Floats:
         """P(class) that counts and the setting give."""
@@ -102,7 +106,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
             if self.prior == "smoothed" and self._smooths:
                 pseudo = smoothing_of(self.smoothing).pseudo(counts[None, :], self.target_.values)
                 return np.asarray((counts + pseudo) / (counts.sum() + pseudo.sum()))
-            words = ["raw", "smoothed", "uniform"] if self._smooths else ["raw", "uniform"]
+            words = ["raw", *["smoothed"] * self._smooths, "uniform"]
             raise OptionError(f"prior={self.prior!r} is unknown.", hint=f"give {listed(words)} or the probabilities.")
         given = self.prior
         if isinstance(given, Mapping):
@@ -126,23 +130,17 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return shares
 
     def _prior_step(self) -> Step:
-        counts = self.class_count_
+        counts, k = self.class_count_, len(self.class_prior_)
+        smoothing = smoothing_of(self.smoothing if isinstance(self.prior, str) and self.prior == "smoothed" else 0)
         factors = []
-        for c, p in enumerate(self.class_prior_):
-            log = float(self.log_prior_[c])
-            text, latex, fraction = f"{p:.6g}", f"{p:.6g}", exact(p)
-            count, total = exact(counts[c]), exact(counts.sum())
-            if self.prior == "uniform":
-                fraction = Fraction(1, len(counts))
-                text, latex = f"1/{len(counts)}", rf"\frac{{1}}{{{len(counts)}}}"
-            elif isinstance(self.prior, str) and count is not None and total is not None:
-                smoothing = smoothing_of(self.smoothing if self.prior == "smoothed" else 0)
-                added = smoothing.exact(counts[None, :], c, self.target_.values)
-                mass = smoothing.mass(counts[None, :])
-                if added is not None and mass is not None:
-                    text, latex = written(count, total, added, mass)
-                    fraction = (count + added) / (total + mass)
-            factors.append(Factor(log, text, latex, fraction, float(counts[c]), float(counts.sum())))
+        for c, (p, log) in enumerate(zip(self.class_prior_, self.log_prior_.tolist(), strict=True)):
+            added = smoothing.exact(counts[None, :], c, self.target_.values)
+            factor = counted_factor(log, counts[c], counts.sum(), added, smoothing.mass(counts[None, :]))
+            if isinstance(self.prior, str) and self.prior == "uniform":
+                factor = replace(factor, text=f"1/{k}", latex=rf"\frac{{1}}{{{k}}}", fraction=Fraction(1, k))
+            elif not isinstance(self.prior, str) or factor.fraction is None:
+                factor = replace(factor, text=f"{p:.6g}", latex=f"{p:.6g}", fraction=exact(p))
+            factors.append(factor)
         return Step(self.target_.name, "", tuple(factors), "known", "prior")
 
     # -- what a row adds up to --------------------------------------------------------
@@ -175,9 +173,9 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         Parameters
         ----------
         X : relation or frame
-            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; eager frames too.
+            DuckDB relation, Polars LazyFrame, Dask or PySpark DataFrame, Ibis table; or an eager frame.
         proba : bool, default=True
-            Whether a column P(class) is appended for each class.
+            Whether each class gets a column P(class).
         reasons : int, default=0
             How many columns that spoke most for the answer against the next best class are named.
 
@@ -185,9 +183,8 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         -------
         the same kind of frame
             Lazy ones stay lazy. What is NaN or infinite is missing. A row that no class could have made gets the
-            prior. Of a discriminant, rows that lack more cells than its laws are written down for get null: all rows
-            with one gap are answered, all with any gaps where the columns are few (up to eight or so), and those that
-            lack what rows of training lacked.
+            prior. A discriminant predicts all rows with one missing cell, all rows where the columns are few (up to
+            eight or so), and those that lack what rows of training lacked; others get null.
 
         Examples
         --------
@@ -210,7 +207,7 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         table : str
             The table; a name with dots is one of a schema, unless it stands in quotes.
         dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
-            Whose SQL.
+            The dialect of SQL.
         form : {"join", "case"}, default="join"
             Whether names of many values are looked up in small tables, or all by CASE.
         proba : bool, default=True
@@ -251,9 +248,8 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         rules: dict[str, list[str]] = {}
         for term in self.terms_:
             density = self.densities_[term.key]
-            rule = (
-                getattr(term.distribution, "kind", density.rule) if density.choice is None else density.choice.chosen
-            )
+            kind = getattr(term.distribution, "kind", density.rule)
+            rule = kind if density.choice is None else density.choice.chosen
             rules.setdefault(rule, []).extend(term.columns if len(term.columns) > 1 else [term.key])
         lines = [f"{self.n_rows_} rows, {len(self.schema_)} attributes; {self.target_.name}: {classes}"]
         lines += [f"  {rule}: {', '.join(keys[:12])}{' …' if len(keys) > 12 else ''}" for rule, keys in rules.items()]
@@ -269,17 +265,16 @@ class GenerativeClassifier(TallyModel, AdditiveClassifier):
         return {self.target_.name: "prior", **{key: d.rule for key, d in self.densities_.items()}}
 
     def table(self, name: str) -> Grid:
-        """The parameters of one attribute as a readable table.
+        """The parameters of one attribute as a readable table: text, HTML, or a frame by its `to_frame`.
 
         Parameters
         ----------
         name : str
-            The attribute.
+            The attribute, or the target for the prior.
 
         Returns
         -------
         Grid
-            Text, HTML, or a frame by its `to_frame`.
         """
         self._check_fitted()
         if name == self.target_.name:

@@ -23,16 +23,12 @@ class LogisticForm:
 
     Parameters
     ----------
-    target : str
-        What is being told.
-    classes : tuple
-        Its values.
+    target, classes : str and tuple
+        The target and its values.
     names : tuple of str
         The numbers that the weights are for; of a nominal column ``name=value`` is 1 where it has that value.
-    weights : ndarray, shape (classes, numbers)
-        A row a class, for the softmax.
-    biases : ndarray, shape (classes,)
-        One a class.
+    weights, biases : ndarray, shape (classes, numbers) and (classes,)
+        Those of the softmax.
 
     Examples
     --------
@@ -105,12 +101,9 @@ class LogisticForm:
         if len(self.classes) == 2:
             inner = _linear(self.b, self.w, self.names)
             return f"P({self.target} = {self.classes[1]} | x) = sigmoid({inner})"
-        lines = [f"P({self.target} = c | x) = softmax of"]
-        lines += [
-            f"  {c}: {_linear(float(self.biases[k]), self.weights[k], self.names)}"
-            for k, c in enumerate(self.classes)
-        ]
-        return "\n".join(lines)
+        rows = zip(self.classes, self.biases.tolist(), self.weights, strict=True)
+        lines = [f"  {c}: {_linear(b, w, self.names)}" for c, b, w in rows]
+        return "\n".join([f"P({self.target} = c | x) = softmax of", *lines])
 
     __repr__ = __str__
 
@@ -126,9 +119,9 @@ def linear_form(model: Any) -> LogisticForm:
     """The logistic form of a naive Bayes whose distributions are linear in their values."""
     names: list[str] = []
     weights: list[Floats] = []
-    biases = model.log_prior_.copy()
-    for term in model.terms_:
-        own, slopes, bias = model.densities_[term.key].linear_terms(term.key)
+    biases = model.log_prior_
+    for key, density in model.densities_.items():
+        own, slopes, bias = density.linear_terms(key)
         names += own
         weights += slopes
         biases = biases + bias

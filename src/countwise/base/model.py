@@ -12,17 +12,25 @@ from countwise.base.protocol import Estimator, refuse_unfitted
 from countwise.data.attributes import Nominal
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
-from countwise.errors import listed, warn
+from countwise.errors import CountwiseError, listed, warn
 
-__all__ = ["Model", "note_identifiers", "note_left_out", "note_many_classes", "restore_on_error"]
+__all__ = ["Model", "note_identifiers", "note_left_out", "note_many_classes", "restore_on_error", "rows_counted_from"]
 
 
 class Model(Estimator):
-    """Settings by name, the columns met in training, and a refusal to answer before that."""
+    """Settings by name, the columns met in training, and a refusal to predict before that."""
+
+    schema_: Schema
+    _learned: tuple[str, ...] = ()  # private attributes that a fit sets
 
     def _check_fitted(self, *, answers: bool = True) -> None:
         """Refuse to answer before there is anything to answer from."""
         refuse_unfitted(self)
+
+    def _open(self, X: Any) -> Frame:
+        """The rows to predict, their columns matched to those of training."""
+        self._check_fitted()
+        return self.schema_.opened(X)
 
     @staticmethod
     def _names(frame: Frame) -> dict[str, Any]:
@@ -33,12 +41,19 @@ class Model(Estimator):
             found["feature_names_in_"] = np.array(frame.names, dtype=object)
         return found
 
-    def _take_over(self, found: dict[str, Any], left_out: int, name: str) -> None:
-        """Forget what was learned before, and keep what was found instead."""
-        for old in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, old)
-        vars(self).update(found)
-        note_left_out(left_out, left_out + found["n_rows_"], name)
+    def _forget_all(self) -> None:
+        """Forget what was learned."""
+        for name in [n for n in vars(self) if n in self._learned or (n.endswith("_") and not n.startswith("_"))]:
+            delattr(self, name)
+
+
+@contextmanager
+def rows_counted_from(start: int) -> Iterator[None]:
+    """Errors about a row of a slice name the row of the whole frame."""
+    try:
+        yield
+    except CountwiseError as error:
+        raise error if error.row is None else error.at(error.row + start) from None
 
 
 @contextmanager

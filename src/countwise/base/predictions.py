@@ -63,8 +63,8 @@ class Predictions:
     --------
     >>> import numpy as np
     >>> from countwise.evaluation import Predictions
-    >>> told = Predictions(("no", "yes"), np.array([0, 1, 1]), np.array([[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]]))
-    >>> round(told.accuracy, 4), round(told.log_loss, 4), round(told.brier, 4), told.roc_auc
+    >>> found = Predictions(("no", "yes"), np.array([0, 1, 1]), np.array([[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]]))
+    >>> round(found.accuracy, 4), round(found.log_loss, 4), round(found.brier, 4), found.roc_auc
     (0.6667, 0.646, 0.23, 1.0)
     """
 
@@ -204,11 +204,8 @@ class Predictions:
         there = np.bincount(self.codes, self.weight, len(self.classes)) > 0
         if there.sum() < 2 or (len(self.classes) > 2 and not there.all()):
             return float("nan")
-        if len(self.classes) == 2:
-            return area(self.proba[:, 1], self.codes == 1, self.weight)
-        return float(
-            np.mean([area(self.proba[:, c], self.codes == c, self.weight) for c in range(len(self.classes))])
-        )
+        asked = [1] if len(self.classes) == 2 else range(len(self.classes))
+        return float(np.mean([area(self.proba[:, c], self.codes == c, self.weight) for c in asked]))
 
     @lazy
     def calibration_error(self) -> float:
@@ -242,19 +239,16 @@ class Predictions:
     def table(self) -> Floats:
         """What each class was answered as: rows are classes, columns answers."""
         k = len(self.classes)
-        return np.asarray(np.bincount(self.codes * k + self.answered, self.weight, k * k), dtype=np.float64).reshape(
-            k, k
-        )
+        counts = np.bincount(self.codes * k + self.answered, self.weight, k * k)
+        return counts.astype(np.float64).reshape(k, k)
 
     def confusion(self) -> Grid:
         """The same, to be read."""
         columns: dict[str, list[Any]] = {"class": list(self.classes)}
-        for j, c in enumerate(self.classes):
-            columns[f"answered {c}"] = [_whole(n) for n in self.table[:, j]]
-        right = np.diag(self.table) / np.maximum(self.table.sum(axis=1), 1e-300)
-        columns["right"] = [
-            float(r) if n else float("nan") for r, n in zip(right, self.table.sum(axis=1), strict=True)
-        ]
+        for c, answers in zip(self.classes, self.table.T, strict=True):
+            columns[f"answered {c}"] = [_whole(n) for n in answers]
+        rows = self.table.sum(axis=1)
+        columns["right"] = np.where(rows > 0, np.diag(self.table) / np.maximum(rows, 1e-300), np.nan).tolist()
         return Grid(columns)
 
     def cost(self, costs: Floats) -> float:
@@ -314,26 +308,10 @@ def predictions_of(
     proba: bool = True,
     some: Callable[[Indices], Any] | None = None,
 ) -> Predictions:
-    """What a fitted classifier predicts for rows whose class is known.
+    """What a fitted classifier predicts for rows whose class is known, as a code among the values of the target.
 
     A class that the model never met has probability 0. Where the model is not asked for probabilities, or has none,
-    they are NaN.
-
-    Parameters
-    ----------
-    model : classifier
-    X : any table
-        The rows, as the model takes them.
-    target : Nominal
-        All classes, those of the model among them.
-    codes : ndarray of int
-        The class of each row, as its place among the classes.
-    weights : ndarray, optional
-        The weight of each row.
-    proba : bool, default=True
-        Whether probabilities are wanted.
-    some : function of ndarray of int, optional
-        Some of the rows, as the model takes them.
+    they are NaN. `some` gives some of the rows as the model takes them.
     """
     if not hasattr(model, "classes_"):
         raise OptionError(f"{type(model).__name__} predicts no classes.", hint="give a classifier.")
@@ -364,21 +342,9 @@ def coded(labels: Any, target: Nominal) -> Indices:
 
 
 def small_logs(own: Floats, place: Indices, ask: Callable[[Indices], Any]) -> Floats | None:
-    """Log P(true class | row), where some of these are too small for a double.
+    """Log P(true class | row) where some of these probabilities, `own`, are too small for a double; else None.
 
-    Parameters
-    ----------
-    own : ndarray
-        P(true class | row).
-    place : ndarray of int
-        The place of that class among the model's; -1 if it has none.
-    ask : function of rows
-        Log P(class | row) of some rows, over the classes of the model.
-
-    Returns
-    -------
-    ndarray or None
-        None if all are large enough.
+    `place` is that of the class among the model's, -1 if it has none; `ask` gives log P(class | row) of some rows.
 
     Examples
     --------

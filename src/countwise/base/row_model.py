@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countwise import _kernels, progress
-from countwise.base.model import Model, restore_on_error
+from countwise.base.model import Model, note_left_out, restore_on_error, rows_counted_from
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.columns import refuse_infinity
 from countwise.data.frames import Frame
@@ -39,7 +39,6 @@ class RowModel(Model):
     `_learn_from`.
     """
 
-    schema_: Schema
     target_: Any
     n_rows_: int
     n_left_out_: int
@@ -76,7 +75,9 @@ class RowModel(Model):
         self._check_settings()
         with restore_on_error(self):
             found = self._learn_from(X, y, sample_weight)
-            self._take_over(found, found["n_left_out_"], found["target_"].name)
+            self._forget_all()
+            vars(self).update(found)
+            note_left_out(self.n_left_out_, self.n_left_out_ + self.n_rows_, self.target_.name)
             self._derive()
         return self
 
@@ -105,17 +106,13 @@ class RowModel(Model):
     # -- predicting -----------------------------------------------------------------------
 
     def _open(self, X: Any) -> Frame:
-        """The rows to predict, their columns matched to those of training."""
-        self._check_fitted()
-        return self.schema_.opened(dense(X))
+        return super()._open(dense(X))
 
     def _table(self, frame: Frame, start: int, stop: int) -> Table:
         """Rows start to stop encoded; an error names the row of the whole frame."""
-        strict = getattr(self, "unseen", "ignore") == "error"
-        try:
+        with rows_counted_from(start):
+            strict = getattr(self, "unseen", "ignore") == "error"
             return encode_finite(self.schema_, frame.slice(start, stop), strict=strict)
-        except CountwiseError as error:
-            raise error if error.row is None else error.at(error.row + start) from None
 
     def _in_blocks(self, X: Any, work: Callable[[Frame, int, int], Result], *, parallel: bool = True) -> list[Result]:
         """`work(frame, start, stop)` of each block of rows, in order; not in parallel if the work itself is."""

@@ -1,12 +1,7 @@
-"""What everything learned by counting has in common.
+"""What everything learned by counting has in common: fitting in one go or in pieces, merging, forgetting.
 
-A new learner writes `_infer_schema`, `_terms` and `_estimate`; fitting in one go or in pieces, merging and
-forgetting come from here. `tallies_` is the only learned state: everything else is derived from
-it and can be thrown away.
-
-The way of a row in `fit`: parts of the table are opened; each infers the schema or takes the one there is, learns
-domains, encodes, derives the columns of the terms and fills the tallies (or an engine groups by); tallies are added;
-then each term's distribution is estimated from its tally.
+A new learner writes `_infer_schema`, `_terms` and `_estimate`. `tallies_` is the only learned state: everything else
+is derived from it and can be thrown away. docs/architecture.md tells the way of a row.
 """
 
 from __future__ import annotations
@@ -29,7 +24,7 @@ from countwise.data.vectors import Vector
 from countwise.errors import CountwiseError, TableError, TooFewRows
 from countwise.jsonfile import plain
 from countwise.sources import EnginePart, Memory, open_parts
-from countwise.tallies import Counted, Request, Rows, Scatter, Values, add_all, tally_from
+from countwise.tallies import Request, Rows, Scatter, Values, add_all, tally_from
 
 __all__ = ["TallyModel"]
 
@@ -46,13 +41,13 @@ def _rows_as_given(part: Memory | EnginePart) -> Iterator[None]:
 class TallyModel(Model):
     """A learner whose learned state is its tallies."""
 
-    schema_: Schema
     target_: Nominal
     tallies_: dict[str, Any]
     n_left_out_: int
     _label_type: np.dtype[Any] | None
     _known_target: bool
     feature_names_in_: NDArray[Any]
+    _learned = ("_built", "_expected", "_groups", "_label_type", "_known_target", "_waiting")
 
     # -- to be written by each learner ----------------------------------------
 
@@ -204,16 +199,22 @@ class TallyModel(Model):
             self._count_in(part)
 
     def _count_in(self, part: Memory | EnginePart) -> None:
-        self._add_counted(self._count(part), part)
-
-    def _count(self, part: Memory | EnginePart) -> Counted:
-        """What a part counts: infer the schema, or take the one there is; learn domains; fill the tallies."""
-        if hasattr(self, "tallies_"):
+        """Infer the schema, or take the one there is; learn domains; fill the tallies, and add them."""
+        fresh = not hasattr(self, "tallies_")
+        if fresh:
+            schema, target = self._infer_schema(part.frame), self._first_target(part.name)
+        else:
             self._retype_empty_columns(self._infer_schema(part.matched(self.schema_)))
             schema, target = self.schema_, self._same_kind_of_target(part.known)
+        counted = part.count(schema, target, self._requests, type(self).__name__)
+        if fresh:
+            vars(self).update(self._names(part.frame))
+            self._label_type, self._known_target = counted.label_type, part.known
+            self.schema_, self.target_, self.tallies_ = counted.schema, counted.target, counted.tallies
+            self.n_rows_, self.n_left_out_ = 0, 0
         else:
-            schema, target = self._infer_schema(part.frame), self._first_target(part.name)
-        return part.count(schema, target, self._requests, type(self).__name__)
+            self._join(counted.schema, counted.target, counted.tallies)
+        self.n_rows_ += counted.n_rows
 
     def _requests(self, schema: Schema, target: Nominal) -> dict[str, Request]:
         terms = self._terms(schema, target.name)
@@ -226,16 +227,6 @@ class TallyModel(Model):
         if terms is not None and schema is self.schema_ and target is self.target_:
             return list(terms)
         return self._terms(self.schema_, self.target_.name)
-
-    def _add_counted(self, counted: Counted, part: Memory | EnginePart) -> None:
-        if hasattr(self, "tallies_"):
-            self._join(counted.schema, counted.target, counted.tallies)
-        else:
-            vars(self).update(self._names(part.frame))
-            self._label_type, self._known_target = counted.label_type, part.known
-            self.schema_, self.target_, self.tallies_ = counted.schema, counted.target, counted.tallies
-            self.n_rows_, self.n_left_out_ = 0, 0
-        self.n_rows_ += counted.n_rows
 
     def _estimate_or_wait(self, *, allow_incomplete: bool) -> None:
         """Derive the parameters; where rows come in pieces, too few are no error before an answer is asked for."""
@@ -258,13 +249,12 @@ class TallyModel(Model):
             return
         self.schema_ = Schema(unknown.get(a.name, a) for a in self.schema_.attributes)
         fresh = blank_tallies(self._terms(self.schema_, self.target_.name), self.target_)
-        kept = {name: self.tallies_.get(name) for name in fresh}
         for name, blank in fresh.items():
+            kept = self.tallies_.get(name)
             if isinstance(blank, Scatter | Rows):  # the cells of what was not known are missing in it
-                kept[name] = replace(self.tallies_[name], of=blank.of)
-        self.tallies_ = {
-            name: kept[name] if type(kept[name]) is type(blank) else blank for name, blank in fresh.items()
-        }
+                kept = replace(self.tallies_[name], of=blank.of)
+            fresh[name] = kept if type(kept) is type(blank) else blank
+        self.tallies_ = fresh
 
     def _is_unknown(self, a: Any) -> bool:
         """Whether nothing but missing cells was met of an attribute."""
@@ -296,25 +286,11 @@ class TallyModel(Model):
 
     def _adopt(self, other: Self) -> None:
         """Take over what another model of the same kind has learned."""
-        for name in (
-            "schema_",
-            "target_",
-            "tallies_",
-            "n_rows_",
-            "n_left_out_",
-            "n_features_in_",
-            "_label_type",
-            "_known_target",
-            "_library",
-        ):
+        learned = ("schema_", "target_", "tallies_", "n_rows_", "n_left_out_", "n_features_in_")
+        for name in (*learned, "_label_type", "_known_target", "_library"):
             setattr(self, name, getattr(other, name, None))
         if hasattr(other, "feature_names_in_"):
             self.feature_names_in_ = other.feature_names_in_
-
-    def _forget_all(self) -> None:
-        own = ("_built", "_expected", "_groups", "_label_type", "_known_target", "_waiting")
-        for name in [n for n in vars(self) if n in own or (n.endswith("_") and not n.startswith("_"))]:
-            delattr(self, name)
 
     def _state(self) -> dict[str, Any]:
         """All that was learned beside the schema, as plain data for the model file."""
@@ -329,15 +305,13 @@ class TallyModel(Model):
         self._known_target = bool(state.get("known", True))
         if state.get("library") in ("pandas", "polars", "pyarrow", "mapping"):
             self._library = state["library"]
-        attributes: dict[str, Any] = {a.name: a for a in self.schema_.attributes}
-        attributes[self.target_.name] = self.target_
-        for part in self._terms(self.schema_, self.target_.name):
-            attributes[part.key] = part.of
+        attributes: dict[str, Any] = {a.name: a for a in (*self.schema_.attributes, self.target_)}
+        attributes |= {part.key: part.of for part in self._terms(self.schema_, self.target_.name)}
         self.tallies_ = {name: tally_from(data, attributes) for name, data in state["tallies"].items()}
         self._estimate()
 
     def _release(self) -> None:
-        """Give back the memory of what was only needed to settle."""
+        """Give back the memory of what was only needed to estimate."""
         for tally in self.tallies_.values():
             if isinstance(tally, Values):
                 tally.release()

@@ -18,15 +18,7 @@ __all__ = ["Term", "blank_tallies", "derive", "derive_checked", "make_terms", "n
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of a model.
-
-    Parameters
-    ----------
-    derived : Derived
-        The column that it is about.
-    distribution : Distribution
-        Its distribution in each class.
-    """
+    """One term of a model: the column that it is about, and its distribution in each class."""
 
     derived: Derived
     distribution: Any
@@ -44,24 +36,20 @@ class Term:
 
 
 def make_terms(distributions: Sequence[tuple[Attribute, Any]], taken: Container[str]) -> list[Term]:
-    """A term for each attribute; attributes that a distribution takes together share one."""
-    terms: list[Term] = []
+    """A term for each attribute; attributes that a distribution takes together share one, at the first's place."""
     blocks: dict[str, list[str]] = {}
+    for attribute, distribution in distributions:
+        block = distribution.block_of(attribute)
+        if block is not None:
+            blocks.setdefault(block, []).append(attribute.name)
+    terms: list[Term] = []
     for attribute, distribution in distributions:
         block = distribution.block_of(attribute)
         if block is None:
             terms.append(Term(*distribution.derived(attribute, taken)))
-            continue
-        if block not in blocks:
-            blocks[block] = []
-            terms.append(Term(CountBlock.of_columns(block, (), taken), distribution))
-        blocks[block].append(attribute.name)
-    return [_with_columns(term, blocks, taken) if isinstance(term.derived, CountBlock) else term for term in terms]
-
-
-def _with_columns(term: Term, blocks: dict[str, list[str]], taken: Container[str]) -> Term:
-    block = term.distribution.block
-    return Term(CountBlock.of_columns(block, blocks[block], taken), term.distribution)
+        elif block in blocks:
+            terms.append(Term(CountBlock.of_columns(block, blocks.pop(block), taken), distribution))
+    return terms
 
 
 def numeric_and_nominal(schema: Schema, what: str) -> Schema:

@@ -34,20 +34,22 @@ class TableTransformer(TallyModel, Transformer):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tallies_")
 
-    def _matched(self, X: Any) -> tuple[Any, Frame]:
-        """A table to be converted, and the same opened, in the order of training."""
+    def _opened(self, X: Any) -> tuple[Any, Frame]:
+        """A table, and the same opened."""
         self._check_fitted()
         X = dense(X)
-        frame = frame_of(X)
+        return X, frame_of(X)
+
+    def _matched(self, X: Any) -> tuple[Any, Frame]:
+        """A table to be converted, and the same opened, in the order of training."""
+        X, frame = self._opened(X)
         if frame.n_rows == 0:
             raise TableError("Found array with 0 sample(s): the table is empty. At least one row is needed.")
         return X, self.schema_.match(frame)
 
     def _converted(self, X: Any) -> tuple[Any, Frame]:
         """A table that was converted, and the same opened."""
-        self._check_fitted()
-        X = dense(X)
-        frame = frame_of(X)
+        X, frame = self._opened(X)
         expected = sum(len(tails) for tails in self._tails().values())
         if len(frame.columns) != expected:
             raise TableError(f"X has {len(frame.columns)} columns; what transform gives has {expected}.")

@@ -1,4 +1,4 @@
-"""Which columns a covariance cannot do with: those without spread, and those that repeat others."""
+"""Which columns make a covariance singular: those without spread, and those that repeat others."""
 
 from __future__ import annotations
 
@@ -10,33 +10,21 @@ import numpy as np
 from countwise._typing import Flags, Floats
 from countwise.working.numbers import number
 
-__all__ = ["Redundant", "flat", "redundant"]
+__all__ = ["LEAST", "Redundant", "flat", "redundant"]
 
-_LEAST = 1e-11  # share of a column's variance that the columns before it leave open
+LEAST = 1e-11  # share of a column's variance that the columns before it leave open
 _SMALL = 1e-290  # a variance that is next to nothing, or the square of numbers too small to be squared
 _MOST_TERMS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Redundant:
-    """A column that a covariance cannot do with.
-
-    Parameters
-    ----------
-    column : int
-        Which.
-    name : str
-        What it is called.
-    why : str
-        "is constant", or the combination of others that it is.
-    separates : bool
-        Whether classes differ in it although it has no spread of its own within them.
-    """
+    """A column that makes a covariance singular."""
 
     column: int
     name: str
-    why: str
-    separates: bool
+    why: str  # "is constant", or the combination of others that it is
+    separates: bool  # whether classes differ in it although it has no spread of its own within them
 
     def __str__(self) -> str:
         return f"{self.name!r} {self.why}"
@@ -49,21 +37,12 @@ def flat(n: Floats, mean: Floats, m2: Floats) -> Flags:
     return np.asarray(m2.sum(axis=0) / total <= np.maximum(resolution, _SMALL))
 
 
-def redundant(covariance: Floats, mean: Floats, names: Sequence[str], least: float | None = None) -> list[Redundant]:
-    """The columns to leave out so that the covariance can be inverted; the earlier column stays.
+def redundant(covariance: Floats, mean: Floats, names: Sequence[str], least: float = LEAST) -> list[Redundant]:
+    """The columns to leave out so that the covariance within the classes can be inverted; the earlier column stays.
 
-    Parameters
-    ----------
-    covariance : ndarray, shape (columns, columns)
-        Within the classes.
-    mean : ndarray, shape (classes, columns)
-        The classes' means: to tell whether they differ in a column without spread.
-    names : sequence of str
-        The columns.
-    least : float, optional
-        The share of a column's variance that the columns before it must leave open.
+    The means say whether classes differ in a column without spread. At least the share `least` of a column's variance
+    must be left open by the columns before it.
     """
-    least = _LEAST if least is None else least
     variance = np.diag(covariance)
     resolution = (8 * np.finfo(float).eps * np.abs(mean).max(axis=0)) ** 2
     flat = variance <= np.maximum(resolution, _SMALL)
@@ -92,7 +71,7 @@ def redundant(covariance: Floats, mean: Floats, names: Sequence[str], least: flo
 
 
 def _is_sound(r: Floats, least: float) -> bool:
-    """Whether no column of a correlation matrix comes near to being told by those before it."""
+    """Whether no column of a correlation matrix comes near to being a combination of those before it."""
     try:
         return bool((np.diag(np.linalg.cholesky(r)) ** 2).min() > 10 * least)
     except np.linalg.LinAlgError:
@@ -115,16 +94,15 @@ def _combination(j: int, kept: Sequence[int], covariance: Floats, mean: Floats, 
     used = [k for k in range(len(kept)) if abs(slopes[k]) > 1e-6]
     rest = mean[:, j] / sd[j] - (mean[:, kept] / sd[kept]) @ slopes
     size = np.abs(mean[:, j] / sd[j]).max() + float(np.abs(mean[:, kept] / sd[kept] * slopes).sum(axis=1).max())
-    separates = float(np.ptp(rest)) > 1e-6 + 1e-12 * size
+    separates = bool(np.ptp(rest) > 1e-6 + 1e-12 * size)
     if len(used) > _MOST_TERMS:
         why = f"is a combination of {len(used)} other columns"
     else:
         terms = [(slopes[k] * sd[j] / sd[kept[k]], names[kept[k]]) for k in used]
         constant = float(np.mean(rest)) * sd[j]
         why = f"= {_written(terms, 0.0 if separates else constant, sd[j])}"
-    return Redundant(
-        j, names[j], why + (" within each class, and differs between them" if separates else ""), separates
-    )
+    why += " within each class, and differs between them" * separates
+    return Redundant(j, names[j], why, separates)
 
 
 def _written(terms: Sequence[tuple[float, str]], constant: float, size: float) -> str:

@@ -1,4 +1,4 @@
-"""Normal laws of several columns together: their densities, and those of the columns that are there."""
+"""Normal distributions of several columns together, whole or of the columns that are there; leaving one row out."""
 
 from __future__ import annotations
 
@@ -11,32 +11,22 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._cached import lazy
-from countwise._typing import Flags, Floats
+from countwise._typing import Flags, Floats, Indices
 from countwise.data.derived import Derived
 from countwise.data.schema import Schema
 from countwise.discriminant.collinearity import Redundant
-from countwise.discriminant.left_out import normal_left_out
 from countwise.discriminant.scoring import diagonal_terms, joint_term
-from countwise.distributions.distribution import Density, LeftOutRows
-from countwise.distributions.distribution import no_say as left_out_step
+from countwise.distributions.distribution import Density, LeftOutRows, no_say
 from countwise.distributions.gaussian import GaussianDensity
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
 
-__all__ = ["DiagonalNormal", "Marginal", "MultivariateNormal", "event_of", "patterns_of"]
+__all__ = ["DiagonalNormal", "JointDensity", "Marginal", "MultivariateNormal", "patterns_of"]
 
-_MOST_KEPT = 1 << 26  # bytes of marginal laws, of patterns of missing cells, that are kept
-_MOST_SHOWN = 3  # numbers of a row that are written out; those of longer ones stand in the tables below
-
-
-def event_of(names: Sequence[str], values: Sequence[str]) -> tuple[tuple[str, str], str]:
-    """How a row is named and written in a working: by its cells while they are few, else as x."""
-    if len(names) == 1:
-        return (names[0], values[0]), values[0]
-    if len(names) > _MOST_SHOWN:
-        return ("x", ""), "x"
-    row = ", ".join(values)
-    return (f"({', '.join(names)})", f"({row})"), row
+_MOST_KEPT = 1 << 26  # bytes of marginal densities, of patterns of missing cells, that are kept
+_MOST_SHOWN = 3  # cells of a row that are written out; those of longer ones stand in the tables below
+_BLOCK = 1 << 14  # rows that are left out at a time
+_SINGULAR = 1e-5  # of a scatter matrix: if less is left in the direction of the row, digits are lost
 
 
 def patterns_of(cells: Floats) -> list[tuple[Flags, NDArray[np.intp]]]:
@@ -52,16 +42,51 @@ def patterns_of(cells: Floats) -> list[tuple[Flags, NDArray[np.intp]]]:
     return [(there[at], rows) for at, rows in zip(first, np.split(order, ends[:-1]), strict=True)]
 
 
-class Marginal:
-    """The Gaussians of some columns: one covariance for all classes, or one each.
+class JointDensity(Density):
+    """The density of whole rows in each class; a missing cell is integrated out."""
 
-    Parameters
-    ----------
-    mean : ndarray, shape (classes, columns)
-        The means.
-    covariance : ndarray, shape (columns, columns) or (classes, columns, columns)
-        Positive definite.
-    """
+    columns: NDArray[np.intp]  # which columns of the vector are in use
+    names: tuple[str, ...]
+    left_out: dict[str, str]  # columns that are not in use, and why
+
+    def row(self, column: Any) -> Floats:
+        """The cells in use of the first row."""
+        return np.array([float(column[j][0]) for j in self.columns.tolist()])
+
+    def cell(self, j: int, value: float) -> str:
+        """A cell as a person writes it."""
+        return number(float(value))
+
+    def factor(self, c: int, log: float, row: str) -> Factor:
+        """The density of class c at a row, as it is written."""
+        raise NotImplementedError
+
+    def skipped(self) -> list[Step]:
+        """The steps of the columns that are not in use."""
+        states = {n: why if why in ("never seen", "constant") else "redundant" for n, why in self.left_out.items()}
+        return [step for name, state in states.items() for step in no_say(name, "", state, self.rule)]
+
+    def steps(self, name: str, column: Any, shown: str) -> list[Step]:
+        """The density of each class at the row; what is missing or left out has no say."""
+        x = self.row(column)
+        gone = [
+            step for j in np.flatnonzero(np.isnan(x)) for step in no_say(self.names[j], "?", "missing", self.rule)
+        ]
+        gone += self.skipped()
+        there = np.flatnonzero(~np.isnan(x)).tolist()
+        if not there:
+            return gone
+        event, row = ("x", ""), "x"
+        if len(there) <= _MOST_SHOWN:
+            names, row = ", ".join(self.names[j] for j in there), ", ".join(self.cell(j, x[j]) for j in there)
+            event = (names, row) if len(there) == 1 else (f"({names})", f"({row})")
+        logs = self.log_prob_of_row(column).tolist()
+        factors = tuple(self.factor(c, log, row) for c, log in enumerate(logs))
+        return [Step(*event, factors, "known", self.rule), *gone]
+
+
+class Marginal:
+    """The Gaussians of some columns: means (classes, columns), and one covariance for all classes, or one each."""
 
     def __init__(self, mean: Floats, covariance: Floats) -> None:
         self.mean, self.shared = mean, covariance.ndim == 2
@@ -84,7 +109,7 @@ class Marginal:
         return np.asarray(self.whitener.swapaxes(1, 2) @ self.whitener)
 
     def add_relative(self, columns: Sequence[Any], out: Floats) -> NDArray[np.uint8]:
-        """Add what tells the classes apart to complete rows of out; returns which rows have gaps."""
+        """Add what tells the classes apart to complete rows of out; returns which rows have missing cells."""
         gaps = np.zeros(len(out), dtype=np.uint8)
         if self.shared:
             _kernels.add_linear(list(columns), self.center, self.slopes, out, gaps)
@@ -112,65 +137,32 @@ def _add_where(out: Floats, constants: Floats, gaps: NDArray[np.uint8]) -> None:
 
 
 @dataclass(eq=False)
-class MultivariateNormal(Density):
-    """Gaussians over whole rows, one a class; a missing cell is integrated out.
-
-    Parameters
-    ----------
-    columns : ndarray of int
-        Which of the vector's numbers are in use.
-    names : tuple of str
-        What they are called.
-    mean : ndarray, shape (classes, columns)
-        Means.
-    covariance : ndarray, shape (columns, columns) or (classes, columns, columns)
-        One for all, or one each.
-    n : ndarray, shape (classes,)
-        Rows behind them.
-    left_out : dict of str to str
-        Numbers that are not in use, and why.
-    redundant : tuple of Redundant
-        Those that made the covariance singular.
-    shrinkage : ndarray
-        By how much covariances were shrunk.
-    n_iter : int
-        Steps of EM; 0 if no cell was missing.
-    rule : str
-        For the working.
-    n_complete : float
-        Rows without a gap in these columns.
-    """
+class MultivariateNormal(JointDensity):
+    """Gaussians over whole rows, one a class."""
 
     columns: NDArray[np.intp]
     names: tuple[str, ...]
-    mean: Floats
-    covariance: Floats
-    n: Floats
+    mean: Floats  # (classes, columns)
+    covariance: Floats  # (columns, columns) for all classes, or (classes, columns, columns)
+    n: Floats  # rows behind them, (classes,)
     left_out: dict[str, str]
-    redundant: tuple[Redundant, ...]
-    shrinkage: Floats
-    n_iter: int
+    redundant: tuple[Redundant, ...]  # columns that made the covariance singular
+    shrinkage: Floats  # by how much covariances were shrunk
+    n_iter: int  # steps of EM; 0 if no cell was missing
     rule: str
-    n_complete: float
+    n_complete: float  # rows without a missing cell in these columns
     _kept: dict[bytes, Marginal] = field(default_factory=dict, repr=False)
 
-    @property
-    def shared(self) -> bool:
-        """Whether the classes have one covariance."""
-        return self.covariance.ndim == 2
-
-    @property
-    def n_classes(self) -> int:  # type: ignore[override]
-        """How many classes there are."""
-        return len(self.mean)
+    def __post_init__(self) -> None:
+        self.n_classes, self.shared = len(self.mean), self.covariance.ndim == 2
 
     @lazy
     def whole(self) -> Marginal:
-        """The law of rows without a gap."""
+        """The density of rows without a missing cell."""
         return Marginal(self.mean, self.covariance)
 
     def marginal(self, there: Flags) -> Marginal:
-        """The law of the columns that are there."""
+        """The density of the columns that are there."""
         if there.all():
             return self.whole
         key = np.packbits(there).tobytes()
@@ -214,144 +206,116 @@ class MultivariateNormal(Density):
                 getattr(self.marginal(there), what)(list(cells[rows][:, there].T), part)
                 out[gaps[rows]] += part
 
-    def row(self, column: Sequence[Any]) -> Floats:
-        """The numbers in use of the first row."""
-        return np.array([float(column[j][0]) for j in self.columns.tolist()])
-
-    def steps(self, name: str, column: Sequence[Any], shown: str) -> list[Step]:
-        """The density of each class at the row; what is missing or left out has no say."""
-        x = self.row(column)
-        there = ~np.isnan(x)
-        skipped = [left_out_step(self.names[j], "?", "missing", self.rule)[0] for j in np.flatnonzero(~there)]
-        skipped += [
-            left_out_step(n, "", "never seen" if why == "never seen" else "redundant", self.rule)[0]
-            for n, why in self.left_out.items()
-        ]
-        if not there.any():
-            return skipped
-        out = np.zeros((1, self.n_classes))
-        self.add_log_prob(column, out)
-        names = [n for n, t in zip(self.names, there, strict=True) if t]
-        event, written = event_of(names, [number(float(v)) for v in x[there]])
+    def factor(self, c: int, log: float, row: str) -> Factor:
+        """φ at the row."""
         mark = "" if self.shared else "_c"
-        text, latex = f"φ({written}; μ_c, Σ{mark})", rf"\varphi({written};\,\mu_c,\,\Sigma{mark})"
-        factors = tuple(
-            Factor(float(log), text, latex, total=float(n)) for log, n in zip(out[0], self.n, strict=True)
-        )
-        return [Step(*event, factors, "known", self.rule), *skipped]
+        text, latex = f"φ({row}; μ_c, Σ{mark})", rf"\varphi({row};\,\mu_c,\,\Sigma{mark})"
+        return Factor(log, text, latex, total=float(self.n[c]))
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """One joint term."""
         return [joint_term(derived, self, tally)]
 
-    def log_prob_left_out(
-        self, rule: Any, tally: Any, column: Sequence[Any], rows: LeftOutRows, *, keep: bool = False
-    ) -> tuple[Floats, Flags, bool] | None:
-        """By the formulas of Sherman and Morrison, where rows are complete."""
-        return normal_left_out(self, rule, column, rows)
-
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Means, then the covariance."""
         heads = [f"mean {c}" for c in classes]
-        cells = [list(map(float, row)) for row in self.mean]
-        stack = (
-            [("Σ", self.covariance)]
-            if self.shared
-            else [(f"Σ {c}", s) for c, s in zip(classes, self.covariance, strict=True)]
-        )
-        for mark, matrix in stack:
-            heads += [f"{mark} {name}" for name in self.names]
-            cells += [list(map(float, row)) for row in matrix]
-        return {"": heads, **{name: [row[j] for row in cells] for j, name in enumerate(self.names)}}
+        marks = ["Σ"] if self.shared else [f"Σ {c}" for c in classes]
+        heads += [f"{mark} {name}" for mark in marks for name in self.names]
+        cells = np.vstack([self.mean, self.covariance.reshape(-1, len(self.names))])
+        return {"": heads, **{name: cells[:, j].tolist() for j, name in enumerate(self.names)}}
+
+    # -- leaving one row out ------------------------------------------------------------------
+    # The mean of its class moves, and a scatter matrix loses one outer product: its inverse and determinant follow by
+    # the formulas of Sherman and Morrison. With g = w n / (n - w) and δ = x - μ,
+    # S' = S - g δδᵀ,  S'⁻¹ = S⁻¹ + g S⁻¹δδᵀS⁻¹ / (1 - g δᵀS⁻¹δ).
+
+    def log_prob_left_out(
+        self, rule: Any, tally: Any, column: Sequence[Any], rows: LeftOutRows, *, keep: bool = False
+    ) -> tuple[Floats, Flags, bool] | None:
+        """In closed form, where the covariance is that of complete rows and nothing else."""
+        if rule.shrinkage is not None or self.n_iter or not (self.n > 0).all():
+            return None
+        if any(np.isnan(np.asarray(c, dtype=np.float64)).any() for c in column):
+            return None
+        used = [column[j] for j in self.columns.tolist()]
+        n, less = len(rows.codes), 0 if rule.divisor == "n" else 1
+        terms, odd = np.empty((n, rows.k)), np.empty(n, dtype=bool)
+        work = self._left_out_of_shared if self.shared else self._left_out_of_own
+        for start in range(0, n, _BLOCK):
+            part = slice(start, min(start + _BLOCK, n))
+            x = np.stack([np.asarray(c[part], dtype=np.float64) for c in used], axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                terms[part], odd[part] = work(x, rows.codes[part], rows.weights[part], less)
+        terms[odd] = 0.0
+        return terms, odd, True
+
+    def _left_out_of_shared(self, x: Floats, own: Indices, w: Floats, less: int) -> tuple[Floats, Flags]:
+        n, rows = self.n, np.arange(len(x))
+        free = float(n.sum()) - less * len(n)
+        whitener = self.whole.whitener[0] / np.sqrt(free)  # of S, not of Σ
+        delta = (x - self.mean[own]) @ whitener.T
+        moved = n[own] / (n[own] - w)
+        g, length = w * moved, (delta**2).sum(axis=1)
+        rest = 1 - g * length
+        forms = np.empty((len(x), len(n)))
+        for c, mean in enumerate(self.mean):
+            z = (x - mean) @ whitener.T
+            forms[:, c] = (z**2).sum(axis=1) + g * (z * delta).sum(axis=1) ** 2 / rest
+        forms[rows, own] = moved**2 * length / rest
+        return -0.5 * (free - w)[:, None] * forms, ~((rest > _SINGULAR) & (n[own] > w) & (free > w))
+
+    def _left_out_of_own(self, x: Floats, own: Indices, w: Floats, less: int) -> tuple[Floats, Flags]:
+        whole, n = self.whole, self.n
+        terms, odd = np.empty((len(x), len(n))), np.zeros(len(x), dtype=bool)
+        for c, mean in enumerate(self.mean):
+            forms = (((x - mean) @ whole.whitener[c].T) ** 2).sum(axis=1)
+            terms[:, c] = whole.log_norm[c] - 0.5 * forms
+            mine = np.flatnonzero(own == c)
+            before, after = float(n[c]) - less, float(n[c]) - less - w[mine]
+            moved, length = n[c] / (n[c] - w[mine]), forms[mine] / before
+            rest = 1 - w[mine] * moved * length
+            volume = np.log(rest) + x.shape[1] * np.log(before / after)  # of Σ without the row to Σ
+            terms[mine, c] = whole.log_norm[c] - 0.5 * volume - 0.5 * after * moved**2 * length / rest
+            odd[mine] = ~((rest > _SINGULAR) & (after > 0) & (n[c] > w[mine]))
+        return terms, odd
 
 
 @dataclass(eq=False)
-class DiagonalNormal(Density):
-    """Gaussians without correlations: each column on its own.
-
-    Parameters
-    ----------
-    columns : ndarray of int
-        Which of the vector's numbers are in use.
-    laws : list of GaussianDensity
-        One a number.
-    left_out : dict of str to str
-        Numbers that are not in use, and why.
-    rule : str
-        For the working.
-    n_complete : float
-        Rows without a gap in these columns.
-    shared : bool
-        Whether all classes have the same deviations.
-    """
+class DiagonalNormal(JointDensity):
+    """Gaussians without correlations: each column on its own."""
 
     columns: NDArray[np.intp]
-    laws: list[GaussianDensity]
+    parts: list[GaussianDensity]  # one a column
     left_out: dict[str, str]
     rule: str
-    n_complete: float
-    shared: bool = True
+    n_complete: float  # rows without a missing cell in these columns
+    shared: bool  # whether all classes have the same deviations
+    redundant = ()
+    shrinkage = np.zeros(1)
+    n_iter = 0
 
-    @classmethod
-    def of_means(
-        cls,
-        columns: Any,
-        names: Sequence[str],
-        mean: Floats,
-        sd: Floats,
-        n: Floats,
-        left_out: dict[str, str],
-        rule: str,
-        n_complete: float,
-    ) -> DiagonalNormal:
-        """From means and deviations, (classes, columns)."""
-        nobody = np.zeros(len(mean), dtype=bool)
-        laws = [GaussianDensity(name, mean[:, j], sd[:, j], n[:, j], nobody) for j, name in enumerate(names)]
-        return cls(columns, laws, left_out, rule, n_complete)
+    def __post_init__(self) -> None:
+        self.n_classes = self.parts[0].n_classes
+        self.names = tuple(part.name for part in self.parts)
+        self.mean = np.stack([part.mean for part in self.parts], axis=1)  # (classes, columns)
+        self.sd = np.stack([part.sd for part in self.parts], axis=1)
 
     @property
-    def n_classes(self) -> int:  # type: ignore[override]
-        """How many classes there are."""
-        return self.laws[0].n_classes
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the numbers in use are called."""
-        return tuple(law.name for law in self.laws)
-
-    @property
-    def mean(self) -> Floats:
-        """Means, (classes, columns)."""
-        return np.stack([law.mean for law in self.laws], axis=1)
-
-    @property
-    def sd(self) -> Floats:
-        """Deviations, (classes, columns)."""
-        return np.stack([law.sd for law in self.laws], axis=1)
-
-    @property
-    def n(self) -> Floats:
-        """Rows behind them, a class."""
-        return np.max([law.n for law in self.laws], axis=0)
-
-    @classmethod
-    def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
-        """All columns in one pass."""
-        for density, column in zip(densities, columns, strict=True):
-            density.add_log_prob(column, out)
+    def covariance(self) -> Floats:
+        """The matrix of all classes, or of each."""
+        stack = np.stack([np.diag(v) for v in self.sd**2])
+        return np.asarray(stack[0] if self.shared else stack)
 
     def add_log_prob(self, column: Sequence[Any], out: Floats) -> None:
         """Add log f(row | class); a missing cell adds nothing."""
-        used = [column[j] for j in self.columns.tolist()]
-        GaussianDensity.add_many(self.laws, used, out)
+        GaussianDensity.add_many(self.parts, [column[j] for j in self.columns.tolist()], out)
 
     def steps(self, name: str, column: Sequence[Any], shown: str) -> list[Step]:
         """The factor of each column."""
         found = []
-        for j, law in zip(self.columns.tolist(), self.laws, strict=True):
-            x = float(column[j][0])
-            found += law.steps(law.name, np.array([x]), "" if np.isnan(x) else number(x))
-        return [*found, *(left_out_step(n, "", why, self.rule)[0] for n, why in self.left_out.items())]
+        for part, x in zip(self.parts, self.row(column).tolist(), strict=True):
+            found += part.steps(part.name, np.array([x]), "" if np.isnan(x) else number(x))
+        return [*found, *self.skipped()]
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """A term for each column."""
@@ -360,7 +324,4 @@ class DiagonalNormal(Density):
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """Means and deviations."""
         heads = [f"{what} {c}" for c in classes for what in ("mean", "deviation")]
-        cells = {
-            law.name: [float(v) for c in range(self.n_classes) for v in (law.mean[c], law.sd[c])] for law in self.laws
-        }
-        return {"": heads, **cells}
+        return {"": heads} | {p.name: np.stack([p.mean, p.sd], axis=1).ravel().tolist() for p in self.parts}

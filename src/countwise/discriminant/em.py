@@ -48,7 +48,7 @@ class _State(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Cells (a pattern of gaps in a class) with as many columns there as each other."""
+    """Cells (a pattern of missing columns in a class) with as many columns there as each other."""
 
     classes: Places  # (cells,)
     n: Floats  # (cells,)
@@ -64,17 +64,7 @@ class _Group:
 def em(
     patterns: Sequence[tuple[Flags, PatternMoments]], mean: Floats, variance: Floats, *, shared: bool
 ) -> EMEstimate:
-    """The Gaussians under which the cells that are there are likeliest.
-
-    Parameters
-    ----------
-    patterns : sequence of (mask, PatternMoments)
-        From the scatter tally.
-    mean, variance : ndarray, shape (classes, columns)
-        Where to start: of the cells that are there; the variance with all columns unrelated.
-    shared : bool
-        Whether the classes have one covariance.
-    """
+    """The Gaussians under which the cells that are there are likeliest; mean and variance are where to start."""
     scale, center = np.sqrt(variance.mean(axis=0)), mean.mean(axis=0)
     groups = _grouped(patterns, center, scale, shared=shared)
     diagonal = np.stack([np.diag(v) for v in variance / scale**2])
@@ -89,7 +79,7 @@ def em(
 
 
 def _climbed(groups: Sequence[_Group], here: _State) -> tuple[_State, int, float]:
-    """EM until it stands still: two steps, a leap along their curve, and a step to make sure."""
+    """EM until it converges: two steps, a leap along their curve, and a step to make sure."""
     steps, moved, last = 0, np.inf, np.inf
     while steps < _MOST_STEPS:
         one = _step(groups, here)
@@ -126,7 +116,7 @@ def _leap(here: _State, one: _State, two: _State) -> _State | None:
 
 
 def _step(groups: Sequence[_Group], state: _State) -> _State:
-    """Fill the gaps, and take means and covariances anew."""
+    """Fill the missing cells, and take means and covariances anew."""
     n, mean, scatter = _expected(groups, state, by_class=len(state.covariance) > 1)
     if len(state.covariance) == 1:
         return _State(mean, scatter / n.sum())
@@ -207,7 +197,7 @@ def _expected(groups: Sequence[_Group], state: _State, *, by_class: bool) -> tup
 
 
 def _add_heavy(scatter: Floats, group: _Group, slope: Floats, into: Places) -> None:
-    """What the gaps inherit of the scatter that cells have of their own."""
+    """What missing columns inherit of the scatter that cells have of their own."""
     if not len(group.heavy):
         return
     own = slope[group.which[group.heavy]]

@@ -1,4 +1,4 @@
-"""Joint Gaussian: whole rows as a normal law of several columns in each class (002, 003)."""
+"""Joint Gaussian: whole rows with a normal distribution of several columns in each class (002, 003)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,16 @@ from numpy.typing import NDArray
 from countwise._typing import Flags, Floats
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.vectors import Vector
-from countwise.discriminant.collinearity import Redundant, flat, redundant
+from countwise.discriminant.collinearity import LEAST, Redundant, flat, redundant
 from countwise.discriminant.density import DiagonalNormal, MultivariateNormal
 from countwise.discriminant.em import EMEstimate, em
-from countwise.distributions.gaussian import Gaussian
+from countwise.distributions.gaussian import Gaussian, GaussianDensity
 from countwise.errors import OptionError, TableError, TooFewRows, check_settings, listed, warn
 from countwise.tallies import Moments, Scatter
 from countwise.tallies._cells import PatternMoments, merged, nothing
 from countwise.tallies.scatter import margins_of
 
-__all__ = [
-    "DiscriminantSample",
-    "JointGaussian",
-    "check_shrinkage",
-    "ledoit_wolf_share",
-    "oas_share",
-    "shrunk",
-    "shrunk_by_scale",
-]
+__all__ = ["JointGaussian"]
 
 
 Patterns = list[tuple[Flags, PatternMoments]]
@@ -39,20 +31,15 @@ _TINY = 1e-145  # squares of numbers below this are no longer exact
 class DiscriminantSample:
     """The columns in use, and their moments.
 
-    Parameters
-    ----------
-    tally : Scatter
-        What was counted.
-    missing : {"em", "complete"}
-        Whether rows with gaps teach anything.
-    unrelated : bool
-        Whether columns are looked at one by one: then each value of a name may have its number.
+    Where columns are unrelated, each value of a nominal one may have its number. Rows with missing cells count unless
+    `missing` is "complete".
     """
 
     def __init__(self, tally: Scatter, *, missing: str, unrelated: bool) -> None:
         self.tally, self.missing = tally, missing
         self.left_out: dict[str, str] = {}
-        self.n_classes = len(tally.given.values)
+        self.classes = tally.given.values
+        self.n_classes = len(self.classes)
         every = tally.margins()
         used = []
         for j in _numbers(tally.of, every=unrelated):
@@ -60,17 +47,17 @@ class DiscriminantSample:
                 used.append(j)
             else:
                 self.left_out[tally.of.names[j]] = "never seen"
-        self.columns = np.array(used, dtype=np.intp)
-        if len(self.columns) == 0:
+        if not used:
             raise TooFewRows("There is no column of which any cell is there: nothing can be learned.")
         self.weight = every[0].max(axis=1)  # (classes,)
-        self.patterns = self._found()
+        self._use(np.array(used, dtype=np.intp))
         self._note_borrowed()
         self._refuse_tiny()
 
-    def _found(self) -> Patterns:
-        """The patterns of missing cells among the columns in use; rows without any of them tell nothing."""
-        found = []
+    def _use(self, columns: NDArray[np.intp]) -> None:
+        """Use these columns: their patterns of missing cells, and moments; rows without any of them tell nothing."""
+        self.columns, self.names = columns, tuple(self.tally.of.names[j] for j in columns.tolist())
+        found: Patterns = []
         for there, cells in self.tally.patterns:
             used = there[self.columns]
             if used.any():
@@ -79,7 +66,10 @@ class DiscriminantSample:
         if self.missing == "complete":
             found = [(there, cells) for there, cells in found if there.all()]
             self._refuse_incomplete(sum((cells.n for _, cells in found), np.zeros(self.n_classes)))
-        return found
+        self.patterns = found
+        # (n, mean, M2) of each column in use, (classes, columns)
+        self.margins = margins_of(found, self.n_classes, len(columns))
+        self.is_complete = all(there.all() for there, _ in found)
 
     def _refuse_incomplete(self, n: Floats) -> None:
         for c, label in enumerate(self.classes):
@@ -103,20 +93,9 @@ class DiscriminantSample:
     def _note_borrowed(self) -> None:
         n = self.margins[0]
         for c, label in enumerate(self.classes):
-            gone = [name for name, there in zip(self.names, n[c] > 0, strict=True) if not there]
+            gone = [self.names[j] for j in np.flatnonzero(~(n[c] > 0))]
             if self.weight[c] > 0 and gone:
                 warn(f"Class {label!r} has no value of {listed(gone)}: the mean of the other classes is taken.")
-
-    @property
-    def patterns(self) -> Patterns:
-        """The patterns of missing cells among the columns in use, and their moments."""
-        return self._patterns
-
-    @patterns.setter
-    def patterns(self, found: Patterns) -> None:
-        self._patterns = found
-        # (n, mean, M2) of each column in use, (classes, columns)
-        self.margins = margins_of(found, self.n_classes, len(self.columns))
 
     @property
     def means(self) -> Floats:
@@ -125,31 +104,15 @@ class DiscriminantSample:
         overall = (n * mean).sum(axis=0) / np.maximum(n.sum(axis=0), 1e-300)
         return np.where(n > 0, mean, overall)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns kept."""
-        names = self.tally.of.names
-        return tuple(names[j] for j in self.columns.tolist())
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The classes in order."""
-        return self.tally.given.values
-
-    def drop(self, places: Sequence[int], why: Sequence[Redundant]) -> None:
-        """Leave some of the columns out."""
-        self.left_out.update({one.name: one.why for one in why})
-        self.columns = np.delete(self.columns, list(places))
-        self.patterns = self._found()
+    def drop(self, why: dict[int, str]) -> None:
+        """Leave some of the columns out, and say why."""
+        self.left_out.update({self.names[j]: words for j, words in why.items()})
+        self._use(np.delete(self.columns, list(why)))
 
     def leave_out_constants(self) -> None:
         """Columns that are the same in all rows have no say, and must not thin out the spread of the others."""
         apart = np.ptp(self.means, axis=0) > 8 * np.finfo(float).eps * np.abs(self.means).max(axis=0)
-        same = np.flatnonzero(flat(*self.margins) & ~apart)
-        names = self.names
-        self.left_out.update({names[j]: "constant" for j in same.tolist()})
-        self.columns = np.delete(self.columns, same)
-        self.patterns = self._found()
+        self.drop(dict.fromkeys(np.flatnonzero(flat(*self.margins) & ~apart).tolist(), "constant"))
 
     @property
     def cells(self) -> PatternMoments:
@@ -164,11 +127,6 @@ class DiscriminantSample:
     def n_complete(self) -> float:
         """The weight of the complete rows."""
         return float(self.cells.n.sum())
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no cell is missing."""
-        return all(there.all() for there, _ in self.patterns)
 
     def estimate(self, *, shared: bool) -> EMEstimate:
         """Means and scatters of the complete rows, or of all rows by EM."""
@@ -208,7 +166,7 @@ def _columns_of(cells: PatternMoments, places: NDArray[np.intp]) -> PatternMomen
 
 
 def _numbers(of: Vector, *, every: bool) -> list[int]:
-    """The numbers in use: of each nominal attribute all but the first, which the others tell."""
+    """The numbers in use: of each nominal attribute all but the first, which follows from the others."""
     used: list[int] = []
     at = 0
     for a, width in zip(of.attributes, of.widths, strict=True):
@@ -218,30 +176,26 @@ def _numbers(of: Vector, *, every: bool) -> list[int]:
     return used
 
 
-def check_shrinkage(shrinkage: Any) -> None:
-    """None, "auto", "oas", or a number from 0 to 1."""
-    number = isinstance(shrinkage, int | float | np.number) and not isinstance(shrinkage, bool)
-    if not (shrinkage is None or shrinkage in ("auto", "oas") if not number else 0 <= shrinkage <= 1):
-        raise OptionError(
-            f"shrinkage={shrinkage!r} is unknown.",
-            hint="give None, a number from 0 to 1, 'auto' (Ledoit-Wolf) or 'oas'.",
-        )
-
-
-def shrunk(covariance: Floats, share: float) -> Floats:
+def _shrunk(covariance: Floats, share: float) -> Floats:
     """(1 - share) Σ + share (tr Σ / d) I."""
     d = len(covariance)
     return (1 - share) * covariance + share * (np.trace(covariance) / d) * np.eye(d)
 
 
-def shrunk_by_scale(covariance: Floats, share: float) -> Floats:
-    """The same after every column was brought to deviation 1, and taken back."""
+def _standardized(covariance: Floats) -> tuple[Floats, Floats]:
+    """The covariance with every column brought to deviation 1, and the deviations."""
     sd = np.sqrt(np.diag(covariance))
     sd = np.where(sd > 0, sd, 1.0)
-    return shrunk(covariance / np.outer(sd, sd), share) * np.outer(sd, sd)
+    return covariance / np.outer(sd, sd), sd
 
 
-def ledoit_wolf_share(cells: PatternMoments, c: int) -> float:
+def _shrunk_by_scale(covariance: Floats, share: float) -> Floats:
+    """Shrunk after every column was brought to deviation 1, and taken back."""
+    r, sd = _standardized(covariance)
+    return _shrunk(r, share) * np.outer(sd, sd)
+
+
+def _ledoit_wolf_share(cells: PatternMoments, c: int) -> float:
     """How much Ledoit and Wolf would shrink class c's covariance, each column brought to deviation 1 first.
 
     The noise of the covariance against its distance from (tr Σ / d) I; it needs the fourth moments.
@@ -250,15 +204,12 @@ def ledoit_wolf_share(cells: PatternMoments, c: int) -> float:
     n, d = float(cells.n[c]), cells.mean.shape[1]
     if d == 1 or n <= 0:
         return 0.0
-    covariance = cells.scattered()[c] / n
-    sd = np.sqrt(np.diag(covariance))
-    sd = np.where(sd > 0, sd, 1.0)
+    covariance, sd = _standardized(cells.scattered()[c] / n)
     if sd.min() < 1e-70:
         raise TableError(
             "Some numbers are too small for their fourth powers (below about 1e-70).",
             hint="rescale the columns; shrinkage='oas' does with squares.",
         )
-    covariance = covariance / np.outer(sd, sd)
     fourth = cells.higher[1][c] / np.outer(sd**2, sd**2)
     mu = float(np.trace(covariance)) / d
     size = float((covariance**2).sum())
@@ -268,40 +219,23 @@ def ledoit_wolf_share(cells: PatternMoments, c: int) -> float:
     return 0.0 if noise <= 0 else noise / away
 
 
-def oas_share(covariance: Floats, n: float) -> float:
+def _oas_share(covariance: Floats, n: float) -> float:
     """How much the oracle-approximating formula shrinks, each column brought to deviation 1 first."""
     d = len(covariance)
     if d == 1:
         return 0.0
-    sd = np.sqrt(np.diag(covariance))
-    sd = np.where(sd > 0, sd, 1.0)
-    r = covariance / np.outer(sd, sd)
+    r, _ = _standardized(covariance)
     alpha, mu = float((r**2).mean()), float(np.trace(r)) / d
     above, below = alpha + mu**2, (n + 1.0) * (alpha - mu**2 / d)
     return 1.0 if below <= 0 else min(above / below, 1.0)
 
 
 _CREEPING = 1e-6  # of a column's variance
-COVARIANCES = ("shared", "own", "diagonal", "spherical")
 
 
 @dataclass(frozen=True, slots=True)
 class JointGaussian:
-    """A mean and a covariance of several columns in each class.
-
-    .. math:: f(x | c) = exp(-(x - μ_c)' Σ_c⁻¹ (x - μ_c) / 2) / √((2π)^d |Σ_c|)
-
-    Parameters
-    ----------
-    covariance : {"shared", "own", "diagonal", "spherical"}, default="shared"
-        One matrix for all classes; one each; one each without correlations; one number for all.
-    divisor : {"n", "n-classes"}, default="n"
-        The scatter is divided by the number of rows, or by that less a mean for each class that it is of.
-    shrinkage : float, {"auto", "oas"} or None
-        Towards the unit matrix; see `DiscriminantClassifier`.
-    missing : {"em", "complete"}, default="em"
-        What rows with missing cells teach.
-    """
+    """A mean and a covariance of several columns in each class; see `DiscriminantClassifier` for the settings."""
 
     covariance: str = "shared"
     divisor: str = "n"
@@ -310,13 +244,15 @@ class JointGaussian:
     shows_infinity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_settings(
-            self,
-            covariance=COVARIANCES,
-            divisor=("n", "n-classes"),
-            missing=("em", "complete"),
-        )
-        check_shrinkage(self.shrinkage)
+        kinds = ("shared", "own", "diagonal", "spherical")
+        check_settings(self, covariance=kinds, divisor=("n", "n-classes"), missing=("em", "complete"))
+        share = self.shrinkage
+        number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
+        if not (0 <= share <= 1 if number else share is None or share in ("auto", "oas")):
+            raise OptionError(
+                f"shrinkage={share!r} is unknown.",
+                hint="give None, a number from 0 to 1, 'auto' (Ledoit-Wolf) or 'oas'.",
+            )
         if self.shrinkage is not None and self.covariance not in ("shared", "own"):
             raise OptionError(
                 f"shrinkage has no meaning with covariance={self.covariance!r}: there are no correlations to shrink."
@@ -336,37 +272,28 @@ class JointGaussian:
         sample = DiscriminantSample(
             tally, missing=self.missing, unrelated=self.covariance in ("diagonal", "spherical")
         )
-        if self.covariance == "diagonal":
-            return self._diagonal(sample)
-        if self.covariance == "spherical":
-            return self._spherical(sample)
-        return self._full(sample)
+        return self._full(sample) if self.covariance in ("shared", "own") else self._diagonal(sample)
 
     def _diagonal(self, sample: DiscriminantSample) -> DiagonalNormal:
-        _refuse_flat(sample, "a variance")
+        spherical = self.covariance == "spherical"
+        _refuse_flat(sample, "one variance for all" if spherical else "a variance")
         sample.leave_out_constants()
         n, mean, m2 = sample.margins
-        self._refuse_light(sample, n.max(axis=1), m2.max(axis=1))
-        law = Gaussian("n" if self.divisor == "n" else "n-1")
-        laws = [
-            law.estimate(Moments(sample.tally.given, Numeric(name), n[:, j], mean[:, j], m2[:, j]))
-            for j, name in enumerate(sample.names)
-        ]
-        rule = f"Gaussians over {self._over('n_c')}, no correlations"
-        return DiagonalNormal(sample.columns, laws, sample.left_out, rule, sample.n_complete, shared=False)
-
-    def _spherical(self, sample: DiscriminantSample) -> DiagonalNormal:
-        _refuse_flat(sample, "one variance for all")
-        sample.leave_out_constants()
-        n, mean, m2 = sample.margins
-        cells = n.sum() - (0 if self.divisor == "n" else np.count_nonzero(n))
-        if not cells > 0:
-            raise self._too_light(float(n.sum()), f"{np.count_nonzero(n)} means")
-        rule = f"one variance for all columns and classes, over {self._over('cells')}"
-        sd = np.full(mean.shape, np.sqrt(float(m2.sum()) / cells))
-        return DiagonalNormal.of_means(
-            sample.columns, sample.names, sample.means, sd, n, sample.left_out, rule, sample.n_complete
-        )
+        if spherical:
+            cells = n.sum() - (0 if self.divisor == "n" else np.count_nonzero(n))
+            if not cells > 0:
+                raise self._too_light(float(n.sum()), f"{np.count_nonzero(n)} means")
+            rule = f"one variance for all columns and classes, over {self._over('cells')}"
+            sd, nobody = np.full(len(n), np.sqrt(float(m2.sum()) / cells)), np.zeros(len(n), dtype=bool)
+            columns = zip(sample.names, sample.means.T, n.T, strict=True)
+            parts = [GaussianDensity(name, own, sd, rows, nobody) for name, own, rows in columns]
+        else:
+            self._refuse_light(sample, n.max(axis=1), m2.max(axis=1))
+            rule = f"Gaussians over {self._over('n_c')}, no correlations"
+            moments = zip(sample.names, n.T, mean.T, m2.T, strict=True)
+            estimate = Gaussian("n" if self.divisor == "n" else "n-1").estimate
+            parts = [estimate(Moments(sample.tally.given, Numeric(name), *own)) for name, *own in moments]
+        return DiagonalNormal(sample.columns, parts, sample.left_out, rule, sample.n_complete, spherical)
 
     def _refuse_light(self, sample: DiscriminantSample, n: Floats, m2: Floats) -> None:
         """Weights that add up to less than the means that the divisor takes away."""
@@ -423,7 +350,7 @@ class JointGaussian:
             if len(found) == len(sample.names):
                 raise _no_spread(sample, "a covariance")
             _warn_of(found, estimate, len(sample.names))
-            sample.drop([one.column for one in found], found)
+            sample.drop({one.column: one.why for one in found})
             estimate = sample.estimate(shared=shared)
             covariance, shares = self._covariance(sample, estimate)
         if not shared:
@@ -438,7 +365,7 @@ class JointGaussian:
         shares = np.array([self._share(sample, c, own[c], float(n[c])) for c in range(len(n))])
         by_scale = self.shrinkage in ("auto", "oas")
         if self.covariance == "own":
-            shrink = shrunk_by_scale if by_scale else shrunk
+            shrink = _shrunk_by_scale if by_scale else _shrunk
             # what has no spread of its own takes that of all classes, if it may be shrunk at all
             spread = (np.einsum("kjj->kj", scatter) > 0).any(axis=1)
             own = np.where(spread[:, None, None], own, _pooled(estimate))
@@ -447,19 +374,18 @@ class JointGaussian:
         free = float(n.sum()) - less * np.count_nonzero(n)
         if not by_scale:
             share = float(self.shrinkage or 0.0)
-            return shrunk(scatter.sum(axis=0) / free, share), np.array([share])
-        each = [
-            shrunk_by_scale(s / max(m, 1e-300), share) * m for s, m, share in zip(scatter, n, shares, strict=True)
-        ]
-        return np.sum(each, axis=0) / free, shares
+            return _shrunk(scatter.sum(axis=0) / free, share), np.array([share])
+        each = zip(scatter, n, shares, strict=True)
+        total = np.sum([_shrunk_by_scale(s / max(m, 1e-300), share) * m for s, m, share in each], axis=0)
+        return total / free, shares
 
     def _share(self, sample: DiscriminantSample, c: int, covariance: Floats, n: float) -> float:
         if self.shrinkage is None or n <= 0:
             return 0.0
         if self.shrinkage == "auto" and sample.is_complete:
-            return ledoit_wolf_share(sample.cells, c)
+            return _ledoit_wolf_share(sample.cells, c)
         if isinstance(self.shrinkage, str):  # the fourth moments of cells that are not there are not known
-            return oas_share(covariance, n)
+            return _oas_share(covariance, n)
         return float(self.shrinkage)
 
 
@@ -520,12 +446,11 @@ def _refuse_singular(sample: DiscriminantSample, covariance: Floats, estimate: E
     """A class whose own covariance cannot be inverted: its density could not be compared with the others'."""
     for c, label in enumerate(sample.classes):
         # where cells are missing, EM only creeps towards a covariance that cannot be inverted
-        least = _CREEPING if estimate.n_iter else None
+        least = _CREEPING if estimate.n_iter else LEAST
         found = redundant(covariance[c], estimate.mean[c : c + 1], sample.names, least) if estimate.n[c] > 0 else []
         if found:
-            n, kind = (
-                (float(sample.cells.n[c]), "complete rows") if estimate.n_iter else (float(estimate.n[c]), "rows")
-            )
+            rows, kind = (sample.cells, "complete rows") if estimate.n_iter else (estimate, "rows")
+            n = float(rows.n[c])
             why = f"it has {n:g} {kind} for {len(sample.names)} columns; " if n <= len(sample.names) else ""
             shown = "; ".join(map(str, found[:3])) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
             raise TooFewRows(

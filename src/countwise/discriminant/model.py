@@ -1,4 +1,4 @@
-"""Gaussian discriminants: whole rows as normal laws, with one covariance or one each (002, 003)."""
+"""Gaussian discriminants: whole rows with normal distributions, with one covariance or one each (002, 003)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from countwise.data.derived import NumberColumns, whole_row
 from countwise.data.frames import Coded, Frame, is_missing
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.discriminant.density import DiagonalNormal, MultivariateNormal
+from countwise.discriminant.density import DiagonalNormal
 from countwise.discriminant.gaussian import JointGaussian
 from countwise.discriminant.working import sections_of
 from countwise.errors import OptionError, TableError, check_settings, listed
@@ -46,16 +46,16 @@ class DiscriminantClassifier(GenerativeClassifier):
         (1 - s) Σ + s (tr Σ / d) I with that s, or with the s of Ledoit and Wolf ("auto") or of the
         oracle-approximating formula ("oas"), columns brought to deviation 1 first; a number shrinks in
         the columns' own units, as in scikit-learn. Where cells are
-        missing "auto" is "oas": Ledoit and Wolf need fourth moments, which gaps do not have.
+        missing "auto" is "oas": Ledoit and Wolf need fourth moments, which missing cells do not have.
     prior : {"raw", "uniform"}, mapping or array-like, default="raw"
         P(class): as counted, alike, or given.
     missing : {"em", "complete"}, default="em"
         In training: Σ and means under which all cells that are there are likeliest, or those of the
-        rows without a gap. In prediction a missing cell is integrated out.
+        complete rows. In prediction a missing cell is integrated out.
     nominal : {None, "onehot"}, default=None
-        Columns of names are refused, or become a number for each value but the first.
+        Nominal columns are refused, or become a number for each value but the first.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        What the columns are, where dtypes do not say.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class DiscriminantClassifier(GenerativeClassifier):
     columns_ : tuple of str
         The numbers in use.
     left_out_ : dict
-        The numbers not in use, and why: never seen, constant, told by others.
+        The numbers not in use, and why: never seen, constant, a combination of others.
     shrinkage_ : ndarray
         By how much Σ was shrunk.
     n_iter_ : int
         Steps of EM.
     n_complete_ : float
-        Rows without a gap.
+        Rows without a missing cell.
     class_prior_ : ndarray
         P(class).
     tallies_ : dict
@@ -123,56 +123,45 @@ class DiscriminantClassifier(GenerativeClassifier):
         return [Term(whole_row(NumberColumns, schema.attributes, {*schema, target}), self._rule())]
 
     def _showing(self) -> set[str]:
-        return super()._showing() - set(self._law.left_out)
+        return super()._showing() - set(self._density.left_out)
 
     # -- what was learned -----------------------------------------------------------
 
     @property
-    def _law(self) -> Any:
-        self._check_fitted()
-        return next(iter(self.densities_.values()))
-
-    @property
     def columns_(self) -> tuple[str, ...]:
         """The numbers in use; of a nominal column one for each of its values but the first."""
-        names: tuple[str, ...] = self._law.names
+        names: tuple[str, ...] = self._density.names
         return names
 
     @property
     def left_out_(self) -> dict[str, str]:
         """The numbers that are not in use, and why."""
-        return dict(self._law.left_out)
+        return dict(self._density.left_out)
 
     @property
     def means_(self) -> Floats:
         """The class means, (classes, columns)."""
-        return np.asarray(self._law.mean)
+        return np.asarray(self._density.mean)
 
     @property
     def covariance_(self) -> Floats:
         """Σ: (columns, columns) where it is shared, (classes, columns, columns) where each class has its own."""
-        law = self._law
-        if isinstance(law, MultivariateNormal):
-            return law.covariance
-        stack = np.stack([np.diag(v) for v in law.sd**2])
-        return np.asarray(stack[0] if law.shared else stack)
+        return np.asarray(self._density.covariance)
 
     @property
     def shrinkage_(self) -> Floats:
         """By how much the covariance was shrunk: one number, or one a class."""
-        law = self._law
-        return law.shrinkage if isinstance(law, MultivariateNormal) else np.zeros(1)
+        return np.asarray(self._density.shrinkage)
 
     @property
     def n_iter_(self) -> int:
         """Steps of EM; 0 if no cell was missing."""
-        law = self._law
-        return law.n_iter if isinstance(law, MultivariateNormal) else 0
+        return int(self._density.n_iter)
 
     @property
     def n_complete_(self) -> float:
         """The weight of the rows without a missing cell in the columns in use."""
-        return float(self._law.n_complete)
+        return float(self._density.n_complete)
 
     # -- forms ------------------------------------------------------------------------
 
@@ -184,8 +173,8 @@ class DiscriminantClassifier(GenerativeClassifier):
         OptionError
             If the classes have covariances of their own: the form is then quadratic.
         """
-        law = self._law
-        if not law.shared:
+        density = self._density
+        if not density.shared:
             raise OptionError(
                 "Where classes have their own covariances the posterior is no sigmoid of w·x + b: it is quadratic.",
                 hint="covariance='shared' or 'spherical' gives a linear one.",
@@ -193,39 +182,37 @@ class DiscriminantClassifier(GenerativeClassifier):
         if not np.isfinite(self.log_prior_).all():
             raise OptionError("A class has prior 0, and its logarithm is no bias.", hint="leave the class out.")
         # from a center among the means: what all classes share would only cost digits
-        if isinstance(law, DiagonalNormal):
-            center = law.mean.mean(axis=0)
-            slopes = (law.mean - center) / law.sd**2
-            biases = -0.5 * ((law.mean - center) * slopes).sum(axis=1)
+        if isinstance(density, DiagonalNormal):
+            center = density.mean.mean(axis=0)
+            slopes = (density.mean - center) / density.sd**2
+            biases = -0.5 * ((density.mean - center) * slopes).sum(axis=1)
         else:
-            center, slopes, biases = law.whole.center, law.whole.slopes, law.whole.bias
+            center, slopes, biases = density.whole.center, density.whole.slopes, density.whole.bias
         biases = biases - slopes @ center + self.log_prior_
-        return LogisticForm(self.target_.name, tuple(self.classes_.tolist()), law.names, slopes, biases)
+        return LogisticForm(self.target_.name, tuple(self.classes_.tolist()), density.names, slopes, biases)
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
-        law = self._law
-        return sections_of(law, table[self.terms_[0].key], working) if isinstance(law, MultivariateNormal) else []
+        if isinstance(self._density, DiagonalNormal):
+            return []
+        return sections_of(self._density, table[self.terms_[0].key], working)
 
     def _steps(self, table: Table, one: Frame) -> Any:
         steps, notes = super()._steps(table, one)
-        law = self._law
-        if isinstance(law, MultivariateNormal) and law.n_iter:
+        if self.n_iter_:
             notes.append(
-                f"Means and covariances are of all rows, gaps filled by EM ({law.n_iter} steps); "
+                f"Means and covariances are of all rows, gaps filled by EM ({self.n_iter_} steps); "
                 f"{self.n_complete_:g} rows had no gap."
             )
-        if isinstance(law, MultivariateNormal) and law.redundant:
-            notes.append(
-                f"Left out for a covariance that can be inverted: {listed([str(r) for r in law.redundant])}."
-            )
+        if self._density.redundant:
+            left = listed([str(r) for r in self._density.redundant])
+            notes.append(f"Left out for a covariance that can be inverted: {left}.")
         return steps, notes
 
 
 def _reads_as_numbers(column: Any) -> bool:
     """Whether the first names of a column are numbers in quotes."""
-    names = [str(v) for v in (column.categories if isinstance(column, Coded) else column[:20]) if not is_missing(v)][
-        :20
-    ]
+    values = column.categories if isinstance(column, Coded) else column[:20]
+    names = [str(v) for v in values if not is_missing(v)][:20]
     try:
         return bool(names) and all(np.isfinite(float(name)) for name in names)
     except ValueError:

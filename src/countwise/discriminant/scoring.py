@@ -25,95 +25,77 @@ _MOST_GROUPS = 50  # columns whose missing values are told apart by a key of who
 def _numbers(derived: Derived, columns: NDArray[np.intp]) -> tuple[tuple[Number, ...], NDArray[np.intp]]:
     """The numbers in use of a row, and which of them are of one column."""
     vector: Any = derived.of
-    every = [
-        number
-        for a in vector.attributes
-        for number in (
-            [Number(a.name, value, a.values) for value in a.values] if isinstance(a, Nominal) else [Number(a.name)]
-        )
-    ]
+    every: list[Number] = []
+    for a in vector.attributes:
+        nominal = isinstance(a, Nominal)
+        every += [Number(a.name, value, a.values) for value in a.values] if nominal else [Number(a.name)]
     used = [every[j] for j in columns.tolist()]
     names = list(dict.fromkeys(number.column for number in used))
     return tuple(used), np.array([names.index(number.column) for number in used], dtype=np.intp)
 
 
-def diagonal_terms(derived: Derived, law: Any) -> list[Any]:
+def diagonal_terms(derived: Derived, density: Any) -> list[Any]:
     """A term for each column; a nominal one is a joint term of its 0-1 columns, which do not depend on each other."""
-    numbers, groups = _numbers(derived, law.columns)
+    numbers, groups = _numbers(derived, density.columns)
     terms: list[Any] = []
     for g in range(int(groups.max(initial=-1)) + 1):
         own = np.flatnonzero(groups == g)
         if numbers[own[0]].values is None:
-            one = law.laws[own[0]]
-            terms += (
-                [] if one.constant else [NormalTerm(numbers[own[0]].column, one.mean, one.inverse_sd, one.log_norm)]
-            )
+            part = density.parts[own[0]]
+            if not part.constant:
+                terms.append(NormalTerm(numbers[own[0]].column, part.mean, part.inverse_sd, part.log_norm))
             continue
-        laws = [law.laws[j] for j in own if not law.laws[j].constant]
-        kept = tuple(numbers[j] for j in own if not law.laws[j].constant)
-        if laws:
-            mean, scale = (np.stack([getattr(one, what) for one in laws], axis=1) for what in ("mean", "inverse_sd"))
-            factors = np.stack([np.eye(len(laws)) * row for row in scale])
-            norm = np.sum([one.log_norm for one in laws], axis=0)
-            terms.append(
-                _listed(kept, np.zeros(len(laws), dtype=np.intp), mean, [_PatternForm(factors=factors, norm=norm)])
-            )
+        kept = [j for j in own if not density.parts[j].constant]
+        if kept:
+            parts = [density.parts[j] for j in kept]
+            mean, scale = (np.stack([getattr(p, what) for p in parts], axis=1) for what in ("mean", "inverse_sd"))
+            factors = np.stack([np.eye(len(parts)) * row for row in scale])
+            form = {"factors": factors, "log_norm": np.sum([p.log_norm for p in parts], axis=0)}
+            there, group = np.ones((1, 1), dtype=bool), np.zeros(len(parts), dtype=np.intp)
+            terms.append(_listed(tuple(numbers[j] for j in kept), group, mean, [form], there))
     return terms
 
 
-class _PatternForm:
-    """What a pattern of missing values has: slopes, or factors and constants, of all numbers."""
-
-    def __init__(self, slopes: Any = None, factors: Any = None, norm: Any = None) -> None:
-        self.slopes, self.factors, self.norm = slopes, factors, norm
-
-
-def joint_term(derived: Derived, law: Any, tally: Any) -> Joint:
+def joint_term(derived: Derived, density: Any, tally: Any) -> Joint:
     """A Gaussian of the whole row, with a form for each pattern of missing values."""
-    numbers, groups = _numbers(derived, law.columns)
-    met = [there[law.columns] for there, _ in tally.patterns]
-    patterns = _patterns(law, groups, met)
-    return _listed(numbers, groups, law.mean, [_marginal(law, row[groups]) for row in patterns], patterns)
+    numbers, groups = _numbers(derived, density.columns)
+    patterns = _patterns(density, groups, [there[density.columns] for there, _ in tally.patterns])
+    forms = [_marginal(density, row[groups]) for row in patterns]
+    return _listed(numbers, groups, density.mean, forms, patterns)
 
 
 def _listed(
-    numbers: tuple[Number, ...], groups: NDArray[np.intp], mean: Any, laws: list[_PatternForm], patterns: Any = None
+    numbers: tuple[Number, ...], groups: NDArray[np.intp], mean: Any, forms: list[dict[str, Any]], there: Flags
 ) -> Joint:
     """A joint term; with the pattern without any value, of which no class says anything."""
     center = mean.mean(axis=0)
-    n_groups = int(groups.max()) + 1
-    there = np.ones((1, n_groups), dtype=bool) if patterns is None else patterns
-    there = np.vstack([there, np.zeros((1, n_groups), dtype=bool)])
-    stacks = {}
-    for what, name in (("slopes", "slopes"), ("factors", "factors"), ("norm", "log_norm")):
-        first = getattr(laws[0], what)
-        if first is not None:
-            stacks[name] = np.stack([*(getattr(one, what) for one in laws), np.zeros_like(first)])
+    there = np.vstack([there, np.zeros((1, there.shape[1]), dtype=bool)])
+    stacks = {name: np.stack([*(form[name] for form in forms), np.zeros_like(one)]) for name, one in forms[0].items()}
     return Joint(numbers, center, mean - center, groups, there, **stacks)
 
 
-def _marginal(law: Any, there: Flags) -> _PatternForm:
-    """The marginal density of the numbers that are there, with zeros for the others."""
-    marginal, place = law.marginal(there), np.flatnonzero(there)
-    k, n = law.mean.shape
+def _marginal(density: Any, there: Flags) -> dict[str, Any]:
+    """The marginal density of the numbers that are there, with zeros for the others: slopes, or factors and norms."""
+    marginal, place = density.marginal(there), np.flatnonzero(there)
+    k, n = density.mean.shape
     if marginal.shared:
         slopes = np.zeros((k, n))
         slopes[:, place] = marginal.slopes
-        return _PatternForm(slopes=slopes)
+        return {"slopes": slopes}
     factors = np.zeros((k, n, n))
     factors[:, place[:, None], place[None, :]] = marginal.whitener
-    return _PatternForm(factors=factors, norm=marginal.log_norm)
+    return {"factors": factors, "log_norm": marginal.log_norm}
 
 
-def _patterns(law: Any, groups: NDArray[np.intp], met: Sequence[Flags]) -> Flags:
+def _patterns(density: Any, groups: NDArray[np.intp], met: Sequence[Flags]) -> Flags:
     """Which columns are there: nothing missing first, then as many patterns of missing values as can be written down.
 
     One missing column comes first, then any two, and so on as long as there is room for all of a kind; then those
     patterns that training rows had.
     """
-    k, n = law.mean.shape
+    k, n = density.mean.shape
     n_groups = int(groups.max()) + 1
-    each = k * (n + 1 if law.shared else 1 + n * (n + 1) // 2)
+    each = k * (n + 1 if density.shared else 1 + n * (n + 1) // 2)
     found = {(True,) * n_groups: None}
     for gaps in range(1, n_groups):
         room = _MOST_OF_ONE if gaps == 1 else _MOST_NUMBERS if n_groups <= _MOST_GROUPS else 0

@@ -18,15 +18,15 @@ _MOST = 12  # columns that are listed one by one
 _MOST_SQUARE = 5  # columns whose covariance is written out
 
 
-def sections_of(law: MultivariateNormal, column: Any, working: Working) -> list[Section]:
+def sections_of(density: MultivariateNormal, column: Any, working: Working) -> list[Section]:
     """A section a class: (x - μ)' Σ⁻¹ (x - μ) column by column; then what each column says for the answer."""
-    x = law.row(column)
+    x = density.row(column)
     there = ~np.isnan(x)
     if not there.any():
         return []
-    marginal = law.marginal(there)
-    names = [name for name, known in zip(law.names, there, strict=True) if known]
-    found = _covariances(law, there, names, working) if len(names) <= _MOST_SQUARE else []
+    marginal = density.marginal(there)
+    names = [name for name, known in zip(density.names, there, strict=True) if known]
+    found = _covariances(density, there, names, working) if len(names) <= _MOST_SQUARE else []
     found += [_form(marginal, x[there], names, working, c) for c in classes_shown(working)]
     if len(working.classes) > 1:
         found.append(_contributions(marginal, x[there], names, working))
@@ -67,18 +67,18 @@ def _form(marginal: Marginal, x: Floats, names: list[str], working: Working, c: 
     return Section(f"{working.target} = {working.classes[c]}: density of the row", Grid(table), lines)
 
 
-def _covariances(law: MultivariateNormal, there: Any, names: list[str], working: Working) -> list[Section]:
+def _covariances(density: MultivariateNormal, there: Any, names: list[str], working: Working) -> list[Section]:
     """Σ of the columns that are there, and its inverse: of all classes, or of each."""
     place = np.flatnonzero(there)
-    marginal = law.marginal(there)
+    marginal = density.marginal(there)
     found = []
-    for c in [0] if law.shared else classes_shown(working):
-        sigma = (law.covariance if law.shared else law.covariance[c])[np.ix_(place, place)]
+    for c in [0] if density.shared else classes_shown(working):
+        sigma = (density.covariance if density.shared else density.covariance[c])[np.ix_(place, place)]
         table: dict[str, list[Any]] = {"Σ": names}
         table |= {name: sigma[:, j].tolist() for j, name in enumerate(names)}
         table |= {" ": [""] * len(names), "Σ⁻¹": names}
         table |= {f"{name} ": marginal.precision[c][:, j].tolist() for j, name in enumerate(names)}
-        whose = "all classes together" if law.shared else f"{working.target} = {working.classes[c]}"
+        whose = "all classes together" if density.shared else f"{working.target} = {working.classes[c]}"
         found.append(Section(f"Covariance of {whose}", Grid(table)))
     return found
 
@@ -102,21 +102,17 @@ def _contributions(marginal: Marginal, x: Floats, names: list[str], working: Wor
     table: dict[str, list[Any]] = {"": [names[k] for k in order]}
     table |= {name: [float(values[k]) for k in order] for name, values in columns.items()}
     table["log-odds"] = [signed(float(terms[k])) for k in order]
-    more = (
-        [(f"{len(names) - len(order)} more", float(terms.sum() - terms[order].sum()))]
-        if len(order) < len(names)
-        else []
-    )
+    rest = len(names) - len(order)
+    more = [(f"{rest} more", float(terms.sum() - terms[order].sum()))] if rest else []
     more += [(f"½ log(|Σ_{second}| / |Σ_{first}|)", constant)] if constant else []
     more += [
         (f"P({working.target})", working.prior.log_odds(a, b)),
         ("sum", working.log_joint[a] - working.log_joint[b]),
     ]
     for label, odds in more:
-        for key, cell in zip(
-            table, (label, *[None] * len(columns), signed(odds) if odds == odds else "?"), strict=True
-        ):
-            table[key].append(cell)
+        row = (label, *[None] * len(columns), signed(odds) if odds == odds else "?")
+        for column, cell in zip(table.values(), row, strict=True):
+            column.append(cell)
     return Section(f"What each column says for {first} against {second}", Grid(table), (f"log-odds: {how}",))
 
 

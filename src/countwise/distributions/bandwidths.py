@@ -1,4 +1,4 @@
-"""Widths of a kernel: rules of thumb, and the bandwidth that leave-one-out likelihood prefers."""
+"""Bandwidths of a kernel: rules of thumb, and the bandwidth that leave-one-out likelihood prefers."""
 
 from __future__ import annotations
 
@@ -38,12 +38,7 @@ def sheather_jones(values: Floats, weights: NDArray[Any]) -> float | None:
     """The bandwidth by Botev's diffusion estimator; None if its equation has no solution.
 
     The bandwidth is the fixed point of seven plug-in stages, each the integral of a squared derivative
-    of the density, taken from the cosine transform of a fine histogram.
-
-    Parameters
-    ----------
-    values, weights : ndarray
-        Distinct values in ascending order, and their weights.
+    of the density, taken from the cosine transform of a fine histogram. Values are distinct and ascending.
     """
     from scipy.fft import dct
 
@@ -99,37 +94,18 @@ TOLERANCE = 1e-12  # error of a kernel sum, relative to its peak
 
 
 def bandwidth_of(rule: Any, values: Floats, weights: NDArray[Any]) -> float:
-    """The bandwidth that a rule gives for one class; 0 if the values have no spread.
-
-    Parameters
-    ----------
-    rule : float or {"silverman", "scott", "sheather_jones", "leave_one_out"}
-        A bandwidth, or how to find one.
-    values, weights : ndarray
-        Distinct values in ascending order, and their weights.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countwise.distributions.bandwidths import bandwidth_of
-    >>> temp = np.array([18.4, 19.5, 19.7, 20.3, 23.5, 32.1])
-    >>> round(bandwidth_of("leave_one_out", temp, np.ones(6, int)), 4)
-    5.0777
-    """
+    """The bandwidth that a rule gives for one class; 0 if the values, distinct and ascending, have no spread."""
     if not isinstance(rule, str):
         return float(rule)
-    n = rows_behind(weights)
+    alike = all_ones(weights)
+    n = float(len(weights)) if alike else rows_behind(weights)
     if n <= 1 or len(values) < 2:
         return 0.0
     extent = float(values[-1] - values[0])
     if not 1e-100 < extent < 1e100:  # so that squares stay numbers
         return bandwidth_of(rule, (values - values[0]) / extent, weights) * extent
-    away = values - np.average(values, weights=None if all_ones(weights) else weights)
-    squares = (away * away if all_ones(weights) else weights * away * away).sum() / weights.sum()
+    away = values - np.average(values, weights=None if alike else weights)
+    squares = (away * away).sum() / n if alike else (weights * away * away).sum() / weights.sum()
     sd = float(np.sqrt(squares * (n / (n - 1))))
     if rule == "scott":
         return scott(sd, n)

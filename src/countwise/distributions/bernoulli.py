@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,20 +14,21 @@ from countwise._cached import lazy
 from countwise._typing import Flags, Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.derived import AsGiven, Derived, Positive
-from countwise.data.text import Bag, Block, Text, text_if_named
+from countwise.data.text import Bag
 from countwise.distributions.categorical import Categorical
-from countwise.distributions.distribution import Distribution, LeftOutRows, no_say
-from countwise.distributions.smoothing import exact, smoothing_of
-from countwise.distributions.word_density import FEW_WORDS, WordsDensity, in_pieces, may_leave, reranked
-from countwise.errors import OptionError
+from countwise.distributions.distribution import LeftOutRows
+from countwise.distributions.smoothing import exact
+from countwise.distributions.word_density import WordDistribution, WordsDensity
 from countwise.tallies import Words
-from countwise.working.steps import Factor, Step
+from countwise.working.steps import Factor
 
 __all__ = ["Bernoulli", "BernoulliDensity"]
 
+_FEW_WORDS = 40  # absent words are listed one by one in vocabularies up to this size
+
 
 @dataclass(frozen=True, slots=True)
-class Bernoulli(Distribution):
+class Bernoulli(WordDistribution):
     """Words, there or not; words that are not there count too.
 
     .. math:: P(text | c) = ∏_{w there} P(w | c) ∏_{w not there} (1 - P(w | c))
@@ -52,19 +53,14 @@ class Bernoulli(Distribution):
     [[0.123288, 0.876712]]
     """
 
-    smoothing: Any = None
-    max_words: int | None = 10_000
-    cap: float | None = None
     kind: ClassVar[str] = "bernoulli"
+    present: ClassVar[bool] = True
+    purpose: ClassVar[str] = "a Bernoulli distribution is for texts and two-valued attributes"
 
     def suits(self, attribute: Attribute) -> bool:
         """Texts, blocks, numeric columns (above 0 or not), and nominal ones of two values."""
         two = isinstance(attribute, Nominal) and len(attribute.values) <= 2
-        return two or isinstance(attribute, Text | Block | Numeric)
-
-    def implied_attribute(self, attribute: Attribute, *, named: bool) -> Attribute:
-        """A column of strings that is named is a text."""
-        return text_if_named(attribute, named=named)
+        return two or WordDistribution.suits(self, attribute)
 
     def derived(self, attribute: Attribute, taken: Container[str]) -> tuple[Derived, Any]:
         """A numeric column as above 0 or not; two values are counted as they are."""
@@ -72,32 +68,20 @@ class Bernoulli(Distribution):
             return Positive.of_column(attribute.name, taken), Categorical(self.smoothing)
         return AsGiven(attribute), Categorical(self.smoothing) if isinstance(attribute, Nominal) else self
 
-    def blank(self, given: Nominal, of: Attribute) -> Words:
-        """In how many texts each word stands."""
-        if not isinstance(of, Text | Block):
-            raise OptionError(
-                f"{of.name!r} is {of.kind}; a Bernoulli distribution is for texts and two-valued attributes."
-            )
-        return Words(given, of, present=True)
-
     def estimate(self, tally: Words) -> BernoulliDensity:
         """Divide by the texts of the class."""
-        limit = self.max_words if isinstance(tally.of, Text) else None
-        return BernoulliDensity(tally, smoothing_of(self.smoothing), limit, self.cap, None)
+        return BernoulliDensity(tally, self)
 
 
 class BernoulliDensity(WordsDensity):
-    """P(word there | class) = texts of the class with the word / texts of the class.
+    """P(word there | class) = texts of the class with the word / texts of the class."""
 
-    Parameters
-    ----------
-    tally, smoothing, max_words, cap, repeats
-        See `WordsDensity`.
-    """
+    title: ClassVar[str] = "Bernoulli"
 
-    def __init__(self, tally: Words, smoothing: Any, max_words: Any, cap: Any, repeats: Any) -> None:
-        super().__init__(tally, smoothing, max_words, cap, repeats)
-        self.rule = f"Bernoulli, {smoothing}"
+    @property
+    def _either(self) -> Floats:
+        """Imagined texts with a word, and without, where they are the same for every word."""
+        return self.smoothing.pseudo(np.zeros((1, 2)), ("there", "not there"))
 
     @lazy
     def pseudo(self) -> Floats:
@@ -105,8 +89,7 @@ class BernoulliDensity(WordsDensity):
         if self.smoothing.estimate is not None and self.smoothing.estimate.p == "global":
             share = self.used.sum(axis=0) / max(float(self.n.sum()), 1e-300)
             return self.smoothing.estimate.m * np.stack([share, 1 - share], axis=1)
-        two = self.smoothing.pseudo(np.zeros((1, 2)), ("there", "not there"))
-        return np.broadcast_to(two, (len(self.kept), 2))
+        return np.broadcast_to(self._either, (len(self.kept), 2))
 
     @lazy
     def prob(self) -> Floats:
@@ -147,71 +130,56 @@ class BernoulliDensity(WordsDensity):
                 lacking[column.missing] = False
             out[lacking] = -np.inf
 
-    def steps(self, name: str, column: Bag, shown: str) -> list[Step]:
-        """A step a word; in a large vocabulary the absent words together."""
-        if column.missing is not None and column.missing[0]:
-            return no_say(name, shown or "?", "missing", self.rule)
-        words, data = column.row(0)
-        there = set(words[data > 0].tolist())
-        each = len(self.kept) <= FEW_WORDS
-        steps, rest = [], np.zeros(self.n_classes)
-        for i, w in enumerate(self.kept.tolist()):
-            if w in there or each:
-                label = self.words[w] if w in there else f"no {self.words[w]}"
-                steps.append(Step(name, shown, self._factors(i, w in there), "known", self.rule, label))
-            else:
-                rest += self._logs[1][i]
+    def _factors(self, column: Bag) -> Iterator[tuple[str, Sequence[Factor]]]:
+        """Those of the words that are there and not; in a large vocabulary the absent words together."""
+        there = self._there(column)
+        each = len(self.kept) <= _FEW_WORDS
+        for i in range(len(self.kept)) if each else np.flatnonzero(there).tolist():
+            added, mass = exact(self.pseudo[i, 0]), exact(self.pseudo[i].sum())
+            logs = self._logs[0 if there[i] else 1][i].tolist()
+            yield (
+                f"{'' if there[i] else 'no '}{self.kept_words[i]}",
+                [
+                    self._word_factor(log, self.used[c, i], self.n[c], added, mass, absent=not there[i])
+                    for c, log in enumerate(logs)
+                ],
+            )
         if not each:
-            absent = len(self.kept) - len(there & set(self.kept.tolist()))
-            text = f"∏ (1 - P) of {absent} words"
-            factors = tuple(Factor(float(r), text, rf"\prod_{{{absent}}} (1 - P)") for r in rest)
-            steps.append(Step(name, shown, factors, "known", self.rule, f"{absent} words not there"))
-        return steps or no_say(name, shown, "never seen", self.rule)
+            absent = int(np.count_nonzero(~there))
+            text, latex = f"∏ (1 - P) of {absent} words", rf"\prod_{{{absent}}} (1 - P)"
+            rest = self._logs[1][~there].sum(axis=0).tolist()
+            yield f"{absent} words not there", [Factor(log, text, latex) for log in rest]
 
-    def _factors(self, i: int, there: bool) -> tuple[Factor, ...]:
-        added, mass = exact(self.pseudo[i, 0]), exact(self.pseudo[i].sum())
-        log = self._logs[0 if there else 1][i]
-        return tuple(
-            self._fraction_factor(float(log[c]), self.used[c, i], self.n[c], added, mass, absent=not there)
-            for c in range(self.n_classes)
-        )
+    def _there(self, column: Bag) -> Flags:
+        """Which of the words kept stand in the first row."""
+        words, data = column.row(0)
+        return np.isin(self.kept, words[data > 0])
 
     def typical(self, c: int) -> tuple[str, str]:
         """The words most likely there, measured against the other classes."""
         others = np.delete(self.prob, c, axis=0).mean(axis=0) if self.n_classes > 1 else 0.0
-        lead = self.prob[c] - others
-        top = [w for w in np.argsort(-lead, kind="stable")[:8] if lead[w] > 0]
-        return ", ".join(self.words[self.kept[w]] for w in top), "its most telling words"
+        return self._most_telling(self.prob[c] - others)
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Texts in which each word stands with its own probability."""
         texts = np.empty(size, dtype=object)
         for i in range(size):
             there = rng.random(len(self.kept)) < self.prob[c]
-            texts[i] = " ".join(self.words[self.kept[w]] for w in np.flatnonzero(there))
+            texts[i] = " ".join(self.kept_words[w] for w in np.flatnonzero(there))
         return texts
 
-    def draw_log_prob(self, column: Bag, size: int, rng: np.random.Generator) -> Floats:
+    def _add_drawn(self, column: Bag, out: Floats, rng: np.random.Generator) -> None:
         """Each word's probability drawn from its Beta posterior."""
-        out = np.zeros((size, self.n_classes))
-        if column.missing is not None and column.missing[0]:
-            return out
-        words, data = column.row(0)
-        there = np.isin(self.kept, words[data > 0])
+        there = self._there(column)
         extra = self.pseudo if self.pseudo.any() else np.full((len(self.kept), 2), 0.5)
         for c in range(self.n_classes):
-            with_it = self.used[c] + extra[:, 0]
-            without = self.n[c] - self.used[c] + extra[:, 1]
+            with_it = np.maximum(self.used[c] + extra[:, 0], 1e-9)
+            without = np.maximum(self.n[c] - self.used[c] + extra[:, 1], 1e-9)
             for start in range(0, len(self.kept), 512):  # bounded memory for large vocabularies
                 part = slice(start, start + 512)
-                p = rng.beta(
-                    np.maximum(with_it[part], 1e-9),
-                    np.maximum(without[part], 1e-9),
-                    (size, len(with_it[part])),
-                )
+                p = rng.beta(with_it[part], without[part], (len(out), len(with_it[part])))
                 chosen = np.where(there[part], p, 1 - p)
                 out[:, c] += np.log(np.maximum(chosen, 1e-300)).sum(axis=1)
-        return out
 
     def log_prob_left_out(
         self, rule: Any, tally: Words, column: Bag, rows: LeftOutRows, *, keep: bool = False
@@ -220,37 +188,29 @@ class BernoulliDensity(WordsDensity):
         estimate = self.smoothing.estimate
         if self.cap is not None or (estimate is not None and estimate.p == "global"):
             return None
-        two = self.smoothing.pseudo(
-            np.zeros((1, 2)), ("there", "not there")
-        )  # imagined texts with a word, and without
-        if not (two > 0).all():
+        a, b = self._either
+        if not (a > 0 and b > 0):
             return None
         terms, odd = np.zeros((len(column), rows.k)), np.zeros(len(column), dtype=bool)
         counts, n = np.ascontiguousarray(self.used.T, dtype=np.float64), self.n.astype(np.float64)
-        a, b = two
         there, away = np.log((counts + a) / (n + a + b)), np.log((n - counts + b) / (n + a + b))
         base = away.sum(axis=0)
         own_base = _own_bases(rows, counts, n, a, b)
-        for part, words in in_pieces(rows, self, may_leave(rule, tally), column, present=True):
+        for part, words in self._in_pieces(rule, tally, column, rows):
             n_own, w = n[words.own], words.less
             mine = counts[words.at, words.own]
             total = np.maximum(n_own - w, 0.0) + a + b
             own_there = np.log((np.maximum(mine - w, 0.0) + a) / total)
             own_away = _log_or_0(n_own - w - mine + b, total)
-            logs = np.where(words.gone[:, None], 0.0, words.with_own(there, own_there)) - words.with_own(
-                away, own_away
-            )
+            logs = np.where(words.gone[:, None], 0.0, words.with_own(there, own_there))
+            logs -= words.with_own(away, own_away)
             bases = np.tile(base, (words.n, 1))
             bases[np.arange(words.n), rows.codes[part]] = own_base[part]
             terms[part] = bases + words.summed(logs)
-            odd[part] = reranked(self, words)
+            odd[part] = self._reranked(words)
         if column.missing is not None:
             terms[column.missing] = 0.0
         return terms, odd, False
-
-    def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
-        """The loudest words."""
-        return self._word_rows(classes, self.prob)
 
 
 def _log_or_0(count: Any, total: Any) -> Floats:

@@ -13,14 +13,14 @@ from countwise import _kernels
 from countwise._typing import Flags, Floats
 from countwise.cuts import COUNTED, CutRule, Cuts, labels
 from countwise.cuts.n_bins import leave_one_out_score
-from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
+from countwise.data.attributes import Ordinal
 from countwise.data.columns import narrowest
 from countwise.data.derived import Derived
 from countwise.data.schema import Schema
 from countwise.distributions.categorical import CategoricalDensity
-from countwise.distributions.distribution import Density, Distribution, LeftOutRows
+from countwise.distributions.distribution import Density, LeftOutRows
+from countwise.distributions.numeric_density import NumericDistribution
 from countwise.distributions.smoothing import smoothing_of
-from countwise.errors import OptionError
 from countwise.scoring.plan import Cut
 from countwise.tallies import Values
 from countwise.working.steps import Step
@@ -29,7 +29,7 @@ __all__ = ["Binned", "RangesDensity"]
 
 
 @dataclass(frozen=True, slots=True)
-class Binned(Distribution):
+class Binned(NumericDistribution):
     """Cut the numbers into ranges, then count.
 
     Parameters
@@ -66,6 +66,7 @@ class Binned(Distribution):
     smoothing: Any = None
     kind: ClassVar[str] = "binned"
     binned: ClassVar[bool] = True
+    purpose: ClassVar[str] = "bins are for numeric attributes"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", self.how.method)
@@ -89,12 +90,6 @@ class Binned(Distribution):
         """
         return len(density.edges) * 0.5 * float(np.log(n)) / n if self.how.supervised else 0.0
 
-    def blank(self, given: Nominal, of: Attribute) -> Values:
-        """The values themselves: the cuts depend on them."""
-        if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; bins are for numeric attributes.")
-        return Values(given, of)
-
     def estimate(self, tally: Values) -> RangesDensity:
         """Cut and count."""
         cuts = self.how.cut(tally)
@@ -102,19 +97,7 @@ class Binned(Distribution):
 
 
 class RangesDensity(CategoricalDensity):
-    """P(range | class).
-
-    Parameters
-    ----------
-    name : str
-        The attribute.
-    cuts : Cuts
-        Where, and why.
-    counts : ndarray, shape (classes, ranges)
-        How often.
-    settings : Binned
-        The rule.
-    """
+    """P(range | class)."""
 
     def __init__(self, name: str, cuts: Cuts, counts: NDArray[Any], settings: Binned) -> None:
         self.cuts, self.edges = cuts, cuts.edges
@@ -127,15 +110,10 @@ class RangesDensity(CategoricalDensity):
         _kernels.cut_codes(column, self.edges, codes)
         return codes
 
-    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
-        """Find the range, then look it up."""
-        _kernels.add_lookup([self.codes(column)], [self._lookup], out)
-
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
-        """All such attributes in one pass."""
-        codes = [d.codes(column) for d, column in zip(densities, columns, strict=True)]
-        _kernels.add_lookup(codes, [d._lookup for d in densities], out)
+        """Find the ranges, then look them up."""
+        super().add_many(densities, [d.codes(column) for d, column in zip(densities, columns, strict=True)], out)
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
         """The fraction of the range in each class."""
@@ -178,10 +156,8 @@ class RangesDensity(CategoricalDensity):
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> Floats:
         """The middle of a range, in the proportions of class c."""
-        p = self.prob[c]
-        if not p.sum() > 0:
-            return np.full(size, np.nan)
-        return self.grid()[rng.choice(len(p), size=size, p=p / p.sum())]
+        codes = self._drawn_codes(c, size, rng)
+        return np.full(size, np.nan) if codes is None else self.grid()[codes]
 
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """As for nominal values."""

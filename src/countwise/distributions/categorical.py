@@ -83,19 +83,7 @@ class Categorical(Distribution):
 
 
 class CategoricalDensity(Density):
-    """A table of P(value | class).
-
-    Parameters
-    ----------
-    of : Nominal
-        The attribute.
-    counts : ndarray, shape (classes, values)
-        How often each value occurs in each class.
-    smoothing : Smoothing
-        Imagined counts.
-    unseen : str
-        What a value outside the domain is.
-    """
+    """A table of P(value | class), from counts of shape (classes, values)."""
 
     def __init__(self, of: Nominal, counts: NDArray[Any], smoothing: Smoothing, unseen: str = "ignore") -> None:
         self.of, self.counts, self.smoothing, self.unseen = of, counts, smoothing, unseen
@@ -136,13 +124,9 @@ class CategoricalDensity(Density):
             table[:] = 0.0  # nothing was ever counted: the attribute has no say
         return table
 
-    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
-        """Look each value up."""
-        _kernels.add_lookup([column], [self._lookup], out)
-
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
-        """All nominal attributes in one pass."""
+        """Look each value up, of all nominal attributes in one pass."""
         _kernels.add_lookup(list(columns), [d._lookup for d in densities], out)
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
@@ -151,12 +135,9 @@ class CategoricalDensity(Density):
         k = len(self.of.values)
         if code == k:
             return no_say(name, shown or "?", "missing", self.rule)
-        if code > k and not self._extra:
+        if (code > k and not self._extra) or not (self.counts.any() or self.pseudo.any()):
             return no_say(name, shown, "never seen", self.rule)
-        if not self.counts.any() and not self.pseudo.any():
-            return no_say(name, shown, "never seen", self.rule)
-        factors = tuple(self._factors(min(code, k)))
-        return [Step(name, shown, factors, "known", self.rule)]
+        return [Step(name, shown, tuple(self._factors(min(code, k))), "known", self.rule)]
 
     def _factors(self, code: int) -> list[Factor]:
         """The factor of a value in each class, as a fraction where it is one."""
@@ -164,23 +145,15 @@ class CategoricalDensity(Density):
         mass = self.smoothing.mass(self.counts, self._extra)
         logs = self._lookup[code if code < len(self.of.values) else code + 1].tolist()
         counts = self.counts[:, code].tolist() if code < self.counts.shape[1] else [0.0] * self.n_classes
-        found = []
-        for log, count, total in zip(logs, counts, self.counts.sum(axis=1).tolist(), strict=True):
-            whole, of = exact(count), exact(total)
-            if whole is None or of is None or added is None or mass is None or of + mass == 0:
-                shown = f"{np.exp(log):.6g}"
-                found.append(Factor(log, shown, shown, None, float(count), float(total)))
-            else:
-                fraction = (whole + added) / (of + mass)
-                found.append(Factor(log, *written(whole, of, added, mass), fraction, float(count), float(total)))
-        return found
+        totals = self.counts.sum(axis=1).tolist()
+        return [counted_factor(*row, added, mass) for row in zip(logs, counts, totals, strict=True)]
 
     def grid(self) -> NDArray[Any]:
         """Every value of the domain."""
         return np.arange(len(self.of.values), dtype=np.uint32)
 
     def label(self, column: NDArray[Any], row: int) -> str:
-        """The value behind a code."""
+        """The value of a code."""
         code = int(column[row])
         return str(self.of.values[code]) if code < len(self.of.values) else "?"
 
@@ -193,11 +166,12 @@ class CategoricalDensity(Density):
 
     def draw(self, c: int, size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Values in the proportions of class c."""
+        codes = self._drawn_codes(c, size, rng)
+        return np.full(size, None, dtype=object) if codes is None else self.of.decode(codes)
+
+    def _drawn_codes(self, c: int, size: int, rng: np.random.Generator) -> Indices | None:
         p = self.prob[c, : len(self.of.values)]
-        if not p.sum() > 0:
-            return np.full(size, None, dtype=object)
-        codes = rng.choice(len(p), size=size, p=p / p.sum())
-        return self.of.decode(codes)
+        return rng.choice(len(p), size=size, p=p / p.sum()) if p.sum() > 0 else None
 
     def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
         """A value's probability is Beta given the counts; without smoothing, Jeffreys' half a count each."""
@@ -278,13 +252,14 @@ class CategoricalDensity(Density):
         return np.where(everything > 1e-9, share, estimate.m / len(self.of.values)), float(estimate.m)
 
 
-def written(
-    count: Fraction | None, total: Fraction | None, added: Fraction | None, mass: Fraction | None
-) -> tuple[str, str]:
-    """A factor with its smoothing, as a lecture writes it: ``(2 + 1)/(9 + 3)``."""
-    assert count is not None and total is not None and added is not None and mass is not None  # noqa: S101, PT018
-    if mass == 0 and (count.denominator > 1 or total.denominator > 1):
-        return f"({count})/({total})", rf"\frac{{{count}}}{{{total}}}"
-    if mass == 0:
-        return f"{count}/{total}", rf"\frac{{{count}}}{{{total}}}"
-    return f"({count} + {added})/({total} + {mass})", rf"\frac{{{count} + {added}}}{{{total} + {mass}}}"
+def counted_factor(log: float, count: Any, total: Any, added: Fraction | None, mass: Fraction | None) -> Factor:
+    """(count + added) / (total + mass): as a fraction if all four are short, ``(2 + 1)/(9 + 3)``, or a number."""
+    whole, of = exact(count), exact(total)
+    if whole is None or of is None or added is None or mass is None or of + mass == 0:
+        shown = f"{np.exp(log):.6g}"
+        return Factor(log, shown, shown, None, float(count), float(total))
+    above, below = (f"{whole} + {added}", f"{of} + {mass}") if mass else (f"{whole}", f"{of}")
+    plain = not mass and whole.denominator == of.denominator == 1
+    text = f"{above}/{below}" if plain else f"({above})/({below})"
+    latex = rf"\frac{{{above}}}{{{below}}}"
+    return Factor(log, text, latex, (whole + added) / (of + mass), float(count), float(total))

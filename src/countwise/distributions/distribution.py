@@ -104,21 +104,12 @@ class Distribution:
 
 @dataclass(frozen=True, eq=False)
 class LeftOutRows:
-    """Rows to be left out one by one: the class and weight of each.
-
-    Parameters
-    ----------
-    codes : ndarray of int
-        The class of each row.
-    weights : ndarray
-        Of each row.
-    k : int
-        How many classes there are.
-    """
+    """Rows to be left out one by one: the class and the weight of each, and how many classes there are."""
 
     codes: Indices
     weights: Floats
     k: int
+    only: int | None = None  # the class of all rows, if their values are those of the class, distinct and ascending
 
     def own(self, values: Floats) -> Floats:
         """Of each row, what its class has."""
@@ -136,7 +127,11 @@ class LeftOutRows:
 
 
 class Density:
-    """P(attribute | class) with its parameters; a new one writes `add_log_prob`, `steps` and what it can do more."""
+    """P(attribute | class) with its parameters.
+
+    A new one writes `add_log_prob` or, where one pass over many attributes is faster, `add_many`; `steps`; and what
+    it can do more.
+    """
 
     n_classes: int
     rule: str
@@ -145,13 +140,21 @@ class Density:
 
     def add_log_prob(self, column: Any, out: Floats) -> None:
         """Add log P(value | class) to out (rows, classes) in place; a missing value adds 0."""
-        raise NotImplementedError
+        self.add_many([self], [column], out)
 
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """The same for many attributes; in one pass over the rows where that is faster."""
+        if cls.add_log_prob is Density.add_log_prob:
+            raise NotImplementedError
         for density, column in zip(densities, columns, strict=True):
             density.add_log_prob(column, out)
+
+    def log_prob_of_row(self, column: Any) -> Floats:
+        """Log P(value | class) of a one-row column, for each class."""
+        out = np.zeros((1, self.n_classes))
+        self.add_log_prob(column, out)
+        return np.asarray(out[0])
 
     def steps(self, name: str, column: Any, shown: str) -> list[Step]:
         """The factors behind a one-row column, as a person would write them."""
@@ -180,9 +183,7 @@ class Density:
 
         By default the parameters are taken as certain.
         """
-        out = np.zeros((1, self.n_classes))
-        self.add_log_prob(column, out)
-        return np.repeat(out, size, axis=0)
+        return np.tile(self.log_prob_of_row(column), (size, 1))
 
     def mean_and_variance(self) -> tuple[Floats, Floats]:
         """Of the numbers in each class."""
@@ -222,14 +223,10 @@ class Density:
 
         Parameters
         ----------
-        rule : Distribution
-            What this density was estimated by.
-        tally : Tally
-            What it was estimated from.
-        column : column
-            The values of the rows.
-        rows : LeftOutRows
-            Their classes and weights.
+        rule, tally : Distribution and tally
+            What this density was estimated by, and from.
+        column, rows : column and LeftOutRows
+            The values of the rows, and their classes and weights.
         keep : bool, default=False
             Whether what was found by a search over all rows (edges of ranges, bandwidths) stays as it is.
 

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats
-from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.derived import Derived
 from countwise.data.schema import Schema
 from countwise.distributions.distribution import Distribution, LeftOutRows
-from countwise.distributions.numeric_density import NumericDensity
+from countwise.distributions.numeric_density import NumericDensity, NumericDistribution
 from countwise.errors import OptionError, warn
 from countwise.scoring.plan import NormalTerm
-from countwise.tallies import Moments, Values, all_ones
+from countwise.tallies import Moments, all_ones
 from countwise.working.numbers import number
 
 __all__ = ["Gaussian", "GaussianDensity"]
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+_EPSILON = float(np.finfo(float).eps)
 _WORN = 1e-4  # of a sum of squares: if less is left without a row, digits are lost
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian(Distribution):
+class Gaussian(NumericDistribution):
     """A mean and a deviation in each class.
 
     .. math:: f(x | c) = exp(-(x - μ_c)² / 2σ_c²) / (σ_c √(2π))
@@ -55,6 +54,8 @@ class Gaussian(Distribution):
     divisor: str = "n-1"
     floor: float = 1e-9
     kind: ClassVar[str] = "gaussian"
+    tally: ClassVar[Any] = Moments
+    purpose: ClassVar[str] = "a Gaussian is for numeric attributes"
     linear: ClassVar[bool] = True
     scored: ClassVar[bool] = True
     shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
@@ -63,19 +64,9 @@ class Gaussian(Distribution):
         if self.divisor not in ("n", "n-1"):
             raise OptionError(f"divisor must be 'n' or 'n-1', not {self.divisor!r}.")
 
-    def blank(self, given: Nominal, of: Attribute) -> Moments:
-        """Moments of the attribute in each class."""
-        if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; a Gaussian is for numeric attributes.")
-        return Moments(given, of)
-
     def estimate(self, tally: Moments) -> GaussianDensity:
         """Means and deviations, with a floor under the variance."""
         return self.estimate_many([self], [tally])[0]
-
-    def estimate_from_values(self, values: Values) -> tuple[GaussianDensity, Moments]:
-        """From the moments of the values."""
-        return self.estimate(values.moments), values.moments
 
     def may_depend_on(self, parent: Distribution) -> bool:
         """A Gaussian node may be linear in Gaussian parents."""
@@ -119,48 +110,33 @@ class Gaussian(Distribution):
         square = (m2 + n * np.where(n > 0, mean - center, 0.0) ** 2).sum(axis=1, keepdims=True)
         overall = square / np.maximum(total - 1 if self.divisor == "n-1" else total, 1)
         # a spread below the resolution of the numbers is none
-        return center, np.where(overall <= (8 * np.finfo(float).eps * center) ** 2, 0.0, overall)
+        return center, np.where(overall <= (8 * _EPSILON * center) ** 2, 0.0, overall)
 
 
 def _scales(sd: Floats) -> tuple[Floats, Floats]:
     """1/σ and log 1/(σ√2π); zeros for a column without any spread, which says nothing about the class."""
-    told = (sd > 0).any(axis=-1, keepdims=True)
+    spread = (sd > 0).any(axis=-1, keepdims=True)
     usable = np.where(sd > 0, sd, 1.0)
-    return np.where(told, 1.0 / usable, 0.0), np.where(told, -np.log(usable) - _HALF_LOG_2PI, 0.0)
+    return np.where(spread, 1.0 / usable, 0.0), np.where(spread, -np.log(usable) - _HALF_LOG_2PI, 0.0)
 
 
+@dataclass(eq=False)
 class GaussianDensity(NumericDensity):
-    """A normal density in each class.
+    """A normal density in each class."""
 
-    Parameters
-    ----------
-    name : str
-        The attribute.
-    mean, sd, n : ndarray, shape (classes,)
-        Parameters, and how many values are behind them.
-    borrowed : ndarray of bool
-        Classes whose deviation is that of the whole column.
-    divisor : str
-        For the wording.
-    scales : tuple of ndarray, optional
-        1/σ and log 1/(σ√2π), where they are known already.
-    """
+    name: str
+    mean: Floats
+    sd: Floats
+    n: Floats
+    borrowed: Flags  # classes whose deviation is that of the whole column
+    divisor: str = "n-1"
+    scales: InitVar[tuple[Floats, Floats] | None] = None  # 1/σ and log 1/(σ√2π), where they are known already
 
     linear = True
 
-    def __init__(
-        self,
-        name: str,
-        mean: Floats,
-        sd: Floats,
-        n: Floats,
-        borrowed: Flags,
-        divisor: str = "n-1",
-        scales: tuple[Floats, Floats] | None = None,
-    ) -> None:
-        self.name, self.mean, self.sd, self.n, self.borrowed, self.divisor = name, mean, sd, n, borrowed, divisor
-        self.n_classes = len(mean)
-        self.inverse_sd, self.log_norm = _scales(sd) if scales is None else scales
+    def __post_init__(self, scales: tuple[Floats, Floats] | None) -> None:
+        self.n_classes = len(self.mean)
+        self.inverse_sd, self.log_norm = _scales(self.sd) if scales is None else scales
 
     @property
     def rule(self) -> str:  # type: ignore[override]
@@ -173,29 +149,18 @@ class GaussianDensity(NumericDensity):
         """Whether the column has no spread at all."""
         return not bool(self.inverse_sd.any())
 
-    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
-        """Add log f(x | class)."""
-        _kernels.add_gaussian([column], self.mean[None], self.inverse_sd[None], self.log_norm[None], out)
-
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """All Gaussian attributes in one pass."""
-        _kernels.add_gaussian(
-            list(columns),
-            np.array([d.mean for d in densities]),
-            np.array([d.inverse_sd for d in densities]),
-            np.array([d.log_norm for d in densities]),
-            out,
+        mean, inverse, norm = map(
+            np.array, zip(*((d.mean, d.inverse_sd, d.log_norm) for d in densities), strict=True)
         )
+        _kernels.add_gaussian(list(columns), mean, inverse, norm, out)
 
     def written(self, x: float, c: int) -> tuple[str, str]:
         """φ at x, with the mean and the deviation of class c."""
         mean, sd = number(self.mean[c]), number(self.sd[c])
         return f"φ({number(x)}; {mean}, {sd})", rf"\varphi({number(x)};\,{mean},\,{sd})"
-
-    def behind(self, c: int) -> float:
-        """How many values the mean is of."""
-        return float(self.n[c])
 
     def grid(self) -> Floats:
         """Values from well below the lowest mean to well above the highest."""
@@ -210,23 +175,16 @@ class GaussianDensity(NumericDensity):
         """Normal numbers."""
         return rng.normal(self.mean[c], self.sd[c], size)
 
-    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
+    def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
         """Means and deviations drawn from their posterior (normal, scaled inverse chi-square)."""
-        out = np.zeros((size, self.n_classes))
-        x = float(column[0])
-        if np.isnan(x) or self.constant:
-            return out
-        for c in range(self.n_classes):
-            free = max(self.n[c] - 1, 1.0)
-            sd = self.sd[c] * np.sqrt(free / rng.chisquare(free, size))
-            mean = rng.normal(self.mean[c], sd / np.sqrt(max(self.n[c], 1.0)))
-            out[:, c] = -0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI
-        return out
+        free = max(self.n[c] - 1, 1.0)
+        sd = self.sd[c] * np.sqrt(free / rng.chisquare(free, size))
+        mean = rng.normal(self.mean[c], sd / np.sqrt(max(self.n[c], 1.0)))
+        return np.asarray(-0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - _HALF_LOG_2PI)
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """A row for each class: mean and deviation."""
-        columns = {"mean": self.mean, "deviation": self.sd, "n": self.n}
-        return {self.name: [str(c) for c in classes], **{name: column.tolist() for name, column in columns.items()}}
+        return self._class_rows(classes, mean=self.mean, deviation=self.sd)
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """A normal term; none if the column says nothing."""
@@ -248,7 +206,7 @@ class GaussianDensity(NumericDensity):
             own_n, own_mean, own_m2, worn = _without(rows.own(n), rows.own(mean), rows.own(m2), x, w)
             all_n, all_mean, all_m2, blurred = _without(np.full(len(x), total), center, square, x, w)
             spread = all_m2 / np.maximum(all_n - fewer, 1.0)
-            spread = np.where(spread <= (8 * np.finfo(float).eps * all_mean) ** 2, 0.0, spread)
+            spread = np.where(spread <= (8 * _EPSILON * all_mean) ** 2, 0.0, spread)
             least = rule.floor * spread
             own = own_m2 / (own_n - fewer)
             own = np.where((own_n > fewer) & (own >= 0), np.maximum(own, least), spread)
@@ -266,27 +224,25 @@ class GaussianDensity(NumericDensity):
 
     def _left_out_of_one_class(self, rule: Any, tally: Moments, x: Floats, rows: LeftOutRows) -> Floats | None:
         """The same by a kernel: rows of one class and of weight 1, where no floor and no lost digit can matter."""
-        n, mean, m2 = tally.triple
-        total, _, square = tally.overall
-        if rule.divisor != "n-1" or self.constant or not len(x) or not (n > 1).all():
+        c, (n, mean, m2) = rows.only, tally.triple
+        if c is None or rule.divisor != "n-1" or self.constant or not all_ones(rows.weights):
             return None
-        c = int(rows.codes[0])
-        if n[c] <= 3 or (rows.codes != c).any() or not all_ones(rows.weights):
+        (own_n, own_mean, own_m2), (total, center, square) = map(float, (n[c], mean[c], m2[c])), tally.overall
+        if own_n <= 3 or n.min() <= 1:
             return None
-        far = max(float(x.max()) - mean[c], mean[c] - float(x.min()))  # NaN if a value is missing
-        away = max(float(x.max()) - tally.overall[1], tally.overall[1] - float(x.min()))
-        own = m2[c] - far**2 * (n[c] / (n[c] - 1))  # the least that is left of the sums of squares
-        every = square - away**2 * (total / (total - 1))
+        low, high = float(x[0]), float(x[-1])
+        # the least that is left of the sums of squares
+        own = own_m2 - max(high - own_mean, own_mean - low) ** 2 * (own_n / (own_n - 1))
+        every = square - max(high - center, center - low) ** 2 * (total / (total - 1))
         least = rule.floor * square / max(total - 2, 1.0)
-        blurred = (8 * np.finfo(float).eps * np.abs(mean).max()) ** 2 * total
-        if not (own > _WORN * m2[c] and every > max(_WORN * square, 4 * blurred) and own / (n[c] - 2) > least):
+        blurred = (8 * _EPSILON * float(np.abs(mean).max())) ** 2 * total
+        if not (own > _WORN * own_m2 and every > max(_WORN * square, 4 * blurred) and own / (own_n - 2) > least):
             return None
-        if not (m2 / (n - 1) > least).all():
+        if not (m2 / (n - 1)).min() > least:
             return None
-        logs, mine = np.zeros((len(x), rows.k)), np.empty(len(x))
+        logs = np.zeros((len(x), rows.k))
         self.add_log_prob(x, logs)
-        _kernels.gaussian_left_out(x, float(n[c]), float(mean[c]), float(m2[c]), square / (total - 1), 0.0, mine)
-        logs[:, c] = mine
+        _kernels.gaussian_left_out(x, own_n, own_mean, own_m2, square / (total - 1), 0.0, logs[:, c])
         return logs
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from countwise import _kernels
 from countwise._cached import lazy
 from countwise._typing import Flags, Floats, Indices, Multiset
 from countwise.cuts import quantiles
-from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.distributions.bandwidths import (
     RULES,
     TOLERANCE,
@@ -23,8 +22,8 @@ from countwise.distributions.bandwidths import (
     scott,
     silverman,
 )
-from countwise.distributions.distribution import Distribution, LeftOutRows
-from countwise.distributions.numeric_density import NumericDensity
+from countwise.distributions.distribution import LeftOutRows
+from countwise.distributions.numeric_density import NumericDensity, NumericDistribution
 from countwise.errors import OptionError, listed
 from countwise.tallies import Values, all_ones
 from countwise.working.numbers import number
@@ -37,7 +36,7 @@ _HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel(Distribution):
+class Kernel(NumericDistribution):
     """A Gaussian kernel of bandwidth h over each value of the class.
 
     .. math:: f(x | c) = 1/(n_c h √(2π)) Σ_i exp(-(x - x_i)² / 2h²)
@@ -61,6 +60,7 @@ class Kernel(Distribution):
 
     bandwidth: Any = "silverman"
     kind: ClassVar[str] = "kernel"
+    purpose: ClassVar[str] = "a kernel density is for numeric attributes"
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
@@ -78,12 +78,6 @@ class Kernel(Distribution):
         """With the rule for the bandwidth."""
         return f"kernel ({self.bandwidth})"
 
-    def blank(self, given: Nominal, of: Attribute) -> Values:
-        """The values themselves."""
-        if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; a kernel density is for numeric attributes.")
-        return Values(given, of)
-
     def estimate(self, tally: Values) -> KernelDensity:
         """Choose the bandwidths."""
         pooled = tally.pooled
@@ -96,27 +90,21 @@ class Kernel(Distribution):
         return KernelDensity(tally.of.name, tuple(sets), np.array(bandwidths), tally.n, self.bandwidth)
 
 
+@dataclass(eq=False)
 class KernelDensity(NumericDensity):
-    """Kernel densities, one a class.
+    """Kernel densities, one a class."""
 
-    Parameters
-    ----------
-    name : str
-        The attribute.
-    sets : tuple of (values, weights)
-        The training values of each class.
-    bandwidths, n : ndarray, shape (classes,)
-        The bandwidth of each class, and how many values it has.
-    rule : float or str
-        How the bandwidths were found, for the wording.
-    """
+    name: str
+    sets: tuple[Multiset, ...]  # the training values of each class, and their weights
+    bandwidths: Floats
+    n: NDArray[Any]
+    bandwidth: InitVar[Any]  # how the bandwidths were found
 
-    def __init__(self, name: str, sets: tuple[Multiset, ...], bandwidths: Floats, n: NDArray[Any], rule: Any) -> None:
-        self.name, self.sets, self.bandwidths, self.n = name, sets, bandwidths, n
-        self.n_classes = len(sets)
-        how = rule if isinstance(rule, str) else "given"
-        self.rule = f"kernel density, Gaussian kernel, bandwidth {how.replace('_', '-')}"
-        self.constant = not bool((bandwidths > 0).all()) or all(len(v) == 0 for v, _ in sets)
+    def __post_init__(self, bandwidth: Any) -> None:
+        self.n_classes = len(self.sets)
+        how = bandwidth.replace("_", "-") if isinstance(bandwidth, str) else "given"
+        self.rule = f"kernel density, Gaussian kernel, bandwidth {how}"
+        self.constant = not bool((self.bandwidths > 0).all()) or all(len(v) == 0 for v, _ in self.sets)
 
     def mean_and_variance(self) -> tuple[Floats, Floats]:
         """The mean of the values, and their variance with that of the kernel."""
@@ -141,30 +129,28 @@ class KernelDensity(NumericDensity):
         """Log f(x | class c); NaN where x is missing."""
         values, weights, boxes, taylor, norm = self._expanded[c]
         column = np.asarray(column, dtype=np.float64)
-        sums = _kernels.gauss_log_sums(values, weights, float(self.bandwidths[c]), boxes, taylor, TOLERANCE, column)
-        return np.asarray(sums - norm)
+        logs = _kernels.gauss_log_sums(values, weights, float(self.bandwidths[c]), boxes, taylor, TOLERANCE, column)
+        logs -= norm
+        return logs
 
     def add_log_prob(self, column: NDArray[Any], out: Floats, skip: int | None = None) -> None:
         """Add log f(x | class), for all classes but the one to skip."""
         if self.constant:
             return
-        missing = np.isnan(column) if column.dtype.kind == "f" else None
+        missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(1, dtype=bool)
+        some = bool(missing.any())
         for c in range(self.n_classes):
             if c == skip:
                 continue
             logs = self.log_density(column, c)
-            if missing is not None:
+            if some:
                 logs[missing] = 0.0
             out[:, c] += logs
 
     def written(self, x: float, c: int) -> tuple[str, str]:
-        """The density at x, with how many bumps of which bandwidth."""
+        """The density at x, with how many values and which bandwidth."""
         n, h = number(self.n[c]), number(self.bandwidths[c])
         return f"f({number(x)}; {n} values, h = {h})", rf"\hat f({number(x)};\, n={n},\, h={h})"
-
-    def behind(self, c: int) -> float:
-        """How many values the bumps stand over."""
-        return float(self.n[c])
 
     def grid(self) -> Floats:
         """Values from below the least to above the greatest."""
@@ -189,35 +175,32 @@ class KernelDensity(NumericDensity):
             return np.full(size, np.nan)
         return rng.choice(values, size, p=weights / weights.sum()) + rng.normal(0, self.bandwidths[c], size)
 
-    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
-        """The density at x is a mean of bumps; its spread is that of the Bayesian bootstrap."""
-        out = np.zeros((size, self.n_classes))
-        x = float(column[0])
-        if np.isnan(x) or self.constant:
-            return out
-        for c in range(self.n_classes):
-            values, weights = self.sets[c]
-            log_mean = float(self.log_density(column, c)[0])
-            bumps = np.exp(-0.5 * ((x - values) / self.bandwidths[c]) ** 2)
-            total = float((weights * bumps).sum())
-            # as many rows as would give the same relative spread stand behind this density
-            behind = total**2 / max(float((weights * bumps**2).sum()), 1e-300) if total > 0 else 1.0
-            out[:, c] = log_mean + np.log(rng.gamma(behind, 1 / behind, size))
-        return out
+    def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
+        """The density at x is a mean of kernels; its spread is that of the Bayesian bootstrap."""
+        values, weights = self.sets[c]
+        log_mean = float(self.log_density(np.array([x]), c)[0])
+        kernels = np.exp(-0.5 * ((x - values) / self.bandwidths[c]) ** 2)
+        total = float((weights * kernels).sum())
+        # as many rows as would give the same relative spread stand behind this density
+        behind = total**2 / max(float((weights * kernels**2).sum()), 1e-300) if total > 0 else 1.0
+        return np.asarray(log_mean + np.log(rng.gamma(behind, 1 / behind, size)))
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """A row for each class: bandwidth and how many values."""
-        n = [float(n) for n in self.n]
-        return {self.name: [str(c) for c in classes], "bandwidth": self.bandwidths.tolist(), "n": n}
+        return self._class_rows(classes, bandwidth=self.bandwidths)
 
     def log_prob_left_out(
         self, rule: Any, tally: Any, column: Any, rows: LeftOutRows, *, keep: bool = False
     ) -> tuple[Floats, Flags, bool] | None:
-        """From the kernels of the other values; `keep` leaves the bandwidths as they are."""
+        """From the kernels of the other values; `keep` leaves bandwidths as they are, for rows of one class."""
         x = np.asarray(column, dtype=np.float64)
-        if keep:
-            return self._left_out_kept(x, rows), np.zeros(len(x), dtype=bool), False
-        if not self._has_closed_form(rule):
+        if keep and rows.only is not None:
+            terms = np.zeros((len(x), rows.k))
+            if not self.constant:
+                self.add_log_prob(x, terms, skip=rows.only)
+                terms[:, rows.only] = self._own_left_out(rows.only)
+            return terms, np.zeros(len(x), dtype=bool), False
+        if keep or not self._has_closed_form(rule):
             return None
         there, terms, odd = ~np.isnan(x), np.zeros((len(x), rows.k)), np.zeros(len(x), dtype=bool)
         self.add_log_prob(x, terms)
@@ -235,37 +218,15 @@ class KernelDensity(NumericDensity):
         terms[odd] = 0.0
         return terms, odd, False
 
-    def _left_out_kept(self, x: Floats, rows: LeftOutRows) -> Floats:
-        """The same with the bandwidths of all rows; a class without other values gives no density."""
-        terms = np.zeros((len(x), rows.k))
-        if self.constant:
-            return terms
-        alone = bool((rows.codes == rows.codes[:1]).all())
-        for c in rows.codes[:1].tolist() if alone else np.unique(rows.codes).tolist():
-            mine: Any = slice(None) if alone else np.flatnonzero(rows.codes == c)
-            values, weights = self.sets[c]
-            own, less = terms if alone else np.zeros((len(mine), rows.k)), rows.weights[mine]
-            at: Any = slice(None) if alone and x is values else np.searchsorted(values, x[mine])
-            self.add_log_prob(x[mine], own, skip=c)
-            if (weights.dtype.kind == "i" and all_ones(less)) or np.array_equal(less, np.minimum(weights[at], 1.0)):
-                logs = self._own_left_out(c)[at]
-            else:
-                places = np.arange(len(values))[at]
-                logs = _one_by_one(values, weights, places, less, np.full(len(less), float(self.bandwidths[c])))
-            own[:, c] = logs
-            own[np.isnan(logs), c] = -np.inf
-            if not alone:
-                terms[mine] = own
-        return terms
-
     def _own_left_out(self, c: int) -> Floats:
         """Log f(x | c) at each value of class c without one row of it, or the row whole if it weighs less than 1."""
         values, points, boxes, taylor, _ = self._expanded[c]
         weights, h = self.sets[c][1], float(self.bandwidths[c])
-        sums = _kernels.gauss_loo_log_sums(values, points, h, boxes, taylor, TOLERANCE)
+        logs = _kernels.gauss_loo_log_sums(values, points, h, boxes, taylor, TOLERANCE)
+        rest = float(self.n[c]) - (1.0 if weights.dtype.kind == "i" else np.minimum(weights, 1.0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            rest = float(weights.sum()) - (1.0 if weights.dtype.kind == "i" else np.minimum(weights, 1.0))
-            return np.asarray(sums - np.log(rest * h) - _HALF_LOG_2PI)
+            logs -= np.log(rest * h) + _HALF_LOG_2PI
+        return logs if np.all(rest > 0) else np.where(rest > 0, logs, -np.inf)
 
     def _has_closed_form(self, rule: Kernel) -> bool:
         """Whether a bandwidth without a row takes no search, and each class has kernels of its own."""
@@ -337,12 +298,12 @@ def _one_by_one(
         place, h, own = at[part], bandwidths[part, None], np.arange(stop - start)
         rest = np.where(w[place] - less[part] > 1e-9, w[place] - less[part], 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            bumps = -0.5 * ((values[place, None] - values) / h) ** 2
-            bumps[own, place] = np.where(rest > 0, 0.0, -np.inf)
-            peak = bumps.max(axis=1, keepdims=True)
-            bumps = np.exp(bumps - peak) * w
-            bumps[own, place] *= rest / w[place]
-            logs[part] = np.log(bumps.sum(axis=1)) + peak[:, 0] - np.log((total - less[part]) * bandwidths[part])
+            kernels = -0.5 * ((values[place, None] - values) / h) ** 2
+            kernels[own, place] = np.where(rest > 0, 0.0, -np.inf)
+            peak = kernels.max(axis=1, keepdims=True)
+            kernels = np.exp(kernels - peak) * w
+            kernels[own, place] *= rest / w[place]
+            logs[part] = np.log(kernels.sum(axis=1)) + peak[:, 0] - np.log((total - less[part]) * bandwidths[part])
 
     _kernels.over_blocks(len(at), max(1, _CELLS // max(len(values), 1)), work)
     return np.where(bandwidths > 0, logs - _HALF_LOG_2PI, np.nan)

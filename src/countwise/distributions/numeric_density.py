@@ -1,22 +1,48 @@
-"""What distributions of numbers share: the step of one value, and how it is written."""
+"""What distributions of numbers share: the tally they ask for, the step of one value, and how it is written."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countwise.distributions.distribution import Density, no_say
+from countwise._typing import Floats
+from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.distributions.distribution import Density, Distribution, no_say
+from countwise.errors import OptionError
+from countwise.tallies import Moments, Values
 from countwise.working.numbers import number
 from countwise.working.steps import Factor, Step
 
-__all__ = ["NumericDensity"]
+__all__ = ["NumericDensity", "NumericDistribution"]
+
+
+class NumericDistribution(Distribution):
+    """A distribution of numbers, estimated from their values or from their moments."""
+
+    __slots__ = ()
+    tally: ClassVar[type[Moments | Values]] = Values
+    purpose: ClassVar[str]  # what it is for, for the error message
+
+    def blank(self, given: Nominal, of: Attribute) -> Any:
+        """Values or moments of the attribute in each class."""
+        if not isinstance(of, Numeric):
+            raise OptionError(f"{of.name!r} is {of.kind}; {self.purpose}.")
+        return self.tally(given, of)
+
+    def estimate_from_values(self, values: Values) -> tuple[Any, Any]:
+        """From the values, or from their moments."""
+        tally = values.moments if self.tally is Moments else values
+        return self.estimate(tally), tally
 
 
 class NumericDensity(Density):
     """A density of numbers in each class; `constant` says that it says nothing of the class."""
 
+    name: str
+    n: NDArray[Any]  # how many values are behind the density of each class
     constant: bool
 
     def written(self, x: float, c: int) -> tuple[str, str]:
@@ -25,7 +51,7 @@ class NumericDensity(Density):
 
     def behind(self, c: int) -> float:
         """How many values are behind the density of class c."""
-        raise NotImplementedError
+        return float(self.n[c])
 
     def steps(self, name: str, column: NDArray[Any], shown: str) -> list[Step]:
         """The factor of each class at the value."""
@@ -35,12 +61,27 @@ class NumericDensity(Density):
         if self.constant:
             met = any(self.behind(c) > 0 for c in range(self.n_classes))
             return no_say(name, shown, "constant" if met else "never seen", self.rule)
-        out = np.zeros((1, self.n_classes))
-        self.add_log_prob(column, out)
-        logs = out[0].tolist()
+        logs = self.log_prob_of_row(column).tolist()
         factors = [Factor(log, *self.written(x, c), total=self.behind(c)) for c, log in enumerate(logs)]
         return [Step(name, shown, tuple(factors), "known", self.rule)]
 
     def label(self, column: NDArray[Any], row: int) -> str:
         """The number."""
         return number(float(column[row]))
+
+    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
+        """The factor of each class at the value, under drawn parameters."""
+        out, x = np.zeros((size, self.n_classes)), float(column[0])
+        if not (np.isnan(x) or self.constant):
+            for c in range(self.n_classes):
+                out[:, c] = self._drawn(x, c, size, rng)
+        return out
+
+    def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Any:
+        """Log f(x | c) under parameters drawn from their posterior; by default they are taken as certain."""
+        return self.log_prob_of_row(np.array([x]))[c]
+
+    def _class_rows(self, classes: Sequence[Any], **parameters: NDArray[Any]) -> dict[str, list[Any]]:
+        """A row for each class: the parameters, and how many values are behind them."""
+        columns = {key: column.astype(np.float64).tolist() for key, column in {**parameters, "n": self.n}.items()}
+        return {self.name: [str(c) for c in classes], **columns}

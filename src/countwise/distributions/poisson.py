@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 
 from countwise import _kernels
 from countwise._typing import Flags, Floats
-from countwise.data.attributes import Attribute, Nominal, Numeric
+from countwise.data.attributes import Nominal
 from countwise.data.derived import Derived
 from countwise.data.schema import Schema
 from countwise.data.table import Table
-from countwise.distributions.distribution import Distribution, LeftOutRows
-from countwise.distributions.numeric_density import NumericDensity
+from countwise.distributions.distribution import LeftOutRows
+from countwise.distributions.numeric_density import NumericDensity, NumericDistribution
 from countwise.distributions.smoothing import smoothing_of
 from countwise.errors import OptionError
 from countwise.scoring.plan import Rate
-from countwise.tallies import Moments, Values
+from countwise.tallies import Moments
 from countwise.working.numbers import number
 
 __all__ = ["Poisson", "PoissonDensity"]
 
 
 @dataclass(frozen=True, slots=True)
-class Poisson(Distribution):
+class Poisson(NumericDistribution):
     """A rate in each class: the mean of the counts.
 
     .. math:: P(x | c) = λ_c^x e^{-λ_c} / x!
@@ -51,14 +51,10 @@ class Poisson(Distribution):
 
     smoothing: Any = None
     kind: ClassVar[str] = "poisson"
+    tally: ClassVar[Any] = Moments
+    purpose: ClassVar[str] = "a Poisson distribution is for counts"
     scored: ClassVar[bool] = True
     shows_infinity: ClassVar[bool] = True  # an infinite number makes the moments infinite, and every class impossible
-
-    def blank(self, given: Nominal, of: Attribute) -> Moments:
-        """Moments of the attribute in each class."""
-        if not isinstance(of, Numeric):
-            raise OptionError(f"{of.name!r} is {of.kind}; a Poisson distribution is for counts.")
-        return Moments(given, of)
 
     def estimate(self, tally: Moments) -> PoissonDensity:
         """Rates."""
@@ -72,10 +68,6 @@ class Poisson(Distribution):
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = np.where(n + rows > 0, (n * mean + rows * overall) / (n + rows), overall)
         return PoissonDensity(tally.of.name, rate, n)
-
-    def estimate_from_values(self, values: Values) -> tuple[PoissonDensity, Moments]:
-        """From the moments of the values."""
-        return self.estimate(values.moments), values.moments
 
     def family_likelihood(self, given: Nominal, of: Any, rows: Table) -> tuple[float, int, float]:
         """A rate in each combination of the parents."""
@@ -92,26 +84,18 @@ class Poisson(Distribution):
         return float(smoothing.estimate.m if smoothing.estimate else smoothing.epsilon or 0.0)
 
 
+@dataclass(eq=False)
 class PoissonDensity(NumericDensity):
-    """A Poisson distribution in each class.
+    """A Poisson distribution in each class."""
 
-    Parameters
-    ----------
-    name : str
-        The attribute.
-    rate, n : ndarray, shape (classes,)
-        Rates, and how many values are behind them.
-    """
+    name: str
+    rate: Floats
+    n: Floats
+    rule = "Poisson"
 
-    def __init__(self, name: str, rate: Floats, n: Floats) -> None:
-        self.name, self.rate, self.n = name, rate, n
-        self.n_classes = len(rate)
-        self.rule = "Poisson"
-        self.constant = not bool(rate.any())  # nothing but zeros, or nothing at all: no say
-
-    def add_log_prob(self, column: NDArray[Any], out: Floats) -> None:
-        """Add log P(x | class)."""
-        self.add_many([self], [column], out)
+    def __post_init__(self) -> None:
+        self.n_classes = len(self.rate)
+        self.constant = not bool(self.rate.any())  # nothing but zeros, or nothing at all: no say
 
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
@@ -129,10 +113,6 @@ class PoissonDensity(NumericDensity):
         rate = number(self.rate[c])
         return f"Pois({number(x)}; {rate})", rf"\mathrm{{Pois}}({number(x)};\,{rate})"
 
-    def behind(self, c: int) -> float:
-        """How many values the rate is of."""
-        return float(self.n[c])
-
     def grid(self) -> Floats:
         """Counts from 0 to well above the highest rate."""
         high = self.rate.max()
@@ -146,22 +126,16 @@ class PoissonDensity(NumericDensity):
         """Poisson numbers."""
         return rng.poisson(self.rate[c], size)
 
-    def draw_log_prob(self, column: NDArray[Any], size: int, rng: np.random.Generator) -> Floats:
+    def _drawn(self, x: float, c: int, size: int, rng: np.random.Generator) -> Floats:
         """Rates drawn from their gamma posterior."""
         from scipy.special import gammaln
 
-        out = np.zeros((size, self.n_classes))
-        x = float(column[0])
-        if np.isnan(x) or self.constant:
-            return out
-        for c in range(self.n_classes):
-            rate = rng.gamma(self.rate[c] * self.n[c] + 0.5, 1 / max(self.n[c], 1e-9), size)
-            out[:, c] = x * np.log(np.maximum(rate, 1e-300)) - rate - gammaln(x + 1)
-        return out
+        rate = rng.gamma(self.rate[c] * self.n[c] + 0.5, 1 / max(self.n[c], 1e-9), size)
+        return np.asarray(x * np.log(np.maximum(rate, 1e-300)) - rate - gammaln(x + 1))
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """A row for each class: the rate."""
-        return {self.name: [str(c) for c in classes], "rate": self.rate.tolist(), "n": self.n.tolist()}
+        return self._class_rows(classes, rate=self.rate)
 
     def scoring_terms(self, derived: Derived, schema: Schema, tally: Any) -> list[Any]:
         """A rate in each class; nothing if the column says nothing."""

@@ -127,13 +127,8 @@ def smoothing_of(option: Any) -> Smoothing:
     """
     if isinstance(option, Smoothing):
         return option
-    if option is None or (isinstance(option, str) and option == "none"):
-        return Smoothing(0.0)
-    if isinstance(option, str):
-        if option == "laplace":
-            return Smoothing(1.0)
-        if option == "global":
-            return Smoothing(None, MEstimate(1.0, "global"))
+    if option is None or isinstance(option, str):
+        option = {None: 0.0, "none": 0.0, "laplace": 1.0, "global": MEstimate(1.0, "global")}.get(option, option)
     if isinstance(option, MEstimate):
         return Smoothing(None, option)
     if isinstance(option, Mapping):

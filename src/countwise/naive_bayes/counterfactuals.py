@@ -80,9 +80,7 @@ def _options(model: Any, table: Table) -> tuple[Floats, list[_Option]]:
 
 def _term(model: Any, key: str, column: Any) -> Floats:
     """What a one-row column adds for each class, log 0 as a number."""
-    out = np.zeros((1, len(model.classes_)))
-    model.densities_[key].add_log_prob(column, out)
-    return np.maximum(out[0], _ZERO)
+    return np.maximum(model.densities_[key].log_prob_of_row(column), _ZERO)
 
 
 def _nearest_first(grid: Any, column: Any) -> NDArray[Any]:
@@ -124,7 +122,8 @@ def _judged(model: Any, changed: Table, values: dict[str, str], chosen: int) -> 
     winner = int(np.argmax(joint[0]))
     if winner == chosen:
         return None
-    return Change(model.classes_.tolist()[winner], values, _share(joint[0], winner))
+    shares = np.exp(joint[0] - joint[0].max())
+    return Change(model.classes_.tolist()[winner], values, float(shares[winner] / shares.sum()))
 
 
 def _flips(joint: Floats, chosen: int) -> Flags:
@@ -137,13 +136,7 @@ def _shortest(option: _Option, pick: int, before: Any, chosen: int) -> str:
     value = float(option.grid[pick])
     for figures in range(3, 18):
         number = float(f"{value:.{figures}g}")
-        at = np.zeros((1, len(before)))
-        option.density.add_log_prob(np.array([number]), at)
-        if _flips(before + np.maximum(at, _ZERO) + option.there - option.now, chosen)[0]:
+        at = np.maximum(option.density.log_prob_of_row(np.array([number])), _ZERO)
+        if _flips((before + at + option.there - option.now)[None, :], chosen)[0]:
             return repr(number).removesuffix(".0")
     return repr(value)
-
-
-def _share(joint: Floats, c: int) -> float:
-    scaled = np.exp(joint - joint.max())
-    return float(scaled[c] / scaled.sum())

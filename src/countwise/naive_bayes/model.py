@@ -101,35 +101,29 @@ class NaiveBayesClassifier(GenerativeClassifier):
     def _infer_schema(self, frame: Frame) -> Schema:
         self._check_options(frame)
         schema = Schema.kinds(frame, self.types, self.categorical_features)
-        declared = set(self.types) if isinstance(self.types, Mapping) else set()
-        if isinstance(self.types, str | Schema):
-            declared = set(frame.columns)
+        declared = schema if isinstance(self.types, str | Schema) else self.types or ()
         return Schema([a if a.name in declared else self._implied(a) for a in schema.attributes])
 
-    def _implied(self, attribute: Attribute) -> Attribute:
-        """A law that the user named for a column also says what the column is."""
-        named = isinstance(self.distributions, Mapping) and attribute.name in self.distributions
-        spec = self.distributions[attribute.name] if named else self.distributions
-        if named:
-            rule = self._named_rule(attribute.name)
-        else:
-            rule = None if spec is None or isinstance(spec, Mapping) else distribution_from(spec)
-        return attribute if rule is None else rule.implied_attribute(attribute, named=named)
-
-    def _named_rule(self, name: str) -> Any:
+    def _asked(self, name: str) -> tuple[Any, bool]:
+        """The distribution that the user asked for, or None, and whether it was for this column by name."""
+        if not isinstance(self.distributions, Mapping):
+            return None if self.distributions is None else distribution_from(self.distributions), False
+        if name not in self.distributions:
+            return None, False
         try:
-            return distribution_from(self.distributions[name])
+            return distribution_from(self.distributions[name]), True
         except OptionError as error:
             raise OptionError(f"The law of {name!r}: {error.message}", hint=error.hint) from None
 
+    def _implied(self, attribute: Attribute) -> Attribute:
+        """A distribution that the user named for a column also says what the column is."""
+        rule, named = self._asked(attribute.name)
+        return attribute if rule is None else rule.implied_attribute(attribute, named=named)
+
     def _rule(self, attribute: Attribute) -> Any:
-        if isinstance(self.distributions, Mapping) and attribute.name in self.distributions:
-            rule = self._named_rule(attribute.name)
-        elif self.distributions is None or isinstance(self.distributions, Mapping):
+        rule, named = self._asked(attribute.name)
+        if rule is None or not (named or rule.suits(attribute)):
             rule = default_for(attribute)
-        else:
-            rule = distribution_from(self.distributions)
-            rule = rule if rule.suits(attribute) else default_for(attribute)
         return rule.with_defaults(self.smoothing, self.unseen)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
@@ -157,8 +151,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
                         f"{name} names {column!r}, which the table does not have.",
                         hint=did_you_mean(column, frame.columns) or f"it has {listed(frame.columns)}.",
                     )
-        words = self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]
-        for word in words:
+        for word in self.missing.values() if isinstance(self.missing, Mapping) else [self.missing]:
             if word not in ("ignore", "value"):
                 raise OptionError(f"missing={word!r} is unknown.", hint="give 'ignore' or 'value'.")
         if self.unseen not in ("ignore", "share", "error"):
@@ -196,10 +189,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
 
         Parameters
         ----------
-        X : any table
-            Columns are found by name, or by place in an array.
-        row : int, default=0
-            Which row.
+        X, row
+            The table, and which of its rows.
         changes : bool, default=True
             Whether to look for the smallest change that flips the answer.
         interval : float or None, default=0.9
@@ -240,9 +231,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
     def predict_interval(self, X: Any, *, level: float = 0.9, draws: int = 2000, random_state: int = 0) -> Floats:
         """A credible interval on P(class | row), from the counts behind it.
 
-        Each parameter is drawn from what the counts leave open (Dirichlet for tables,
-        normal and chi-square for Gaussians, gamma for rates, the Bayesian bootstrap for
-        kernels), and the posterior recomputed.
+        Each parameter is drawn from its posterior (Dirichlet for tables, normal and chi-square for Gaussians, gamma
+        for rates, the Bayesian bootstrap for kernels), and P(class | row) is recomputed.
 
         Parameters
         ----------
@@ -250,10 +240,8 @@ class NaiveBayesClassifier(GenerativeClassifier):
             The rows.
         level : float, default=0.9
             The credibility.
-        draws : int, default=2000
-            How many draws a row.
-        random_state : int, default=0
-            The seed.
+        draws, random_state : int
+            How many draws a row, and their seed.
 
         Returns
         -------
@@ -272,7 +260,7 @@ class NaiveBayesClassifier(GenerativeClassifier):
     def _interval(self, table: Table, level: float, draws: int, seed: int) -> tuple[tuple[float, float], ...]:
         rng = np.random.default_rng(seed)
         counts = self.class_count_.astype(np.float64)
-        if self.prior in ("raw", "smoothed") if isinstance(self.prior, str) else False:
+        if isinstance(self.prior, str) and self.prior != "uniform":
             logs = np.log(np.maximum(rng.dirichlet(counts + 0.5, draws), 1e-300))
         else:
             logs = np.tile(self.log_prior_, (draws, 1))
@@ -340,10 +328,9 @@ class NaiveBayesClassifier(GenerativeClassifier):
         return [name for name, what in found if what == "evidence" and not self._missing_is_value(name)]
 
     def missing_report(self) -> Grid:
-        """Whether absence depends on the class, for each attribute with missing cells.
+        """Whether absence depends on the class, for each attribute with missing cells, by a chi-square test.
 
-        A chi-square test of missing against class. Where it is significant, absence is
-        evidence, and ``missing={name: "value"}`` uses it.
+        Where it is significant, absence is evidence, and ``missing={name: "value"}`` uses it.
         """
         self._check_fitted()
         classes = self.classes_.tolist()

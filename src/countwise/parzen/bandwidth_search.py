@@ -1,4 +1,4 @@
-"""Widths of a product kernel: by rule, or where held-out rows are likeliest (003)."""
+"""Bandwidths of a product kernel: by rule, or where held-out rows are likeliest (003)."""
 
 from __future__ import annotations
 
@@ -33,23 +33,22 @@ def rule_of(bandwidth: Any, a: Attribute) -> Any:
 
 def check_width(bandwidth: Any, names: Iterable[str]) -> None:
     """A number above 0, a rule, or a mapping of columns to either."""
-    if isinstance(bandwidth, Mapping):
-        for name in bandwidth:
-            if name not in set(names):
-                raise OptionError(
-                    f"bandwidth names {name!r}, which the table does not have.",
-                    hint=did_you_mean(name, names) or f"it has {listed(names)}.",
-                )
-    for one in bandwidth.values() if isinstance(bandwidth, Mapping) else [bandwidth]:
+    given = bandwidth if isinstance(bandwidth, Mapping) else {}
+    for name in given:
+        if name not in set(names):
+            raise OptionError(
+                f"bandwidth names {name!r}, which the table does not have.",
+                hint=did_you_mean(name, names) or f"it has {listed(names)}.",
+            )
+    known = (*RULES, "k_fold")
+    for one in given.values() if isinstance(bandwidth, Mapping) else [bandwidth]:
         if isinstance(one, str):
-            if one not in (*RULES, "k_fold"):
-                known = (*RULES, "k_fold")
+            if one not in known:
                 hint = did_you_mean(one, known) or f"give a number or one of {listed(known)}."
                 raise OptionError(f"bandwidth={one!r} is unknown.", hint=hint)
         elif isinstance(one, bool) or not isinstance(one, int | float | np.number):
             raise OptionError(
-                f"bandwidth={one!r} is unknown.",
-                hint=f"give a number above 0 or one of {listed((*RULES, 'k_fold'))}.",
+                f"bandwidth={one!r} is unknown.", hint=f"give a number above 0 or one of {listed(known)}."
             )
         elif not np.isfinite(one) or one < 0 or 0 < one < LEAST:
             raise OptionError(f"bandwidth must be above 0 (at least {LEAST:g}), not {one!r}.")
@@ -57,17 +56,17 @@ def check_width(bandwidth: Any, names: Iterable[str]) -> None:
             raise OptionError("bandwidth must be above 0, not 0.")
 
 
-def folds_of(bumps: ProductKernelDensity, cv: Any) -> list[tuple[ProductKernelDensity, NDArray[Any]]]:
+def folds_of(density: ProductKernelDensity, cv: Any) -> list[tuple[ProductKernelDensity, NDArray[Any]]]:
     """The rows of each fold, and those that it holds out: dealt out at random, or those of a splitter."""
     found = []
-    for rest, test in splits_of(cv, len(bumps.cells), lambda: _same(bumps.cells)):
-        for j, a in enumerate(bumps.attributes):
-            if np.isnan(bumps.cells[rest, j]).all() and not np.isnan(bumps.cells[:, j]).all():
+    for rest, test in splits_of(cv, len(density.cells), lambda: _same(density.cells)):
+        for j, a in enumerate(density.attributes):
+            if np.isnan(density.cells[rest, j]).all() and not np.isnan(density.cells[:, j]).all():
                 raise TooFewRows(
                     f"One fold holds every cell of {a.name!r}: the others cannot foretell it.",
                     hint="give a smaller cv, or bandwidth='leave_one_out'.",
                 )
-        found.append((bumps.subset(rest), test))
+        found.append((density.subset(rest), test))
     return found
 
 
@@ -79,56 +78,43 @@ def _same(cells: Floats) -> NDArray[np.intp]:
     return place[which.ravel()]
 
 
-def widths_of(bumps: ProductKernelDensity, bandwidth: Any, folds: Folds) -> Floats:
-    """The bandwidth of each column; 0 where a column of numbers has no spread.
+def widths_of(density: ProductKernelDensity, bandwidth: Any, folds: Folds) -> Floats:
+    """The bandwidth of each column, by numbers and rules; 0 where a numeric column has no spread.
 
-    Parameters
-    ----------
-    bumps : ProductKernelDensity
-        The rows; their bandwidths are not looked at.
-    bandwidth : float, str or mapping
-        Numbers and rules.
-    folds : list of (ProductKernelDensity, ndarray) or None
-        From `folds_of`, for "k_fold".
+    The bandwidths that the density has are not looked at. `folds` are those of `folds_of`, for "k_fold".
     """
-    rules = [rule_of(bandwidth, a) for a in bumps.attributes]
-    numbers = sum(isinstance(a, Numeric) for a in bumps.attributes)
-    bandwidths = np.array([_by_rule(bumps, j, rule, numbers) for j, rule in enumerate(rules)])
+    rules = [rule_of(bandwidth, a) for a in density.attributes]
+    numbers = sum(isinstance(a, Numeric) for a in density.attributes)
+    bandwidths = np.array([_by_rule(density, j, rule, numbers) for j, rule in enumerate(rules)])
     free = [j for j, rule in enumerate(rules) if rule in HELD_OUT]
-    if not free or not all(bandwidths[j] > 0 for j in free if isinstance(bumps.attributes[j], Numeric)):
-        return bandwidths
-    if len(bumps.cells) < 2 and bumps.n < 2:
+    spread = all(bandwidths[j] > 0 for j in free if isinstance(density.attributes[j], Numeric))
+    if not free or not spread or (len(density.cells) < 2 and density.n < 2):
         return bandwidths
     k_fold = any(rules[j] == "k_fold" for j in free)
-    least = np.array([_least(bumps, j) for j in range(len(bandwidths))])
-    return _likeliest(bumps, np.maximum(bandwidths, least), free, folds if k_fold else None, least)
+    numeric = [isinstance(a, Numeric) for a in density.attributes]
+    # the least worth trying: half the step of numbers that were rounded
+    least = np.array([least_width(*_distinct(density, j)) if numeric[j] else 0.0 for j in range(len(rules))])
+    return _likeliest(density, np.maximum(bandwidths, least), free, folds if k_fold else None, least)
 
 
-def _least(bumps: ProductKernelDensity, j: int) -> float:
-    """The least bandwidth worth trying: half the step of numbers that were rounded."""
-    if isinstance(bumps.attributes[j], Nominal):
-        return 0.0
-    return least_width(*_distinct(bumps, j))
-
-
-def _distinct(bumps: ProductKernelDensity, j: int) -> tuple[Floats, Floats]:
+def _distinct(density: ProductKernelDensity, j: int) -> tuple[Floats, Floats]:
     """The distinct values of a column, and their weights."""
-    known = ~np.isnan(bumps.cells[:, j])
-    values, which = np.unique(bumps.cells[known, j], return_inverse=True)
-    return values, np.bincount(which, weights=bumps.weights[known], minlength=len(values)).astype(np.float64)
+    known = ~np.isnan(density.cells[:, j])
+    values, which = np.unique(density.cells[known, j], return_inverse=True)
+    return values, np.bincount(which, weights=density.weights[known], minlength=len(values)).astype(np.float64)
 
 
-def _by_rule(bumps: ProductKernelDensity, j: int, rule: Any, numbers: int) -> float:
-    a = bumps.attributes[j]
+def _by_rule(density: ProductKernelDensity, j: int, rule: Any, numbers: int) -> float:
+    a = density.attributes[j]
     if isinstance(a, Nominal):
-        return _share(a, rule, rows_behind(bumps.weights))
+        return _share(a, rule, rows_behind(density.weights))
     if not isinstance(rule, str):
         if not rule > 0:
             raise OptionError(f"The bandwidth of {a.name!r} must be above 0, not {rule!r}.")
         return float(rule)
-    bandwidth = bandwidth_of("silverman" if rule in HELD_OUT else rule, *_distinct(bumps, j))
+    bandwidth = bandwidth_of("silverman" if rule in HELD_OUT else rule, *_distinct(density, j))
     # in more dimensions neighbors are farther: n^(-1/(d+4)) in place of n^(-1/5)
-    return bandwidth * CANONICAL[bumps.kernels[j]] * rows_behind(bumps.weights) ** (0.2 - 1 / (4 + numbers))
+    return bandwidth * CANONICAL[density.kernels[j]] * rows_behind(density.weights) ** (0.2 - 1 / (4 + numbers))
 
 
 def _share(a: Nominal, rule: Any, n: float) -> float:
@@ -147,21 +133,20 @@ def _share(a: Nominal, rule: Any, n: float) -> float:
 # -- by the likelihood of held-out rows ----------------------------------------------------
 
 
-def train(bumps: ProductKernelDensity) -> float:
+def train(density: ProductKernelDensity) -> float:
     """Log-likelihood of the rows under the density that stands on them: it rises as h falls."""
-    return _total(bumps.log_density(bumps.cells), bumps.weights)
+    return _total(density.log_density(density.cells), density.weights)
 
 
-def held_out(bumps: ProductKernelDensity, folds: Folds) -> float:
+def held_out(density: ProductKernelDensity, folds: Folds) -> float:
     """Log-likelihood of each row under the density of the others, or of the other folds."""
     if folds is None:
-        return _total(bumps.leave_one_out(), bumps.weights)
-    return float(
-        sum(
-            _total(rest.with_widths(bumps.bandwidths).log_density(bumps.cells[test]), bumps.weights[test])
-            for rest, test in folds
-        )
-    )
+        return _total(density.leave_one_out(), density.weights)
+    total = 0.0
+    for rest, test in folds:
+        logs = rest.with_widths(density.bandwidths).log_density(density.cells[test])
+        total += _total(logs, density.weights[test])
+    return total
 
 
 def _total(logs: Floats, weights: Floats) -> float:
@@ -169,30 +154,30 @@ def _total(logs: Floats, weights: Floats) -> float:
 
 
 def _likeliest(
-    bumps: ProductKernelDensity, bandwidths: Floats, free: list[int], folds: Folds, least: Floats
+    density: ProductKernelDensity, bandwidths: Floats, free: list[int], folds: Folds, least: Floats
 ) -> Floats:
     """All bandwidths by one factor first, then one after the other, until nothing is gained."""
 
     def score(bandwidths: Floats) -> float:
-        return held_out(bumps.with_widths(np.maximum(bandwidths, least)), folds)
+        return held_out(density.with_widths(np.maximum(bandwidths, least)), folds)
 
-    numbers = [j for j in free if isinstance(bumps.attributes[j], Numeric)]
+    numbers = [j for j in free if isinstance(density.attributes[j], Numeric)]
     if numbers:
-        bandwidths = _by_factor(bumps, bandwidths, numbers, score)
+        bandwidths = _by_factor(density, bandwidths, numbers, score)
     if len(free) == 1 and numbers:
         return np.maximum(bandwidths, least)
     best = score(bandwidths)
     for _ in range(_SWEEPS):
         before = best
         for j in free:
-            bandwidths, best = _one(bumps, bandwidths, j, score, best)
+            bandwidths, best = _one(density, bandwidths, j, score, best)
         if not best - before > 1e-4:
             break
     return np.maximum(bandwidths, least)
 
 
 def _by_factor(
-    bumps: ProductKernelDensity, bandwidths: Floats, numbers: list[int], score: Callable[[Floats], float]
+    density: ProductKernelDensity, bandwidths: Floats, numbers: list[int], score: Callable[[Floats], float]
 ) -> Floats:
     """The factor on the bandwidths of numbers that the held-out rows prefer: a scan, then golden section."""
 
@@ -201,14 +186,11 @@ def _by_factor(
         tried[numbers] *= np.exp(log_factor)
         return score(tried)
 
-    alone = len(bumps.attributes) == 1
-    extent = np.nanmax(bumps.cells[:, numbers], axis=0) - np.nanmin(bumps.cells[:, numbers], axis=0)
-    reach = float(np.log(extent / bandwidths[numbers]).max())  # here every row is under every bump
-    grid = (
-        np.linspace(np.log(1 / 20), max(np.log(4.0), reach), 32)
-        if alone
-        else np.linspace(-np.log(8.0), np.log(8.0), 13)
-    )
+    alone = len(density.attributes) == 1
+    extent = np.nanmax(density.cells[:, numbers], axis=0) - np.nanmin(density.cells[:, numbers], axis=0)
+    reach = float(np.log(extent / bandwidths[numbers]).max())  # here every row is under every kernel
+    ends = (np.log(1 / 20), max(np.log(4.0), reach), 32) if alone else (-np.log(8.0), np.log(8.0), 13)
+    grid = np.linspace(*ends)
     scores = [at(float(f)) for f in grid]
     if not alone and max(scores) == -np.inf and reach > grid[-1]:  # kernels that end have not reached their neighbors
         grid = np.linspace(grid[-1], reach + np.log(2.0), 13)
@@ -217,9 +199,9 @@ def _by_factor(
     if scores[best] == -np.inf:
         warn("No bandwidth gives every row that is held out a density: the rule of thumb stands.")
         return bandwidths
-    if best == 0 and alone and _repeats(bumps):
+    if best == 0 and alone and _repeats(density):
         warn(
-            f"The likeliest bandwidth of {bumps.attributes[numbers[0]].name!r} is the least that was tried: where "
+            f"The likeliest bandwidth of {density.attributes[numbers[0]].name!r} is the least that was tried: where "
             "values repeat, a row that is left out finds its copies. Hint: give a bandwidth, or a rule of thumb."
         )
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
@@ -230,18 +212,18 @@ def _by_factor(
     return bandwidths
 
 
-def _repeats(bumps: ProductKernelDensity) -> bool:
+def _repeats(density: ProductKernelDensity) -> bool:
     """Whether a row that is left out has a copy."""
-    values = bumps.cells[:, 0]
+    values = density.cells[:, 0]
     known = values[~np.isnan(values)]
-    return len(np.unique(known)) < len(known) or bool((bumps.weights > 1).any())
+    return len(np.unique(known)) < len(known) or bool((density.weights > 1).any())
 
 
 def _one(
-    bumps: ProductKernelDensity, bandwidths: Floats, j: int, score: Callable[[Floats], float], best: float
+    density: ProductKernelDensity, bandwidths: Floats, j: int, score: Callable[[Floats], float], best: float
 ) -> tuple[Floats, float]:
     """One bandwidth, the others held still."""
-    a: Attribute = bumps.attributes[j]
+    a: Attribute = density.attributes[j]
 
     def with_width(h: float) -> Floats:
         tried = bandwidths.copy()

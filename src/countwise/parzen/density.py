@@ -1,9 +1,9 @@
-"""Parzen: whole rows of any columns as a density of bumps, one density a class (003)."""
+"""Parzen: whole rows of any columns as a kernel density, one density a class (003)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 from countwise._typing import Floats
 from countwise.data.attributes import Attribute, Nominal, Numeric
 from countwise.data.vectors import Vector, chosen_cells
-from countwise.discriminant.density import event_of
-from countwise.distributions.distribution import Density
-from countwise.distributions.distribution import no_say as left_out_step
+from countwise.discriminant.density import JointDensity
 from countwise.errors import OptionError, TableError, TooFewRows, did_you_mean, listed
 from countwise.parzen.bandwidth_search import HELD_OUT, LEAST, folds_of, rule_of, widths_of
 from countwise.parzen.product_kernel import KERNELS, ProductKernelDensity
 from countwise.tallies import Rows
 from countwise.working.numbers import number
-from countwise.working.steps import Factor, Step
+from countwise.working.steps import Factor
 
-__all__ = ["Parzen", "ParzenLaw", "kernel_of"]
+__all__ = ["Parzen", "ParzenJointDensity", "kernel_of", "written"]
 
 _WORDS = {"tophat": "uniform", "normal": "gaussian", "box": "uniform"}
 
@@ -40,62 +38,40 @@ def kernel_of(kernel: Any, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parzen:
-    """A product kernel over each row of the class.
-
-    .. math:: f(x | c) = 1/n_c Σ_i ∏_j K((x_j - x_ij) / h_j) / h_j
-
-    Parameters
-    ----------
-    bandwidth : float, str or mapping of column to either
-        See `ParzenDensity`.
-    kernel : str or mapping of column to str
-        "gaussian", "epanechnikov" or "uniform".
-    cv : int or splitter
-        The folds of "k_fold".
-    alone : bool
-        Whether it is a density on its own: a column without spread then has no density.
-    """
+    """A product kernel over each row of the class; see `ParzenDensity` for the settings."""
 
     bandwidth: Any = "silverman"
     kernel: Any = "gaussian"
     cv: Any = 10
-    alone: bool = False
+    alone: bool = False  # whether it is a density on its own: a column without spread then has no density
 
     def blank(self, given: Nominal, of: Vector) -> Rows:
         """The rows themselves."""
         return Rows(given, of)
 
-    def estimate(self, tally: Rows) -> ParzenLaw:
+    def estimate(self, tally: Rows) -> ParzenJointDensity:
         """Choose the bandwidths, class by class; a class without spread takes those of all rows."""
         cells, _, weights = tally.filled
-        left_out: dict[str, str] = {}
-        used = []
-        for j, a in enumerate(tally.of.attributes):
-            if np.isnan(cells[:, j]).all():
-                left_out[a.name] = "never seen"
-            else:
-                used.append(j)
+        empty = np.asarray(np.isnan(cells).all(axis=0))
+        left_out = {a.name: "never seen" for a, gone in zip(tally.of.attributes, empty, strict=True) if gone}
+        used = np.flatnonzero(~empty).tolist()
         if not used:
             raise TooFewRows("There is no column of which any cell is there: nothing can be learned.")
-        whole = self._bumps(tally, used, cells, weights)
+        whole = self._density(tally, used, cells, weights)
         rules = self.bandwidth if self.alone else _by_thumb(self.bandwidth, whole.attributes)
         folds = self._folds(whole)
         spare = widths_of(whole, rules, folds)
         flat = [k for k, h in enumerate(spare) if h < LEAST and isinstance(whole.attributes[k], Numeric)]
-        if flat and self.alone:
+        if flat and (self.alone or len(flat) == len(used)):
             raise _no_spread(whole, flat[0])
-        for k in flat:
-            left_out[whole.attributes[k].name] = "constant"
+        left_out |= {whole.attributes[k].name: "constant" for k in flat}
         used = [j for k, j in enumerate(used) if k not in flat]
-        if not used:
-            raise _no_spread(whole, flat[0])
-        spare = np.delete(spare, flat)
-        whole = self._bumps(tally, used, cells, weights).with_widths(spare)
-        columns = np.array(used, dtype=np.intp)
-        if self.alone:
-            return ParzenLaw(columns, [whole], [range(len(cells))], left_out, self.bandwidth, folds)
-        found = [self._of_class(tally, used, c, whole) for c in range(len(tally.given.values))]
-        return ParzenLaw(columns, [b for b, _ in found], [rows for _, rows in found], left_out, self.bandwidth)
+        whole = self._density(tally, used, cells, weights).with_widths(np.delete(spare, flat))
+        found: list[tuple[ProductKernelDensity, Sequence[int]]] = [(whole, range(len(cells)))]
+        if not self.alone:
+            found = [self._of_class(tally, used, c, whole) for c in range(len(tally.given.values))]
+        by_class, places = zip(*found, strict=True)
+        return ParzenJointDensity(np.array(used, dtype=np.intp), by_class, places, left_out, self.bandwidth, folds)
 
     def _of_class(
         self, tally: Rows, used: list[int], c: int, whole: ProductKernelDensity
@@ -103,12 +79,12 @@ class Parzen:
         cells, weights, rows = tally.of_class(c)
         if len(cells) == 0:  # announced, and never met
             return whole, range(len(whole.cells))
-        bumps = self._bumps(tally, used, cells, weights, spare=whole)
-        own = widths_of(bumps, self.bandwidth, self._folds(bumps))
-        numbers = np.array([isinstance(a, Numeric) for a in bumps.attributes])
-        return bumps.with_widths(np.where(numbers & ~(own >= LEAST), whole.bandwidths, own)), rows.tolist()
+        density = self._density(tally, used, cells, weights, spare=whole)
+        own = widths_of(density, self.bandwidth, self._folds(density))
+        numeric = np.array([isinstance(a, Numeric) for a in density.attributes])
+        return density.with_widths(np.where(numeric & ~(own >= LEAST), whole.bandwidths, own)), rows.tolist()
 
-    def _bumps(
+    def _density(
         self, tally: Rows, used: list[int], cells: Any, weights: Any, spare: ProductKernelDensity | None = None
     ) -> ProductKernelDensity:
         attributes = tuple(tally.of.attributes[j] for j in used)
@@ -117,9 +93,9 @@ class Parzen:
             attributes, kernels, np.ones(len(used)), chosen_cells(cells, used), weights, spare
         )
 
-    def _folds(self, bumps: ProductKernelDensity) -> Any:
-        asked = any(rule_of(self.bandwidth, a) == "k_fold" for a in bumps.attributes)
-        return folds_of(bumps, self.cv) if asked and self.alone else None
+    def _folds(self, density: ProductKernelDensity) -> Any:
+        asked = any(rule_of(self.bandwidth, a) == "k_fold" for a in density.attributes)
+        return folds_of(density, self.cv) if asked and self.alone else None
 
 
 def _by_thumb(bandwidth: Any, attributes: Sequence[Attribute]) -> Any:
@@ -128,90 +104,57 @@ def _by_thumb(bandwidth: Any, attributes: Sequence[Attribute]) -> Any:
     return {name: "silverman" if rule in HELD_OUT else rule for name, rule in rules.items()}
 
 
-def _no_spread(bumps: ProductKernelDensity, k: int) -> TableError:
-    a = bumps.attributes[k]
-    values = bumps.cells[:, k]
+def _no_spread(density: ProductKernelDensity, k: int) -> TableError:
+    a = density.attributes[k]
+    values = density.cells[:, k]
     value = number(float(values[~np.isnan(values)][0]))
     return TooFewRows(
-        f"{a.name!r} is {value} in every row: no rule gives it a bandwidth (n_samples={bumps.n:g}).",
+        f"{a.name!r} is {value} in every row: no rule gives it a bandwidth (n_samples={density.n:g}).",
         hint=f"give one: bandwidth={{{a.name!r}: 1.0}}; or leave the column out.",
     )
 
 
-class ParzenLaw(Density):
-    """Parzen densities over whole rows, one a class.
+@dataclass(eq=False)
+class ParzenJointDensity(JointDensity):
+    """Kernel densities over whole rows, one a class."""
 
-    Parameters
-    ----------
-    columns : ndarray of int
-        Which of the vector's attributes are in use.
-    bumps : list of ProductKernelDensity
-        One a class.
-    places : list of sequences of int
-        Where the rows of each class stand in training.
-    left_out : dict of str to str
-        Columns that are not in use, and why.
-    rule : object
-        How the bandwidths were found, for the wording.
-    folds : list or None
-        What was held out to find them.
-    """
+    columns: NDArray[np.intp]
+    by_class: Sequence[ProductKernelDensity]
+    places: Sequence[Sequence[int]]  # where the rows of each class stand in training
+    left_out: dict[str, str]
+    bandwidth: InitVar[Any]  # how the bandwidths were found
+    folds: Any = None  # what was held out to find them
 
-    def __init__(
-        self,
-        columns: NDArray[np.intp],
-        bumps: list[ProductKernelDensity],
-        places: list[Sequence[int]],
-        left_out: dict[str, str],
-        rule: Any,
-        folds: Any = None,
-    ) -> None:
-        self.folds = folds
-        self.columns, self.bumps, self.places, self.left_out = columns, bumps, places, left_out
-        self.n_classes = len(bumps)
-        how = rule if isinstance(rule, str) else "given"
-        self.rule = f"Parzen density, bandwidth {how.replace('_', '-')}"
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """The columns in use."""
-        return self.bumps[0].attributes
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What they are called."""
-        return tuple(a.name for a in self.attributes)
+    def __post_init__(self, bandwidth: Any) -> None:
+        self.n_classes, self.attributes = len(self.by_class), self.by_class[0].attributes
+        self.names = tuple(a.name for a in self.attributes)
+        how = bandwidth.replace("_", "-") if isinstance(bandwidth, str) else "given"
+        self.rule = f"Parzen density, bandwidth {how}"
 
     def add_log_prob(self, column: Floats, out: Floats) -> None:
-        """Add log f(row | class); a missing cell is integrated out."""
+        """Add log f(row | class)."""
         queries = chosen_cells(column, self.columns)
-        for c, bumps in enumerate(self.bumps):
-            out[:, c] += bumps.log_density(queries)
+        for c, density in enumerate(self.by_class):
+            out[:, c] += density.log_density(queries)
 
-    def steps(self, name: str, column: Floats, shown: str) -> list[Step]:
-        """The density of each class at the row."""
-        x = column[0, self.columns]
-        there = ~np.isnan(x)
-        skipped = [left_out_step(self.names[j], "?", "missing", self.rule)[0] for j in np.flatnonzero(~there)]
-        skipped += [left_out_step(n, "", why, self.rule)[0] for n, why in self.left_out.items()]
-        if not there.any():
-            return skipped
-        out = np.zeros((1, self.n_classes))
-        self.add_log_prob(column, out)
-        names = [n for n, known in zip(self.names, there, strict=True) if known]
-        values = [written(a, v) for a, v, known in zip(self.attributes, x, there, strict=True) if known]
-        event, row = event_of(names, values)
+    def row(self, column: Floats) -> Floats:
+        """The cells in use of the first row."""
+        return np.asarray(column[0, self.columns])
+
+    def cell(self, j: int, value: float) -> str:
+        """A number, or a value of a nominal column."""
+        return written(self.attributes[j], value)
+
+    def factor(self, c: int, log: float, row: str) -> Factor:
+        """The density at the row, and of how many rows it is."""
+        n = self.by_class[c].n
         tex = row if row == "x" else rf"\text{{{row}}}"
-        factors = tuple(
-            Factor(float(log), f"f({row}; {number(b.n)} rows)", rf"\hat f({tex};\, n={number(b.n)})", total=b.n)
-            for log, b in zip(out[0], self.bumps, strict=True)
-        )
-        return [Step(*event, factors, "known", self.rule), *skipped]
+        return Factor(log, f"f({row}; {number(n)} rows)", rf"\hat f({tex};\, n={number(n)})", total=n)
 
     def summary(self, classes: Sequence[Any]) -> dict[str, list[Any]]:
         """The bandwidth of each column in each class."""
-        cells = {name: [float(b.bandwidths[j]) for b in self.bumps] for j, name in enumerate(self.names)}
-        return {"": [str(c) for c in classes], "rows": [number(b.n) for b in self.bumps], **cells}
+        cells = {name: [float(b.bandwidths[j]) for b in self.by_class] for j, name in enumerate(self.names)}
+        return {"": [str(c) for c in classes], "rows": [number(b.n) for b in self.by_class], **cells}
 
 
 def written(a: Attribute, value: float) -> str:

@@ -10,24 +10,24 @@ import numpy as np
 
 from countwise._typing import Floats
 from countwise.base.generative import GenerativeClassifier
+from countwise.base.row_model import encode_finite
 from countwise.base.tally_model import TallyModel
 from countwise.base.term import Term, derive, numeric_and_nominal
 from countwise.data.attributes import Attribute, Nominal, Numeric, Ordinal
 from countwise.data.cells import one_row
-from countwise.data.columns import refuse_infinity
 from countwise.data.derived import CellMatrix, whole_row
 from countwise.data.frames import Coded, Frame
 from countwise.data.output import dense, library_of, rebuilt
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.vectors import chosen_cells
-from countwise.errors import CountwiseError, OptionError, TableError, check_settings, did_you_mean
+from countwise.errors import OptionError, TableError, check_settings, did_you_mean
 from countwise.parzen.bandwidth_search import HELD_OUT, check_width, folds_of, held_out, rule_of, train
-from countwise.parzen.density import Parzen, ParzenLaw, kernel_of, written
+from countwise.parzen.density import Parzen, ParzenJointDensity, kernel_of, written
 from countwise.parzen.product_kernel import ProductKernelDensity
-from countwise.parzen.working import by_columns, carriers, columns_of
+from countwise.parzen.working import by_columns, carriers, columns_section
 from countwise.working import Account, Grid, Section, Working
-from countwise.working.numbers import number, probability, signed
+from countwise.working.numbers import number, probability
 from countwise.working.text import columns as classes_shown
 
 __all__ = ["ParzenClassifier", "ParzenDensity"]
@@ -58,14 +58,10 @@ class ParzenClassifier(GenerativeClassifier):
     bandwidth : float, str or mapping of column to either, default="silverman"
         Of each class and column: "silverman", "scott", "sheather_jones" (improved), "leave_one_out"
         (where left-out rows of the class are likeliest), or a number. See `ParzenDensity`.
-    kernel : {"gaussian", "epanechnikov", "uniform"} or mapping of column to one, default="gaussian"
-        Of columns of numbers.
+    kernel, types, unseen
+        As of a `ParzenDensity`.
     prior : {"raw", "uniform"}, mapping or array-like, default="raw"
         P(class): as counted, alike, or given.
-    types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
-    unseen : {"ignore", "error"}, default="ignore"
-        A value never met in training is left out, or is an error.
 
     Attributes
     ----------
@@ -96,63 +92,51 @@ class ParzenClassifier(GenerativeClassifier):
 
     def _infer_schema(self, frame: Frame) -> Schema:
         check_settings(self, unseen=("ignore", "error"))
-        if any(
-            rule == "k_fold"
-            for rule in (self.bandwidth.values() if isinstance(self.bandwidth, Mapping) else [self.bandwidth])
-        ):
+        rules = self.bandwidth.values() if isinstance(self.bandwidth, Mapping) else [self.bandwidth]
+        if any(isinstance(rule, str) and rule == "k_fold" for rule in rules):
             raise OptionError("bandwidth='k_fold' is for a ParzenDensity.", hint="give 'leave_one_out'.")
         return _checked_kinds(frame, self.types, self.bandwidth, self.kernel)
 
     def _terms(self, schema: Schema, target: str) -> list[Term]:
-        return [
-            Term(whole_row(CellMatrix, schema.attributes, {*schema, target}), Parzen(self.bandwidth, self.kernel))
-        ]
-
-    @property
-    def _law(self) -> ParzenLaw:
-        self._check_fitted()
-        law: ParzenLaw = next(iter(self.densities_.values()))
-        return law
+        row = whole_row(CellMatrix, schema.attributes, {*schema, target})
+        return [Term(row, Parzen(self.bandwidth, self.kernel))]
 
     @property
     def bandwidths_(self) -> dict[str, dict[Any, float]]:
-        """The bandwidth of each column, in each class; of names it is λ, the share of other values."""
-        law, classes = self._law, self.classes_.tolist()
-        return {
-            name: {c: float(b.bandwidths[j]) for c, b in zip(classes, law.bumps, strict=True)}
-            for j, name in enumerate(law.names)
-        }
+        """The bandwidth of each column, in each class; of nominal columns it is λ, the share of other values."""
+        classes, density = self.classes_.tolist(), self._density
+        table = np.array([own.bandwidths for own in density.by_class])  # (classes, columns)
+        return {name: dict(zip(classes, table[:, j].tolist(), strict=True)) for j, name in enumerate(density.names)}
 
     @property
     def left_out_(self) -> dict[str, str]:
         """The columns that are not in use, and why."""
-        return dict(self._law.left_out)
+        return dict(self._density.left_out)
 
     def _zeros(self) -> tuple[str, str]:
         return "no bump reaches the row", "a wider kernel, or a Gaussian one, does"
 
     def _sections(self, table: Table, working: Working) -> list[Section]:
-        law, x = self._law, table[self.terms_[0].key][0, self._law.columns]
+        density = self._density
+        x, by_class = density.row(table[self.terms_[0].key]), density.by_class
         if np.isnan(x).all():
             return []
-        found = [
-            carriers(law.bumps[c], x, law.places[c], f"{working.target} = {working.classes[c]}: rows that carry it")
-            for c in classes_shown(working)
-        ]
-        if len(working.classes) > 1 and len(law.names) > 1:
-            found.append(by_columns(law.bumps, x, working.classes, working.chosen, working.rival))
+        titles = {c: f"{working.target} = {working.classes[c]}: rows that carry it" for c in classes_shown(working)}
+        found = [carriers(by_class[c], x, density.places[c], title) for c, title in titles.items()]
+        if len(working.classes) > 1 and len(density.names) > 1:
+            found.append(by_columns(by_class, x, working.classes, working.chosen, working.rival))
         return found
 
 
 @dataclass(eq=False, repr=False)
 class ParzenDensity(TallyModel):
-    """A Parzen (kernel) density of tables as they are: numbers, names and orders, missing cells, weights.
+    """A Parzen (kernel) density of tables as they are: mixed columns, missing cells, weights.
 
     .. math:: f(x) = 1/n Σ_i ∏_j K((x_j - x_ij) / h_j) / h_j
 
-    Numbers have Gaussian, Epanechnikov or uniform kernels; names that of Aitchison and Aitken
-    (1 - λ for the same value, λ / (k - 1) for any other); orders a geometric one (λ^|steps|, made
-    to add up to 1). One column of numbers is summed by the fast Gauss transform, exact to 1e-12 of
+    Numeric columns have Gaussian, Epanechnikov or uniform kernels; nominal ones that of Aitchison and Aitken
+    (1 - λ for the same value, λ / (k - 1) for any other); ordinal ones a geometric one (λ^|steps|, made
+    to add up to 1). One numeric column is summed by the fast Gauss transform, exact to 1e-12 of
     the peak and in logarithms to 1e-9 however far out; several by a tree of boxes, each sum to 1e-12 of itself.
 
     Parameters
@@ -160,16 +144,16 @@ class ParzenDensity(TallyModel):
     bandwidth : float, str or mapping of column to either, default="silverman"
         "silverman" (0.9 min(σ, IQR / 1.349) n^(-1/(d+4))), "scott" (σ n^(-1/(d+4))), "sheather_jones"
         (improved), "leave_one_out" or "k_fold" (where held-out rows are likeliest), or a number. A number
-        is for columns of numbers; of names and orders the bandwidth is the share λ, by default such
+        is for numeric columns; of nominal and ordinal ones the bandwidth is the share λ, by default such
         that one column alone gets Laplace's shares. Epanechnikov and uniform kernels have the bandwidths
         at which they smooth as the Gaussian does.
     kernel : {"gaussian", "epanechnikov", "uniform"} or mapping of column to one, default="gaussian"
-        Of columns of numbers.
+        Of numeric columns.
     cv : int or splitter, default=10
         For "k_fold": into how many folds the rows are dealt, at random and always alike, equal rows into
         one; or a splitter, or its splits.
     types : mapping of column to kind, str or Schema, optional
-        What the columns are, where dtypes do not tell.
+        What the columns are, where dtypes do not say.
     unseen : {"ignore", "error"}, default="ignore"
         A value never met in training is left out, or is an error.
 
@@ -211,16 +195,15 @@ class ParzenDensity(TallyModel):
         return dense(X)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from a table.
+        """Learn from a table; there is no target.
 
         Parameters
         ----------
         X : any table, path, or iterator of frames
-            pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts.
+            The rows: pandas, Polars, PyArrow, NumPy, a mapping of columns, a list of dicts.
         y : ignored
-            For scikit-learn's sake.
         sample_weight : array-like or str, optional
-            A weight for each row; a weight of n equals n copies.
+            A weight for each row, or the name of their column; a weight of n equals n copies.
 
         Returns
         -------
@@ -271,47 +254,38 @@ class ParzenDensity(TallyModel):
             vars(self).pop(name, None)
         self.terms_ = self._terms(self.schema_, self.target_.name)
         part = self.terms_[0]
-        self.law_: ParzenLaw = part.distribution.estimate(self.tallies_[part.key])
-        self.bandwidths_ = dict(zip(self.law_.names, self._bumps.bandwidths.tolist(), strict=True))
-        rules = {rule_of(self.bandwidth, a) for a in self.law_.attributes}
+        self.density_: ParzenJointDensity = part.distribution.estimate(self.tallies_[part.key])
+        self.bandwidths_ = dict(zip(self.density_.names, self._kernels.bandwidths.tolist(), strict=True))
+        rules = {rule_of(self.bandwidth, a) for a in self.density_.attributes}
         if rules & set(HELD_OUT):
-            self.bandwidth_curve_ = self._curve(self._tried(None), self.law_.folds if "k_fold" in rules else None)
+            self.bandwidth_curve_ = self._curve(self._tried(None), self.density_.folds if "k_fold" in rules else None)
             self.best_bandwidth_ = next(iter(self.bandwidths_.values())) if self._one_bandwidth else 1.0
 
     @property
     def left_out_(self) -> dict[str, str]:
         """The columns that are not in use, and why."""
         self._check_fitted()
-        return dict(self.law_.left_out)
+        return dict(self.density_.left_out)
 
     @property
-    def _bumps(self) -> ProductKernelDensity:
-        return self.law_.bumps[0]
+    def _kernels(self) -> ProductKernelDensity:
+        return self.density_.by_class[0]
 
     @property
     def _one_bandwidth(self) -> bool:
-        return len(self.law_.names) == 1 and isinstance(self._bumps.attributes[0], Numeric)
+        return len(self.density_.names) == 1 and isinstance(self.density_.attributes[0], Numeric)
 
-    # -- answers -----------------------------------------------------------------------
+    # -- predictions -------------------------------------------------------------------
 
-    def _cells(self, frame: Frame, start: int, stop: int) -> Floats:
-        """The rows start to stop as cells of the columns in use."""
-        try:
-            table = self.schema_.encode(frame.slice(start, stop), strict=self.unseen == "error")
-            refuse_infinity({a.name: table[a.name] for a in self.schema_.attributes if isinstance(a, Numeric)})
-            cells: Floats = derive(table, self.terms_)[self.terms_[0].key]
-            return chosen_cells(cells, self.law_.columns)
-        except CountwiseError as error:
-            raise error if error.row is None else error.at(error.row + start) from None
-
-    def _opened(self, X: Any) -> Frame:
-        self._check_fitted()
-        return self.schema_.opened(X)
+    def _cells(self, frame: Frame) -> Floats:
+        """The rows of a frame as cells of the columns in use."""
+        table = encode_finite(self.schema_, frame, strict=self.unseen == "error")
+        return chosen_cells(derive(table, self.terms_)[self.terms_[0].key], self.density_.columns)
 
     def score_samples(self, X: Any) -> Floats:
         """Log f of each row; a missing cell is integrated out, so that a row without any has log 1 = 0."""
-        frame = self._opened(X)
-        return self._bumps.log_density(self._cells(frame, 0, frame.n_rows))
+        cells = self._cells(self._open(X))
+        return self._kernels.log_density(cells)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The log-likelihood of all rows together.
@@ -321,7 +295,6 @@ class ParzenDensity(TallyModel):
         X : any table
             The rows.
         y : ignored
-            For scikit-learn's sake.
 
         Returns
         -------
@@ -335,9 +308,9 @@ class ParzenDensity(TallyModel):
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            How many rows to draw.
         random_state : int, Generator or None
-            The seed.
+            A seed, or the generator to draw with.
 
         Returns
         -------
@@ -346,13 +319,9 @@ class ParzenDensity(TallyModel):
         self._check_fitted()
         if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
             raise OptionError(f"n_samples must be a whole number of at least 1, not {n_samples!r}.")
-        rng = random_state if isinstance(random_state, np.random.Generator) else np.random.default_rng(random_state)
-        drawn = self._bumps.draw(int(n_samples), rng)
-        columns: dict[str, Any] = {}
-        places = {a.name: j for j, a in enumerate(self._bumps.attributes)}
-        for a in self.schema_.attributes:
-            column = drawn[:, places[a.name]] if a.name in places else np.full(int(n_samples), np.nan)
-            columns[a.name] = _as_given(a, column)
+        drawn = self._kernels.draw(int(n_samples), np.random.default_rng(random_state))
+        cells, absent = dict(zip(self.density_.names, drawn.T, strict=True)), np.full(int(n_samples), np.nan)
+        columns = {a.name: _as_given(a, cells.get(a.name, absent)) for a in self.schema_.attributes}
         return rebuilt(None, Frame(columns, int(n_samples), named=True), columns, getattr(self, "_library", "array"))
 
     # -- bandwidths -------------------------------------------------------------------------
@@ -363,7 +332,7 @@ class ParzenDensity(TallyModel):
         Parameters
         ----------
         bandwidths : array-like, optional
-            Which bandwidths, for one column of numbers; else factors on the bandwidths in use. By default 41,
+            Which bandwidths, for one numeric column; else factors on the bandwidths in use. By default 41,
             from a tenth of the bandwidth in use to ten times it.
         cv : int, splitter or None
             Folds; None leaves each row out in turn.
@@ -386,29 +355,28 @@ class ParzenDensity(TallyModel):
              10    -20.4364    -20.7127
         """
         self._check_fitted()
-        return self._curve(self._tried(bandwidths), None if cv is None else folds_of(self._bumps, cv))
+        return self._curve(self._tried(bandwidths), None if cv is None else folds_of(self._kernels, cv))
 
     def _tried(self, bandwidths: Any) -> Floats:
         """The bandwidths, or factors, of a curve."""
         if bandwidths is None:
             factors = np.geomspace(0.1, 10, 41)
-            return factors * self._bumps.bandwidths[0] if self._one_bandwidth else factors
+            return factors * self._kernels.bandwidths[0] if self._one_bandwidth else factors
         tried = np.atleast_1d(np.asarray(bandwidths, dtype=np.float64))
         if tried.ndim != 1 or not len(tried) or not (np.isfinite(tried) & (tried > 0)).all():
             raise OptionError(f"bandwidths must be numbers above 0, not {bandwidths!r}.")
         return tried
 
     def _curve(self, tried: Floats, folds: Any) -> Grid:
-        bumps = self._bumps
-        numbers = np.array([isinstance(a, Numeric) for a in bumps.attributes])
-
-        def at(h: float) -> tuple[float, float]:
-            own = np.array([h]) if self._one_bandwidth else np.where(numbers, bumps.bandwidths * h, bumps.bandwidths)
-            other = bumps.with_widths(own)
-            return train(other), held_out(other, folds)
-
-        found = [at(float(h)) for h in tried]
-        return Grid({"bandwidth": tried.tolist(), "train": [t for t, _ in found], "held_out": [h for _, h in found]})
+        now = self._kernels.bandwidths
+        numeric = np.array([isinstance(a, Numeric) for a in self.density_.attributes])
+        curve: dict[str, list[float]] = {"bandwidth": tried.tolist(), "train": [], "held_out": []}
+        for h in tried.tolist():
+            own = np.array([h]) if self._one_bandwidth else np.where(numeric, now * h, now)
+            other = self._kernels.with_widths(own)
+            curve["train"].append(train(other))
+            curve["held_out"].append(held_out(other, folds))
+        return Grid(curve)
 
     # -- why ---------------------------------------------------------------------------
 
@@ -436,31 +404,16 @@ class ParzenDensity(TallyModel):
 
     def explain(self, X: Any, *, row: int = 0) -> Account:
         """Which training rows carried the density at one row, and what each column added."""
-        frame = self._opened(X)
-        x = self._cells(one_row(frame, row), 0, 1)[0]
-        names = self._bumps.attributes
-        shown = ", ".join(f"{a.name} = {written(a, v)}" for a, v in zip(names, x, strict=True))
-        notes = [f"{name} is left out ({why})." for name, why in self.law_.left_out.items()]
+        x = self._cells(one_row(self._open(X), row))[0]
+        shown = ", ".join(f"{a.name} = {written(a, v)}" for a, v in zip(self.density_.attributes, x, strict=True))
+        notes = [f"{name} is left out ({why})." for name, why in self.density_.left_out.items()]
         if np.isnan(x).all():
             return Account(f"f({shown}) = 1: no cell is there, so nothing is asked.", 0.0, (), tuple(notes))
-        log = float(self._bumps.log_density(x[None, :])[0])
-        places = self.law_.places[0]
-        sections = [carriers(self._bumps, x, places, "Rows that carry it")]
+        log = float(self._kernels.log_density(x[None, :])[0])
+        sections = [carriers(self._kernels, x, self.density_.places[0], "Rows that carry it")]
         if len(x) > 1:
-            sections.append(_columns_section(self._bumps, x))
+            sections.append(columns_section(self._kernels, x))
         return Account(f"f({shown}) = {probability(log)}, log f = {number(log)}", log, tuple(sections), tuple(notes))
-
-
-def _columns_section(bumps: ProductKernelDensity, x: Floats) -> Section:
-    added = columns_of(bumps, x)
-    known = np.flatnonzero(~np.isnan(x))
-    table = {
-        "": [bumps.attributes[j].name for j in known],
-        "value": [written(bumps.attributes[j], x[j]) for j in known],
-        "f given the others": [probability(float(added[j])) for j in known],
-        "log": [signed(float(added[j])) for j in known],
-    }
-    return Section("What each column adds, the others given", Grid(table))
 
 
 def _as_given(a: Attribute, column: Floats) -> Any:

@@ -1,8 +1,8 @@
-"""Bumps: a Parzen density over whole rows, a product of kernels standing on each training row."""
+"""A Parzen density over whole rows: the mean of a product kernel centered at each training row."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -86,29 +86,14 @@ class ProductKernelDensity:
 
     A cell that is missing in a training row has the density of its whole column for a kernel; one that is
     missing in a query is integrated out, so that its factor is 1.
-
-    Parameters
-    ----------
-    attributes : tuple of Attribute
-        The columns.
-    kernels : tuple of str
-        "gaussian", "epanechnikov" or "uniform" for numbers; of others it does not matter.
-    bandwidths : ndarray, shape (columns,)
-        h of numbers; of nominal and ordinal columns λ, the share that other values get.
-    cells : ndarray, shape (rows, columns)
-        Numbers and codes; NaN is missing.
-    weights : ndarray, shape (rows,)
-        Above 0.
-    spare : ProductKernelDensity or None
-        Whose column density stands in where a column has no cell at all.
     """
 
     attributes: tuple[Attribute, ...]
-    kernels: tuple[str, ...]
-    bandwidths: Floats
-    cells: Floats
-    weights: Floats
-    spare: ProductKernelDensity | None = None
+    kernels: tuple[str, ...]  # "gaussian", "epanechnikov" or "uniform" of numeric columns; of others any
+    bandwidths: Floats  # h of numeric columns; of nominal and ordinal ones λ, the share that other values get
+    cells: Floats  # (rows, columns): numbers and codes; NaN is missing
+    weights: Floats  # (rows,), above 0
+    spare: ProductKernelDensity | None = None  # whose column density stands in where a column has no cell at all
     _kept: dict[bytes, tuple[Floats, Floats, Floats]] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -126,13 +111,11 @@ class ProductKernelDensity:
     @property
     def kinds(self) -> NDArray[np.uint8]:
         """The kernel of each column, as the sums know it."""
-        return np.array(
-            [
-                ORDINAL if isinstance(a, Ordinal) else NOMINAL if isinstance(a, Nominal) else KERNELS[kernel]
-                for a, kernel in zip(self.attributes, self.kernels, strict=True)
-            ],
-            dtype=np.uint8,
-        )
+        kinds = [
+            ORDINAL if isinstance(a, Ordinal) else NOMINAL if isinstance(a, Nominal) else KERNELS[kernel]
+            for a, kernel in zip(self.attributes, self.kernels, strict=True)
+        ]
+        return np.array(kinds, dtype=np.uint8)
 
     @lazy
     def scales(self) -> Floats:
@@ -154,12 +137,8 @@ class ProductKernelDensity:
     def log_norms(self) -> Floats:
         """The logarithm of each kernel's height, where it is one of numbers."""
         area = {0: np.sqrt(2 * np.pi), 1: 4 / 3, 2: 2.0}
-        return np.array(
-            [
-                -np.log(h) - np.log(area[k]) if k in area else 0.0
-                for h, k in zip(self.bandwidths, self.kinds, strict=True)
-            ]
-        )
+        kernels = zip(self.bandwidths, self.kinds, strict=True)
+        return np.array([-np.log(h) - np.log(area[k]) if k in area else 0.0 for h, k in kernels])
 
     @property
     def is_line(self) -> bool:
@@ -348,13 +327,8 @@ class ProductKernelDensity:
         if not known.any() and self.spare is not None:
             return self.spare.margin(j)
         place = slice(j, j + 1)
-        return ProductKernelDensity(
-            self.attributes[place],
-            self.kernels[place],
-            self.bandwidths[place],
-            self.cells[known][:, place],
-            self.weights[known],
-        )
+        columns = (self.attributes[place], self.kernels[place], self.bandwidths[place])
+        return ProductKernelDensity(*columns, self.cells[known][:, place], self.weights[known])
 
     def _absent(self, queries: Floats, *, left_out: bool) -> Floats | None:
         """The logarithm of what stands for the kernel of a missing training cell, beside the kernel's height."""
@@ -408,19 +382,15 @@ class ProductKernelDensity:
 
     def with_widths(self, bandwidths: Floats) -> ProductKernelDensity:
         """The same rows under other bandwidths; they need not be sorted again."""
-        other = ProductKernelDensity(self.attributes, self.kernels, bandwidths, self.cells, self.weights, self.spare)
-        if self.is_line and not self.known.any():
-            return other
-        if self.is_line:
+        other = replace(self, bandwidths=bandwidths, _kept={})
+        if not self.is_line:
+            vars(other)["order"] = self.order
+        elif self.known.any():
             vars(other)["sorted_line"] = self.sorted_line
             if "places_on_line" in vars(self):
                 vars(other)["places_on_line"] = self.places_on_line
-        else:
-            vars(other)["order"] = self.order
         return other
 
     def subset(self, rows: NDArray[Any]) -> ProductKernelDensity:
         """Some of the rows."""
-        return ProductKernelDensity(
-            self.attributes, self.kernels, self.bandwidths, self.cells[rows], self.weights[rows], self.spare
-        )
+        return replace(self, cells=self.cells[rows], weights=self.weights[rows], _kept={})
