@@ -66,7 +66,6 @@ __all__ = [
     "normalize",
     "over_blocks",
     "over_items",
-    "pair_counts",
     "pair_sums",
     "partition_entries",
     "presort",

@@ -166,7 +166,7 @@ def _batches(sizes: list[int]) -> Iterator[Indices]:
 
 def _counted(columns: Any, sizes: Any, pairs: Any, n_rows: int, weights: Any) -> list[NDArray[Any]]:
     def work(start: int, stop: int) -> list[NDArray[Any]]:
-        return _kernels.pair_counts([column[start:stop] for column in columns], sizes, pairs)
+        return _kernels.count_families([column[start:stop] for column in columns], sizes, pairs.tolist(), None)
 
     parts = _kernels.over_blocks(n_rows, _BLOCK, work, threads=threads_for(n_rows))
     total = parts[0]

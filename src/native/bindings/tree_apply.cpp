@@ -5,6 +5,17 @@
 
 namespace countwise {
 
+// Whether all nodes can be asked, with branches below `most_branches` and, unless null, children after their node.
+// The lengths of attribute, missing, starts and children are to be right.
+KERNEL(bool, good_tests, const Column* columns, size_t n_columns, const Tests& tests, size_t n_limits, size_t n_groups,
+       const int32_t* children, int64_t most_branches);
+// Both need good tests.
+KERNEL(Routed, route_entries, const Column* columns, const Instances& instances, const int64_t* starts,
+       const Tests& tests);
+// Rows and first nodes may be null pointers. Returns -1, or the node that had no group for a code.
+KERNEL(int64_t, apply_tests, const Column* columns, size_t n_columns, const uint32_t* rows, const int32_t* start,
+       size_t n, const Tests& tests, const int32_t* children, int32_t* out);
+
 namespace {
 
 std::string node_name(size_t k) { return "node " + std::to_string(k); }
@@ -18,8 +29,8 @@ public:
         const size_t lengths[6] = {nodes, 0, nodes + 1, 0, nodes + 1, nodes};
         for (size_t i = 0; i < 6; ++i)
             if (i != 1 && i != 3) check_rows(names[i], arrays_[i].size(), lengths[i]);
-        if (!kernels().good_tests(columns.data(), columns.count(), tests_, arrays_[1].size(), arrays_[3].size(),
-                                  children, most_branches))
+        if (!kernels::good_tests(columns.data(), columns.count(), tests_, arrays_[1].size(), arrays_[3].size(),
+                                 children, most_branches))
             refuse(children, most_branches);
     }
 
@@ -137,7 +148,7 @@ int64_t route_entries(nb::handle columns, nb::handle entries, nb::handle starts,
                               written.stride,
                               written.type};
     const Routed routed = unlocked(
-        [&] { return kernels().route_entries(column.data(), instances, start.data<const int64_t>(), test.tests()); });
+        [&] { return kernels::route_entries(column.data(), instances, start.data<const int64_t>(), test.tests()); });
     if (routed.problem == 1) test.refuse_code(routed.node);
     if (routed.problem == 2) refuse_value("entries of " + node_name(routed.node) + " are beyond the rows or branches");
     return routed.gaps;
@@ -163,8 +174,8 @@ nb::object apply_tests(nb::handle columns, nb::handle rows, nb::handle nodes, si
     if (n && highest >= n_nodes) refuse_value("rows start at nodes that are not among the " + std::to_string(n_nodes));
     const NewArray<int32_t> out({n});
     const int64_t stray = unlocked([&] {
-        return kernels().apply_tests(column.data(), column.count(), data_of<uint32_t>(row), at, n, test.tests(),
-                                     child.data<const int32_t>(), out.data());
+        return kernels::apply_tests(column.data(), column.count(), data_of<uint32_t>(row), at, n, test.tests(),
+                                    child.data<const int32_t>(), out.data());
     });
     if (stray >= 0) test.refuse_code(static_cast<size_t>(stray));
     return out.object;

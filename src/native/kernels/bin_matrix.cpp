@@ -1,6 +1,5 @@
 // Tables of nodes: how often each cell of several columns meets each class, for codes that lie side by side in a row.
 #include "entries.h"
-#include "support/levels.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 

@@ -1,6 +1,5 @@
 // What it takes to part columns into bins: counts of narrow buckets, the cells of some of them, and codes.
 #include "bins.h"
-#include "support/levels.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 

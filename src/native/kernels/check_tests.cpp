@@ -1,5 +1,4 @@
 // Whether the tests of a tree can be asked: the quick check of all nodes. What is wrong is found out elsewhere.
-#include "support/levels.h"
 #include "support/simd.h"
 
 namespace countwise::COUNTWISE_LEVEL {

@@ -2,7 +2,6 @@
 // looked at by bounds from below (codes by their low bytes, then numbers in single precision), and what is left is
 // summed exactly.
 #include "support/float8.h"
-#include "support/levels.h"
 #include "pair_exact.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -110,7 +109,7 @@ private:
             const double below = box[2 * j] - x, above = x - box[2 * j + 1];
             const double gap = (below > above ? below : above) * law_.factors[j];
             double least = gap > 0.0 ? power_of(gap, law_.p) : 0.0;
-            if (lacking[j]) least = smaller_gap(ignored ? 0.0 : law_.absent[j], least);
+            if (lacking[j]) least = smaller(ignored ? 0.0 : law_.absent[j], least);
             add(least);
         }
         for (size_t j = 0; j < c; ++j) {

@@ -1,7 +1,7 @@
 // The place in each segment that parts the classes best.
 #include "thresholds.h"
 
-#include "support/levels.h"
+#include <type_traits>
 
 namespace countwise::COUNTWISE_LEVEL {
 
@@ -74,8 +74,7 @@ private:
         const double sum = total_of(from.weights, from.n);
         const double scale = scale_for(sum);
         AnyClasses<Entropy, Code> counter(from, any_.get(), classes_, scale);
-        double of_n = 0.0, unused;
-        if (Entropy) counter.x_log2_x(counter.weight(), 1.0, 1.0, 1.0, of_n, unused, unused, unused);
+        const double of_n = Entropy ? x_log_x(counter.weight()) : 0.0;
         return search<Entropy>(from, counter, of_n, Entropy ? std::log2(sum) : 0.0, least_ * scale, sides_);
     }
 
@@ -87,54 +86,38 @@ private:
     const double least_;
 };
 
-template <bool Entropy, class Code>
+// Codes of type `From` are gathered as `Code`.
+template <class From, class Code, bool Entropy>
 int search_all(const Segments& segments, const Labels& labels, double least, int64_t* places, double* gains) {
-    const Code* codes = reinterpret_cast<const Code*>(labels.codes.data);
+    const From* codes = reinterpret_cast<const From*>(labels.codes.data);
     const size_t room = largest_batch(segments);
-    HugeScratch<Code> code(room);
-    HugeScratch<double> weight(labels.weights ? room : 0);
+    Scratch<Code> code(room);
+    Scratch<double> weight(labels.weights ? room : 0);
     Thresholds<Entropy, Code> thresholds(labels.n_classes, labels.weights, least);
-    for (size_t first = 0, last; first < segments.count; first = last) {
-        last = end_of_batch(segments, first);
-        const int64_t start = segments.starts[first];
-        const uint32_t* entries = segments.entries + start;
-        const size_t n = static_cast<size_t>(segments.starts[last] - start);
-        if (!are_known(entries, n, labels.instances)) return 1;
+    const auto read = [&](const uint32_t* entries, size_t n) {
         gather(codes, entries, n, code.get());
         if (labels.weights) gather(labels.weights, entries, n, weight.get());
         Code most = 0;
         for (size_t i = 0; i < n; ++i) most = larger(most, code[i]);
-        if (n && most >= labels.n_classes) return 2;
-        for (size_t k = first; k < last; ++k) {
-            const size_t at = static_cast<size_t>(segments.starts[k] - start);
-            const size_t size = static_cast<size_t>(segments.starts[k + 1] - segments.starts[k]);
-            places[k] = -1, gains[k] = 0.0;
-            if (size < 2) continue;
-            const BestPlace best =
-                thresholds.best({entries + at, code.get() + at, labels.weights ? weight.get() + at : nullptr, size,
-                                 segments.starts[k]});
-            places[k] = best.place, gains[k] = best.gain;
-        }
-    }
-    return 0;
-}
-
-template <class Code>
-int search_all(const Segments& segments, const Labels& labels, bool entropy, double least, int64_t* places,
-               double* gains) {
-    if (entropy) return search_all<true, Code>(segments, labels, least, places, gains);
-    return search_all<false, Code>(segments, labels, least, places, gains);
+        return n == 0 || most < labels.n_classes;
+    };
+    return each_segment(segments, labels.instances, places, gains, read,
+                        [&](const uint32_t* entries, size_t at, size_t n, int64_t start) {
+                            const double* weights = labels.weights ? weight.get() + at : nullptr;
+                            return thresholds.best({entries, code.get() + at, weights, n, start});
+                        });
 }
 
 }  // namespace
 
 int best_thresholds(const Segments& segments, const Labels& labels, bool entropy, double least, int64_t* places,
                     double* gains) {
-    switch (labels.codes.type) {
-        case Type::u8: return search_all<uint8_t>(segments, labels, entropy, least, places, gains);
-        case Type::u16: return search_all<uint16_t>(segments, labels, entropy, least, places, gains);
-        default: return search_all<uint32_t>(segments, labels, entropy, least, places, gains);
-    }
+    return with_code_type(labels.codes.type, [&](auto zero) {
+        using From = decltype(zero);
+        using Code = std::conditional_t<sizeof(From) == 1, From, uint32_t>;  // the less there is to compile
+        const auto search = entropy ? search_all<From, Code, true> : search_all<From, Code, false>;
+        return search(segments, labels, least, places, gains);
+    });
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -4,12 +4,10 @@
 // their weights, a place is the better the larger L / n_L + R / n_R, or L + R - f(n_L) - f(n_R). An entry changes one
 // term of L and one of R. Whole weights make sums of squares exact, and f a table.
 #pragma once
-#include "support/huge_pages.h"
+#include "impurity.h"
 #include "segments.h"
 
 namespace countwise::COUNTWISE_LEVEL {
-
-constexpr double log2_e = 1.4426950408889634074;
 
 // Two or more entries with their classes, and the weights if they are not all 1.
 template <class Code>
@@ -19,35 +17,6 @@ struct Classed {
     const double* weights;
     size_t n;
     int64_t start;
-};
-
-// x log2 x for whole x from 0 on.
-class LogTable {
-public:
-    LogTable() = default;
-    ~LogTable() { delete cells_; }
-    LogTable(const LogTable&) = delete;
-    LogTable& operator=(const LogTable&) = delete;
-
-    const double* up_to(size_t most) {
-        if (most < size_) return cells_->get();
-        const size_t size = larger(most, smaller<size_t>(2 * size_, size_t{1} << 16)) / lanes * lanes + lanes;
-        delete cells_;
-        cells_ = nullptr;
-        cells_ = new HugeScratch<double>(size);
-        size_ = size;
-        for (size_t i = 0; i < size; i += lanes) {
-            double x[lanes];
-            for (size_t j = 0; j < lanes; ++j) x[j] = static_cast<double>(i + j);
-            const vd v = load(x);
-            store(cells_->get() + i, v * (log_of(select(v > splat(1.0), v, splat(1.0))) * splat(log2_e)));
-        }
-        return cells_->get();
-    }
-
-private:
-    HugeScratch<double>* cells_ = nullptr;
-    size_t size_ = 0;
 };
 
 // Two classes without weights: only how many are of the second is counted.
@@ -185,12 +154,9 @@ public:
     double weight() const { return n_; }
     double sum() {
         over_classes(from_, cells_, classes_, [this](AnyClass& c) {
-            double of_class, unused;
             const double x = c.total.value();
-            if (Entropy) x_log2_x(x, 0.0, 1.0, 1.0, of_class, c.of_left, unused, unused);
-            else of_class = x * x;
-            c.of_left = 0.0, c.of_right = of_class;
-            right_.add(of_class);
+            c.of_left = 0.0, c.of_right = Entropy ? x_log_x(x) : x * x;
+            right_.add(c.of_right);
         });
         return right_.value();
     }
@@ -201,13 +167,14 @@ public:
             AnyClass& c = cells_[from_.codes[first + i]];
             c.left.add(w), n_left_.add(w);
             const double x = c.left.value(), y = larger(c.total.value() - x, 0.0), a = n_left_.value(), b = n_ - a;
-            double of_x = x * x, of_y = y * y, of_a = 0.0, of_b = 0.0;
-            if (Entropy) x_log2_x(x, y, a, b, of_x, of_y, of_a, of_b);
+            double of[4] = {x, y, a, b};
+            if (Entropy) x_log_x_of_four(of);
+            else of[0] *= x, of[1] *= y;
             // What is taken away is what was added, to the last bit.
-            left_.add(of_x), left_.add(-c.of_left), right_.add(of_y), right_.add(-c.of_right);
-            c.of_left = of_x, c.of_right = of_y;
+            left_.add(of[0]), left_.add(-c.of_left), right_.add(of[1]), right_.add(-c.of_right);
+            c.of_left = of[0], c.of_right = of[1];
             s.n_left[i] = a;
-            if (Entropy) s.left[i] = (left_.value() + right_.value()) - (of_a + of_b);
+            if (Entropy) s.left[i] = (left_.value() + right_.value()) - (of[2] + of[3]);
             else s.left[i] = left_.value(), s.right[i] = right_.value();
         }
     }
@@ -215,19 +182,6 @@ public:
         if (classes_ <= from_.n) std::memset(static_cast<void*>(cells_), 0, classes_ * sizeof *cells_);
         else
             for (size_t i = 0; i < from_.n; ++i) cells_[from_.codes[i]] = {};
-    }
-
-    // Four logarithms cost what one does. What rounding leaves of nothing may be negative.
-    static COUNTWISE_INLINE void x_log2_x(double a, double b, double c, double d, double& of_a, double& of_b,
-                                          double& of_c, double& of_d) {
-        constexpr size_t n = lanes < 4 ? 4 : lanes;
-        double x[n] = {a, b, c, d}, f[n];
-        for (size_t i = 4; i < n; ++i) x[i] = 1.0;
-        for (size_t i = 0; i < n; i += lanes) {
-            const vd v = load(x + i);
-            store(f + i, v * (log_of(select(v > splat(1e-300), v, splat(1.0))) * splat(log2_e)));
-        }
-        of_a = f[0], of_b = f[1], of_c = f[2], of_d = f[3];
     }
 
 private:

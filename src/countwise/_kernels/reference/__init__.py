@@ -51,7 +51,7 @@ from countwise._kernels.reference.naive_bayes import (
 from countwise._kernels.reference.neighbors import edit_distances, nearest, pair_sums, row_tree
 from countwise._kernels.reference.products import product_boxes, product_log_sums, product_order
 from countwise._kernels.reference.scatter import add_linear, add_quadratic, class_scatter
-from countwise._kernels.reference.selection import count_correct, count_families, pair_counts
+from countwise._kernels.reference.selection import count_correct, count_families
 from countwise._kernels.reference.tree_apply import apply_tests, route_entries
 from countwise._kernels.reference.trees import best_thresholds, best_thresholds_of_numbers, partition_entries, presort
 
@@ -95,7 +95,6 @@ __all__ = [
     "merge_sets",
     "nearest",
     "normalize",
-    "pair_counts",
     "pair_sums",
     "partition_entries",
     "presort",

@@ -60,45 +60,6 @@ def count_correct(
     return sums
 
 
-def pair_counts(columns: Sequence[Array], sizes: list[int], pairs: Array) -> list[NDArray[np.int64]]:
-    """How many rows have each value of one column together with each value of another, for many pairs of columns.
-
-    Parameters
-    ----------
-    columns : list of codes
-    sizes : list of int
-        How many values each column has. A code beyond is outside: its row is left out wherever that column is in
-        the pair.
-    pairs : integer array (pairs, 2)
-        The numbers of two columns each; they may be the same.
-
-    Returns
-    -------
-    list of int64 array (sizes[i], sizes[j])
-        One table for each pair (i, j). They may be parts of one array.
-    """
-    rows = len(columns[0]) if columns else 0
-    if len(sizes) != len(columns):
-        raise ValueError(f"there are {len(columns)} columns but {len(sizes)} sizes")
-    for j, column in enumerate(columns):
-        check_rows(f"column {j}", check_codes(column, f"column {j}"), rows)
-    if pairs.dtype.kind not in "iu":
-        raise TypeError("pairs must be of an integer type")
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(f"pairs has shape {pairs.shape}; it needs (pairs, 2)")
-    tables = []
-    for i, j in pairs.tolist():
-        if not (0 <= i < len(columns) and 0 <= j < len(columns)):
-            raise ValueError(f"pairs hold column {i} or {j}; there are {len(columns)}")
-        if sizes[i] * sizes[j] >= _MOST_CELLS:
-            raise ValueError(f"a pair has too many cells; it must have fewer than {_MOST_CELLS}")
-        inside = (columns[i] < sizes[i]) & (columns[j] < sizes[j])
-        key = columns[i][inside].astype(np.intp) * sizes[j] + columns[j][inside]
-        table = np.bincount(key, minlength=sizes[i] * sizes[j]).astype(np.int64)
-        tables.append(table.reshape(sizes[i], sizes[j]))
-    return tables
-
-
 def _check_scores(name: str, scores: Floats) -> None:
     if scores.dtype != np.float64:
         raise TypeError(f"{name} is {scores.dtype}; it must be float64")
@@ -149,7 +110,7 @@ def _counted(columns: Sequence[Array], sizes: list[int], family: list[int], weig
     shape = [sizes[j] for j in family]
     cells = int(np.prod(shape, dtype=object))
     if cells >= _MOST_CELLS:
-        raise ValueError(f"a family has {cells} cells; it must have fewer than {_MOST_CELLS}")
+        raise ValueError(f"a family has too many cells, {cells}; it must have fewer than {_MOST_CELLS}")
     inside = np.ones(len(columns[0]), dtype=bool)
     for j in family:
         inside &= columns[j] < sizes[j]

@@ -1,8 +1,6 @@
 // Exact log sums of Gaussian kernels over the points that matter.
 #include "gauss_transform.h"
 
-#include "support/levels.h"
-
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {

@@ -5,7 +5,6 @@
 //
 // Every cell's term is computed by the same operations whether or not its neighbors are missing, so that
 // a row's result does not depend on the rows next to it.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {

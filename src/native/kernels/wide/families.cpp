@@ -11,14 +11,14 @@ namespace {
 
 constexpr size_t most_crossed = 128, most_depth = 8;
 // Comparisons of planes beyond which counting row by row is faster: measured for v3, guessed for the others.
-constexpr size_t most_compared = lanes > 4 ? 300 : 200;
+constexpr size_t most_compared = lanes > 4 ? 300 : 200, most_of_pair = lanes > 4 ? 180 : 110;
 constexpr size_t key_rows = 512;
 constexpr uint32_t nowhere = UINT32_MAX;
 
 // Planes of combinations of values of the first columns of a family: of those that are in the rows at hand.
 struct Crossed {
     const uint64_t* words;
-    size_t n;
+    size_t n, counted;  // the last one need not be counted if no row is outside the values
     uint32_t place[most_crossed], rows[most_crossed];
 
     const uint64_t* plane(size_t i) const { return words + i * plane_words; }
@@ -26,7 +26,7 @@ struct Crossed {
 
 void start_crossed(const Planes& column, Crossed& to) {
     to.words = column.words;
-    to.n = column.n;
+    to.n = column.n, to.counted = column.counted;
     for (size_t i = 0; i < column.n; ++i) to.place[i] = column.value[i], to.rows[i] = column.rows[i];
 }
 
@@ -46,19 +46,24 @@ void cross(const Crossed& from, const Planes& column, size_t size, uint64_t* wor
             left -= rows;
         }
     }
+    to.counted = to.n - (from.counted < from.n && column.counted < column.n);
 }
 
 void count_crossed(const Crossed& from, const Planes& last, size_t size, int64_t* table) {
-    for (size_t i = 0; i < from.n; ++i) {
+    uint32_t rest[most_values];  // of the last column's rows, those that have not been counted yet
+    for (size_t j = 0; j < last.n; ++j) rest[j] = last.rows[j];
+    for (size_t i = 0; i < from.counted; ++i) {
         int64_t* to = table + from.place[i] * size;
         uint32_t left = from.rows[i];
         for (size_t j = 0; j < last.counted && left; ++j) {
             const uint32_t rows = common(from.plane(i), last.plane(j));
             to[last.value[j]] += rows;
-            left -= rows;
+            rest[j] -= rows, left -= rows;
         }
-        if (last.counted < last.n) to[last.value[last.counted]] += left;
+        if (last.counted < last.n) to[last.value[last.counted]] += left, rest[last.counted] -= left;
     }
+    if (from.counted < from.n)
+        for (size_t j = 0; j < last.n; ++j) table[from.place[from.counted] * size + last.value[j]] += rest[j];
 }
 
 bool by_planes(const Family& family, const size_t* sizes) {
@@ -69,7 +74,9 @@ bool by_planes(const Family& family, const size_t* sizes) {
         if (size == 0 || size > most_values || crossed > most_crossed) return false;
         if (k + 1 < family.n) crossed *= size;
     }
-    return crossed <= most_crossed && crossed * (sizes[family.columns[family.n - 1]] - 1) <= most_compared;
+    const size_t last = sizes[family.columns[family.n - 1]];
+    if (family.n == 2) return (crossed - 1) * (last - 1) <= most_of_pair;
+    return crossed <= most_crossed && crossed * (last - 1) <= most_compared;
 }
 
 // What is kept from one family to the next, within one block of rows.
@@ -198,11 +205,23 @@ private:
     }
 };
 
+// How a family is counted. Pairs of columns with large tables, or whole weights, are counted alone: equal values in a
+// row do not wait for each other there. Fractions are to be added in the order of the rows.
+enum Way : uint8_t { by_plane, by_key, alone };
+
+Way way_of(const Family& family, const size_t* sizes, Column weights) {
+    if (!weights.data && by_planes(family, sizes)) return by_plane;
+    return family.n == 2 && !(weights.data && is_float(weights.type)) ? alone : by_key;
+}
+
 struct One {
     int64_t operator[](size_t) const { return 1; }
 };
 
 }  // namespace
+
+void count_codes(Column column, Column given, Column weights, size_t rows, size_t n_values, size_t n_given,
+                 void* counts);
 
 void count_families(const Column* columns, size_t n_columns, size_t rows, const size_t* sizes, const Family* families,
                     size_t n, Column weights) {
@@ -211,6 +230,13 @@ void count_families(const Column* columns, size_t n_columns, size_t rows, const 
     KeyCounter keys(columns, sizes);
     Scratch<double> shares(floats ? plane_rows : 0);
     Scratch<int64_t> times(weighted && !floats ? plane_rows : 0);
+    Scratch<Way> way(n);
+    for (size_t f = 0; f < n; ++f) {
+        way[f] = way_of(families[f], sizes, weights);
+        const size_t first = families[f].columns[0], last = families[f].columns[families[f].n - 1];
+        if (way[f] == alone)
+            count_codes(columns[last], columns[first], weights, rows, sizes[last], sizes[first], families[f].cells);
+    }
     for (size_t start = 0; start < rows; start += plane_rows) {
         const size_t in_block = smaller(plane_rows, rows - start);
         planes.block(start, in_block);
@@ -218,13 +244,11 @@ void count_families(const Column* columns, size_t n_columns, size_t rows, const 
         if (floats) convert(weights, start, in_block, shares.get());
         else if (weighted) convert(weights, start, in_block, times.get());
         for (size_t f = 0; f < n; ++f) {
-            if (!weighted && by_planes(families[f], sizes)) {
-                planes.count(families[f]);
-                keys.forget();
-                continue;
-            }
-            planes.forget();
-            if (floats) keys.count<double>(families[f], shares.get());
+            if (way[f] != by_plane) planes.forget();
+            if (way[f] != by_key) keys.forget();
+            if (way[f] == by_plane) planes.count(families[f]);
+            else if (way[f] == alone) continue;
+            else if (floats) keys.count<double>(families[f], shares.get());
             else if (weighted) keys.count<int64_t>(families[f], times.get());
             else keys.count<int64_t>(families[f], One{});
         }

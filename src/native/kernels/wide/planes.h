@@ -4,7 +4,6 @@
 #include <immintrin.h>
 #endif
 
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -121,9 +120,7 @@ inline void make_planes(Column column, size_t start, size_t n, size_t n_values, 
     if (column.type == Type::u8 && column.stride == 1 && n == plane_rows) {
         codes = reinterpret_cast<const uint8_t*>(column.data) + start;
     } else {
-        if (column.type == Type::u8) narrow<uint8_t>(column, start, n, cells);
-        else if (column.type == Type::u16) narrow<uint16_t>(column, start, n, cells);
-        else narrow<uint32_t>(column, start, n, cells);
+        with_code_type(column.type, [&](auto zero) { narrow<decltype(zero)>(column, start, n, cells); });
         std::memset(cells + n, outside, plane_rows - n);
     }
     size_t inside = 0;

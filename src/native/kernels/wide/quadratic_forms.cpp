@@ -3,7 +3,6 @@
 // Vectors run over rows, which makes a row's result independent of the rows next to it. Sums stay in registers while
 // the columns pass.
 #include "complete.h"
-#include "support/levels.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 

@@ -22,7 +22,6 @@
 // f = exp(-D D): an expansion is trusted only where f >= E / 1e-9, which bounds the error of log f by 1e-9.
 // That limit is the last number of a box's row.
 #include "gauss_transform.h"
-#include "support/levels.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
@@ -316,39 +315,19 @@ size_t gauss_expand(const Points& points, double tolerance, int64_t* boxes, doub
 }
 
 void gauss_log_sums(const Points& points, const Boxes& boxes, const double* queries, size_t n, double* sums) {
-    const Sources sources(points);
-    if (boxes.count == 0) {
-        for (size_t i = 0; i < n; ++i) sums[i] = sources.log_sum(queries[i]);
-        return;
-    }
+    const bool left_out = queries == nullptr;
+    if (left_out) queries = points.x, n = points.n;
     const Grid grid(points);
     const Index index(boxes);
+    const Sources sources(points);
+    const auto weight_of = [&](size_t i) { return points.w ? points.w[i] : 1.0; };
+    size_t place = 0;  // of the point among those that weigh something
     for (size_t start = 0; start < n; start += part_size) {
         const size_t count = smaller(part_size, n - start);
-        size_t exact[part_size], n_exact = 0;
-        for (size_t i = start; i < start + count; ++i) {
-            const Estimate e = estimate(grid, index, boxes, queries[i]);
-            const bool trusted = e.sum >= e.limit;
-            sums[i] = trusted ? e.sum : 0.0;
-            exact[n_exact] = i;
-            n_exact += !trusted;
-        }
-        take_logs(sums + start, count);
-        for (size_t k = 0; k < n_exact; ++k) sums[exact[k]] = sources.log_sum(queries[exact[k]]);
-    }
-}
-
-void gauss_loo_log_sums(const Points& points, const Boxes& boxes, double* sums) {
-    const Grid grid(points);
-    const Index index(boxes);
-    const Sources sources(points);
-    size_t place = 0;  // of the point among those that weigh something
-    for (size_t start = 0; start < points.n; start += part_size) {
-        const size_t count = smaller(part_size, points.n - start);
         size_t exact[part_size], self[part_size], n_exact = 0;
         for (size_t i = start; i < start + count; ++i) {
-            const Estimate e = estimate(grid, index, boxes, points.x[i]);
-            const double w = points.w ? points.w[i] : 1.0, others = e.sum - smaller(w, 1.0);
+            const Estimate e = estimate(grid, index, boxes, queries[i]);
+            const double w = left_out ? weight_of(i) : 0.0, others = e.sum - smaller(w, 1.0);
             // Where the point itself is nearly all of the sum, the difference would be mostly rounding.
             const bool trusted = others >= e.limit && others >= 1e-3 * e.sum;
             sums[i] = trusted ? others : 0.0;
@@ -359,8 +338,7 @@ void gauss_loo_log_sums(const Points& points, const Boxes& boxes, double* sums) 
         take_logs(sums + start, count);
         for (size_t k = 0; k < n_exact; ++k) {
             const size_t i = exact[k];
-            const double w = points.w ? points.w[i] : 1.0;
-            sums[i] = sources.log_sum(points.x[i], self[k], larger(w - 1.0, 0.0));
+            sums[i] = sources.log_sum(queries[i], self[k], left_out ? larger(weight_of(i) - 1.0, 0.0) : 0.0);
         }
     }
 }
