@@ -1,15 +1,12 @@
 // Bindings of the kernels that ask the tests of trees. All that a tree says is checked here, once for all rows.
 #include <algorithm>
+#include <cmath>
 
 #include "module.h"
 
 namespace countwise {
 
-// Whether all nodes can be asked, with branches below `most_branches` and, unless null, children after their node.
-// The lengths of attribute, missing, starts and children are to be right.
-KERNEL(bool, good_tests, const Column* columns, size_t n_columns, const Tests& tests, size_t n_limits, size_t n_groups,
-       const int32_t* children, int64_t most_branches);
-// Both need good tests.
+// Both need tests that were checked.
 KERNEL(Routed, route_entries, const Column* columns, const Instances& instances, const int64_t* starts,
        const Tests& tests);
 // Rows and first nodes may be null pointers. Returns -1, or the node that had no group for a code.
@@ -29,9 +26,11 @@ public:
         const size_t lengths[6] = {nodes, 0, nodes + 1, 0, nodes + 1, nodes};
         for (size_t i = 0; i < 6; ++i)
             if (i != 1 && i != 3) check_rows(names[i], arrays_[i].size(), lengths[i]);
-        if (!kernels::good_tests(columns.data(), columns.count(), tests_, arrays_[1].size(), arrays_[3].size(),
-                                 children, most_branches))
-            refuse(children, most_branches);
+        check_starts(tests_.limit_starts, names[2], arrays_[1].size());
+        check_starts(tests_.group_starts, names[4], arrays_[3].size());
+        for (size_t k = 0; k < nodes; ++k)
+            if (tests_.attribute[k] >= 0 && !is_plain(k, children, most_branches))
+                check_node(k, children, most_branches);
     }
 
     const Tests& tests() const { return tests_; }
@@ -78,23 +77,13 @@ private:
         return highest;
     }
 
-    // Says what is wrong.
-    [[noreturn]] void refuse(const int32_t* children, int64_t most_branches) const {
-        check_starts(tests_.limit_starts, names[2], arrays_[1].size());
-        check_starts(tests_.group_starts, names[4], arrays_[3].size());
-        for (size_t k = 0; k < tests_.nodes; ++k) {
-            if (tests_.attribute[k] < 0) continue;
-            check_node(k);
-            const int64_t highest = highest_branch(k);
-            if (highest >= most_branches)
-                refuse_value("branch " + std::to_string(highest) + " of " + node_name(k) +
-                             " is too high for the type of branch");
-            // Children come after their parents, so that every path has an end.
-            if (children && highest >= 0 &&
-                (children[k] <= static_cast<int64_t>(k) || children[k] + highest >= static_cast<int64_t>(tests_.nodes)))
-                refuse_value("the children of " + node_name(k) + " are not among the nodes after it");
-        }
-        refuse_value("the tests changed while they were looked at");
+    // A quick look that suffices for most nodes: one limit and two children.
+    bool is_plain(size_t k, const int32_t* children, int64_t most_branches) const {
+        const double limit = limits(k) == 1 ? tests_.limits[tests_.limit_starts[k]] : NAN;
+        return limit == limit && tests_.missing[k] <= 1 && most_branches > 1 &&
+               static_cast<size_t>(tests_.attribute[k]) < columns_.count() &&
+               (!children ||
+                (children[k] > static_cast<int64_t>(k) && static_cast<size_t>(children[k]) + 1 < tests_.nodes));
     }
 
     void check_starts(const int64_t* starts, const char* name, size_t length) const {
@@ -103,7 +92,7 @@ private:
         if (!good) refuse_value(std::string(name) + " must ascend from 0 to at most " + std::to_string(length));
     }
 
-    void check_node(size_t k) const {
+    void check_node(size_t k, const int32_t* children, int64_t most_branches) const {
         const size_t column = static_cast<size_t>(tests_.attribute[k]);
         if (column >= columns_.count())
             refuse_value(node_name(k) + " asks column " + std::to_string(column) + " of " +
@@ -115,6 +104,14 @@ private:
         for (int64_t i = tests_.limit_starts[k]; i < tests_.limit_starts[k + 1]; ++i)
             if (!(tests_.limits[i] >= tests_.limits[std::max(i - 1, tests_.limit_starts[k])]))
                 refuse_value("the limits of " + node_name(k) + " do not ascend");
+        const int64_t highest = highest_branch(k);
+        if (highest >= most_branches)
+            refuse_value("branch " + std::to_string(highest) + " of " + node_name(k) +
+                         " is too high for the type of branch");
+        // Children come after their parents, so that every path has an end.
+        if (children && highest >= 0 &&
+            (children[k] <= static_cast<int64_t>(k) || children[k] + highest >= static_cast<int64_t>(tests_.nodes)))
+            refuse_value("the children of " + node_name(k) + " are not among the nodes after it");
     }
 
     const Columns& columns_;

@@ -39,9 +39,9 @@ public:
         cells_ = new Scratch<double>(size);
         size_ = size;
         for (size_t i = 0; i < size; i += lanes) {
-            vd x;
+            double x[lanes];
             for (size_t j = 0; j < lanes; ++j) x[j] = static_cast<double>(i + j);
-            store(cells_->get() + i, x_log_x(x));
+            store(cells_->get() + i, x_log_x(load(x)));
         }
         return cells_->get();
     }

@@ -57,7 +57,11 @@ COUNTWISE_INLINE auto with_code_type(Type type, const Use& use) {
     }
 }
 inline void convert_codes(Column column, size_t start, size_t n, uint32_t* to) {
-    with_code_type(column.type, [&](auto zero) { convert_cells<decltype(zero)>(column, start, n, to); });
+    switch (column.type) {
+        case Type::u8: return convert_cells<uint8_t>(column, start, n, to);
+        case Type::u16: return convert_cells<uint16_t>(column, start, n, to);
+        default: return convert_cells<uint32_t>(column, start, n, to);
+    }
 }
 
 inline bool is_float(Type type) { return type == Type::f64 || type == Type::f32; }

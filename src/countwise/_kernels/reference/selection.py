@@ -16,30 +16,19 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
+__all__ = ["count_correct", "count_families"]
+
 _MOST_CELLS = 1 << 31
 
 
 def count_correct(
     base: Floats, terms: Sequence[Floats], target: Array, weights: Floats | None, fallback: int
 ) -> Floats:
-    """The weight of the rows that are answered rightly with each term added to the base.
+    """The weight of the rows that are answered rightly with each term added to the base, all (rows, classes).
 
     A row's answer is the class of the greatest sum of base and term. Of equal sums the first class is taken; where
-    all are minus infinity, `fallback`; and a row in which a sum is NaN is never right.
-
-    Parameters
-    ----------
-    base : float64 array (rows, classes)
-    terms : list of float64 array (rows, classes)
-    target : integer array (rows,)
-        The right class of each row; a code that is no class is never answered, but by `fallback`.
-    weights : float64 array or None
-        None is 1 for all.
-    fallback : int
-
-    Returns
-    -------
-    float64 array (terms,)
+    all are minus infinity, `fallback`; and a row in which a sum is NaN is never right. A target that is no class is
+    never answered, but by `fallback`.
     """
     _check_scores("base", base)
     rows, classes = base.shape
@@ -70,26 +59,12 @@ def _check_scores(name: str, scores: Floats) -> None:
 def count_families(
     columns: Sequence[Array], sizes: list[int], families: Sequence[Sequence[int]], weights: Array | None
 ) -> list[Array]:
-    """How often values meet, for many families of columns.
+    """How often values meet, for many families of columns: a table (sizes[i], sizes[j], ...) for each.
 
-    Families that have all columns but one in common are counted fastest if they follow each other.
-
-    Parameters
-    ----------
-    columns : list of codes
-    sizes : list of int
-        How many values each column has. A code beyond is outside: its row is left out of every family that has the
-        column.
-    families : sequence of sequence of int
-        The numbers of the columns of each.
-    weights : array or None
-        The weight of each row: whole numbers or floats.
-
-    Returns
-    -------
-    list of array (sizes[i], sizes[j], ...)
-        A table for each family, with an axis for each column; int64 if weights are None or of an integer (or bool)
-        type, else float64, added up in the order of the rows. They may be parts of one array, of any strides.
+    `sizes` are how many values each column has. A code beyond is outside: its row is left out of every family that
+    has the column. Families are numbers of columns; those that have all columns but one in common are counted fastest
+    if they follow each other. Tables are int64 if weights are None or of an integer (or bool) type, else float64,
+    added up in the order of the rows. They may be parts of one array, of any strides.
     """
     rows = len(columns[0]) if columns else 0
     if len(sizes) != len(columns):

@@ -188,6 +188,8 @@ void add_factorials(ColumnTile& tile, double* clean, double* aux) {
     }
 }
 
+constexpr size_t least_ahead = 12;  // columns; for fewer of them it takes longer than it spares
+
 template <bool Aux, class Law>
 void add_columns(const Law& law, const Column* columns, size_t n_columns, size_t rows, size_t classes, double* out) {
     Scratch<double> cells(group_columns * tile_rows), aux(Aux ? group_columns * tile_rows : 0),
@@ -204,7 +206,7 @@ void add_columns(const Law& law, const Column* columns, size_t n_columns, size_t
             const size_t next = tile.first + tile.count;
             if (next < n_columns) {
                 ahead.add(columns + next, smaller(group_columns, n_columns - next), start, n);
-            } else {
+            } else if (n_columns > least_ahead) {
                 ahead.add(out + start * classes, n * classes);
                 if (start + n < rows)
                     ahead.add(columns, smaller(group_columns, n_columns), start + n,
