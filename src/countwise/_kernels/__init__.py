@@ -57,6 +57,6 @@ if TYPE_CHECKING:
     LEVEL = ""
 else:
     _chosen, LEVEL = _choose()
-    globals().update({name: kernel for name, kernel in vars(_chosen).items() if not name.startswith("_")})
+    globals().update({name: kernel for name, kernel in vars(_chosen).items() if callable(kernel)})
     if LEVEL != "reference":  # one that is put together from several compiled steps
         from countwise._kernels.binning import bin_columns
