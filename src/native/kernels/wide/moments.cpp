@@ -228,9 +228,14 @@ public:
             const size_t rows = smaller(tile_rows, stop - r);
             const double* x[group_columns];
             tile_by_columns(columns_, count_, r, rows, cells_.get(), x);
+            Ahead ahead;
+            ahead.add(columns_, count_, r + rows, smaller(tile_rows, stop - r - rows));
+            ahead.spread(count_);
             set_masks(codes, w, r, rows);
-            for (size_t j = 0; j < count_; ++j)
+            for (size_t j = 0; j < count_; ++j) {
+                ahead.some();
                 for (size_t c = 0; c < n_classes_; ++c) add_cells(x[j], c, w != nullptr, totals_[j * n_classes_ + c]);
+            }
         }
         for (size_t i = 0; i < count_ * n_classes_; ++i) {
             const Total& t = totals_[i];
