@@ -862,7 +862,7 @@ def test_every_kernel_has_the_reference_s_signature() -> None:
 
     import countwise._kernels as kernels
 
-    for name in set(kernels.__all__) - {"LEVEL", "PairLaw", "PairRows", "over_blocks", "over_items", "thread_count"}:
+    for name in [name for name, kernel in vars(specification).items() if callable(kernel)]:
         theirs = list(inspect.signature(getattr(reference, name)).parameters)
         if not hasattr(native, name):  # put together from several compiled steps
             assert list(inspect.signature(getattr(kernels, name)).parameters) == theirs

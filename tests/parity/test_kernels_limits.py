@@ -24,12 +24,12 @@ ENTRIES, STARTS = np.array([1, 3, 5], np.uint32), np.array([0, 3])
 @pytest.mark.parametrize("sizes", [[2**32, 2**32], [2**63, 2], [2**31, 1], [2**16, 2**15]])
 def test_pairs_of_more_cells_than_can_be_counted_are_refused(kernels, sizes: list[int]) -> None:
     with pytest.raises(ValueError, match="too many cells"):
-        kernels.pair_counts([CODES, CODES], sizes, np.array([[0, 1]]))
+        kernels.count_families([CODES, CODES], sizes, [[0, 1]], None)
 
 
 def test_a_pair_with_a_column_without_values_has_no_cells() -> None:
     for kernels in (native, reference):
-        (table,) = kernels.pair_counts([CODES, CODES], [2**40, 0], np.array([[1, 0]]))
+        (table,) = kernels.count_families([CODES, CODES], [2**40, 0], [[1, 0]], None)
         assert table.shape == (0, 2**40)
 
 

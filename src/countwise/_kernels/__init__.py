@@ -12,73 +12,17 @@ COUNTWISE_LEVEL
 COUNTWISE_THREADS
     How many threads to use.
 """
-# ruff: noqa: F403, F405 -- all names of the reference are those of the kernels
+# ruff: noqa: F401, F403 -- all names of the reference are those of the kernels
 
 import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from countwise._kernels.pair_rows import PairLaw, PairRows
-from countwise._kernels.threads import over_blocks, over_items, thread_count
-
-__all__ = [
-    "LEVEL",
-    "PairLaw",
-    "PairRows",
-    "add_gaussian",
-    "add_linear",
-    "add_lookup",
-    "add_poisson",
-    "add_quadratic",
-    "apply_tests",
-    "argmax_rows",
-    "best_bins",
-    "best_thresholds",
-    "best_thresholds_of_numbers",
-    "bin_columns",
-    "branch_gains",
-    "class_moments",
-    "class_scatter",
-    "count_codes",
-    "count_correct",
-    "count_entries",
-    "count_families",
-    "count_matrix",
-    "csr_add",
-    "csr_class_sums",
-    "cut_codes",
-    "edit_distances",
-    "encode_columns",
-    "factorize_objects",
-    "factorize_strings",
-    "find_infinity",
-    "float_is_integral",
-    "gauss_expand",
-    "gauss_log_sums",
-    "gauss_loo_log_sums",
-    "gaussian_left_out",
-    "integer_domain",
-    "kmeans_1d",
-    "mark_columns",
-    "mdl_cuts",
-    "merge_sets",
-    "nearest",
-    "normalize",
-    "over_blocks",
-    "over_items",
-    "pair_counts",
-    "pair_sums",
-    "partition_entries",
-    "presort",
-    "product_boxes",
-    "product_log_sums",
-    "product_order",
-    "route_entries",
-    "row_tree",
-    "sum_entries",
-    "sum_log_share",
-    "thread_count",
-]
+from countwise._kernels.pair_rows import PairLaw as PairLaw
+from countwise._kernels.pair_rows import PairRows as PairRows
+from countwise._kernels.threads import over_blocks as over_blocks
+from countwise._kernels.threads import over_items as over_items
+from countwise._kernels.threads import thread_count as thread_count
 
 
 def _choose() -> tuple[Any, str]:
@@ -113,6 +57,6 @@ if TYPE_CHECKING:
     LEVEL = ""
 else:
     _chosen, LEVEL = _choose()
-    globals().update({name: getattr(_chosen, name) for name in __all__ if hasattr(_chosen, name)})
+    globals().update({name: kernel for name, kernel in vars(_chosen).items() if callable(kernel)})
     if LEVEL != "reference":  # one that is put together from several compiled steps
         from countwise._kernels.binning import bin_columns

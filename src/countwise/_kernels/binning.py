@@ -66,19 +66,7 @@ class Slots(NamedTuple):
 def bin_columns(
     columns: Sequence[Array], weights: Floats | None, n_bins: int
 ) -> tuple[list[Floats], list[NDArray[np.uint8]]]:
-    """Columns of numbers as codes of bins that hold about equally many rows.
-
-    Parameters
-    ----------
-    columns : list of column
-    weights : float64 array or None
-    n_bins : int
-
-    Returns
-    -------
-    edges, codes
-        As :func:`countwise._kernels.reference.bins.bin_columns` gives them.
-    """
+    """As :func:`countwise._kernels.reference.bins.bin_columns`."""
     if not 2 <= n_bins <= 255:
         raise ValueError(f"n_bins is {n_bins}; it must lie between 2 and 255")
     rows = len(columns[0]) if columns else 0

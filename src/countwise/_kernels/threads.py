@@ -23,18 +23,7 @@ _here = threading.local()
 
 
 def thread_count() -> int:
-    """The number of threads to use: ``COUNTWISE_THREADS``, else the CPUs this process may run on.
-
-    Returns
-    -------
-    int
-        At least 1.
-
-    Raises
-    ------
-    ValueError
-        If ``COUNTWISE_THREADS`` is set to something else than a whole number of at least 1.
-    """
+    """The number of threads to use: ``COUNTWISE_THREADS``, else the CPUs this process may run on."""
     wanted = os.environ.get("COUNTWISE_THREADS", "").strip()
     if wanted:
         if not wanted.isdecimal() or int(wanted) < 1:
@@ -52,25 +41,11 @@ def over_items(
     *,
     done: Callable[[int], None] | None = None,
 ) -> list[Result]:
-    """The results of ``work(item)`` for every item, in the items' order.
+    """The results of ``work(item)`` for every item, in the items' order; there is none in which the work happens.
 
-    Parameters
-    ----------
-    items : iterable
-        What to work on; there is no order in which the work happens.
-    work : callable
-        Called with one item, possibly in another thread.
-    threads : int, optional
-        How many threads; :func:`thread_count` if not given. One item, one thread, or a call from within
-        another call's ``work`` runs in the calling thread.
-    done : callable, optional
-        Called in the calling thread with the number of leading items that are finished.
-
-    Returns
-    -------
-    list
-        One result an item. The first exception (in the items' order) is raised; what had not begun is
-        dropped.
+    One item, one thread, or a call from within another call's `work` runs in the calling thread. The first exception
+    (in the items' order) is raised; what had not begun is dropped. `done` is called in the calling thread with the
+    number of leading items that are finished.
     """
     waiting = list(items)
     count = min(thread_count() if threads is None else threads, len(waiting))
@@ -105,23 +80,8 @@ def over_blocks(
 ) -> list[Result]:
     """The results of ``work(start, stop)`` over fixed blocks of rows, in the blocks' order.
 
-    Parameters
-    ----------
-    n_rows : int
-        The number of rows; none gives an empty list.
-    block : int
-        Rows in a block. It must not be made to depend on the number of threads: see the module's docstring.
-    work : callable
-        Called with the first row of a block and the one after its last, possibly in another thread.
-    threads : int, optional
-        How many threads; :func:`thread_count` if not given.
-    progress : callable, optional
-        Called in the calling thread with the number of rows done so far.
-
-    Returns
-    -------
-    list
-        One result a block.
+    The block must not be made to depend on the number of threads: see the module's docstring. `progress` is called in
+    the calling thread with the number of rows done so far.
     """
     if block < 1:
         raise ValueError(f"a block has at least 1 row, not {block}")

@@ -124,6 +124,10 @@ class CategoricalDensity(Density):
             table[:] = 0.0  # nothing was ever counted: the attribute has no say
         return table
 
+    def add_log_prob(self, column: Any, out: Floats) -> None:
+        """Look each value up."""
+        _kernels.add_lookup([column], [self._lookup], out)
+
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """Look each value up, of all nominal attributes in one pass."""

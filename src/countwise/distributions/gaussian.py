@@ -149,12 +149,15 @@ class GaussianDensity(NumericDensity):
         """Whether the column has no spread at all."""
         return not bool(self.inverse_sd.any())
 
+    def add_log_prob(self, column: Any, out: Floats) -> None:
+        """Add log φ((x - mean) / sd) / sd."""
+        _kernels.add_gaussian([column], self.mean[None], self.inverse_sd[None], self.log_norm[None], out)
+
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """All Gaussian attributes in one pass."""
-        mean, inverse, norm = map(
-            np.array, zip(*((d.mean, d.inverse_sd, d.log_norm) for d in densities), strict=True)
-        )
+        tables = np.array([(d.mean, d.inverse_sd, d.log_norm) for d in densities])
+        mean, inverse, norm = np.ascontiguousarray(tables.swapaxes(0, 1))
         _kernels.add_gaussian(list(columns), mean, inverse, norm, out)
 
     def written(self, x: float, c: int) -> tuple[str, str]:

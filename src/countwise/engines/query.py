@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from narwhals.stable.v2 import col, lit, when
 
 __all__ = ["col", "flag", "lit", "total", "when"]
 
@@ -13,27 +16,15 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(name)
     import narwhals.stable.v2 as nw
 
-    return getattr(nw, name)
-
-
-def col(*names: str) -> Any:
-    """Columns."""
-    return __getattr__("col")(*names)
-
-
-def lit(value: Any, dtype: Any = None) -> Any:
-    """A constant."""
-    return __getattr__("lit")(value, dtype)
-
-
-def when(*conditions: Any) -> Any:
-    """The beginning of a choice: ``when(c).then(a).otherwise(b)``."""
-    return __getattr__("when")(*conditions)
+    found = globals()[name] = getattr(nw, name)  # the next time it is here
+    return found
 
 
 def flag(condition: Any) -> Any:
     """1.0 where a condition holds, else 0.0."""
-    return when(condition).then(1.0).otherwise(0.0)
+    import narwhals.stable.v2 as nw
+
+    return nw.when(condition).then(1.0).otherwise(0.0)
 
 
 def total(terms: Sequence[Any]) -> Any:

@@ -166,7 +166,7 @@ def _tables(columns: Any, sizes: Any, pairs: Any, weights: Any, threads: int | N
         return np.asarray(_kernels.count_codes(columns[j], columns[i], weights, sizes[j], sizes[i]))
 
     def counted(start: int, stop: int) -> list[NDArray[Any]]:
-        return _kernels.pair_counts([column[start:stop] for column in columns], sizes, pairs)
+        return _kernels.count_families([column[start:stop] for column in columns], sizes, pairs.tolist(), None)
 
     if weights is not None:
         return _kernels.over_items(pairs.tolist(), weighted, threads)

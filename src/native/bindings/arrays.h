@@ -75,6 +75,10 @@ Array codes_array(nb::handle object, const std::string& name, size_t rows = any)
 Array out_array(nb::handle object, bool writable = true);
 
 inline bool is_float(Type type) { return type == Type::f64 || type == Type::f32; }
+// The type of counts with such weights.
+inline const char* count_type(const MaybeArray& weights) {
+    return weights && is_float(weights->type()) ? "float64" : "int64";
+}
 
 void check_rows(const std::string& name, size_t found, size_t rows);
 // Refuses counts that no code reaches; the sizes of tables made from them might overflow.

@@ -5,6 +5,20 @@
 
 namespace countwise {
 
+// The different numbers of each column, up to `limit` of them; a count of -1 if there are more.
+KERNEL(void, few_values, const Column* columns, size_t n_columns, size_t rows, size_t limit, double* values,
+       int64_t* counts);
+// Of the three below: maps are one a column, weights may be null. Counts and sums are added to.
+KERNEL(void, bin_counts, const Column* columns, size_t n_columns, size_t rows, const BinMap* maps,
+       const double* weights, uint32_t* counts, double* sums);
+KERNEL(void, bin_collect, const Column* columns, size_t n_columns, size_t rows, const BinMap* maps,
+       const double* weights, const BinSlots* slots);
+KERNEL(void, bin_codes, const Column* columns, size_t n_columns, size_t rows, const BinMap* maps, const BinEdges* edges,
+       uint8_t* const* codes);
+// Counts on from the codes of some rows, given their cells; edges and steps are as in BinEdges.
+KERNEL(void, bin_amend, const double* values, const uint32_t* rows, size_t n, const double* edges, size_t steps,
+       uint8_t* codes);
+
 namespace {
 
 // The maps of columns; no word of theirs may lead beyond the last bucket.
@@ -36,7 +50,7 @@ nb::list few_values(nb::handle columns, size_t limit) {
     if (limit > 255) refuse_value("limit is " + std::to_string(limit) + "; it must be at most 255");
     std::vector<double> values(n * limit + 1);
     std::vector<int64_t> counts(n);
-    unlocked([&] { kernels().few_values(column.data(), n, rows, limit, values.data(), counts.data()); });
+    unlocked([&] { kernels::few_values(column.data(), n, rows, limit, values.data(), counts.data()); });
     nb::list found;
     for (size_t j = 0; j < n; ++j) {
         if (counts[j] < 0) {
@@ -58,8 +72,8 @@ void bin_counts(nb::handle columns, nb::handle weights, nb::handle ranges, nb::h
     const Array to_counts = require(counts, "counts", Type::u32, {n, bin_buckets + 1}, Access::write),
                 to_sums = require(sums, "sums", Type::f64, {weight.data() ? n : 0, bin_buckets + 1}, Access::write);
     unlocked([&] {
-        kernels().bin_counts(column.data(), n, rows, maps.data(), weight.data(), to_counts.data<uint32_t>(),
-                             to_sums.data<double>());
+        kernels::bin_counts(column.data(), n, rows, maps.data(), weight.data(), to_counts.data<uint32_t>(),
+                            to_sums.data<double>());
     });
 }
 
@@ -128,7 +142,7 @@ nb::tuple bin_collect(nb::handle columns, nb::handle weights, nb::handle ranges,
         s.same = same.data() + j * n_slots;
         s.count = &found[j].count;
     }
-    unlocked([&] { kernels().bin_collect(column.data(), n, rows, maps.data(), weight.data(), mine.data()); });
+    unlocked([&] { kernels::bin_collect(column.data(), n, rows, maps.data(), weight.data(), mine.data()); });
     nb::list copies;
     for (size_t j = 0; j < n; ++j) {
         const nb::slice cut(static_cast<Py_ssize_t>(found[j].count));
@@ -150,8 +164,8 @@ void bin_amend(nb::handle values, nb::handle rows, nb::handle edges, size_t step
     for (size_t i = 0; i < row.size(); ++i)
         if (at[i] >= code.size()) refuse_value("a row is out of range");
     unlocked([&] {
-        kernels().bin_amend(value.data<const double>(), at, value.size(), edge.data<const double>(), steps,
-                            code.data<uint8_t>());
+        kernels::bin_amend(value.data<const double>(), at, value.size(), edge.data<const double>(), steps,
+                           code.data<uint8_t>());
     });
 }
 
@@ -173,7 +187,7 @@ void bin_codes(nb::handle columns, nb::handle ranges, nb::handle cells, nb::hand
         mine.push_back(
             {word.data<const uint16_t>() + j * (bin_buckets + 1), edge.data<const double>() + j * bin_edges, step});
     }
-    unlocked([&] { kernels().bin_codes(column.data(), n, rows, maps.data(), mine.data(), to.data()); });
+    unlocked([&] { kernels::bin_codes(column.data(), n, rows, maps.data(), mine.data(), to.data()); });
 }
 
 }  // namespace

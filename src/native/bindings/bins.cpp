@@ -3,6 +3,21 @@
 
 namespace countwise {
 
+// Of the three below: 1 is returned for a code out of range, 2 for an instance or a row that there is not. Tables
+// are to be 0 before; those of counts are uint32 without weights, int64 with whole ones, else float64.
+KERNEL(int, count_entries, Column column, size_t rows, const NodeEntries& nodes, Column codes, Column weights,
+       size_t n_cells, size_t n_classes, void* table);
+// The matrix is (rows, columns), the table (columns, nodes, n_cells, n_classes).
+KERNEL(int, count_matrix, const uint8_t* matrix, size_t rows, size_t columns, const NodeEntries& nodes, Column codes,
+       Column weights, size_t n_cells, size_t n_classes, void* table);
+KERNEL(int, sum_entries, Column column, size_t rows, const NodeEntries& nodes, const double* values,
+       const double* weights, size_t n_cells, const double* centers, double* table);
+// The table is (nodes, n_cells, width) of u32, i64 or f64.
+WIDE_KERNEL(void, best_bins, const void* table, Type type, size_t nodes, size_t n_cells, size_t width, size_t n_bins,
+            Criterion criterion, double least, int64_t* places, double* gains);
+KERNEL(void, branch_gains, const void* table, Type type, size_t nodes, size_t n_cells, size_t width, size_t n_values,
+       Criterion criterion, double least, double* gains);
+
 namespace {
 
 // The entries of nodes, with segments that lie within them.
@@ -60,8 +75,8 @@ nb::object count_entries(nb::handle column, nb::handle entries, nb::handle segme
     const CountWeights weight(weights, code.size());
     const NewArray<void> table({nodes.count(), n_cells, n_classes}, zeros, weight.kind());
     check_fault(unlocked([&] {
-        return kernels().count_entries(cells.column(), cells.size(), nodes.data(), code.column(), weight.column(),
-                                       n_cells, n_classes, table.data());
+        return kernels::count_entries(cells.column(), cells.size(), nodes.data(), code.column(), weight.column(),
+                                      n_cells, n_classes, table.data());
     }));
     return table.object;
 }
@@ -75,8 +90,8 @@ nb::object count_matrix(nb::handle matrix, nb::handle entries, nb::handle segmen
     const CountWeights weight(weights, code.size());
     const NewArray<void> table({cells.size(1), nodes.count(), n_cells, n_classes}, zeros, weight.kind());
     check_fault(unlocked([&] {
-        return kernels().count_matrix(cells.data<const uint8_t>(), cells.size(0), cells.size(1), nodes.data(),
-                                      code.column(), weight.column(), n_cells, n_classes, table.data());
+        return kernels::count_matrix(cells.data<const uint8_t>(), cells.size(0), cells.size(1), nodes.data(),
+                                     code.column(), weight.column(), n_cells, n_classes, table.data());
     }));
     return table.object;
 }
@@ -90,8 +105,8 @@ nb::object sum_entries(nb::handle column, nb::handle entries, nb::handle segment
     if (n_cells > UINT32_MAX) refuse_value("there are too many cells");
     const NewArray<double> table({nodes.count(), n_cells, 3}, zeros);
     check_fault(unlocked([&] {
-        return kernels().sum_entries(cells.column(), cells.size(), nodes.data(), value.data<const double>(),
-                                     weight.data(), n_cells, center.data<const double>(), table.data());
+        return kernels::sum_entries(cells.column(), cells.size(), nodes.data(), value.data<const double>(),
+                                    weight.data(), n_cells, center.data<const double>(), table.data());
     }));
     return table.object;
 }
@@ -128,8 +143,8 @@ nb::tuple best_bins(nb::handle table, size_t n_bins, const std::string& criterio
     const NewArray<int64_t> places({from.nodes});
     const NewArray<double> gains({from.nodes});
     unlocked([&] {
-        kernels().best_bins(from.array.data<const void>(), from.array.type(), from.nodes, from.cells, from.width,
-                            from.used, from.by, least, places.data(), gains.data());
+        kernels::best_bins(from.array.data<const void>(), from.array.type(), from.nodes, from.cells, from.width,
+                           from.used, from.by, least, places.data(), gains.data());
     });
     return nb::make_tuple(places.object, gains.object);
 }
@@ -138,8 +153,8 @@ nb::object branch_gains(nb::handle table, size_t n_values, const std::string& cr
     const Table from(table, criterion, n_values);
     const NewArray<double> gains({from.nodes});
     unlocked([&] {
-        kernels().branch_gains(from.array.data<const void>(), from.array.type(), from.nodes, from.cells, from.width,
-                               from.used, from.by, least, gains.data());
+        kernels::branch_gains(from.array.data<const void>(), from.array.type(), from.nodes, from.cells, from.width,
+                              from.used, from.by, least, gains.data());
     });
     return gains.object;
 }

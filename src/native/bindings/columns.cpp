@@ -4,6 +4,13 @@
 
 namespace countwise {
 
+KERNEL(bool, find_infinity, const Column* columns, size_t n_columns, size_t rows, size_t* column, size_t* row);
+// A mark for each of span numbers from low on and one more for the missing; outside: anything else was met.
+KERNEL(void, mark_columns, const Column* columns, size_t n_columns, size_t rows, int64_t low, size_t span,
+       uint8_t* marks, uint8_t* outside);
+KERNEL(void, encode_columns, const Column* columns, size_t n_columns, size_t rows, const CodeTable* tables,
+       void* const* codes);
+
 namespace {
 
 // Further from 0, a difference from a low could wrap around to a place in the table.
@@ -14,7 +21,7 @@ nb::object find_infinity(nb::handle columns) {
     const Columns column(columns, false);
     const size_t rows = column.rows();
     size_t j = 0, row = 0;
-    const bool found = unlocked([&] { return kernels().find_infinity(column.data(), column.count(), rows, &j, &row); });
+    const bool found = unlocked([&] { return kernels::find_infinity(column.data(), column.count(), rows, &j, &row); });
     if (!found) return nb::none();
     return nb::make_tuple(j, row);
 }
@@ -25,7 +32,7 @@ nb::tuple mark_columns(nb::handle columns, int64_t low, size_t span) {
     check_count("span", span, most_span);
     const NewArray<uint8_t> marks({column.count(), span + 1}, zeros), outside({column.count()}, zeros);
     unlocked(
-        [&] { kernels().mark_columns(column.data(), column.count(), rows, low, span, marks.data(), outside.data()); });
+        [&] { kernels::mark_columns(column.data(), column.count(), rows, low, span, marks.data(), outside.data()); });
     return nb::make_tuple(marks.object, outside.object);
 }
 
@@ -51,7 +58,7 @@ void encode_columns(nb::handle columns, nb::list lows, nb::list lookups, nb::lis
         tables.push_back({lookup.data<const void>(), lookup.size(), low, nb::cast<uint32_t>(others[j]), lookup.type()});
         to.push_back(code.data<void>());
     }
-    unlocked([&] { kernels().encode_columns(column.data(), n, rows, tables.data(), to.data()); });
+    unlocked([&] { kernels::encode_columns(column.data(), n, rows, tables.data(), to.data()); });
 }
 
 // Whether offsets ascend and stay within the letters.

@@ -7,6 +7,25 @@
 
 namespace countwise {
 
+// Values of several classes in one order, with codes of the given type.
+KERNEL(void, merge_sets, const double* const* values, const size_t* sizes, size_t n_classes, Type type, double* merged,
+       void* codes);
+// The weights in the order of merged codes; a stride may be 0. As int64 if whole, else as float64.
+KERNEL(void, merge_weights, Column codes, size_t n, const Column* weights, const size_t* sizes, size_t n_classes,
+       bool whole, void* merged);
+// The weight of each class; returns 1 for a code out of range, 2 for a negative or infinite weight.
+KERNEL(int, class_totals, const Entries& entries, size_t start, size_t stop, size_t n_classes, double* totals);
+// The counts of marks that are to be made, (stop - first) / step + 1 times n_classes of them.
+KERNEL(void, class_marks, const Entries& entries, size_t first, size_t stop, size_t n_classes, size_t step,
+       uint32_t* counts);
+// The weight of each class from the first mark to before a place.
+KERNEL(void, counts_before, const Entries& entries, const Marks& marks, size_t place, size_t n_classes, double* counts);
+// The best place or -1, given the totals.
+KERNEL(int64_t, best_cut, const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
+       double tolerance, const Marks& marks);
+KERNEL(void, cut_codes, Column column, size_t rows, const double* edges, size_t n_edges, Type type, void* out);
+WIDE_KERNEL(void, kmeans_1d, const double* values, const double* weights, size_t n, size_t k, int64_t* starts);
+
 namespace {
 
 using Counts = std::vector<double>;
@@ -65,7 +84,7 @@ public:
     // What a kernel finds wrong is told by `refuse`, with the interpreter's lock held.
     int totals(size_t start, size_t stop, Counts* counts) const {
         counts->assign(n_classes_, 0.0);
-        return kernels().class_totals(entries_, start, stop, n_classes_, counts->data());
+        return kernels::class_totals(entries_, start, stop, n_classes_, counts->data());
     }
     void refuse(int wrong) const {
         if (wrong == 1) refuse_value("codes hold a class beyond the " + std::to_string(n_classes_) + " there are");
@@ -81,7 +100,7 @@ public:
         table_ = x_log_x_table(static_cast<size_t>(n));
         const size_t step = std::max<size_t>(mark_step, n_classes_);  // as many counts as entries at most
         marked_.resize(((stop - start) / step + 1) * n_classes_);
-        kernels().class_marks(entries_, start, stop, n_classes_, step, marked_.data());
+        kernels::class_marks(entries_, start, stop, n_classes_, step, marked_.data());
         marks_ = {marked_.data(), table_->data(), start, step};
     }
     Cut best(size_t start, size_t stop, const Counts& counts) const {
@@ -89,7 +108,7 @@ public:
         const double size = n > 0 ? n * (1 + std::fabs(std::log(n))) : 0.0;
         const double tolerance = 1e-12 * information(counts) + 4e-15 * size;
         Cut cut;
-        cut.place = kernels().best_cut(entries_, start, stop, n_classes_, counts.data(), tolerance, marks_);
+        cut.place = kernels::best_cut(entries_, start, stop, n_classes_, counts.data(), tolerance, marks_);
         sides(start, stop, counts, &cut);
         return cut;
     }
@@ -100,8 +119,8 @@ private:
         if (marks_.counts) {
             Counts before(n_classes_);
             cut->left.assign(n_classes_, 0.0);
-            kernels().counts_before(entries_, marks_, start, n_classes_, before.data());
-            kernels().counts_before(entries_, marks_, place, n_classes_, cut->left.data());
+            kernels::counts_before(entries_, marks_, start, n_classes_, before.data());
+            kernels::counts_before(entries_, marks_, place, n_classes_, cut->left.data());
             for (size_t c = 0; c < n_classes_; ++c) cut->left[c] -= before[c];
         } else {
             totals(start, place, &cut->left);
@@ -236,10 +255,10 @@ nb::tuple merge_sets(nb::list values, nb::list weights) {
                                                    : "uint32"),
         merged_weights({weighted ? total : 0}, false, whole ? "int64" : "float64");
     unlocked([&] {
-        kernels().merge_sets(value.data(), sizes.data(), n_classes, type, merged.data(), codes.data());
+        kernels::merge_sets(value.data(), sizes.data(), n_classes, type, merged.data(), codes.data());
         if (weighted)
-            kernels().merge_weights(codes.column(), total, weight.data(), sizes.data(), n_classes, whole,
-                                    merged_weights.data());
+            kernels::merge_weights(codes.column(), total, weight.data(), sizes.data(), n_classes, whole,
+                                   merged_weights.data());
     });
     return nb::make_tuple(merged.object, codes.object, weighted ? merged_weights.object : nb::none());
 }
@@ -256,7 +275,7 @@ void cut_codes(nb::handle column, nb::handle edges, nb::handle out) {
     if (!good) refuse_value("edges must be ascending");
     const size_t most = to.type() == Type::u8 ? UINT8_MAX : to.type() == Type::u16 ? UINT16_MAX : UINT32_MAX;
     if (n + 1 > most) refuse_value("out is too narrow for the codes of " + std::to_string(n) + " edges");
-    unlocked([&] { kernels().cut_codes(from.column(), from.size(), at, n, to.type(), to.data<void>()); });
+    unlocked([&] { kernels::cut_codes(from.column(), from.size(), at, n, to.type(), to.data<void>()); });
 }
 
 nb::object kmeans_1d(nb::handle values, nb::handle weights, size_t k) {
@@ -280,7 +299,7 @@ nb::object kmeans_1d(nb::handle values, nb::handle weights, size_t k) {
     for (const double weight : w) good &= weight > 0 && weight < HUGE_VAL;
     if (!good) refuse_value("weights must be finite and above 0");
     const NewArray<int64_t> starts({k});
-    unlocked([&] { kernels().kmeans_1d(x, w.empty() ? nullptr : w.data(), n, k, starts.data()); });
+    unlocked([&] { kernels::kmeans_1d(x, w.empty() ? nullptr : w.data(), n, k, starts.data()); });
     return starts.object;
 }
 

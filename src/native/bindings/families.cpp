@@ -5,24 +5,22 @@
 
 namespace countwise {
 
+// The cells are float64 if the weights are floats, else int64; weights without data are 1 for all.
+WIDE_KERNEL(void, count_families, const Column* columns, size_t n_columns, size_t rows, const size_t* sizes,
+            const Family* families, size_t n, Column weights);
+
 namespace {
 
 using Numbers = std::vector<size_t>;
 
 constexpr size_t most_cells = size_t{1} << 31;
 
-Numbers sorted(Numbers numbers) {
-    std::sort(numbers.begin(), numbers.end());
-    return numbers;
-}
-
-// The one column of a family that others lack; as many as there are columns if they lack none or more than one.
-size_t odd_one(const Numbers& family, const Numbers& others) {
-    const Numbers mine = sorted(family), theirs = sorted(others);
-    Numbers odd;
-    std::set_difference(mine.begin(), mine.end(), theirs.begin(), theirs.end(), std::back_inserter(odd));
-    if (odd.size() != 1) return family.size();
-    return static_cast<size_t>(std::find(family.begin(), family.end(), odd[0]) - family.begin());
+// The place of the one column of a family that others lack; as many as there are columns if they lack none or more.
+size_t odd_one(const Numbers& family, const size_t* others, size_t n) {
+    size_t odd = family.size(), count = 0;
+    for (size_t k = 0; k < family.size(); ++k)
+        if (std::find(others, others + n, family[k]) == others + n) odd = k, ++count;
+    return count == 1 ? odd : family.size();
 }
 
 struct Plan {
@@ -38,8 +36,9 @@ struct Plan {
             const Numbers& family = families[f];
             size_t last = family.size();
             if (f > 0 && columns[f - 1].size() == family.size())
-                last = odd_one(family, {columns[f - 1].begin(), columns[f - 1].end() - 1});
-            if (last == family.size() && f + 1 < families.size()) last = odd_one(family, families[f + 1]);
+                last = odd_one(family, columns[f - 1].data(), family.size() - 1);
+            if (last == family.size() && f + 1 < families.size())
+                last = odd_one(family, families[f + 1].data(), families[f + 1].size());
             if (last == family.size()) last = widest(family);
             add(family, last);
         }
@@ -54,20 +53,19 @@ private:
     }
 
     void add(const Numbers& family, size_t last) {
-        Numbers order;
+        Numbers order, column;
         for (size_t k = 0; k < family.size(); ++k)
             if (k != last) order.push_back(k);
         std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return family[a] < family[b]; });
         order.push_back(last);
-        Numbers column;
         for (size_t k : order) column.push_back(family[k]);
         size_t same = 0;
         if (!columns.empty()) {
             const size_t most = std::min(columns.back().size(), column.size()) - 1;
             while (same < most && columns.back()[same] == column[same]) ++same;
         }
-        axes.push_back(order);
-        columns.push_back(column);
+        axes.push_back(std::move(order));
+        columns.push_back(std::move(column));
         shared.push_back(same);
     }
 };
@@ -102,7 +100,7 @@ Plan plan_of(nb::handle families, nb::list sizes, size_t n_columns) {
         }
         if (family.empty()) refuse_value("a family has no columns");
         plan.places.push_back(plan.places.back() + cells_of(family, plan.sizes));
-        plan.families.push_back(family);
+        plan.families.push_back(std::move(family));
     }
     plan.arrange();
     return plan;
@@ -113,11 +111,12 @@ nb::object table_of(const nb::object& cells, const Plan& plan, size_t f) {
     const Numbers &order = plan.axes[f], &column = plan.columns[f];
     nb::list shape, back;
     for (size_t j : column) shape.append(plan.sizes[j]);
+    const nb::object table =
+        cells[nb::slice(nb::int_(plan.places[f]), nb::int_(plan.places[f + 1]), nb::none())].attr("reshape")(shape);
+    if (std::is_sorted(order.begin(), order.end())) return table;
     for (size_t k = 0; k < order.size(); ++k)
         back.append(static_cast<size_t>(std::find(order.begin(), order.end(), k) - order.begin()));
-    return cells[nb::slice(nb::int_(plan.places[f]), nb::int_(plan.places[f + 1]), nb::none())]
-        .attr("reshape")(shape)
-        .attr("transpose")(back);
+    return table.attr("transpose")(back);
 }
 
 nb::list count_families(nb::handle columns, nb::list sizes, nb::handle families, nb::handle weights) {
@@ -125,8 +124,7 @@ nb::list count_families(nb::handle columns, nb::list sizes, nb::handle families,
     const size_t rows = column.rows();
     const Plan plan = plan_of(families, sizes, column.count());
     const MaybeArray weight = weight_column(weights, rows);
-    const bool floats = weight && is_float(weight->type());
-    const NewArray<char> cells({plan.places.back()}, zeros, floats ? "float64" : "int64");
+    const NewArray<char> cells({plan.places.back()}, zeros, count_type(weight));
     std::vector<Family> asked;
     bool after = false;  // whether the family before has cells; one without any is not counted
     for (size_t f = 0; f < plan.families.size(); ++f) {
@@ -137,8 +135,8 @@ nb::list count_families(nb::handle columns, nb::list sizes, nb::handle families,
         after = some;
     }
     unlocked([&] {
-        kernels().count_families(column.data(), column.count(), rows, plan.sizes.data(), asked.data(), asked.size(),
-                                 column_of(weight));
+        kernels::count_families(column.data(), column.count(), rows, plan.sizes.data(), asked.data(), asked.size(),
+                                column_of(weight));
     });
     nb::list made;
     for (size_t f = 0; f < plan.families.size(); ++f) made.append(table_of(cells.object, plan, f));

@@ -5,6 +5,12 @@
 
 namespace countwise {
 
+// Two calls: without room it returns how many boxes there will be.
+WIDE_KERNEL(size_t, gauss_expand, const Points& points, double tolerance, int64_t* boxes, double* taylor);
+// Without queries, at each point without that point.
+WIDE_KERNEL(void, gauss_log_sums, const Points& points, const Boxes& boxes, const double* queries, size_t n,
+            double* sums);
+
 namespace {
 
 class SortedPoints {
@@ -52,11 +58,10 @@ private:
 
 nb::tuple gauss_expand(nb::handle points, nb::handle weights, double h, double tolerance) {
     const SortedPoints sorted(points, weights, h);
-    const size_t count = unlocked([&] { return kernels().gauss_expand(sorted.points(), tolerance, nullptr, nullptr); });
+    const size_t count = unlocked([&] { return kernels::gauss_expand(sorted.points(), tolerance, nullptr, nullptr); });
     const NewArray<int64_t> boxes({count});
     const NewArray<double> taylor({count, gauss_row});
-    if (count)
-        unlocked([&] { return kernels().gauss_expand(sorted.points(), tolerance, boxes.data(), taylor.data()); });
+    if (count) unlocked([&] { return kernels::gauss_expand(sorted.points(), tolerance, boxes.data(), taylor.data()); });
     return nb::make_tuple(boxes.object, taylor.object);
 }
 
@@ -67,8 +72,8 @@ nb::object gauss_log_sums(nb::handle points, nb::handle weights, double h, nb::h
     const Array query = require(queries, "queries", Type::f64, {any});
     const NewArray<double> sums({query.size()});
     unlocked([&] {
-        kernels().gauss_log_sums(sorted.points(), expansion.boxes(), query.data<const double>(), query.size(),
-                                 sums.data());
+        kernels::gauss_log_sums(sorted.points(), expansion.boxes(), query.data<const double>(), query.size(),
+                                sums.data());
     });
     return sums.object;
 }
@@ -78,7 +83,7 @@ nb::object gauss_loo_log_sums(nb::handle points, nb::handle weights, double h, n
     const SortedPoints sorted(points, weights, h);
     const Expansion expansion(boxes, taylor);
     const NewArray<double> sums({sorted.points().n});
-    unlocked([&] { kernels().gauss_loo_log_sums(sorted.points(), expansion.boxes(), sums.data()); });
+    unlocked([&] { kernels::gauss_log_sums(sorted.points(), expansion.boxes(), nullptr, 0, sums.data()); });
     return sums.object;
 }
 

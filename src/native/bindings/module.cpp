@@ -9,25 +9,9 @@
 
 namespace countwise {
 
-#ifdef COUNTWISE_X86_LEVELS
-namespace v2 {
-extern const Kernels kernels;
-}
-namespace v3 {
-extern const Kernels kernels;
-}
-namespace v4 {
-extern const Kernels kernels;
-}
-#else
-namespace baseline {
-extern const Kernels kernels;
-}
-#endif
+size_t level = 0;
 
 namespace {
-
-const Kernels* active = nullptr;
 
 #ifdef COUNTWISE_X86_LEVELS
 // What belongs to x86-64-v3 and not all compilers can ask for by name.
@@ -39,8 +23,7 @@ bool has_rest_of_v3() {
 #endif
 
 // The levels that this processor can run, lowest first.
-std::vector<const Kernels*> supported_levels() {
-    std::vector<const Kernels*> levels;
+std::vector<std::string> supported_levels() {
 #ifdef COUNTWISE_X86_LEVELS
     __builtin_cpu_init();
     const bool has_v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
@@ -49,28 +32,19 @@ std::vector<const Kernels*> supported_levels() {
     const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512vl");
-    if (has_v2) levels.push_back(&v2::kernels);
-    if (has_v3) levels.push_back(&v3::kernels);
-    if (has_v4) levels.push_back(&v4::kernels);
-#else
-    levels.push_back(&baseline::kernels);
-#endif
-    return levels;
-}
-
-std::vector<std::string> level_names() {
-    std::vector<std::string> names;
-    for (const Kernels* level : supported_levels()) names.emplace_back(level->name);
+    std::vector<std::string> names{"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+    names.resize(size_t{has_v2} + has_v3 + has_v4);
     return names;
+#else
+    return {COUNTWISE_BASELINE};
+#endif
 }
 
 // A level by the end of its name; the highest that there is if the processor lacks it.
 void set_level(const std::string& wanted) {
     if (wanted != "v2" && wanted != "v3" && wanted != "v4")
         refuse_value("the level is '" + wanted + "'; it must be 'v2', 'v3' or 'v4'");
-    const auto levels = supported_levels();
-    const size_t place = static_cast<size_t>(wanted[1] - '2');
-    active = levels[std::min(place, levels.size() - 1)];
+    level = std::min<size_t>(static_cast<size_t>(wanted[1] - '2'), supported_levels().size() - 1);
 }
 
 std::vector<void (*)(nb::module_&)>& definitions() {
@@ -80,8 +54,6 @@ std::vector<void (*)(nb::module_&)>& definitions() {
 
 }  // namespace
 
-const Kernels& kernels() { return *active; }
-
 Bindings::Bindings(void (*define)(nb::module_& m)) { definitions().push_back(define); }
 
 }  // namespace countwise
@@ -89,15 +61,15 @@ Bindings::Bindings(void (*define)(nb::module_& m)) { definitions().push_back(def
 NB_MODULE(_native, m) {
     using namespace countwise;
     using namespace nb::literals;
-    const auto levels = supported_levels();
-    if (levels.empty()) throw nb::import_error("this processor is older than x86-64-v2");
-    active = levels.back();
+    const size_t levels = supported_levels().size();
+    if (levels == 0) throw nb::import_error("this processor is older than x86-64-v2");
+    level = levels - 1;
     m.doc() = "The compiled kernels; countwise._kernels.reference documents them.";
-    m.def("get_level", [] { return std::string(kernels().name); });
+    m.def("get_level", [] { return supported_levels()[level]; });
     m.def("set_level", &set_level, "wanted"_a);
     m.def("levels", [] {
         nb::list names;
-        for (const std::string& name : level_names()) names.append(name);
+        for (const std::string& name : supported_levels()) names.append(name);
         return names;
     });
     for (const auto define : definitions()) define(m);

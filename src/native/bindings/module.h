@@ -4,8 +4,54 @@
 
 namespace countwise {
 
-// The kernels of the level in use.
-const Kernels& kernels();
+// Which of the levels is in use.
+extern size_t level;
+
+#ifdef COUNTWISE_X86_LEVELS
+constexpr size_t level_count = 3;
+#else
+constexpr size_t level_count = 1;
+#endif
+
+// A kernel: the function of each level, of which the one in use is called.
+template <class Function>
+struct Kernel;
+template <class Result, class... Arguments>
+struct Kernel<Result(Arguments...)> {
+    Result (*levels[level_count])(Arguments...);
+    Result operator()(Arguments... arguments) const { return levels[level](arguments...); }
+};
+
+// KERNEL(result, name, arguments...) declares a kernel as kernels::name, next to the binding that calls it. A
+// WIDE_KERNEL gains by 64-byte vectors: it lies in kernels/wide, which is compiled for x86-64-v4 too; of any other, v4
+// takes the function of v3. What the kernels do is said in countwise/_kernels/reference. Where nothing else is said,
+// an int is 0 if all went well, or 1 + the number of the column with a code out of range.
+#ifdef COUNTWISE_X86_LEVELS
+#define KERNEL(...) KERNEL_UP_TO(v3, __VA_ARGS__)
+#define WIDE_KERNEL(...) KERNEL_UP_TO(v4, __VA_ARGS__)
+#define KERNEL_UP_TO(highest, result, name, ...)                                     \
+    namespace v2 {                                                                   \
+    result name(__VA_ARGS__);                                                        \
+    }                                                                                \
+    namespace v3 {                                                                   \
+    result name(__VA_ARGS__);                                                        \
+    }                                                                                \
+    namespace v4 {                                                                   \
+    result name(__VA_ARGS__);                                                        \
+    }                                                                                \
+    namespace kernels {                                                              \
+    constexpr Kernel<result(__VA_ARGS__)> name{{v2::name, v3::name, highest::name}}; \
+    }
+#else
+#define WIDE_KERNEL KERNEL
+#define KERNEL(result, name, ...)                                 \
+    namespace baseline {                                          \
+    result name(__VA_ARGS__);                                     \
+    }                                                             \
+    namespace kernels {                                           \
+    constexpr Kernel<result(__VA_ARGS__)> name{{baseline::name}}; \
+    }
+#endif
 
 // Runs a kernel without the interpreter's lock; whatever is returned to Python is made after it is held again.
 template <class Work>

@@ -3,6 +3,20 @@
 
 namespace countwise {
 
+WIDE_KERNEL(void, class_moments, const Column* columns, size_t n_columns, Column codes, const double* weights,
+            size_t rows, size_t n_classes, double* n, double* mean, double* m2);
+// The counts are float64 if the weights are floats, else int64; weights without data are 1 for all.
+WIDE_KERNEL(void, count_codes, Column column, Column given, Column weights, size_t rows, size_t n_values,
+            size_t n_given, void* counts);
+WIDE_KERNEL(int, add_lookup, const Column* columns, size_t n_columns, const double* const* tables,
+            const size_t* n_values, size_t rows, size_t classes, double* out);
+WIDE_KERNEL(void, add_gaussian, const Column* columns, size_t n_columns, const double* mean, const double* inverse_sd,
+            const double* log_norm, size_t rows, size_t classes, double* out);
+WIDE_KERNEL(void, add_poisson, const Column* columns, size_t n_columns, const double* rate, size_t rows, size_t classes,
+            double* out);
+WIDE_KERNEL(size_t, normalize, double* out, size_t rows, size_t classes, bool proba);
+WIDE_KERNEL(void, argmax_rows, const double* out, size_t rows, size_t classes, ptrdiff_t* best);
+
 namespace {
 
 nb::tuple class_moments(nb::handle columns, nb::handle codes, nb::handle weights, size_t n_classes) {
@@ -15,8 +29,8 @@ nb::tuple class_moments(nb::handle columns, nb::handle codes, nb::handle weights
     const std::vector<size_t> shape{column.count(), n_classes};
     const NewArray<double> n(shape, zeros), mean(shape, zeros), m2(shape, zeros);
     unlocked([&] {
-        kernels().class_moments(column.data(), column.count(), code.column(), weight.data(), rows, n_classes, n.data(),
-                                mean.data(), m2.data());
+        kernels::class_moments(column.data(), column.count(), code.column(), weight.data(), rows, n_classes, n.data(),
+                               mean.data(), m2.data());
     });
     return nb::make_tuple(n.object, mean.object, m2.object);
 }
@@ -28,20 +42,9 @@ nb::object count_codes(nb::handle column, nb::handle given, nb::handle weights, 
     const MaybeArray weight = weight_column(weights, rows);
     check_count("n_values", n_values);
     check_count("n_given", n_given);
-    if (weight && is_float(weight->type())) {
-        const NewArray<double> sums({n_given, n_values}, zeros);
-        unlocked([&] {
-            kernels().count_codes_float(value.column(), row.column(), weight->column(), rows, n_values, n_given,
-                                        sums.data());
-        });
-        return sums.object;
-    }
-    const NewArray<int64_t> counts({n_given, n_values}, zeros);
+    const NewArray<void> counts({n_given, n_values}, zeros, count_type(weight));
     unlocked([&] {
-        if (weight)
-            kernels().count_codes_integer(value.column(), row.column(), weight->column(), rows, n_values, n_given,
-                                          counts.data());
-        else kernels().count_codes(value.column(), row.column(), rows, n_values, n_given, counts.data());
+        kernels::count_codes(value.column(), row.column(), column_of(weight), rows, n_values, n_given, counts.data());
     });
     return counts.object;
 }
@@ -63,8 +66,8 @@ void add_lookup(nb::handle columns, nb::handle tables, nb::handle out) {
         refuse_value("there are " + std::to_string(column.count()) + " columns but " + std::to_string(table.size()) +
                      " tables");
     const int bad = unlocked([&] {
-        return kernels().add_lookup(column.data(), column.count(), cells.data(), n_values.data(), to.size(0),
-                                    to.size(1), to.data<double>());
+        return kernels::add_lookup(column.data(), column.count(), cells.data(), n_values.data(), to.size(0), to.size(1),
+                                   to.data<double>());
     });
     if (bad)
         refuse_value("column " + std::to_string(bad - 1) + " holds a code beyond the " +
@@ -80,8 +83,8 @@ void add_gaussian(nb::handle columns, nb::handle mean, nb::handle inverse_sd, nb
                 s = require(inverse_sd, "inverse_sd", Type::f64, {count, classes}),
                 norm = require(log_norm, "log_norm", Type::f64, {count, classes});
     unlocked([&] {
-        kernels().add_gaussian(column.data(), count, mu.data<const double>(), s.data<const double>(),
-                               norm.data<const double>(), rows, classes, to.data<double>());
+        kernels::add_gaussian(column.data(), count, mu.data<const double>(), s.data<const double>(),
+                              norm.data<const double>(), rows, classes, to.data<double>());
     });
 }
 
@@ -91,22 +94,22 @@ void add_poisson(nb::handle columns, nb::handle rate, nb::handle out) {
     column.check(to.size(0));
     const Array rates = require(rate, "rate", Type::f64, {column.count(), to.size(1)});
     unlocked([&] {
-        kernels().add_poisson(column.data(), column.count(), rates.data<const double>(), to.size(0), to.size(1),
-                              to.data<double>());
+        kernels::add_poisson(column.data(), column.count(), rates.data<const double>(), to.size(0), to.size(1),
+                             to.data<double>());
     });
 }
 
 size_t normalize(nb::handle out, const std::string& kind) {
     const Array to = out_array(out);
     if (kind != "log" && kind != "proba") refuse_value("kind is '" + kind + "'; it must be 'log' or 'proba'");
-    return unlocked([&] { return kernels().normalize(to.data<double>(), to.size(0), to.size(1), kind == "proba"); });
+    return unlocked([&] { return kernels::normalize(to.data<double>(), to.size(0), to.size(1), kind == "proba"); });
 }
 
 nb::object argmax_rows(nb::handle out) {
     const Array from = out_array(out, false);
     if (from.size(1) == 0) refuse_value("out has no classes to choose from");
     const NewArray<ptrdiff_t> best({from.size(0)}, false, "intp");
-    unlocked([&] { kernels().argmax_rows(from.data<const double>(), from.size(0), from.size(1), best.data()); });
+    unlocked([&] { kernels::argmax_rows(from.data<const double>(), from.size(0), from.size(1), best.data()); });
     return best.object;
 }
 

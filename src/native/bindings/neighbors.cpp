@@ -9,6 +9,12 @@
 
 namespace countwise {
 
+KERNEL(void, pair_sums, const PairRows& queries, const PairRows& rows, const PairLaw& law, double* sums);
+KERNEL(void, search_rows, const RowTreeView& tree, const PairLaw& law, const PairQuery& query);
+// Strings as code points one after the other, and where each begins.
+KERNEL(void, edit_distances, const uint32_t* letters, const int64_t* starts, size_t n, const uint32_t* other_letters,
+       const int64_t* other_starts, size_t n_others, uint32_t* out);
+
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -115,7 +121,7 @@ nb::object pair_sums(nb::handle queries, nb::handle rows, nb::handle law) {
     given.check(left, "queries", 0);
     given.check(right, "rows", 1);
     const NewArray<double> sums({left.rows(), right.rows()});
-    unlocked([&] { kernels().pair_sums(left.data(), right.data(), given.data(), sums.data()); });
+    unlocked([&] { kernels::pair_sums(left.data(), right.data(), given.data(), sums.data()); });
     return sums.object;
 }
 
@@ -244,7 +250,7 @@ nb::tuple nearest(nb::handle queries, nb::handle rows, nb::handle law, double k,
                                      near.bound(),
                                      Nearest::offer,
                                      &near};
-            kernels().search_rows(in, given.data(), query);
+            kernels::search_rows(in, given.data(), query);
             const std::vector<Near>& sorted = near.sorted();
             found.insert(found.end(), sorted.begin(), sorted.end());
             starts.push_back(static_cast<int64_t>(found.size()));
@@ -277,8 +283,8 @@ void edit_distances(nb::handle letters, nb::handle starts, nb::handle other_lett
     const Strings a(letters, starts, "letters"), b(other_letters, other_starts, "other letters");
     const Array to = require(out, "out", Type::u32, {a.count(), b.count()}, Access::write);
     unlocked([&] {
-        kernels().edit_distances(a.letters(), a.starts(), a.count(), b.letters(), b.starts(), b.count(),
-                                 to.data<uint32_t>());
+        kernels::edit_distances(a.letters(), a.starts(), a.count(), b.letters(), b.starts(), b.count(),
+                                to.data<uint32_t>());
     });
 }
 

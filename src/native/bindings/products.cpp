@@ -6,6 +6,9 @@
 
 namespace countwise {
 
+WIDE_KERNEL(void, product_log_sums, const Products& points, const ProductQueries& queries, double tolerance,
+            double* logs);
+
 namespace {
 
 constexpr double least_width = 1e-300;
@@ -130,7 +133,7 @@ nb::object log_sums(nb::handle points, nb::handle log_weights, nb::handle boxes,
     if (!(tolerance >= 0 && tolerance < 1))
         refuse_value("tolerance is " + std::to_string(tolerance) + "; it is at least 0 and below 1");
     const NewArray<double> logs({query.queries().n});
-    unlocked([&] { kernels().product_log_sums(p, query.queries(), tolerance, logs.data()); });
+    unlocked([&] { kernels::product_log_sums(p, query.queries(), tolerance, logs.data()); });
     return logs.object;
 }
 

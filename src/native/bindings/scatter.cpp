@@ -3,6 +3,16 @@
 
 namespace countwise {
 
+// Of the three below: a 1 is written to `incomplete` for every row with a NaN, which adds nothing, else a 0. The
+// sums are to be 0 before.
+WIDE_KERNEL(void, class_scatter, const Column* columns, size_t n_columns, Column codes, const double* weights,
+            size_t rows, size_t n_classes, uint8_t* incomplete, double* n, double* mean, double* scatter);
+// The factors are (classes, height, columns).
+WIDE_KERNEL(void, add_quadratic, const Column* columns, size_t n_columns, const double* centers, const double* factors,
+            size_t height, size_t rows, size_t classes, double* out, uint8_t* incomplete);
+WIDE_KERNEL(void, add_linear, const Column* columns, size_t n_columns, const double* center, const double* slopes,
+            size_t rows, size_t classes, double* out, uint8_t* incomplete);
+
 namespace {
 
 // The marks of rows that lack a cell.
@@ -22,8 +32,8 @@ nb::tuple class_scatter(nb::handle columns, nb::handle codes, nb::handle weights
     const NewArray<double> n({n_classes}, zeros), mean({n_classes, count}, zeros),
         scatter({n_classes, count, count}, zeros);
     unlocked([&] {
-        kernels().class_scatter(column.data(), count, code.column(), weight.data(), rows, n_classes,
-                                marks.data<uint8_t>(), n.data(), mean.data(), scatter.data());
+        kernels::class_scatter(column.data(), count, code.column(), weight.data(), rows, n_classes,
+                               marks.data<uint8_t>(), n.data(), mean.data(), scatter.data());
     });
     return nb::make_tuple(n.object, mean.object, scatter.object);
 }
@@ -37,8 +47,8 @@ void add_quadratic(nb::handle columns, nb::handle centers, nb::handle factors, n
                 middle = require(centers, "centers", Type::f64, {classes, count}),
                 factor = require(factors, "factors", Type::f64, {classes, any, count});
     unlocked([&] {
-        kernels().add_quadratic(column.data(), count, middle.data<const double>(), factor.data<const double>(),
-                                factor.size(1), rows, classes, to.data<double>(), marks.data<uint8_t>());
+        kernels::add_quadratic(column.data(), count, middle.data<const double>(), factor.data<const double>(),
+                               factor.size(1), rows, classes, to.data<double>(), marks.data<uint8_t>());
     });
 }
 
@@ -50,8 +60,8 @@ void add_linear(nb::handle columns, nb::handle center, nb::handle slopes, nb::ha
     const Array marks = marks_array(incomplete, rows), middle = require(center, "center", Type::f64, {count}),
                 slope = require(slopes, "slopes", Type::f64, {classes, count});
     unlocked([&] {
-        kernels().add_linear(column.data(), count, middle.data<const double>(), slope.data<const double>(), rows,
-                             classes, to.data<double>(), marks.data<uint8_t>());
+        kernels::add_linear(column.data(), count, middle.data<const double>(), slope.data<const double>(), rows,
+                            classes, to.data<double>(), marks.data<uint8_t>());
     });
 }
 

@@ -1,7 +1,15 @@
-// Bindings of the kernels that score laws by leaving rows out.
+// Bindings of the kernels that score distributions and columns.
 #include "module.h"
 
 namespace countwise {
+
+// Written to doubles that are `stride` bytes apart.
+WIDE_KERNEL(void, gaussian_left_out, const LeftOut& law, const double* values, size_t n, char* out, ptrdiff_t stride);
+// weights.data may be null.
+WIDE_KERNEL(double, sum_log_share, const double* joint, size_t rows, size_t classes, size_t c, Column weights,
+            double least);
+
+KERNEL(void, count_correct, const JudgedRows& rows, const double* const* terms, size_t n_terms, double* sums);
 
 namespace {
 
@@ -15,7 +23,7 @@ void gaussian_left_out(nb::handle values, double n, double mean, double m2, doub
     if (!(n >= 1)) refuse_value("n is " + std::to_string(n) + "; the class has at least 1 value");
     const LeftOut law{n, mean, m2, spread, middle};
     unlocked([&] {
-        kernels().gaussian_left_out(law, from.data<const double>(), from.size(), to.data<char>(), to.column().stride);
+        kernels::gaussian_left_out(law, from.data<const double>(), from.size(), to.data<char>(), to.column().stride);
     });
 }
 
@@ -26,9 +34,28 @@ double sum_log_share(nb::handle joint, int64_t c, nb::handle weights, double lea
         refuse_value("c is " + std::to_string(c) + "; there are " + std::to_string(classes) + " classes");
     const MaybeArray weight = weight_column(weights, rows);
     return unlocked([&] {
-        return kernels().sum_log_share(from.data<const double>(), rows, classes, static_cast<size_t>(c),
-                                       column_of(weight), least);
+        return kernels::sum_log_share(from.data<const double>(), rows, classes, static_cast<size_t>(c),
+                                      column_of(weight), least);
     });
+}
+
+nb::object count_correct(nb::handle base, nb::list terms, nb::handle target, nb::handle weights, int64_t fallback) {
+    const Array scores = require(base, "base", Type::f64, {any, any}), right = column_array(target, "target");
+    const size_t rows = scores.size(0), classes = scores.size(1), n = terms.size();
+    if (classes == 0) refuse_value("base has no classes to choose from");
+    if (is_float(right.type()) || right.type() == Type::boolean) refuse_type("target must be of an integer type");
+    check_rows("target", right.size(), rows);
+    const RowWeights weight(weights, rows);
+    std::vector<Array> kept;
+    std::vector<const double*> term;
+    for (size_t t = 0; t < n; ++t) {
+        kept.push_back(require(terms[t], "term " + std::to_string(t), Type::f64, {rows, classes}));
+        term.push_back(kept.back().data<const double>());
+    }
+    const NewArray<double> sums({n});
+    const JudgedRows judged{scores.data<const double>(), right.column(), weight.data(), rows, classes, fallback};
+    unlocked([&] { kernels::count_correct(judged, term.data(), n, sums.data()); });
+    return sums.object;
 }
 
 }  // namespace
@@ -37,6 +64,7 @@ const Bindings bindings([](nb::module_& m) {
     using namespace nb::literals;
     m.def("gaussian_left_out", &gaussian_left_out, "values"_a, "n"_a, "mean"_a, "m2"_a, "spread"_a, "middle"_a,
           "out"_a);
+    m.def("count_correct", &count_correct, "base"_a, "terms"_a, "target"_a, "weights"_a.none(), "fallback"_a);
     m.def("sum_log_share", &sum_log_share, "joint"_a, "c"_a, "weights"_a.none(), "least"_a);
 });
 

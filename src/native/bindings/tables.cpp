@@ -6,6 +6,14 @@
 
 namespace countwise {
 
+KERNEL(int, csr_class_sums, const Csr& matrix, Column codes, const double* weights, size_t n_classes, double* sums);
+KERNEL(int, csr_add, const Csr& matrix, const double* table, size_t classes, double* out);
+KERNEL(bool, is_integral, Column column, size_t rows);
+// False if no cell is there; the extremes as uint64 for u64 columns, as int64 otherwise.
+KERNEL(bool, integer_range, Column column, size_t rows, int64_t* low, int64_t* high);
+KERNEL(void, integer_marks, Column column, size_t rows, int64_t low, size_t span, uint8_t* marks);
+KERNEL(size_t, integer_values, Column column, size_t rows, int64_t* values);
+
 namespace {
 
 // The three arrays of a sparse matrix, checked so far that the kernels cannot read outside them.
@@ -53,9 +61,8 @@ nb::object csr_class_sums(nb::handle indptr, nb::handle indices, nb::handle data
     const RowWeights weight(weights, code.size());
     check_count("n_classes", n_classes);
     const NewArray<double> sums({n_classes, n_columns}, zeros);
-    const int bad = unlocked([&] {
-        return kernels().csr_class_sums(sparse.matrix(), code.column(), weight.data(), n_classes, sums.data());
-    });
+    const int bad = unlocked(
+        [&] { return kernels::csr_class_sums(sparse.matrix(), code.column(), weight.data(), n_classes, sums.data()); });
     if (bad) sparse.refuse_column();
     return sums.object;
 }
@@ -64,13 +71,13 @@ void csr_add(nb::handle indptr, nb::handle indices, nb::handle data, nb::handle 
     const Array to = out_array(out), cells = require(table, "table", Type::f64, {any, to.size(1)});
     const SparseRows sparse(indptr, indices, data, to.size(0), cells.size(0), present);
     const int bad = unlocked(
-        [&] { return kernels().csr_add(sparse.matrix(), cells.data<const double>(), to.size(1), to.data<double>()); });
+        [&] { return kernels::csr_add(sparse.matrix(), cells.data<const double>(), to.size(1), to.data<double>()); });
     if (bad) sparse.refuse_column();
 }
 
 bool float_is_integral(nb::handle column) {
     const Array array = column_array(column, "column");
-    return unlocked([&] { return kernels().is_integral(array.column(), array.size()); });
+    return unlocked([&] { return kernels::is_integral(array.column(), array.size()); });
 }
 
 // The distinct values by a mark for each number of the range, or by sorting where that would be too large.
@@ -78,12 +85,12 @@ std::vector<int64_t> distinct_values(const Array& array, int64_t low, uint64_t s
     std::vector<int64_t> values;
     if (span <= std::max<uint64_t>(uint64_t{1} << 20, 4 * array.size())) {
         std::vector<uint8_t> marks(span + 1);
-        kernels().integer_marks(array.column(), array.size(), low, marks.size(), marks.data());
+        kernels::integer_marks(array.column(), array.size(), low, marks.size(), marks.data());
         for (uint64_t i = 0; i <= span; ++i)
             if (marks[i]) values.push_back(low + static_cast<int64_t>(i));
     } else {
         values.resize(array.size());
-        values.resize(kernels().integer_values(array.column(), array.size(), values.data()));
+        values.resize(kernels::integer_values(array.column(), array.size(), values.data()));
         std::sort(values.begin(), values.end());
         values.erase(std::unique(values.begin(), values.end()), values.end());
     }
@@ -99,8 +106,8 @@ nb::object integer_domain(nb::handle column, nb::int_ limit) {
     bool integral = true, found = false, close = true;
     std::vector<int64_t> values;
     unlocked([&] {
-        integral = kernels().is_integral(array.column(), array.size());
-        if (integral) found = kernels().integer_range(array.column(), array.size(), &low, &high);
+        integral = kernels::is_integral(array.column(), array.size());
+        if (integral) found = kernels::integer_range(array.column(), array.size(), &low, &high);
         if (found) {
             const uint64_t span = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
             close = span < most && !(array.type() == Type::u64 && high < 0);

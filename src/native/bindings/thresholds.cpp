@@ -3,6 +3,18 @@
 
 namespace countwise {
 
+// Returns how many entries there are.
+KERNEL(size_t, presort, Column column, size_t rows, uint32_t* entries);
+// How many entries there may be at the next level, and how many there are. Below 0: an instance out of range,
+// a branch out of range, an instance in several branches without copies, copies out of range.
+KERNEL(int64_t, partition_room, const Segments& from, const Parting& parting);
+KERNEL(int64_t, partition_segments, const Segments& from, const Parting& parting, uint32_t* entries, int64_t* starts);
+// Of the two below: returns 1 for an instance out of range, 2 for a code out of range.
+KERNEL(int, best_thresholds, const Segments& segments, const Labels& labels, bool entropy, double least,
+       int64_t* places, double* gains);
+KERNEL(int, best_thresholds_of_numbers, const Segments& segments, const Answers& answers, bool deviations, double least,
+       int64_t* places, double* gains);
+
 namespace {
 
 // Codes that are contiguous.
@@ -37,7 +49,7 @@ nb::object presort(nb::handle column) {
     const size_t rows = from.size();
     if (rows >= size_t{1} << 31) refuse_value(std::to_string(rows) + " rows are more than entries can number");
     const NewArray<uint32_t> entries({rows});
-    const size_t n = unlocked([&] { return kernels().presort(from.column(), rows, entries.data()); });
+    const size_t n = unlocked([&] { return kernels::presort(from.column(), rows, entries.data()); });
     return n == rows ? entries.object : first_of(entries.object, n);
 }
 
@@ -75,12 +87,12 @@ nb::tuple partition_entries(nb::handle entries, nb::handle starts, nb::handle br
     const Parting parting{
         branches.column(),      branches.size(), slot.data<const int32_t>(), firsts.data<const int64_t>(), n_next,
         data_of<uint32_t>(copy)};
-    const int64_t room = unlocked([&] { return kernels().partition_room(segments, parting); });
+    const int64_t room = unlocked([&] { return kernels::partition_room(segments, parting); });
     if (room < 0) refuse_parting(room);
     const NewArray<uint32_t> moved({static_cast<size_t>(room)});
     const NewArray<int64_t> begins({n_next + 1});
     const int64_t n =
-        unlocked([&] { return kernels().partition_segments(segments, parting, moved.data(), begins.data()); });
+        unlocked([&] { return kernels::partition_segments(segments, parting, moved.data(), begins.data()); });
     if (n < 0) refuse_parting(n);
     return nb::make_tuple(n == room ? moved.object : first_of(moved.object, static_cast<size_t>(n)), begins.object);
 }
@@ -107,8 +119,8 @@ nb::tuple best_thresholds(nb::handle entries, nb::handle starts, nb::handle code
     const NewArray<int64_t> places({level.segments().count});
     const NewArray<double> gains({level.segments().count});
     const int bad = unlocked([&] {
-        return kernels().best_thresholds(level.segments(), {code.column(), weight.data(), code.size(), n_classes},
-                                         entropy, least, places.data(), gains.data());
+        return kernels::best_thresholds(level.segments(), {code.column(), weight.data(), code.size(), n_classes},
+                                        entropy, least, places.data(), gains.data());
     });
     if (bad) refuse_labels(bad);
     return nb::make_tuple(places.object, gains.object);
@@ -123,9 +135,9 @@ nb::tuple best_thresholds_of_numbers(nb::handle entries, nb::handle starts, nb::
     const NewArray<int64_t> places({level.segments().count});
     const NewArray<double> gains({level.segments().count});
     const int bad = unlocked([&] {
-        return kernels().best_thresholds_of_numbers(level.segments(),
-                                                    {value.data<const double>(), weight.data(), value.size()},
-                                                    deviations, least, places.data(), gains.data());
+        return kernels::best_thresholds_of_numbers(level.segments(),
+                                                   {value.data<const double>(), weight.data(), value.size()},
+                                                   deviations, least, places.data(), gains.data());
     });
     if (bad) refuse_labels(bad);
     return nb::make_tuple(places.object, gains.object);

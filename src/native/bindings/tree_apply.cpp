@@ -1,9 +1,17 @@
 // Bindings of the kernels that ask the tests of trees. All that a tree says is checked here, once for all rows.
 #include <algorithm>
+#include <cmath>
 
 #include "module.h"
 
 namespace countwise {
+
+// Both need tests that were checked.
+KERNEL(Routed, route_entries, const Column* columns, const Instances& instances, const int64_t* starts,
+       const Tests& tests);
+// Rows and first nodes may be null pointers. Returns -1, or the node that had no group for a code.
+KERNEL(int64_t, apply_tests, const Column* columns, size_t n_columns, const uint32_t* rows, const int32_t* start,
+       size_t n, const Tests& tests, const int32_t* children, int32_t* out);
 
 namespace {
 
@@ -18,9 +26,11 @@ public:
         const size_t lengths[6] = {nodes, 0, nodes + 1, 0, nodes + 1, nodes};
         for (size_t i = 0; i < 6; ++i)
             if (i != 1 && i != 3) check_rows(names[i], arrays_[i].size(), lengths[i]);
-        if (!kernels().good_tests(columns.data(), columns.count(), tests_, arrays_[1].size(), arrays_[3].size(),
-                                  children, most_branches))
-            refuse(children, most_branches);
+        check_starts(tests_.limit_starts, names[2], arrays_[1].size());
+        check_starts(tests_.group_starts, names[4], arrays_[3].size());
+        for (size_t k = 0; k < nodes; ++k)
+            if (tests_.attribute[k] >= 0 && !is_plain(k, children, most_branches))
+                check_node(k, children, most_branches);
     }
 
     const Tests& tests() const { return tests_; }
@@ -67,23 +77,13 @@ private:
         return highest;
     }
 
-    // Says what is wrong.
-    [[noreturn]] void refuse(const int32_t* children, int64_t most_branches) const {
-        check_starts(tests_.limit_starts, names[2], arrays_[1].size());
-        check_starts(tests_.group_starts, names[4], arrays_[3].size());
-        for (size_t k = 0; k < tests_.nodes; ++k) {
-            if (tests_.attribute[k] < 0) continue;
-            check_node(k);
-            const int64_t highest = highest_branch(k);
-            if (highest >= most_branches)
-                refuse_value("branch " + std::to_string(highest) + " of " + node_name(k) +
-                             " is too high for the type of branch");
-            // Children come after their parents, so that every path has an end.
-            if (children && highest >= 0 &&
-                (children[k] <= static_cast<int64_t>(k) || children[k] + highest >= static_cast<int64_t>(tests_.nodes)))
-                refuse_value("the children of " + node_name(k) + " are not among the nodes after it");
-        }
-        refuse_value("the tests changed while they were looked at");
+    // A quick look that suffices for most nodes: one limit and two children.
+    bool is_plain(size_t k, const int32_t* children, int64_t most_branches) const {
+        const double limit = limits(k) == 1 ? tests_.limits[tests_.limit_starts[k]] : NAN;
+        return limit == limit && tests_.missing[k] <= 1 && most_branches > 1 &&
+               static_cast<size_t>(tests_.attribute[k]) < columns_.count() &&
+               (!children ||
+                (children[k] > static_cast<int64_t>(k) && static_cast<size_t>(children[k]) + 1 < tests_.nodes));
     }
 
     void check_starts(const int64_t* starts, const char* name, size_t length) const {
@@ -92,7 +92,7 @@ private:
         if (!good) refuse_value(std::string(name) + " must ascend from 0 to at most " + std::to_string(length));
     }
 
-    void check_node(size_t k) const {
+    void check_node(size_t k, const int32_t* children, int64_t most_branches) const {
         const size_t column = static_cast<size_t>(tests_.attribute[k]);
         if (column >= columns_.count())
             refuse_value(node_name(k) + " asks column " + std::to_string(column) + " of " +
@@ -104,6 +104,14 @@ private:
         for (int64_t i = tests_.limit_starts[k]; i < tests_.limit_starts[k + 1]; ++i)
             if (!(tests_.limits[i] >= tests_.limits[std::max(i - 1, tests_.limit_starts[k])]))
                 refuse_value("the limits of " + node_name(k) + " do not ascend");
+        const int64_t highest = highest_branch(k);
+        if (highest >= most_branches)
+            refuse_value("branch " + std::to_string(highest) + " of " + node_name(k) +
+                         " is too high for the type of branch");
+        // Children come after their parents, so that every path has an end.
+        if (children && highest >= 0 &&
+            (children[k] <= static_cast<int64_t>(k) || children[k] + highest >= static_cast<int64_t>(tests_.nodes)))
+            refuse_value("the children of " + node_name(k) + " are not among the nodes after it");
     }
 
     const Columns& columns_;
@@ -137,7 +145,7 @@ int64_t route_entries(nb::handle columns, nb::handle entries, nb::handle starts,
                               written.stride,
                               written.type};
     const Routed routed = unlocked(
-        [&] { return kernels().route_entries(column.data(), instances, start.data<const int64_t>(), test.tests()); });
+        [&] { return kernels::route_entries(column.data(), instances, start.data<const int64_t>(), test.tests()); });
     if (routed.problem == 1) test.refuse_code(routed.node);
     if (routed.problem == 2) refuse_value("entries of " + node_name(routed.node) + " are beyond the rows or branches");
     return routed.gaps;
@@ -163,8 +171,8 @@ nb::object apply_tests(nb::handle columns, nb::handle rows, nb::handle nodes, si
     if (n && highest >= n_nodes) refuse_value("rows start at nodes that are not among the " + std::to_string(n_nodes));
     const NewArray<int32_t> out({n});
     const int64_t stray = unlocked([&] {
-        return kernels().apply_tests(column.data(), column.count(), data_of<uint32_t>(row), at, n, test.tests(),
-                                     child.data<const int32_t>(), out.data());
+        return kernels::apply_tests(column.data(), column.count(), data_of<uint32_t>(row), at, n, test.tests(),
+                                    child.data<const int32_t>(), out.data());
     });
     if (stray >= 0) test.refuse_code(static_cast<size_t>(stray));
     return out.object;

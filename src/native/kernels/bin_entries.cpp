@@ -1,6 +1,5 @@
 // Tables of nodes: how often each cell of a column meets each class, or the sums of a number in each cell.
 #include "entries.h"
-#include "support/levels.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 

@@ -1,6 +1,5 @@
 // Tables of nodes: how often each cell of several columns meets each class, for codes that lie side by side in a row.
 #include "entries.h"
-#include "support/levels.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
@@ -47,7 +46,7 @@ public:
           least_own_(least_own), part_(nodes, rows) {}
 
     // Nothing is left if n is 0.
-    int read(Block<Out>& to) {
+    COUNTWISE_APART int read(Block<Out>& to) {
         to.n = 0;
         while (at_ == stop_)
             if (!step()) return none;
@@ -100,7 +99,7 @@ public:
     // False if a code is out of range. Meanwhile the rows of the next block are fetched.
     bool add(const Block<Out>& now, const Block<Out>& next) {
         if (n_cells_ < all_cells && !below(now)) return false;
-        for (size_t i = now.n; i < next.n; ++i) fetch_row(next.row[i]);
+        for (size_t i = now.n; i < next.n; ++i) fetch_row(next.row[i] + first_, columns_);
         Out* table = table_ + now.node * node_step_;
         if (!now.own) {
             count<0>(now, next, table, column_step_);
@@ -114,46 +113,45 @@ public:
     }
 
     void fetch_all(const Block<Out>& block) const {
-        for (size_t i = 0; i < block.n; ++i) fetch_row(block.row[i]);
+        for (size_t i = 0; i < block.n; ++i) fetch_row(block.row[i] + first_, columns_);
     }
 
 private:
-    COUNTWISE_INLINE void fetch_row(const uint8_t* row) const {
-        row += first_;
-        for (size_t j = 0; j < columns_; j += 64) fetch(row + j);
-        fetch(row + columns_ - 1);
+    static COUNTWISE_INLINE void fetch_row(const uint8_t* row, size_t columns) {
+        for (size_t j = 0; j < columns; j += 64) fetch(row + j);
+        fetch(row + columns - 1);
     }
 
     // Whether all codes are. The largest of all rows is sought for each column, which needs no sum over a vector; those
     // at the end of a row are looked at twice.
-    bool below(const Block<Out>& block) const {
-        constexpr size_t width = 16;
-        uint8_t most[width] = {};
+    COUNTWISE_APART bool below(const Block<Out>& block) const {
+        typedef uint8_t Codes __attribute__((vector_size(16)));
+        constexpr size_t width = sizeof(Codes);
+        Codes most{};
+        uint8_t all = 0;
         const auto look = [&most](const uint8_t* from) {
-            uint8_t code[width];
-            std::memcpy(code, from, width);
-            for (size_t i = 0; i < width; ++i) most[i] = larger(most[i], code[i]);
+            const Codes codes = load_as<Codes>(from);
+            most = codes > most ? codes : most;
         };
         for (size_t i = 0; i < block.n; ++i) {
             const uint8_t* row = block.row[i] + first_;
             size_t j = 0;
             for (; j + width <= columns_; j += width) look(row + j);
-            if (j == columns_) continue;
-            if (columns_ > width) look(row + columns_ - width);
+            if (j < columns_ && columns_ > width) look(row + columns_ - width);
             else
-                for (; j < columns_; ++j) most[j] = larger(most[j], row[j]);
+                for (; j < columns_; ++j) all = larger(all, row[j]);
         }
-        uint8_t all = 0;
-        for (size_t i = 0; i < width; ++i) all = larger(all, most[i]);
+        for (size_t i = 0; i < width; ++i) all = larger<uint8_t>(all, most[i]);
         return all < n_cells_;
     }
 
     template <size_t Step, class To>
-    COUNTWISE_INLINE void count(const Block<Out>& now, const Block<Out>& next, To* table, size_t any_step) const {
-        const size_t step = Step ? Step : any_step, classes = Classes ? Classes : n_classes_, columns = columns_;
-        for (size_t i = 0; i < now.n; ++i) {
-            fetch_row(next.row[i]);
-            const uint8_t* row = now.row[i] + first_;
+    COUNTWISE_APART void count(const Block<Out>& now, const Block<Out>& next, To* table, size_t any_step) const {
+        const size_t step = Step ? Step : any_step, classes = Classes ? Classes : n_classes_;
+        const size_t first = first_, columns = columns_, n = now.n;
+        for (size_t i = 0; i < n; ++i) {
+            fetch_row(next.row[i] + first, columns);
+            const uint8_t* row = now.row[i] + first;
             const To more = weighed<Out> ? static_cast<To>(now.weight[weighed<Out> ? i : 0]) : To{1};
             To* to = table + now.code[i];
             size_t j = 0;

@@ -1,6 +1,5 @@
 // What is gained by a branch for each value.
 #include "impurity.h"
-#include "support/levels.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
@@ -45,7 +44,7 @@ private:
         for (size_t v = 0; v < values_; ++v) n += weight_of(cells + v * width_);
         if (heavy_ < 2) return 0.0;
         if (sizeof(T) == 4 && logs_.has(n)) {
-            const double* table = logs_.get();
+            const double* table = logs_.cells;
             return entropy_of(cells, n, [table](double x) { return table[static_cast<size_t>(x)]; });
         }
         return entropy_of(cells, n, [](double x) { return x_log_x(x); });
@@ -122,7 +121,7 @@ void gains_of(Branches& branches, const T* table, size_t nodes, size_t cells, do
 void branch_gains(const void* table, Type type, size_t nodes, size_t n_cells, size_t width, size_t n_values,
                   Criterion criterion, double least, double* gains) {
     const bool tabled = criterion == Criterion::entropy && type == Type::u32;
-    Branches branches(n_values, width, criterion, least, tabled ? smaller(most_tabled, nodes * n_values) : 0);
+    Branches branches(n_values, width, criterion, least, tabled ? nodes * n_values : 0);
     const size_t cells = n_cells * width;
     if (type == Type::u32) gains_of(branches, static_cast<const uint32_t*>(table), nodes, cells, gains);
     else if (type == Type::i64) gains_of(branches, static_cast<const int64_t*>(table), nodes, cells, gains);

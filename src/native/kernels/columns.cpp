@@ -1,5 +1,4 @@
 // Many columns at once: tiles of rows, so that a row-major matrix is read once and not once a column.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -132,11 +131,9 @@ void encode_columns(const Column* columns, size_t n_columns, size_t rows, const 
     for (size_t start = 0; start < rows; start += tile_rows) {
         const size_t n = smaller(tile_rows, rows - start);
         fetch_next(columns, n_columns, start + n, rows);
-        for (size_t j = 0; j < n_columns; ++j) {
-            if (tables[j].type == Type::u8) encode_cells<uint8_t>(columns[j], start, n, tables[j], codes[j]);
-            else if (tables[j].type == Type::u16) encode_cells<uint16_t>(columns[j], start, n, tables[j], codes[j]);
-            else encode_cells<uint32_t>(columns[j], start, n, tables[j], codes[j]);
-        }
+        for (size_t j = 0; j < n_columns; ++j)
+            with_code_type(tables[j].type,
+                           [&](auto zero) { encode_cells<decltype(zero)>(columns[j], start, n, tables[j], codes[j]); });
     }
 }
 

@@ -1,5 +1,4 @@
 // How many rows have the right class as their best one, for several terms to be added.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -30,9 +29,6 @@ struct ScoredRows {
     size_t rows, classes;
     int64_t fallback;
 };
-
-template <class LaneRows>
-double count_part(const ScoredRows& part, const double* term);
 
 // Four rows at a time, or two where registers have room for no more.
 constexpr size_t width = lanes < 4 ? lanes : 4;
@@ -147,13 +143,8 @@ double count_part(const ScoredRows& part, const double* term) {
     return sum;
 }
 
-// Rows of any number of classes, one by one.
-struct Single {
-    static constexpr size_t order[4] = {0, 1, 2, 3};
-};
-
-template <>
-double count_part<Single>(const ScoredRows& part, const double* term) {
+// The same one by one, for any number of classes.
+double count_singly(const ScoredRows& part, const double* term) {
     double sum = 0.0;
     for (size_t r = 0; r < part.rows; ++r)
         if (right_row(part.base + r * part.classes, term + r * part.classes, part.classes, part.target[r],
@@ -179,7 +170,8 @@ void count_all(const JudgedRows& rows, const double* const* terms, size_t n_term
     Scratch<double> weight(part_rows);
     for (size_t t = 0; t < n_terms; ++t) sums[t] = 0.0;
     for (size_t start = 0; start < rows.rows; start += part_rows) {
-        const size_t n = smaller(part_rows, rows.rows - start), even = n / 4 * 4, at = start * classes;
+        const size_t n = smaller(part_rows, rows.rows - start), even = classes > 1 ? n / 4 * 4 : 0,
+                     at = start * classes;
         put_in_order(rows.target, start, n, LaneRows::order, target.get());
         if (rows.weights) {
             const Column weights{reinterpret_cast<const char*>(rows.weights), 8, Type::f64};
@@ -190,8 +182,8 @@ void count_all(const JudgedRows& rows, const double* const* terms, size_t n_term
         const ScoredRows rest{
             part.base + even * classes, part.target + even, w ? w + even : w, n - even, classes, rows.fallback};
         for (size_t t = 0; t < n_terms; ++t) {
-            sums[t] += count_part<LaneRows>(part, terms[t] + at);
-            if (n > even) sums[t] += count_part<Single>(rest, terms[t] + at + even * classes);
+            if (even) sums[t] += count_part<LaneRows>(part, terms[t] + at);
+            if (n > even) sums[t] += count_singly(rest, terms[t] + at + even * classes);
         }
     }
 }
@@ -200,7 +192,6 @@ void count_all(const JudgedRows& rows, const double* const* terms, size_t n_term
 
 void count_correct(const JudgedRows& rows, const double* const* terms, size_t n_terms, double* sums) {
     switch (rows.classes) {
-        case 1: break;
         case 2: return count_all<LaneRows<2>>(rows, terms, n_terms, sums);
         case 3: return count_all<LaneRows<3>>(rows, terms, n_terms, sums);
         case 4: return count_all<LaneRows<4>>(rows, terms, n_terms, sums);
@@ -210,7 +201,6 @@ void count_correct(const JudgedRows& rows, const double* const* terms, size_t n_
         case 8: return count_all<LaneRows<8>>(rows, terms, n_terms, sums);
         default: return count_all<LaneRows<0>>(rows, terms, n_terms, sums);
     }
-    count_all<Single>(rows, terms, n_terms, sums);
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

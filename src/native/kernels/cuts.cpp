@@ -1,5 +1,5 @@
 // The best place to cut a sequence of classes in two.
-#include "support/levels.h"
+#include "impurity.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -25,31 +25,13 @@ private:
     const Entries& entries_;
 };
 
-// A sum of weights that keeps its rounding errors: cuts that are equally good must look so.
-struct Fractions {
-    double sum = 0, error = 0;
-    COUNTWISE_INLINE void add(double w) {
-        const double next = sum + w, added = next - sum;
-        error += (sum - (next - added)) + (w - added);
-        sum = next;
-    }
-    COUNTWISE_INLINE double value() const { return sum + error; }
-};
-
-// The sum of x log x over both sides: of one class, and of all. Four logarithms cost what one does. What rounding
-// leaves of nothing may be negative.
+// The sum of x log x over both sides: of one class, and of all.
 COUNTWISE_INLINE void x_log_x_of_sides(double a, double b, double left, double right, double& of_class,
                                        double& of_all) {
-    constexpr size_t n = lanes < 4 ? 4 : lanes;
-    constexpr double least = 1e-300;
-    double x[n] = {a, b, left, right}, f[n];
-    for (size_t i = 4; i < n; ++i) x[i] = 1.0;
-    for (size_t i = 0; i < n; i += lanes) {
-        const vd v = load(x + i);
-        store(f + i, v * log_of(select(v > splat(least), v, splat(1.0))));
-    }
-    of_class = f[0] + f[1];
-    of_all = f[2] + f[3];
+    double x[4] = {a, b, left, right};
+    x_log_x_of_four(x);
+    of_class = x[0] + x[1];
+    of_all = x[2] + x[3];
 }
 
 // The sum over classes of a number that changes for one class at a time. It is added up anew at every change:
@@ -107,14 +89,14 @@ template <class Sum>
 int64_t scan(const Entries& entries, size_t start, size_t stop, size_t n_classes, const double* totals,
              double tolerance) {
     struct Class {
-        Fractions left;
+        Precise left;
         double total;
     };
     Scratch<Class> sides(n_classes);
     Sum sum(n_classes);
-    Fractions left, all;
+    Precise left, all;
     for (size_t c = 0; c < n_classes; ++c) {
-        sides[c] = {Fractions{}, totals[c]};
+        sides[c] = {Precise{}, totals[c]};
         all.add(totals[c]);
         double of_class, of_all;
         x_log_x_of_sides(0, totals[c], 0, 0, of_class, of_all);
@@ -308,7 +290,7 @@ int64_t best_of(const Entries& entries, size_t start, size_t stop, size_t n_clas
     if (marks.counts)
         return BoundedSearch<Classes, Sum>(entries, marks, start, stop, n_classes, totals, tolerance, marks.x_log_x)
             .best();
-    return scan<Sum>(entries, start, stop, n_classes, totals, tolerance);
+    return scan<Sum>(entries, start, stop, n_classes, totals, tolerance * log2_e);  // in bits, the table in nats
 }
 
 }  // namespace
@@ -317,7 +299,7 @@ int class_totals(const Entries& entries, size_t start, size_t stop, size_t n_cla
     constexpr size_t replicas = 4;  // equal codes in a row would wait for each other's sum
     const size_t cells = replicas * n_classes;
     EntryChunk part(entries);
-    Scratch<Fractions> sums(cells);
+    Scratch<Precise> sums(cells);
     for (size_t i = 0; i < cells; ++i) sums[i] = {};
     for (size_t from = start; from < stop; from += part_entries) {
         const size_t n = smaller(part_entries, stop - from);

@@ -19,11 +19,7 @@ inline void gather_cells(Column column, const uint32_t* places, size_t n, uint32
 
 // Codes at places that exist; false if one of them is not below the limit.
 inline bool gather(Column column, const uint32_t* places, size_t n, size_t limit, uint32_t* to) {
-    switch (column.type) {
-        case Type::u8: gather_cells<uint8_t>(column, places, n, to); break;
-        case Type::u16: gather_cells<uint16_t>(column, places, n, to); break;
-        default: gather_cells<uint32_t>(column, places, n, to);
-    }
+    with_code_type(column.type, [=](auto zero) { gather_cells<decltype(zero)>(column, places, n, to); });
     uint32_t most = 0;
     for (size_t i = 0; i < n; ++i) most = larger(most, to[i]);
     return most < limit;

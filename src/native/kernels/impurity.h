@@ -6,32 +6,60 @@ namespace countwise::COUNTWISE_LEVEL {
 
 COUNTWISE_INLINE vd larger_of(vd a, vd b) { return select(a > b, a, b); }
 
+constexpr double log2_e = 1.4426950408889634074;
+
 // x log2 x, 0 at 0.
 COUNTWISE_INLINE vd x_log_x(vd x) {
     const vi some = x > splat(1e-300);
-    return only(some, x * log_of(select(some, x, splat(1.0))) * splat(1.4426950408889634074));
+    return only(some, x * log_of(select(some, x, splat(1.0))) * splat(log2_e));
 }
 COUNTWISE_INLINE double x_log_x(double x) { return x_log_x(splat(x))[0]; }
 
-constexpr size_t most_tabled = 4096;  // 32 KB of x log x
+// The same of four numbers, which cost what one does. What rounding leaves of nothing may be negative.
+COUNTWISE_INLINE void x_log_x_of_four(double* x) {
+    constexpr size_t n = lanes < 4 ? 4 : lanes;
+    double padded[n] = {x[0], x[1], x[2], x[3]};
+    for (size_t i = 0; i < n; i += lanes) store(padded + i, x_log_x(load(padded + i)));
+    for (size_t i = 0; i < 4; ++i) x[i] = padded[i];
+}
 
-// x log2 x of the whole numbers below a limit.
-class Logarithms {
+// x log2 x for whole x from 0 on.
+class LogTable {
 public:
-    explicit Logarithms(size_t n) : n_(n), table_(n + 1) {
-        for (size_t i = 0; i < n; i += lanes) {
-            vd x;
-            for (size_t k = 0; k < lanes; ++k) x[k] = static_cast<double>(i + k);
-            const vd y = x_log_x(x);
-            for (size_t k = 0; k < lanes && i + k < n; ++k) table_[i + k] = y[k];
+    LogTable() = default;
+    ~LogTable() { delete cells_; }
+    LogTable(const LogTable&) = delete;
+    LogTable& operator=(const LogTable&) = delete;
+
+    const double* up_to(size_t most) {
+        if (most < size_) return cells_->get();
+        const size_t size = larger(most, smaller<size_t>(2 * size_, size_t{1} << 16)) / lanes * lanes + lanes;
+        delete cells_;
+        cells_ = nullptr;
+        cells_ = new Scratch<double>(size);
+        size_ = size;
+        for (size_t i = 0; i < size; i += lanes) {
+            double x[lanes];
+            for (size_t j = 0; j < lanes; ++j) x[j] = static_cast<double>(i + j);
+            store(cells_->get() + i, x_log_x(load(x)));
         }
+        return cells_->get();
     }
-    bool has(double x) const { return x < static_cast<double>(n_); }
-    const double* get() const { return table_.get(); }
 
 private:
-    const size_t n_;
-    Scratch<double> table_;
+    Scratch<double>* cells_ = nullptr;
+    size_t size_ = 0;
+};
+
+// Impurities of many nodes at once look up whole numbers up to a limit: a table costs about as much as the cells of a
+// few nodes. It is null if there is none.
+struct Logarithms {
+    LogTable table;
+    const size_t n;
+    const double* const cells;
+
+    explicit Logarithms(size_t wanted) : n(smaller<size_t>(wanted, 4096)), cells(n ? table.up_to(n) : nullptr) {}
+    bool has(double x) const { return x < static_cast<double>(n); }
 };
 
 COUNTWISE_INLINE vd root_of(vd x) {

@@ -1,5 +1,4 @@
 // Columns of whole numbers: their range and their distinct values.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {

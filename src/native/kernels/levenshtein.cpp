@@ -1,6 +1,7 @@
 // Edit distances by bits (Myers, in Hyyro's form): a column of the table of distances is where it rises and where it
 // falls, a bit a letter. Short strings stand side by side in the lanes of a vector, long ones take many words.
-#include "support/levels.h"
+#include <type_traits>
+
 #include "support/simd.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -13,15 +14,9 @@ constexpr size_t most_table = size_t{1} << 26;  // bytes of where the letters of
 // A number for each letter of some strings; 0 is that of all others.
 class Alphabet {
 public:
-    explicit Alphabet(size_t most) : size_(16) {
-        while (size_ < 2 * most + 2) size_ *= 2;
-        slots_ = static_cast<Slot*>(::operator new(size_ * sizeof(Slot)));
+    explicit Alphabet(size_t most) : size_(size_for(most)), slots_(size_) {
         for (size_t i = 0; i < size_; ++i) slots_[i] = {0, 0};
     }
-    ~Alphabet() { ::operator delete(slots_); }
-    Alphabet(const Alphabet&) = delete;
-    Alphabet& operator=(const Alphabet&) = delete;
-
     void add(uint32_t letter) {
         Slot& slot = find(letter);
         if (slot.number == 0) slot = {letter, ++count_};
@@ -38,8 +33,13 @@ private:
         while (slots_[at].number != 0 && slots_[at].letter != letter) at = (at + 1) & (size_ - 1);
         return slots_[at];
     }
-    size_t size_;
-    Slot* slots_;
+    static size_t size_for(size_t most) {
+        size_t size = 16;
+        while (size < 2 * most + 2) size *= 2;
+        return size;
+    }
+    const size_t size_;
+    const Scratch<Slot> slots_;
     uint32_t count_ = 0;
 };
 
@@ -55,26 +55,9 @@ struct Numbered {
 COUNTWISE_INLINE uint32_t ones(uint64_t x) { return static_cast<uint32_t>(__builtin_popcountll(x)); }
 
 template <class T>
-struct Lane;
-template <>
-struct Lane<uint8_t> {
-    typedef uint8_t vector __attribute__((vector_size(32)));
-    typedef int8_t difference;
-};
-template <>
-struct Lane<uint16_t> {
-    typedef uint16_t vector __attribute__((vector_size(32)));
-    typedef int16_t difference;
-};
-template <>
-struct Lane<uint32_t> {
-    typedef uint32_t vector __attribute__((vector_size(32)));
-    typedef int32_t difference;
-};
-template <>
-struct Lane<uint64_t> {
-    typedef uint64_t vector __attribute__((vector_size(32)));
-    typedef int64_t difference;
+struct Lane {
+    typedef T vector __attribute__((vector_size(32)));
+    using difference = std::make_signed_t<T>;
 };
 
 // How many bits of each lane are set.

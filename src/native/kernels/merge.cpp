@@ -1,5 +1,4 @@
 // Several ascending sequences, one a class, as one sequence with codes.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -124,9 +123,8 @@ void put_weights(Column codes, size_t n, const Column* weights, const size_t* si
 
 void merge_sets(const double* const* values, const size_t* sizes, size_t n_classes, Type type, double* merged,
                 void* codes) {
-    if (type == Type::u8) merge_runs(values, sizes, n_classes, merged, static_cast<uint8_t*>(codes));
-    else if (type == Type::u16) merge_runs(values, sizes, n_classes, merged, static_cast<uint16_t*>(codes));
-    else merge_runs(values, sizes, n_classes, merged, static_cast<uint32_t*>(codes));
+    with_code_type(
+        type, [&](auto zero) { merge_runs(values, sizes, n_classes, merged, static_cast<decltype(zero)*>(codes)); });
 }
 
 void merge_weights(Column codes, size_t n, const Column* weights, const size_t* sizes, size_t n_classes, bool whole,

@@ -10,45 +10,32 @@ COUNTWISE_INLINE double power_of(double gap, double p) {
     return std::pow(gap, p);
 }
 
-COUNTWISE_INLINE double smaller_gap(double a, double b) { return a < b ? a : b; }
-
-// Adds a number to a sum, and what that loses to the rest.
-COUNTWISE_INLINE void two_sum(double& total, double& rest, double x) {
-    const double high = total + x, part = high - total;
-    rest += (total - (high - part)) + (x - part);
-    total = high;
-}
-
 // Adds one number after the other, with what each addition loses; or keeps the largest.
 class PairSum {
 public:
     explicit PairSum(const PairLaw& law) : law_(law), largest_(std::isinf(law.p)) {}
-    void add(double x) {
-        if (largest_) {
-            total_ = total_ < x ? x : total_;
-            return;
-        }
-        two_sum(total_, rest_, x);
+    COUNTWISE_INLINE void add(double x) {
+        if (largest_) total_.sum = total_.sum < x ? x : total_.sum;
+        else total_.add(x);
     }
-    void there(size_t j) { two_sum(present_, more_, law_.shares[j]); }
+    COUNTWISE_INLINE void there(size_t j) { present_.add(law_.shares[j]); }
     double value(double whole) const {
-        const double sum = std::isfinite(total_) ? total_ + rest_ : total_;
+        const double sum = std::isfinite(total_.sum) ? total_.value() : total_.sum;
         if (law_.shares == nullptr) return sum;
-        if (!(present_ > 0.0)) return law_.nothing;
-        return largest_ ? sum : sum * (whole / (present_ + more_));
+        if (!(present_.sum > 0.0)) return law_.nothing;
+        return largest_ ? sum : sum * (whole / present_.value());
     }
 
 private:
     const PairLaw& law_;
     const bool largest_;
-    double total_ = 0.0, rest_ = 0.0, present_ = 0.0, more_ = 0.0;
+    Precise total_, present_;
 };
 
 inline double sum_of_shares(const PairLaw& law) {
-    double whole = 0.0, more = 0.0;
-    if (law.shares != nullptr)
-        for (size_t j = 0; j < law.numbers + law.codes; ++j) two_sum(whole, more, law.shares[j]);
-    return whole + more;
+    Precise whole;
+    for (size_t j = 0; law.shares != nullptr && j < law.numbers + law.codes; ++j) whole.add(law.shares[j]);
+    return whole.value();
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

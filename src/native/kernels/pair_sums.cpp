@@ -1,6 +1,6 @@
 // Distances of all queries from all rows, before roots are drawn.
-#include "support/levels.h"
 #include "pair_exact.h"
+#include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
@@ -17,10 +17,7 @@ public:
 
     void add_numbers(double a, const double* b, size_t stride, size_t j) {
         const double factor = law_.factors[j], absent = law_.shares == nullptr ? law_.absent[j] : 0.0;
-        for (size_t i = 0; i < n_; ++i) {
-            const double gap = std::fabs(a - b[i * stride]) * factor;
-            added_[i] = gap;
-        }
+        for (size_t i = 0; i < n_; ++i) added_[i] = std::fabs(a - b[i * stride]) * factor;
         if (law_.p == 2.0)
             for (size_t i = 0; i < n_; ++i) added_[i] *= added_[i];
         else if (law_.p != 1.0 && !largest_)
@@ -34,9 +31,7 @@ public:
     void add_codes(uint32_t a, const char* b, ptrdiff_t stride, size_t j) {
         const PairTable& table = law_.tables[j];
         const auto code = [&](size_t i) {
-            T x;
-            std::memcpy(&x, b + static_cast<ptrdiff_t>(i) * stride, sizeof x);
-            return static_cast<uint32_t>(x);
+            return static_cast<uint32_t>(cell<T>(b + static_cast<ptrdiff_t>(i) * stride));
         };
         if (table.cells != nullptr) {
             const double* line = table.cells + a * table.width;
@@ -64,11 +59,10 @@ public:
 
 private:
     void add() {
-        if (largest_) {
+        if (largest_)
             for (size_t i = 0; i < n_; ++i) total_[i] = total_[i] < added_[i] ? added_[i] : total_[i];
-            return;
-        }
-        for (size_t i = 0; i < n_; ++i) two_sum(total_[i], rest_[i], added_[i]);
+        else
+            for (size_t i = 0; i < n_; ++i) two_sum(total_[i], rest_[i], added_[i]);
     }
     template <class There>
     void count(size_t j, There there) {
@@ -82,13 +76,6 @@ private:
     double total_[block], rest_[block], present_[block], more_[block], added_[block];
 };
 
-uint32_t code_at(Column column, size_t i) {
-    const char* at = column.data + static_cast<ptrdiff_t>(i) * column.stride;
-    if (column.type == Type::u8) return *reinterpret_cast<const uint8_t*>(at);
-    if (column.type == Type::u16) return load_as<uint16_t>(at);
-    return load_as<uint32_t>(at);
-}
-
 }  // namespace
 
 void pair_sums(const PairRows& queries, const PairRows& rows, const PairLaw& law, double* sums) {
@@ -100,12 +87,11 @@ void pair_sums(const PairRows& queries, const PairRows& rows, const PairLaw& law
             for (size_t j = 0; j < m; ++j)
                 of.add_numbers(queries.numbers[q * m + j], rows.numbers + start * m + j, m, j);
             for (size_t j = 0; j < law.codes; ++j) {
-                const uint32_t a = code_at(queries.codes[j], q);
+                uint32_t a;
+                convert_codes(queries.codes[j], q, 1, &a);
                 const Column b = rows.codes[j];
                 const char* from = b.data + static_cast<ptrdiff_t>(start) * b.stride;
-                if (b.type == Type::u8) of.add_codes<uint8_t>(a, from, b.stride, j);
-                else if (b.type == Type::u16) of.add_codes<uint16_t>(a, from, b.stride, j);
-                else of.add_codes<uint32_t>(a, from, b.stride, j);
+                with_code_type(b.type, [&](auto zero) { of.add_codes<decltype(zero)>(a, from, b.stride, j); });
             }
             of.write(sums + q * rows.rows + start);
         }

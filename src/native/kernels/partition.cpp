@@ -3,8 +3,6 @@
 // Slots ascend, so that what follows a node is written after all that follows the nodes before it. Of two branches the
 // first is written in place and the second beside, from where it is copied; each entry is written to both and only one
 // of them moves on, because which one cannot be foreseen.
-#include "support/huge_pages.h"
-#include "support/levels.h"
 #include "segments.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -70,7 +68,7 @@ public:
     // The number of entries, or why there are none.
     int64_t part() {
         measure();
-        HugeScratch<uint32_t> side(room_);
+        Scratch<uint32_t> side(room_);
         Scratch<size_t> count(widest_);
         Scratch<uint64_t> run(widest_);
         side_ = side.get(), count_ = count.get(), run_ = run.get();
@@ -252,19 +250,12 @@ int64_t room_for(const Segments& from, const Parting& parting) {
 }  // namespace
 
 int64_t partition_room(const Segments& from, const Parting& parting) {
-    switch (parting.branch.type) {
-        case Type::u8: return room_for<uint8_t>(from, parting);
-        case Type::u16: return room_for<uint16_t>(from, parting);
-        default: return room_for<uint32_t>(from, parting);
-    }
+    return with_code_type(parting.branch.type, [&](auto zero) { return room_for<decltype(zero)>(from, parting); });
 }
 
 int64_t partition_segments(const Segments& from, const Parting& parting, uint32_t* entries, int64_t* starts) {
-    switch (parting.branch.type) {
-        case Type::u8: return Parter<uint8_t>(from, parting, entries, starts).part();
-        case Type::u16: return Parter<uint16_t>(from, parting, entries, starts).part();
-        default: return Parter<uint32_t>(from, parting, entries, starts).part();
-    }
+    return with_code_type(parting.branch.type,
+                          [&](auto zero) { return Parter<decltype(zero)>(from, parting, entries, starts).part(); });
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -4,8 +4,8 @@
 // differ as there is room for, and its number below them. The words are sorted by their upper bits, a digit after the
 // other. Rows whose upper bits are equal are few, or mostly have equal keys: they are put right in a last step, which
 // is the same sort again where they are many.
-#include "support/huge_pages.h"
-#include "support/levels.h"
+#include <type_traits>
+
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -159,7 +159,7 @@ private:
 // Cells of type T, compared as `As`.
 template <class T, class As>
 size_t sort_cells(Column column, size_t rows, uint32_t* entries) {
-    HugeScratch<uint64_t> keys(rows), words(rows), other(rows);
+    Scratch<uint64_t> keys(rows), words(rows), other(rows);
     const char* from = column.data;
     uint64_t low = UINT64_MAX, high = 0;
     size_t n = 0;
@@ -178,20 +178,11 @@ size_t sort_cells(Column column, size_t rows, uint32_t* entries) {
 }  // namespace
 
 size_t presort(Column column, size_t rows, uint32_t* entries) {
-    switch (column.type) {
-        case Type::f64: return sort_cells<double, double>(column, rows, entries);
-        case Type::i64: return sort_cells<int64_t, double>(column, rows, entries);
-        case Type::u64: return sort_cells<uint64_t, double>(column, rows, entries);
-        case Type::f32: return sort_cells<float, float>(column, rows, entries);
-        case Type::i32: return sort_cells<int32_t, int64_t>(column, rows, entries);
-        case Type::i16: return sort_cells<int16_t, int64_t>(column, rows, entries);
-        case Type::i8: return sort_cells<int8_t, int64_t>(column, rows, entries);
-        case Type::u32: return sort_cells<uint32_t, int64_t>(column, rows, entries);
-        case Type::u16: return sort_cells<uint16_t, int64_t>(column, rows, entries);
-        case Type::u8:
-        case Type::boolean: return sort_cells<uint8_t, int64_t>(column, rows, entries);
-    }
-    return 0;
+    return with_type(column.type, [&](auto zero) {
+        using T = decltype(zero);
+        using Narrow = std::conditional_t<std::is_same_v<T, float>, float, int64_t>;
+        return sort_cells<T, std::conditional_t<sizeof(T) == 8, double, Narrow>>(column, rows, entries);
+    });
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -1,5 +1,4 @@
 // The range of each number among edges.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -70,9 +69,8 @@ void cut_column(Column column, size_t rows, const double* edges, size_t n_edges,
 }  // namespace
 
 void cut_codes(Column column, size_t rows, const double* edges, size_t n_edges, Type type, void* out) {
-    if (type == Type::u8) cut_column(column, rows, edges, n_edges, static_cast<uint8_t*>(out));
-    else if (type == Type::u16) cut_column(column, rows, edges, n_edges, static_cast<uint16_t*>(out));
-    else cut_column(column, rows, edges, n_edges, static_cast<uint32_t*>(out));
+    with_code_type(type,
+                   [&](auto zero) { cut_column(column, rows, edges, n_edges, static_cast<decltype(zero)*>(out)); });
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

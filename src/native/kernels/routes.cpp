@@ -2,7 +2,6 @@
 //
 // The instances of a node lie in many places of the columns. Their cells are fetched a while before they are needed,
 // those of the next nodes too, because the processor cannot tell where they will be.
-#include "support/levels.h"
 #include "tree_apply.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -76,9 +75,8 @@ int route_node(const Test& test, const Instances& all, size_t start, size_t stop
     if (test.n_limits == 1 && type == Type::f64) return route<OneLimit<double>, Out>(test, all, start, stop, gaps);
     if (test.n_limits == 1 && type == Type::f32) return route<OneLimit<float>, Out>(test, all, start, stop, gaps);
     if (test.n_limits > 0) return route<AnyLimits, Out>(test, all, start, stop, gaps);
-    if (type == Type::u8) return route<Groups<uint8_t>, Out>(test, all, start, stop, gaps);
-    if (type == Type::u16) return route<Groups<uint16_t>, Out>(test, all, start, stop, gaps);
-    return route<Groups<uint32_t>, Out>(test, all, start, stop, gaps);
+    return with_code_type(type,
+                          [&](auto zero) { return route<Groups<decltype(zero)>, Out>(test, all, start, stop, gaps); });
 }
 
 // Goes through the entries once, ahead of those who need the cells.
@@ -150,11 +148,8 @@ Routed route_all(const Column* columns, const Instances& all, const int64_t* sta
 }  // namespace
 
 Routed route_entries(const Column* columns, const Instances& instances, const int64_t* starts, const Tests& tests) {
-    switch (instances.type) {
-        case Type::u8: return route_all<uint8_t>(columns, instances, starts, tests);
-        case Type::u16: return route_all<uint16_t>(columns, instances, starts, tests);
-        default: return route_all<uint32_t>(columns, instances, starts, tests);
-    }
+    return with_code_type(instances.type,
+                          [&](auto zero) { return route_all<decltype(zero)>(columns, instances, starts, tests); });
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -1,8 +1,6 @@
 // The nearest rows of a query: branches of the tree of rows that cannot hold any are passed over, groups of rows are
 // looked at by bounds from below (codes by their low bytes, then numbers in single precision), and what is left is
 // summed exactly.
-#include "support/float8.h"
-#include "support/levels.h"
 #include "pair_exact.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -13,6 +11,35 @@ constexpr size_t deepest = 128;                       // branches put off: one a
 constexpr float most_single = 1e15f;                  // squares of larger numbers are not trusted to single precision
 constexpr double most_sum = 1e37, least_sum = 1e-37;  // between these single precision keeps its digits
 constexpr double rounding = 1e-12;                    // what a bound may be too large by, as a share of it
+
+// Eight numbers in single precision at a time, whatever the level.
+typedef float Eight __attribute__((vector_size(32)));
+typedef int32_t EightMarks __attribute__((vector_size(32)));
+COUNTWISE_INLINE Eight eight(float x) { return x - Eight{}; }
+COUNTWISE_INLINE Eight smaller_of(Eight a, Eight b) { return a < b ? a : b; }  // b, if a is not a number
+COUNTWISE_INLINE Eight size_of(Eight x) {
+    const EightMarks bits = load_as<EightMarks>(&x) & INT32_MAX;
+    return load_as<Eight>(&bits);
+}
+
+// What numbers add to a bound: no more than `most`, also if they are missing.
+template <bool squares>
+COUNTWISE_INLINE Eight added_by(Eight x, Eight query, Eight most) {
+    const Eight gap = x - query;
+    return smaller_of(squares ? gap * gap : size_of(gap), most);
+}
+
+// Which of them are at most a limit, as bits.
+COUNTWISE_INLINE uint32_t at_most(Eight x, float limit) {
+#if defined(__AVX__)
+    const EightMarks good = x <= eight(limit);
+    return static_cast<uint32_t>(__builtin_ia32_movmskps256(load_as<Eight>(&good)));
+#else
+    uint32_t mask = 0;
+    for (size_t i = 0; i < 8; ++i) mask |= static_cast<uint32_t>(x[i] <= limit) << i;
+    return mask;
+#endif
+}
 
 // 32 bytes, and which of them are not 0.
 typedef uint8_t Bytes __attribute__((vector_size(pair_group)));
@@ -110,7 +137,7 @@ private:
             const double below = box[2 * j] - x, above = x - box[2 * j + 1];
             const double gap = (below > above ? below : above) * law_.factors[j];
             double least = gap > 0.0 ? power_of(gap, law_.p) : 0.0;
-            if (lacking[j]) least = smaller_gap(ignored ? 0.0 : law_.absent[j], least);
+            if (lacking[j]) least = smaller(ignored ? 0.0 : law_.absent[j], least);
             add(least);
         }
         for (size_t j = 0; j < c; ++j) {

@@ -4,17 +4,6 @@
 
 namespace countwise::COUNTWISE_LEVEL {
 
-// A sum that keeps its rounding errors: places that are equally good must look so.
-struct Precise {
-    double sum = 0, error = 0;
-    COUNTWISE_INLINE void add(double w) {
-        const double next = sum + w, added = next - sum;
-        error += (sum - (next - added)) + (w - added);
-        sum = next;
-    }
-    COUNTWISE_INLINE double value() const { return sum + error; }
-};
-
 // Reading
 
 // Segments from one on that are read together, as many as hold a few thousand entries.
@@ -40,8 +29,8 @@ inline bool are_known(const uint32_t* entries, size_t n, size_t instances) {
     return n == 0 || most >> 1 < instances;
 }
 
-template <class T>
-COUNTWISE_INLINE void gather(const T* from, const uint32_t* entries, size_t n, T* to) {
+template <class From, class To>
+COUNTWISE_INLINE void gather(const From* from, const uint32_t* entries, size_t n, To* to) {
     for (size_t i = 0; i < n; ++i) to[i] = from[entries[i] >> 1];
 }
 
@@ -60,8 +49,6 @@ inline double scale_for(double x) {
     std::frexp(x, &exponent);
     return std::ldexp(1.0, -smaller(larger(exponent, -1000), 1000));
 }
-
-// Looking
 
 constexpr size_t chunk = 32;  // entries whose gains are computed at once
 
@@ -155,5 +142,30 @@ private:
         gain = larger(found, 0.0), limit = gain + tolerance, place = at;
     }
 };
+
+// The best places of all segments. read(entries, n) gathers a batch, and is false if a code is out of range;
+// best(entries, at, n, start) is asked for segments of two or more entries, `at` of which are before it in the batch.
+// Returns 1 for an instance that is not there, 2 for a code.
+template <class Read, class Best>
+int each_segment(const Segments& segments, size_t instances, int64_t* places, double* gains, const Read& read,
+                 const Best& best) {
+    for (size_t first = 0, last; first < segments.count; first = last) {
+        last = end_of_batch(segments, first);
+        const int64_t start = segments.starts[first];
+        const uint32_t* entries = segments.entries + start;
+        const size_t n = static_cast<size_t>(segments.starts[last] - start);
+        if (!are_known(entries, n, instances)) return 1;
+        if (!read(entries, n)) return 2;
+        for (size_t k = first; k < last; ++k) {
+            const size_t at = static_cast<size_t>(segments.starts[k] - start);
+            const size_t size = static_cast<size_t>(segments.starts[k + 1] - segments.starts[k]);
+            places[k] = -1, gains[k] = 0.0;
+            if (size < 2) continue;
+            const BestPlace found = best(entries + at, at, size, segments.starts[k]);
+            places[k] = found.place, gains[k] = found.gain;
+        }
+    }
+    return 0;
+}
 
 }  // namespace countwise::COUNTWISE_LEVEL

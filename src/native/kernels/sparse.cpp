@@ -1,5 +1,4 @@
 // Sums over the stored entries of sparse rows.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {

@@ -3,8 +3,7 @@
 // Numbers are taken from the first of their segment and then from the mean, so that equal ones are exactly 0, and
 // scaled so that no square overflows. Variances need the sums of both sides alone. Standard deviations would keep half
 // of the digits of a difference of squares: each side's squared deviations are added up from their own mean.
-#include "support/huge_pages.h"
-#include "support/levels.h"
+#include "impurity.h"
 #include "segments.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -21,7 +20,7 @@ struct Deviations {
     }
     COUNTWISE_INLINE vd gains_from(const Sides& s, size_t i) const {
         const vd a = load(s.n_left + i), b = splat(n) - a;
-        return splat(base) - (root(a * load(s.left + i)) + root(b * load(s.right + i))) / splat(n);
+        return splat(base) - (root_of(a * load(s.left + i)) + root_of(b * load(s.right + i))) / splat(n);
     }
     COUNTWISE_INLINE bool any_above(const Sides& s, size_t m, double limit) const {
         vi found = splat_bits(0);
@@ -30,12 +29,6 @@ struct Deviations {
     }
     COUNTWISE_INLINE void gains(Sides& s, size_t m) const {
         for (size_t i = 0; i < m; i += lanes) store(s.gains + i, gains_from(s, i));
-    }
-
-private:
-    static COUNTWISE_INLINE vd root(vd v) {
-        for (size_t i = 0; i < lanes; ++i) v[i] = std::sqrt(v[i]);
-        return v;
     }
 };
 
@@ -152,7 +145,7 @@ private:
         return best;
     }
 
-    HugeScratch<double> right_;
+    Scratch<double> right_;
     Sides sides_;
     const bool deviations_;
     const double least_;
@@ -163,28 +156,18 @@ private:
 int best_thresholds_of_numbers(const Segments& segments, const Answers& answers, bool deviations, double least,
                                int64_t* places, double* gains) {
     const size_t room = largest_batch(segments);
-    HugeScratch<double> value(room), weight(answers.weights ? room : 0);
+    Scratch<double> value(room), weight(answers.weights ? room : 0);
     Numbers numbers(room, deviations, least);
-    for (size_t first = 0, last; first < segments.count; first = last) {
-        last = end_of_batch(segments, first);
-        const int64_t start = segments.starts[first];
-        const uint32_t* entries = segments.entries + start;
-        const size_t n = static_cast<size_t>(segments.starts[last] - start);
-        if (!are_known(entries, n, answers.instances)) return 1;
+    const auto read = [&](const uint32_t* entries, size_t n) {
         gather(answers.values, entries, n, value.get());
         if (answers.weights) gather(answers.weights, entries, n, weight.get());
-        for (size_t k = first; k < last; ++k) {
-            const size_t at = static_cast<size_t>(segments.starts[k] - start);
-            const size_t size = static_cast<size_t>(segments.starts[k + 1] - segments.starts[k]);
-            places[k] = -1, gains[k] = 0.0;
-            if (size < 2) continue;
-            const BestPlace best =
-                numbers.best({entries + at, value.get() + at, answers.weights ? weight.get() + at : nullptr, size,
-                              segments.starts[k]});
-            places[k] = best.place, gains[k] = best.gain;
-        }
-    }
-    return 0;
+        return true;
+    };
+    return each_segment(segments, answers.instances, places, gains, read,
+                        [&](const uint32_t* entries, size_t at, size_t n, int64_t start) {
+                            double* weights = answers.weights ? weight.get() + at : nullptr;
+                            return numbers.best({entries, value.get() + at, weights, n, start});
+                        });
 }
 
 }  // namespace countwise::COUNTWISE_LEVEL

@@ -5,7 +5,6 @@
 // that they are at (types of columns, limits or groups), so that no branch depends on what a row happens to meet.
 //
 // What a step needs is gathered in one half of a cache line for each node.
-#include "support/levels.h"
 #include "tree_apply.h"
 
 namespace countwise::COUNTWISE_LEVEL {

@@ -206,14 +206,4 @@ struct NodeEntries {
     size_t instances;
 };
 
-// The functions of one level.
-struct Kernels {
-    const char* name;
-#define KERNEL(result, name, ...) result (*name)(__VA_ARGS__);
-#define WIDE_KERNEL KERNEL
-#include "kernel_list.inc"
-#undef WIDE_KERNEL
-#undef KERNEL
-};
-
 }  // namespace countwise

@@ -5,6 +5,10 @@
 #include <cstring>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "abi.h"
 
 #ifndef COUNTWISE_LEVEL
@@ -184,19 +188,32 @@ COUNTWISE_INLINE vd log_of(vd x) {
     return log_of_parts(k, load_as<vd>(&near_1) - splat(1.0));
 }
 
-// The bytes of `count` cells and some more; where that overflows, as many as no allocation gives.
-template <class T>
-COUNTWISE_INLINE size_t room_for(size_t count, size_t more) {
-    return count > (SIZE_MAX / 2 - more) / sizeof(T) ? SIZE_MAX / 2 : count * sizeof(T) + more;
+// Adds a number to a sum, and what that loses to the rest.
+COUNTWISE_INLINE void two_sum(double& total, double& rest, double x) {
+    const double next = total + x, added = next - total;
+    rest += (total - (next - added)) + (x - added);
+    total = next;
 }
 
-// Scratch memory of the kernels: freed with its scope, aligned to a cache line.
+// A sum that keeps its rounding errors: sums that are equal but for the order of their terms must look so.
+struct Precise {
+    double sum = 0, error = 0;
+    COUNTWISE_INLINE void add(double x) { two_sum(sum, error, x); }
+    COUNTWISE_INLINE double value() const { return sum + error; }
+};
+
+// Scratch memory of the kernels: freed with its scope, aligned to a cache line. Megabytes come in large pages where the
+// system has them: to be given a small page takes longer than to fill it.
 template <class T>
 class Scratch {
 public:
-    explicit Scratch(size_t count)
-        : block_(::operator new(room_for<T>(count, 64))),
-          data_(reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(block_) + 63) & ~std::uintptr_t{63})) {}
+    explicit Scratch(size_t count) : block_(::operator new(bytes_of(count))) {
+        const std::uintptr_t edge = edge_of(count);
+        data_ = reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(block_) + edge - 1) & ~(edge - 1));
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+        if (edge == page) madvise(data_, count * sizeof(T) / page * page, MADV_HUGEPAGE);
+#endif
+    }
     ~Scratch() { ::operator delete(block_); }
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
@@ -204,6 +221,13 @@ public:
     T& operator[](size_t i) const { return data_[i]; }
 
 private:
+    static constexpr size_t page = size_t{1} << 21;
+    static size_t edge_of(size_t count) { return count < page / sizeof(T) ? 64 : page; }
+    // Where the size overflows, as many as no allocation gives.
+    static size_t bytes_of(size_t count) {
+        const size_t more = edge_of(count);
+        return count > (SIZE_MAX / 2 - more) / sizeof(T) ? SIZE_MAX / 2 : count * sizeof(T) + more;
+    }
     void* block_;
     T* data_;
 };

@@ -47,7 +47,15 @@ inline void convert(Column column, size_t start, size_t n, To* to) {
     with_type(column.type, [&](auto zero) { convert_cells<decltype(zero)>(column, start, n, to); });
 }
 
-// Codes have three types only, which keeps this small where it is inlined.
+// The same for codes, which have three types only.
+template <class Use>
+COUNTWISE_INLINE auto with_code_type(Type type, const Use& use) {
+    switch (type) {
+        case Type::u8: return use(uint8_t{});
+        case Type::u16: return use(uint16_t{});
+        default: return use(uint32_t{});
+    }
+}
 inline void convert_codes(Column column, size_t start, size_t n, uint32_t* to) {
     switch (column.type) {
         case Type::u8: return convert_cells<uint8_t>(column, start, n, to);

@@ -21,31 +21,19 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
+__all__ = ["best_bins", "bin_columns", "branch_gains", "count_entries", "count_matrix", "sum_entries"]
+
 
 def bin_columns(
     columns: Sequence[Array], weights: Floats | None, n_bins: int
 ) -> tuple[list[Floats], list[NDArray[np.uint8]]]:
     """Columns of numbers as codes of bins that hold about equally many rows.
 
-    A column of at most `n_bins` different values has a bin for each. Else the j-th edge lies above the smallest
-    value at or below which at least ``j / n_bins`` of the weight lies (less 1e-12 of it); edges that fall together
-    are one. An edge lies midway between two neighboring values, and never on the upper one.
-
-    Parameters
-    ----------
-    columns : list of column
-        Of one length; cells are compared as float64. None is infinite.
-    weights : float64 array or None
-        None is 1 for every row.
-    n_bins : int
-        From 2 to 255.
-
-    Returns
-    -------
-    edges : list of float64 array
-        Of each column, ascending; none if it has fewer than two values.
-    codes : list of uint8 array
-        Of each column, how many edges lie below a cell; ``len(edges) + 1`` for NaN.
+    Cells are compared as float64; none is infinite. `n_bins` is from 2 to 255. A column of at most `n_bins` different
+    values has a bin for each. Else the j-th edge lies above the smallest value at or below which at least
+    ``j / n_bins`` of the weight lies (less 1e-12 of it); edges that fall together are one. An edge lies midway
+    between two neighboring values, and never on the upper one. Returns of each column the edges, ascending (none if
+    it has fewer than two values), and the uint8 codes: how many edges lie below a cell, ``len(edges) + 1`` for NaN.
     """
     if not 2 <= n_bins <= 255:
         raise ValueError(f"n_bins is {n_bins}; it must lie between 2 and 255")
@@ -78,28 +66,11 @@ def count_entries(
     n_cells: int,
     n_classes: int,
 ) -> Array:
-    """How often each cell of a column meets each class, in some nodes.
+    """How often each cell of a column meets each class, in some nodes: (nodes, n_cells, n_classes).
 
-    Parameters
-    ----------
-    column : codes
-        Of each row; a code of n_cells or more is a ValueError.
-    entries : uint32 array
-        Instances.
-    segments : int64 array (nodes, 2)
-        Where the entries of each node begin and end.
-    codes : codes
-        The class of each instance.
-    weights : int64 array, float64 array or None
-        The weight of each instance.
-    rows : uint32 array or None
-        The row of each instance; None if instance i is row i.
-    n_cells, n_classes : int
-
-    Returns
-    -------
-    array (nodes, n_cells, n_classes)
-        uint32 without weights, int64 with whole ones, float64 otherwise.
+    `column` has the code of each row, and a code of `n_cells` or more is a ValueError. `segments` (nodes, 2) is where
+    the entries of each node begin and end. `codes`, `weights` (int64 or float64) and `rows` (uint32; None if instance
+    i is row i) are of instances. Counts are uint32 without weights, int64 with whole ones, float64 otherwise.
     """
     check_codes(column, "column")
     check_codes(codes, "codes")
@@ -150,17 +121,8 @@ def count_matrix(
 ) -> Array:
     """How often each cell of several columns meets each class, in some nodes: :func:`count_entries` of all at once.
 
-    Parameters
-    ----------
-    matrix : uint8 array (rows, columns)
-        C-contiguous: the codes of a row lie side by side, so that they are fetched together.
-    entries, segments, codes, weights, rows, n_cells, n_classes
-        As for :func:`count_entries`.
-
-    Returns
-    -------
-    array (columns, nodes, n_cells, n_classes)
-        uint32 without weights, int64 with whole ones, float64 otherwise.
+    The matrix is uint8 (rows, columns) and C-contiguous: the codes of a row lie side by side, so that they are
+    fetched together. The result is (columns, nodes, n_cells, n_classes).
     """
     check_array("matrix", matrix, "uint8", 2, contiguous=True)
     tables = [
@@ -181,20 +143,9 @@ def sum_entries(
     n_cells: int,
     centers: Floats,
 ) -> Floats:
-    """The weight, and the sum and sum of squares of a number less the node's center, in each cell of some nodes.
+    """The weight, and the sum and sum of squares of a number less the node's center, by cell: (nodes, n_cells, 3).
 
-    Parameters
-    ----------
-    column, entries, segments, rows, n_cells
-        As for :func:`count_entries`.
-    values : float64 array
-        The number of each instance.
-    weights : float64 array or None
-    centers : float64 array (nodes,)
-
-    Returns
-    -------
-    float64 array (nodes, n_cells, 3)
+    `values` and `weights` are of instances, `centers` of nodes; all else is as for :func:`count_entries`.
     """
     check_codes(column, "column")
     if weights is not None:
@@ -216,25 +167,10 @@ def sum_entries(
 def best_bins(table: Array, n_bins: int, criterion: str, least: float) -> tuple[Array, Floats]:
     """Where to part the bins of each node into lower and upper ones so that it gains most.
 
-    Ties are settled as in :func:`best_thresholds` and :func:`best_thresholds_of_numbers`, and both sides must weigh
-    something.
-
-    Parameters
-    ----------
-    table : array (nodes, cells, classes) or (nodes, cells, 3)
-        C-contiguous, of one of the types that :func:`count_entries` and :func:`sum_entries` give.
-    n_bins : int
-        Only the first so many cells of a node are bins.
-    criterion : {"gini", "entropy", "variance", "sd"}
-        The latter two for tables of sums.
-    least : float
-
-    Returns
-    -------
-    places : int64 array (nodes,)
-        How many bins lie on the left, or -1 if there is nothing to choose.
-    gains : float64 array (nodes,)
-        0 where there is no place.
+    The table is what :func:`count_entries` gives or, for "variance" and "sd", :func:`sum_entries`; only the first
+    `n_bins` cells of a node are bins. Ties are settled as in :func:`best_thresholds` and
+    :func:`best_thresholds_of_numbers`, and both sides must weigh something. Returns how many bins lie on the left
+    (int64), or -1 if there is nothing to choose, and the gains, 0 where there is no place.
     """
     _check_table(table, criterion)
     places = np.full(len(table), -1, dtype=np.int64)
@@ -247,19 +183,9 @@ def best_bins(table: Array, n_bins: int, criterion: str, least: float) -> tuple[
 
 
 def branch_gains(table: Array, n_values: int, criterion: str, least: float) -> Floats:
-    """What each node gains by a branch for each value.
+    """What each node gains by a branch for each value; NaN where fewer than two branches have the least weight.
 
-    Parameters
-    ----------
-    table, criterion, least
-        As for :func:`best_bins`.
-    n_values : int
-        Only the first so many cells of a node are values.
-
-    Returns
-    -------
-    float64 array (nodes,)
-        NaN where fewer than two branches have the least weight.
+    As for :func:`best_bins`; only the first `n_values` cells of a node are values.
     """
     _check_table(table, criterion)
     cells = table[:, :n_values].astype(np.float64)

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
+__all__ = [
+    "encode_columns",
+    "factorize_objects",
+    "factorize_strings",
+    "find_infinity",
+    "float_is_integral",
+    "integer_domain",
+    "mark_columns",
+]
+
 
 def float_is_integral(column: Array) -> bool:
-    """Whether every cell that is not missing is a whole number below 2**53 in magnitude.
-
-    Parameters
-    ----------
-    column : column
-        Integer columns are whole by their type.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether every cell that is not missing is a whole number below 2**53 in magnitude; integers always are."""
     check_columns([column], len(column))
     if column.dtype.kind != "f":
         return True
@@ -41,19 +41,10 @@ def float_is_integral(column: Array) -> bool:
 
 
 def integer_domain(column: Array, limit: int) -> NDArray[np.int64] | None:
-    """The distinct values of a column of whole numbers, ascending, if they lie close together.
+    """The distinct values of a column of whole numbers, ascending, as int64, if they lie close together.
 
-    Parameters
-    ----------
-    column : column
-        Missing cells are left out; a cell that is not whole is a ValueError.
-    limit : int
-        The span that is too much.
-
-    Returns
-    -------
-    int64 array or None
-        None if ``max - min >= limit``, or if a value is beyond int64.
+    Missing cells are left out; a cell that is not whole is a ValueError. None if ``max - min >= limit``, or if a
+    value is beyond int64.
     """
     if not float_is_integral(column):
         raise ValueError("the column holds a number that is not whole, or is 2**53 or more")
@@ -67,17 +58,7 @@ def integer_domain(column: Array, limit: int) -> NDArray[np.int64] | None:
 
 
 def find_infinity(columns: Sequence[Array]) -> tuple[int, int] | None:
-    """The column and row of an infinite cell, or None.
-
-    Parameters
-    ----------
-    columns : list of columns
-
-    Returns
-    -------
-    (column, row) or None
-        Of the first infinity met; which one that is, where there are several, is not said.
-    """
+    """The column and row of an infinite cell, or None; which one, where there are several, is not said."""
     check_columns(columns, len(columns[0]) if columns else 0)
     for j, column in enumerate(columns):
         if column.dtype.kind == "f":
@@ -88,20 +69,10 @@ def find_infinity(columns: Sequence[Array]) -> tuple[int, int] | None:
 
 
 def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, Array]:
-    """Which of the numbers low .. low + span - 1 each column holds.
+    """Which of the numbers low .. low + span - 1 each column holds; the span is at most 2**31.
 
-    Parameters
-    ----------
-    columns : list of columns
-    low, span : int
-        The least number, and how many: at most 2**31.
-
-    Returns
-    -------
-    marks : uint8, shape (n_columns, span + 1)
-        1 where the number was met; the last entry is for missing cells.
-    outside : uint8, shape (n_columns,)
-        1 if the column holds anything else: a number outside, or one that is not whole.
+    Returns uint8 marks (columns, span + 1), 1 where the number was met, the last for missing cells; and uint8
+    (columns,), 1 if the column holds anything else: a number outside, or one that is not whole.
     """
     check_columns(columns, len(columns[0]) if columns else 0)
     check_count("span", span, 1 << 31)
@@ -123,22 +94,10 @@ def mark_columns(columns: Sequence[Array], low: int, span: int) -> tuple[Array, 
 def factorize_strings(
     offsets: Array, letters: NDArray[np.uint8], limit: int
 ) -> tuple[NDArray[np.int32], list[int]] | None:
-    """Codes of strings in the order in which they are first met.
+    """Codes of strings (int32) in the order in which they are first met, and the row of each; None if over `limit`.
 
-    Parameters
-    ----------
-    offsets : int32 or int64 array (strings + 1,), contiguous
-        Where each string begins, and the last one ends, among the letters; ascending.
-    letters : uint8 array, contiguous
-        The bytes of all strings.
-    limit : int
-        The most distinct strings that are of interest.
-
-    Returns
-    -------
-    codes : int32 array (strings,)
-    rows : list of int
-        Where each code is first met. Instead of both None, if there are more than `limit`.
+    Offsets (int32 or int64, contiguous, ascending) are where each string begins, and the last one ends, among the
+    letters: the bytes of all strings, contiguous.
     """
     for name, array, kinds in (("offsets", offsets, (np.int32, np.int64)), ("letters", letters, (np.uint8,))):
         if array.dtype not in kinds or array.ndim != 1 or not array.flags.c_contiguous:
@@ -163,17 +122,9 @@ def encode_columns(
 ) -> None:
     """Codes of whole numbers, of many columns at once: ``lookup[x - low]``, written to `codes`.
 
-    Parameters
-    ----------
-    columns : list of columns
-    lows : list of int
-        The number that the first entry of each lookup stands for; within 2**62 of 0.
-    lookups : list of codes
-        The last entry of each is the code of a missing cell and stands for no number.
-    others : list of int
-        The codes of numbers that are not whole or outside the lookup.
-    codes : list of codes
-        Contiguous arrays of the lookups' types, to be filled.
+    The last entry of each lookup is the code of a missing cell and stands for no number; `others` are the codes of
+    numbers that are not whole or outside the lookup. Lows lie within 2**62 of 0. `codes` are contiguous and of the
+    lookups' types.
     """
     check_columns(columns, len(columns[0]) if columns else 0)
     for column, low, lookup, other, to in zip(columns, lows, lookups, others, codes, strict=True):
@@ -194,21 +145,10 @@ def encode_columns(
 
 
 def factorize_objects(column: NDArray[np.object_]) -> tuple[NDArray[np.uint32], list[Any]]:
-    """Codes of Python objects in the order in which they are first seen.
+    """Uint32 codes of Python objects in the order in which they are first seen, and the first object of each value.
 
-    Objects are one value if they are equal and of one type (True is not 1); strings if they are equal;
-    and every float NaN is one value.
-
-    Parameters
-    ----------
-    column : object array
-        An object that cannot be hashed is a TypeError that names its row.
-
-    Returns
-    -------
-    codes : uint32 array
-    distinct : list
-        The first object of each value.
+    Objects are one value if they are equal and of one type (True is not 1); strings if they are equal; and every
+    float NaN is one value. An object that cannot be hashed is a TypeError that names its row.
     """
     if column.dtype != object or column.ndim != 1:
         raise TypeError(f"a 1-D object array is needed, not {column.dtype} in {column.ndim} dimensions")

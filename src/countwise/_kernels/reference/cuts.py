@@ -28,24 +28,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Cut = tuple[int, float, float]
 
+__all__ = ["cut_codes", "kmeans_1d", "mdl_cuts", "merge_sets"]
+
 
 def merge_sets(values: Sequence[Floats], weights: Sequence[Array | None]) -> tuple[Floats, Array, Array | None]:
     """The values of several classes in one ascending order; equal ones in the order of their classes.
 
-    Parameters
-    ----------
-    values : list of float64 array
-        Of each class, ascending and distinct, without NaN.
-    weights : list of array or None
-        Of each class, the weight of each value, of any stride; None is 1 for all.
-
-    Returns
-    -------
-    merged : float64 array
-    codes : codes
-        The class of each value, in the narrowest type that holds the number of the last class.
-    merged_weights : int64 array, float64 array or None
-        None if all weights are None, int64 if all are None or of an integer (or bool) type.
+    Values are ascending and distinct, without NaN; weights of any stride, None is 1 for all. Returns the values,
+    their classes as codes of the narrowest type that holds the last class, and their weights: None if all are None,
+    int64 if all are None or of an integer (or bool) type, else float64.
     """
     if len(values) != len(weights):
         raise ValueError(f"there are {len(values)} classes but {len(weights)} weights")
@@ -123,32 +114,20 @@ def mdl_cuts(
     """Cuts by Fayyad and Irani: the best one, if it pays for its description, and again in both sides.
 
     The gain of a cut of N rows is ``Ent(S) - sum of |Si| / N * Ent(Si)``. It pays if that is above the threshold
-    ``(log2(N - 1) + log2(3**k - 2) - (k Ent(S) - k1 Ent(S1) - k2 Ent(S2))) / N``, where k, k1 and k2 are the
-    numbers of classes present in the whole and in its sides, and entropies are in bits. With fractional weights
-    N - 1 is taken to be at least 1.
+    ``(log2(N - 1) + log2(3**k - 2) - (k Ent(S) - k1 Ent(S1) - k2 Ent(S2))) / N``, where k, k1 and k2 are the numbers
+    of classes present in the whole and in its sides, and entropies are in bits. With fractional weights N - 1 is
+    taken to be at least 1.
 
     The best cut leaves the least information about the class in its two sides. Equal values are never parted. A cut
-    inside a run of one class, that is between two entries of that class that each are the only one of their value,
-    is never best and not looked at, unless there is no other: with one class all cuts are equally good.
+    inside a run of one class, that is between two entries of that class that each are the only one of their value, is
+    never best and not looked at, unless there is no other: with one class all cuts are equally good.
 
     Of equally good cuts the lowest is taken: a later one must be better by more than 1e-12 of the information of all
-    entries, and by more than the rounding of sums of this size.
+    entries, and by more than the rounding of sums of this size. A code of `n_classes` or more is a ValueError.
 
-    Parameters
-    ----------
-    values, codes, weights
-        Entries.
-    n_classes : int
-        A code beyond is a ValueError.
-
-    Returns
-    -------
-    places : int64 array
-        The first entry of every range but the first, ascending.
-    gains, thresholds : float64 array
-        Of these cuts, in bits.
-    first : (place, gain, threshold) or None
-        The best cut of all entries, accepted or not; None if there are no two values.
+    Returns the first entry of every range but the first, ascending (int64), the gains and thresholds of these cuts,
+    and the place, gain and threshold of the best cut of all entries, accepted or not; None if there are no two
+    values.
     """
     codes, w = _check_entries(values, codes, weights, n_classes)
     accepted: list[Cut] = []
@@ -199,23 +178,10 @@ def _x_log_x(x: Any) -> Any:
 def kmeans_1d(values: Floats, weights: Array | None, k: int) -> NDArray[np.int64]:
     """The k clusters of values on a line whose squared deviations from their means are least in sum.
 
-    They are the best of all, found by dynamic programming over the start of the last cluster. Of starts that are
-    equally good the lowest is taken, of the last cluster first; sums are equal if they are within 1e-13 of the
-    least one.
-
-    Parameters
-    ----------
-    values : float64 array
-        Finite, ascending and distinct.
-    weights : array or None
-        Above 0; None is 1 for all.
-    k : int
-        From 1 to the number of values.
-
-    Returns
-    -------
-    int64 array (k,)
-        The place of each cluster's first value; the first one is 0.
+    Values are finite, ascending and distinct, at least k; weights above 0, None is 1. The clusters are the best of
+    all, found by dynamic programming over the start of the last cluster. Of starts that are equally good the lowest
+    is taken, of the last cluster first; sums are equal if they are within 1e-13 of the least one. Returns the place
+    of each cluster's first value (int64); the first one is 0.
     """
     n = _check_floats(values, "values")
     w = np.ones(n)
@@ -287,16 +253,9 @@ def _one_more(sums: Array, before: Array, q: int, shortest: int, longest: int) -
 def cut_codes(column: Array, edges: Floats, out: Array) -> None:
     """The range of each number among ascending edges, written to `out`.
 
-    The range of code i is ``(edges[i - 1], edges[i]]``: a number that equals an edge is in the range below it.
-
-    Parameters
-    ----------
-    column : column
-        Whole numbers and float32 are compared as float64. A missing cell has the code ``len(edges) + 1``.
-    edges : float64 array
-        Ascending; of equal ones, all ranges between are empty.
-    out : codes
-        Contiguous, of the column's length, and wide enough for the code of a missing cell.
+    The range of code i is ``(edges[i - 1], edges[i]]``: a number that equals an edge is in the range below it. Cells
+    are compared as float64; a missing one has the code ``len(edges) + 1``. `out` is contiguous and wide enough for
+    it.
     """
     check_columns([column], len(column))
     check_rows("out", check_codes(out, "out"), len(column))

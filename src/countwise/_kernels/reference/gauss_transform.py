@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+__all__ = ["gauss_expand", "gauss_log_sums", "gauss_loo_log_sums"]
+
 _BLOCK = 1 << 21  # cells of a temporary in the blocked sums: 16 MB
 
 
@@ -35,19 +37,9 @@ def gauss_expand(
 ) -> tuple[NDArray[np.int64], Floats]:
     """Local expansions of the kernel sum, for :func:`gauss_log_sums`: here always none, as sums are exact.
 
-    Parameters
-    ----------
-    points, weights, h
-        As in :func:`gauss_log_sums`.
-    tolerance : float
-        The error allowed, relative to the largest sum.
-
-    Returns
-    -------
-    boxes : int64 array (B,)
-        The numbers of the boxes of the axis that have an expansion, ascending.
-    taylor : float64 array (B, order + 1)
-        Their coefficients, and in the last column the sum below which the expansion is not to be trusted.
+    `tolerance` is the error allowed, relative to the largest sum. Returns the numbers of the boxes of the axis that
+    have an expansion, ascending (int64), and (boxes, 17) their coefficients and, last, the sum below which an
+    expansion is not to be trusted.
     """
     check_points(points, weights, h)
     return np.empty(0, np.int64), np.empty((0, 17))
@@ -64,26 +56,10 @@ def gauss_log_sums(
 ) -> Floats:
     """Log sums of Gaussian kernels: ``log(sum of w_i exp(-(q - x_i)**2 / (2 h**2)))`` for each query.
 
-    Parameters
-    ----------
-    points : float64 array
-        Ascending and finite.
-    weights : float64 array or None
-        None is 1 for all. Not negative.
-    h : float
-        The kernel's bandwidth, above 0.
-    boxes, taylor
-        What :func:`gauss_expand` returned for the same points, weights, h and tolerance, used where it is accurate
-        enough; without boxes every sum is exact.
-    tolerance : float
-        The error allowed, relative to the largest sum; a log sum is never wrong by more than 1e-9.
-    queries : float64 array
-        NaN gives NaN.
-
-    Returns
-    -------
-    float64 array (queries,)
-        Accurate however far out; minus infinity if there is no point.
+    Points are ascending and finite, weights not negative (None is 1 for all), `h` is the bandwidth, above 0. `boxes`
+    and `taylor` are what :func:`gauss_expand` returned for the same points, weights, h and tolerance, used where it
+    is accurate enough: a log sum is never wrong by more than 1e-9. Without boxes every sum is exact. It is accurate
+    however far out, minus infinity if there is no point, and NaN for NaN.
     """
     w = check_points(points, weights, h)
     step = max(1, _BLOCK // max(len(points), 1))
@@ -102,19 +78,7 @@ def gauss_loo_log_sums(
 ) -> Floats:
     """The log sum at each point without that point: without one unit of its weight, or all if it has less.
 
-    So a point of weight n equals n points of weight 1.
-
-    Parameters
-    ----------
-    points, weights, h
-        As in :func:`gauss_log_sums`.
-    boxes, taylor, tolerance
-        As in :func:`gauss_log_sums`.
-
-    Returns
-    -------
-    float64 array (points,)
-        Minus infinity if nothing remains.
+    So a point of weight n equals n points of weight 1. Minus infinity if nothing remains.
     """
     w = check_points(points, weights, h)
     rest = np.where(w >= 1, w - 1, 0.0)

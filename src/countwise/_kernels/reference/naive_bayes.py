@@ -27,29 +27,31 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
+__all__ = [
+    "add_gaussian",
+    "add_lookup",
+    "add_poisson",
+    "argmax_rows",
+    "class_moments",
+    "count_codes",
+    "csr_add",
+    "csr_class_sums",
+    "gaussian_left_out",
+    "normalize",
+    "sum_log_share",
+]
+
 _BLOCK = 1 << 21  # cells of a temporary in the blocked sums: 16 MB
 
 
 def class_moments(
     columns: Sequence[Array], codes: Array, weights: Floats | None, n_classes: int
 ) -> tuple[Floats, Floats, Floats]:
-    """The weight, the mean and the sum of squared deviations of each column within each class.
+    """The weight, the mean and the sum of squared deviations of each column by class: (columns, classes) each.
 
-    Missing cells and rows whose code is `n_classes` or more are left out. An infinite cell shows as a mean or
-    a sum that is not finite; equal cells have a sum of exactly 0; a class without cells has 0, 0, 0.
-
-    Parameters
-    ----------
-    columns : sequence of column
-    codes : codes
-        The class of each row.
-    weights : float64 array or None
-        The weight of each row; None is 1 for all.
-    n_classes : int
-
-    Returns
-    -------
-    n, mean, m2 : float64 array (columns, classes)
+    Missing cells and rows whose code is `n_classes` or more are left out; without weights every row weighs 1. An
+    infinite cell shows as a mean or a sum that is not finite; equal cells have a sum of exactly 0; a class without
+    cells has 0, 0, 0.
     """
     rows = check_codes(codes, "codes")
     check_columns(columns, rows)
@@ -75,21 +77,10 @@ def _moments(x: Floats, codes: Array, w: Floats, n_classes: int) -> tuple[Array,
 
 
 def count_codes(column: Array, given: Array, weights: Array | None, n_values: int, n_given: int) -> Array:
-    """How often each code occurs together with each code of another column.
+    """How often each code occurs together with each code of another column: (n_given, n_values).
 
-    Parameters
-    ----------
-    column, given : codes
-        Rows in which either code is beyond its range are left out.
-    weights : array or None
-        The weight of each row: whole numbers or floats.
-    n_values, n_given : int
-        How many codes there are.
-
-    Returns
-    -------
-    array (n_given, n_values)
-        int64 if weights are None or of an integer (or bool) type, else float64.
+    Rows in which either code is beyond its range are left out. Counts are int64 if weights are None or of an integer
+    (or bool) type, else float64.
     """
     rows = check_codes(column, "column")
     check_rows("given", check_codes(given, "given"), rows)
@@ -107,13 +98,8 @@ def count_codes(column: Array, given: Array, weights: Array | None, n_values: in
 def add_lookup(columns: Sequence[Array], tables: Sequence[Floats], out: Floats) -> None:
     """Add to each row the table entries of its codes: ``out[i] += sum of tables[j][columns[j][i]]``.
 
-    Parameters
-    ----------
-    columns : sequence of codes
-        A code beyond its table is a ValueError, after which what `out` holds is not defined.
-    tables : sequence of float64 array (values, classes)
-        Entries may be minus infinity.
-    out : float64 array (rows, classes)
+    Tables are (values, classes), and may hold minus infinity. A code beyond its table is a ValueError, after which
+    what `out` holds is not defined.
     """
     rows, classes = check_out(out)
     if len(columns) != len(tables):
@@ -130,12 +116,7 @@ def add_lookup(columns: Sequence[Array], tables: Sequence[Floats], out: Floats) 
 def add_gaussian(columns: Sequence[Array], mean: Floats, inverse_sd: Floats, log_norm: Floats, out: Floats) -> None:
     """Add log densities of normal distributions: ``log_norm - ((x - mean) * inverse_sd)**2 / 2``.
 
-    Parameters
-    ----------
-    columns : sequence of column
-        A missing cell adds exactly 0.
-    mean, inverse_sd, log_norm : float64 array (columns, classes)
-    out : float64 array (rows, classes)
+    The parameters are (columns, classes). A missing cell adds exactly 0.
     """
     rows, classes = check_out(out)
     check_columns(columns, rows)
@@ -149,17 +130,10 @@ def add_gaussian(columns: Sequence[Array], mean: Floats, inverse_sd: Floats, log
 
 
 def add_poisson(columns: Sequence[Array], rate: Floats, out: Floats) -> None:
-    """Add log probabilities of counts with a rate in each class: ``x log(rate) - rate - log(x!)``.
+    """Add log probabilities of counts with a rate in each class (columns, classes): ``x log(rate) - rate - log(x!)``.
 
-    A missing cell adds exactly 0. A count of 0 at a rate of 0 adds 0; another count at a rate of 0,
-    a negative and an infinite one add minus infinity. ``x!`` of a count that is not whole is by the gamma
-    function.
-
-    Parameters
-    ----------
-    columns : sequence of column
-    rate : float64 array (columns, classes)
-    out : float64 array (rows, classes)
+    A missing cell adds exactly 0. A count of 0 at a rate of 0 adds 0; another count at a rate of 0, a negative and an
+    infinite one add minus infinity. ``x!`` of a count that is not whole is by the gamma function.
     """
     from scipy.special import gammaln, xlogy
 
@@ -179,19 +153,9 @@ def add_poisson(columns: Sequence[Array], rate: Floats, out: Floats) -> None:
 
 
 def normalize(out: Floats, kind: Literal["log", "proba"]) -> int:
-    """Turn rows of log joint probabilities into posteriors, in place.
+    """Turn rows of log joint probabilities into (log) posteriors, in place; returns how many rows became NaN.
 
-    Parameters
-    ----------
-    out : float64 array (rows, classes)
-        A row that is minus infinity everywhere, or has a plus infinity or a NaN, becomes NaN.
-    kind : {"log", "proba"}
-        Log posteriors or posteriors.
-
-    Returns
-    -------
-    int
-        How many rows became NaN.
+    Those are the rows that are minus infinity everywhere, or have a plus infinity or a NaN.
     """
     rows, classes = check_out(out)
     if kind not in ("log", "proba"):
@@ -213,16 +177,7 @@ def normalize(out: Floats, kind: Literal["log", "proba"]) -> int:
 
 
 def argmax_rows(out: Floats) -> NDArray[np.intp]:
-    """The column of each row's maximum: the first of equal ones, and 0 in a row with a NaN.
-
-    Parameters
-    ----------
-    out : float64 array (rows, classes)
-
-    Returns
-    -------
-    intp array (rows,)
-    """
+    """The column of each row's maximum, as intp: the first of equal ones, and 0 in a row with a NaN."""
     _, classes = check_out(out)
     if classes == 0:
         raise ValueError("out has no classes to choose from")
@@ -241,23 +196,10 @@ def csr_class_sums(
     n_columns: int,
     present: bool,
 ) -> Floats:
-    """The weighted sum of each column of a sparse table within each class.
+    """The weighted sum of each column of a sparse table within each class: (n_classes, n_columns).
 
-    Parameters
-    ----------
-    indptr, indices : int32 or int64 array
-    data : column
-        Stored NaN are left out.
-    codes : codes
-        The class of each row; rows whose code is `n_classes` or more are left out.
-    weights : float64 array or None
-    n_classes, n_columns : int
-    present : bool
-        Count the entries that are above 0 instead of adding them.
-
-    Returns
-    -------
-    float64 array (n_classes, n_columns)
+    Stored NaN and rows whose code is `n_classes` or more are left out. `present` counts the entries that are above 0
+    instead of adding them.
     """
     rows = check_codes(codes, "codes")
     row, column, x = _entries(indptr, indices, data, rows, n_columns, present)
@@ -272,15 +214,8 @@ def csr_class_sums(
 def csr_add(indptr: Array, indices: Array, data: Array, table: Floats, present: bool, out: Floats) -> None:
     """Add to each row the table's rows times its entries: ``out[i] += sum of x * table[column]``.
 
-    Parameters
-    ----------
-    indptr, indices : int32 or int64 array
-    data : column
-        Stored zeros and NaN add exactly 0, also where the table is infinite.
-    table : float64 array (n_columns, classes)
-    present : bool
-        Take 1 for the entries above 0, and 0 for others.
-    out : float64 array (rows, classes)
+    The table is (columns, classes). Stored zeros and NaN add exactly 0, also where the table is infinite. `present`
+    takes 1 for the entries above 0, and 0 for others.
     """
     rows, classes = check_out(out)
     if table.ndim != 2 or table.shape[1] != classes:
@@ -315,18 +250,10 @@ def gaussian_left_out(
 ) -> None:
     """At each value of a class, the log density of the Gaussian made from the other values of the class.
 
-    Its variance is over their number less 1, and at least 1e-9 of `spread`. With less than two others it is
-    `spread`; without any the mean is `middle`. If `spread` is 0, the column says nothing: all densities are 1.
-
-    Parameters
-    ----------
-    values : float64 array
-    n, mean, m2 : float
-        How many values the class has, at least 1; their mean, and the sum of their squared deviations from it.
-    spread, middle : float
-        The variance and the mean of all classes together.
-    out : float64 array (values,)
-        Of any stride; it is written to.
+    `n`, `mean` and `m2` are of the values: their number (at least 1), mean and squared deviations from it; `spread`
+    and `middle` are the variance and the mean of all classes together. The Gaussian's variance is over the number of
+    the others less 1, and at least 1e-9 of `spread`. With less than two others it is `spread`; without any the mean
+    is `middle`. If `spread` is 0, the column says nothing: all densities are 1. `out` (values,) may have any stride.
     """
     for name, x in (("values", values), ("out", out)):
         if x.dtype != np.float64:
@@ -349,23 +276,10 @@ def gaussian_left_out(
 
 
 def sum_log_share(joint: Floats, c: int, weights: Array | None, least: float) -> float:
-    """The sum over rows of weight times log P(class c), which is at least `least`.
+    """The sum over rows of weight times log P(class c), which is at least `least`, a finite number.
 
-    Parameters
-    ----------
-    joint : float64 array (rows, classes)
-        Log joint probabilities. A row that is minus infinity everywhere, or has a plus infinity or a NaN, counts
-        as `least`.
-    c : int
-        The class.
-    weights : column or None
-        Of the rows; None is 1 for all.
-    least : float
-        Finite.
-
-    Returns
-    -------
-    float
+    `joint` are log joint probabilities (rows, classes). A row that is minus infinity everywhere, or has a plus
+    infinity or a NaN, counts as `least`. Weights are a column, or None for 1.
     """
     if joint.dtype != np.float64:
         raise TypeError(f"joint is {joint.dtype}; it must be float64")

@@ -24,21 +24,13 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
+__all__ = ["edit_distances", "nearest", "pair_sums", "row_tree"]
+
 _CELLS = 1 << 21  # of a block of distances
 
 
 def pair_sums(queries: PairRows, rows: PairRows, law: PairLaw) -> Floats:
-    """The sum of what all cells add, for each query and each row.
-
-    Parameters
-    ----------
-    queries, rows : PairRows
-    law : PairLaw
-
-    Returns
-    -------
-    float64 array (queries, rows)
-    """
+    """The sum of what all cells add, for each query and each row: (queries, rows)."""
     _check_pairs(queries, rows, law)
     shape = (len(queries.numbers), len(rows.numbers))
     total, rest = np.zeros(shape), np.zeros(shape)
@@ -89,13 +81,7 @@ def _two_sum(total: Floats, rest: Floats, added: Floats) -> tuple[Floats, Floats
 
 
 def row_tree(rows: PairRows, law: PairLaw) -> Any:
-    """The rows in a form in which they are searched faster, also for laws that differ only in tables.
-
-    Parameters
-    ----------
-    rows : PairRows
-    law : PairLaw
-    """
+    """The rows in a form in which they are searched faster, also for laws that differ only in tables."""
     _check_pairs(None, rows, law)
 
 
@@ -113,32 +99,11 @@ def nearest(
 ) -> tuple[Array, Array, Floats]:
     """The nearest rows of each query: those of the least sums, and of equal ones those that come first.
 
-    Parameters
-    ----------
-    queries, rows : PairRows
-    law : PairLaw
-    k : float
-        Rows are taken until their weights reach this; infinity for all within the limit.
-    limit : float
-        No row of a larger sum is taken.
-    weights : float64 array (rows,) or None
-        Above 0; None is 1 for each.
-    skip : int64 array (queries,) or None
-        A row that is not taken; -1 for none.
-    tree : what :func:`row_tree` made of the rows, or None
-    penalties : float64 array (rows,) or None
-        1 or more: by what the sums of a row are multiplied.
-    ties : bool
-        Whether all rows are taken that are as near as the last one.
-
-    Returns
-    -------
-    starts : int64 array (queries + 1,)
-        Where the rows of each query begin.
-    ids : int64 array
-        The rows, the nearest first.
-    sums : float64 array
-        Of these.
+    Rows are taken until their weights (above 0; None is 1 for each) reach `k`, or all if it is infinite, but none of
+    a sum above `limit`; with `ties` also all that are as near as the last one. `skip` is a row for each query that is
+    not taken, or -1. `tree` is what :func:`row_tree` made of the rows, or None. The sums of a row are multiplied by
+    its penalty, which is 1 or more. Returns where the rows of each query begin (queries + 1), the rows (int64), the
+    nearest first, and their sums.
     """
     if not k > 0:
         raise ValueError("k must be above 0")
@@ -224,16 +189,8 @@ def _check_pairs(queries: PairRows | None, rows: PairRows, law: PairLaw) -> None
 def edit_distances(letters: Array, starts: Array, other_letters: Array, other_starts: Array, out: Array) -> None:
     """How many letters must be inserted, taken away or replaced to make one string of another.
 
-    Parameters
-    ----------
-    letters : uint32 array
-        The code points of all strings of one side, one after the other.
-    starts : int64 array
-        Where each string begins, and the end of the last.
-    other_letters, other_starts : array
-        The same of the other side.
-    out : uint32 array (strings, other strings), C-contiguous
-        The answers are written there.
+    Letters are the uint32 code points of all strings of one side, one after the other; `starts` (int64) is where each
+    string begins, and the end of the last. Written to `out`, a C-contiguous uint32 array (strings, other strings).
     """
     for name, points, places in (("letters", letters, starts), ("other letters", other_letters, other_starts)):
         check_array(name, points, "uint32", 1)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
+__all__ = ["product_boxes", "product_log_sums", "product_order"]
+
 GAUSSIAN, EPANECHNIKOV, UNIFORM, NOMINAL, ORDINAL = range(5)
 
 _LEAF = 64  # points
@@ -34,24 +36,11 @@ _LEAST_WIDTH = 1e-300  # its inverse is still a number
 
 
 def product_order(points: Floats, kinds: Array, scales: Floats) -> NDArray[np.int64]:
-    """An order of the points in which leaves of 64 consecutive ones are near each other.
+    """An order of the points in which leaves of 64 consecutive ones are near each other, as a permutation (int64).
 
-    The points are split in two along the column in which the kernel falls most from one end to the other, and each
-    part again, down to leaves; all but the last leaf are full. Equal cells stay in the order of their rows, and
-    cells that are missing come last. Sums are the same in any order, but near points make them fast.
-
-    Parameters
-    ----------
-    points : float64 array (points, columns)
-        NaN is a missing cell.
-    kinds : uint8 array (columns,)
-    scales : float64 array (columns, 2)
-        As in :func:`product_log_sums`.
-
-    Returns
-    -------
-    int64 array (points,)
-        A permutation.
+    The points (points, columns) are split in two along the column in which the kernel falls most from one end to the
+    other, and each part again, down to leaves; all but the last leaf are full. Equal cells stay in the order of their
+    rows, and cells that are missing come last. Sums are the same in any order, but near points make them fast.
     """
     _check_kernel(kinds, scales)
     _check_table("points", points, len(kinds))
@@ -89,20 +78,11 @@ def _fall(cells: Floats, kind: int, a: float, b: float) -> float:
 
 
 def product_boxes(points: Floats, log_weights: Floats | None) -> Floats:
-    """What the leaves of 64 consecutive points span, for :func:`product_log_sums`.
+    """What the leaves of 64 consecutive points span, for :func:`product_log_sums`: (2 * columns + 1, leaves).
 
-    Parameters
-    ----------
-    points : float64 array (points, columns)
-        Finite, or NaN for a missing cell; in the order of :func:`product_order`.
-    log_weights : float64 array (points,) or None
-        None is 0 for all; minus infinity is a point that does not count.
-
-    Returns
-    -------
-    float64 array (2 * columns + 1, leaves)
-        For each column the smallest and the largest cell, minus and plus infinity if a cell is missing; then the log
-        of the leaf's weight.
+    For each column the smallest and the largest cell, minus and plus infinity if a cell is missing; then the log of
+    the leaf's weight. Points are finite, or NaN where a cell is missing, in the order of :func:`product_order`. Log
+    weights are 0 for all if None; minus infinity is a point that does not count.
     """
     _check_table("points", points, None)
     n, columns = points.shape
@@ -134,36 +114,15 @@ def product_log_sums(
     rest: Floats | None,
     tolerance: float,
 ) -> Floats:
-    """The log of the weighted sum of product kernels at each query, over all points.
+    """The log of the weighted sum of product kernels at each query, over all points; minus infinity if all are 0.
 
-    A column that is missing in the query is a factor of 1; one that is missing in the point, but there in the query,
-    is the exponential of the query's `absent`.
-
-    Parameters
-    ----------
-    points, log_weights
-        As in :func:`product_boxes`.
-    boxes
-        What it returned for them.
-    kinds : uint8 array (columns,)
-        0 Gaussian, 1 Epanechnikov, 2 uniform, 3 nominal, 4 ordinal.
-    scales : float64 array (columns, 2)
-        The widths, or the logs of factors; widths are finite and at least 1e-300.
-    queries : float64 array (queries, columns)
-        NaN is a missing cell. In any order; that of :func:`product_order` is the fastest.
-    absent : float64 array (queries, columns) or None
-        The log of the factor of a point's missing cell, 0 at most; None is 0 for all.
-    own : int64 array (queries,) or None
-        The number of the point that is the query itself, or -1.
-    rest : float64 array (queries,) or None
-        The log weight that this point has instead of its own; minus infinity leaves it out.
-    tolerance : float
-        The error that is allowed, relative to each sum itself. Here it is 0.
-
-    Returns
-    -------
-    float64 array (queries,)
-        Minus infinity if every kernel is 0.
+    `points`, `log_weights` and `boxes` are those of :func:`product_boxes`; `kinds` (uint8) and `scales` (columns, 2)
+    are described above, and widths are finite and at least 1e-300. Queries (queries, columns) may come in any order;
+    that of :func:`product_order` is the fastest. A column that is missing in the query is a factor of 1; one that is
+    missing in the point, but there in the query, is the exponential of the query's `absent` (queries, columns): 0 at
+    most, or None for 0. `own` (int64) is the point that is the query itself, or -1, and `rest` the log weight that
+    this point has instead of its own; minus infinity leaves it out. `tolerance` is the error allowed, relative to
+    each sum itself; here it is 0.
     """
     _check_kernel(kinds, scales)
     _check_table("points", points, len(kinds))

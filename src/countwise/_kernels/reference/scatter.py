@@ -21,33 +21,18 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Marks = NDArray[np.uint8]
 
+__all__ = ["add_linear", "add_quadratic", "class_scatter"]
+
 
 def class_scatter(
     columns: Sequence[Array], codes: Array, weights: Floats | None, n_classes: int, incomplete: Marks
 ) -> tuple[Floats, Floats, Floats]:
     """The weight, the mean and the scatter matrix of each class: the sum of ``w (x - mean) (x - mean)^T``.
 
-    Rows with a missing cell, of weight 0, or whose code is `n_classes` or more are left out. An infinite cell
-    shows as a mean or a scatter that is not finite; a column of equal cells has a scatter of exactly 0; a class
-    without rows has 0, 0, 0.
-
-    Parameters
-    ----------
-    columns : sequence of column
-    codes : codes
-        The class of each row.
-    weights : float64 array or None
-        The weight of each row; None is 1 for all.
-    n_classes : int
-    incomplete : uint8 array (rows,)
-        Filled with 1 where a row has a missing cell, else with 0.
-
-    Returns
-    -------
-    n : float64 array (classes,)
-    mean : float64 array (classes, columns)
-    scatter : float64 array (classes, columns, columns)
-        Exactly symmetric.
+    They are (classes,), (classes, columns) and (classes, columns, columns), the last exactly symmetric. Rows with a
+    missing cell, of weight 0, or whose code is `n_classes` or more are left out. An infinite cell shows as a mean or
+    a scatter that is not finite; a column of equal cells has a scatter of exactly 0; a class without rows has 0, 0,
+    0.
     """
     rows = check_codes(codes, "codes")
     check_columns(columns, rows)
@@ -82,18 +67,9 @@ def _scatter(X: Floats, w: Floats | None) -> tuple[float, Floats, Floats]:
 def add_quadratic(columns: Sequence[Array], centers: Floats, factors: Floats, out: Floats, incomplete: Marks) -> None:
     """Take half the squared length of ``factors[c] @ (x - centers[c])`` from the complete rows.
 
-    With a factor of the inverse covariance this is the exponent of a normal law. A row with an infinite cell may
-    become anything that is not finite; the rows with a missing cell stay as they are.
-
-    Parameters
-    ----------
-    columns : sequence of column
-    centers : float64 array (classes, columns)
-    factors : float64 array (classes, r, columns)
-        Zeros at either end of a row may be left out of the sums.
-    out : float64 array (rows, classes)
-    incomplete : uint8 array (rows,)
-        Filled with 1 where a row has a missing cell, else with 0.
+    Centers are (classes, columns), factors (classes, r, columns), where zeros at either end of a row may be left out
+    of the sums. With a factor of the inverse covariance this is the exponent of a normal distribution. A row with an
+    infinite cell may become anything that is not finite; the rows with a missing cell stay as they are.
     """
     rows, classes = check_out(out)
     check_columns(columns, rows)
@@ -111,17 +87,7 @@ def add_quadratic(columns: Sequence[Array], centers: Floats, factors: Floats, ou
 
 
 def add_linear(columns: Sequence[Array], center: Floats, slopes: Floats, out: Floats, incomplete: Marks) -> None:
-    """Add ``slopes @ (x - center)`` to the complete rows; those with a missing cell stay as they are.
-
-    Parameters
-    ----------
-    columns : sequence of column
-    center : float64 array (columns,)
-    slopes : float64 array (classes, columns)
-    out : float64 array (rows, classes)
-    incomplete : uint8 array (rows,)
-        Filled with 1 where a row has a missing cell, else with 0.
-    """
+    """Add ``slopes @ (x - center)``, slopes (classes, columns), to the rows without a missing cell."""
     rows, classes = check_out(out)
     check_columns(columns, rows)
     _check_marks(incomplete, rows)

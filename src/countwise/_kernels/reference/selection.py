@@ -16,30 +16,19 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
 
+__all__ = ["count_correct", "count_families"]
+
 _MOST_CELLS = 1 << 31
 
 
 def count_correct(
     base: Floats, terms: Sequence[Floats], target: Array, weights: Floats | None, fallback: int
 ) -> Floats:
-    """The weight of the rows that are answered rightly with each term added to the base.
+    """The weight of the rows that are answered rightly with each term added to the base, all (rows, classes).
 
     A row's answer is the class of the greatest sum of base and term. Of equal sums the first class is taken; where
-    all are minus infinity, `fallback`; and a row in which a sum is NaN is never right.
-
-    Parameters
-    ----------
-    base : float64 array (rows, classes)
-    terms : list of float64 array (rows, classes)
-    target : integer array (rows,)
-        The right class of each row; a code that is no class is never answered, but by `fallback`.
-    weights : float64 array or None
-        None is 1 for all.
-    fallback : int
-
-    Returns
-    -------
-    float64 array (terms,)
+    all are minus infinity, `fallback`; and a row in which a sum is NaN is never right. A target that is no class is
+    never answered, but by `fallback`.
     """
     _check_scores("base", base)
     rows, classes = base.shape
@@ -60,45 +49,6 @@ def count_correct(
     return sums
 
 
-def pair_counts(columns: Sequence[Array], sizes: list[int], pairs: Array) -> list[NDArray[np.int64]]:
-    """How many rows have each value of one column together with each value of another, for many pairs of columns.
-
-    Parameters
-    ----------
-    columns : list of codes
-    sizes : list of int
-        How many values each column has. A code beyond is outside: its row is left out wherever that column is in
-        the pair.
-    pairs : integer array (pairs, 2)
-        The numbers of two columns each; they may be the same.
-
-    Returns
-    -------
-    list of int64 array (sizes[i], sizes[j])
-        One table for each pair (i, j). They may be parts of one array.
-    """
-    rows = len(columns[0]) if columns else 0
-    if len(sizes) != len(columns):
-        raise ValueError(f"there are {len(columns)} columns but {len(sizes)} sizes")
-    for j, column in enumerate(columns):
-        check_rows(f"column {j}", check_codes(column, f"column {j}"), rows)
-    if pairs.dtype.kind not in "iu":
-        raise TypeError("pairs must be of an integer type")
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(f"pairs has shape {pairs.shape}; it needs (pairs, 2)")
-    tables = []
-    for i, j in pairs.tolist():
-        if not (0 <= i < len(columns) and 0 <= j < len(columns)):
-            raise ValueError(f"pairs hold column {i} or {j}; there are {len(columns)}")
-        if sizes[i] * sizes[j] >= _MOST_CELLS:
-            raise ValueError(f"a pair has too many cells; it must have fewer than {_MOST_CELLS}")
-        inside = (columns[i] < sizes[i]) & (columns[j] < sizes[j])
-        key = columns[i][inside].astype(np.intp) * sizes[j] + columns[j][inside]
-        table = np.bincount(key, minlength=sizes[i] * sizes[j]).astype(np.int64)
-        tables.append(table.reshape(sizes[i], sizes[j]))
-    return tables
-
-
 def _check_scores(name: str, scores: Floats) -> None:
     if scores.dtype != np.float64:
         raise TypeError(f"{name} is {scores.dtype}; it must be float64")
@@ -109,26 +59,12 @@ def _check_scores(name: str, scores: Floats) -> None:
 def count_families(
     columns: Sequence[Array], sizes: list[int], families: Sequence[Sequence[int]], weights: Array | None
 ) -> list[Array]:
-    """How often values meet, for many families of columns.
+    """How often values meet, for many families of columns: a table (sizes[i], sizes[j], ...) for each.
 
-    Families that have all columns but one in common are counted fastest if they follow each other.
-
-    Parameters
-    ----------
-    columns : list of codes
-    sizes : list of int
-        How many values each column has. A code beyond is outside: its row is left out of every family that has the
-        column.
-    families : sequence of sequence of int
-        The numbers of the columns of each.
-    weights : array or None
-        The weight of each row: whole numbers or floats.
-
-    Returns
-    -------
-    list of array (sizes[i], sizes[j], ...)
-        A table for each family, with an axis for each column; int64 if weights are None or of an integer (or bool)
-        type, else float64, added up in the order of the rows. They may be parts of one array, of any strides.
+    `sizes` are how many values each column has. A code beyond is outside: its row is left out of every family that
+    has the column. Families are numbers of columns; those that have all columns but one in common are counted fastest
+    if they follow each other. Tables are int64 if weights are None or of an integer (or bool) type, else float64,
+    added up in the order of the rows. They may be parts of one array, of any strides.
     """
     rows = len(columns[0]) if columns else 0
     if len(sizes) != len(columns):
@@ -149,7 +85,7 @@ def _counted(columns: Sequence[Array], sizes: list[int], family: list[int], weig
     shape = [sizes[j] for j in family]
     cells = int(np.prod(shape, dtype=object))
     if cells >= _MOST_CELLS:
-        raise ValueError(f"a family has {cells} cells; it must have fewer than {_MOST_CELLS}")
+        raise ValueError(f"a family has too many cells, {cells}; it must have fewer than {_MOST_CELLS}")
     inside = np.ones(len(columns[0]), dtype=bool)
     for j in family:
         inside &= columns[j] < sizes[j]

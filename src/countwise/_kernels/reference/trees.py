@@ -1,4 +1,4 @@
-"""The kernels that grow trees, in NumPy; a part of :mod:`countwise._kernels.reference`.
+"""The kernels that grow and ask trees, in NumPy; a part of :mod:`countwise._kernels.reference`.
 
 Words used below, besides those of the reference
 ------------------------------------------------
@@ -13,6 +13,12 @@ impurity
     Of a node's classes "gini" (1 - sum of p^2) or "entropy" (in bits), of its numbers "variance" or "sd" (divisor n).
 gain
     The impurity of the instances less that of each side, weighed by its share of the weight. Never below 0.
+tests
+    What nodes ask, as six arrays. `attribute` (int32): which column; -1 for a leaf. `limits` (float64) and
+    `limit_starts` (int64, nodes + 1): a node with limits, which ascend, takes a number x to the branch that counts
+    its limits below x, so that x goes to branch 0 if ``x <= limit``. `groups` (int32) and `group_starts` (int64,
+    nodes + 1): a node without limits takes code v to branch ``groups[group_starts[k] + v]``. `missing` (int32): the
+    branch of a NaN. A branch of -1 is a gap: the instance goes down all of them.
 """
 
 from __future__ import annotations
@@ -34,10 +40,22 @@ from countwise._kernels.checks import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
+    Tests = tuple[Array, Floats, Array, Array, Array, Array]
+
+__all__ = [
+    "apply_tests",
+    "best_thresholds",
+    "best_thresholds_of_numbers",
+    "partition_entries",
+    "presort",
+    "route_entries",
+]
 
 OF_CLASSES = ("gini", "entropy")
 OF_NUMBERS = ("variance", "sd")
@@ -46,15 +64,7 @@ OF_NUMBERS = ("variance", "sd")
 def presort(column: Array) -> Array:
     """The rows of a column whose cell is not NaN as entries, ascending by value, equal values in the rows' order.
 
-    Parameters
-    ----------
-    column : column
-        Cells are compared as float64; 0 and -0 are equal.
-
-    Returns
-    -------
-    uint32 array
-        Entries; of more than 2**31 - 1 rows a ValueError.
+    Cells are compared as float64; 0 and -0 are equal. More than 2**31 - 1 rows are a ValueError.
     """
     check_columns([column], len(column))
     if len(column) >= 1 << 31:
@@ -73,27 +83,12 @@ def partition_entries(
 ) -> tuple[Array, Array]:
     """The entries of the next level: each instance moves to the segment of its branch, and order is kept.
 
-    Parameters
-    ----------
-    entries, starts
-        The entries of this level, in nodes' segments.
-    branch : codes
-        Of each instance, the branch that it takes at its node. The largest number of the type: it goes down all of
-        them, and its part in branch b is instance ``copies[i] + b``.
-    slots : int32 array
-        The next segment of branch b of node k is ``slots[first[k] + b]``, or -1 if nothing follows there. The
-        numbers that are not -1 ascend.
-    first : int64 array (nodes + 1,)
-        Node k has ``first[k + 1] - first[k]`` branches; none if it is a leaf, whose entries are dropped.
-    n_next : int
-        How many segments there will be, at most 2**31; one without entries is empty.
-    copies : uint32 array or None
-        None if no instance goes down several branches.
-
-    Returns
-    -------
-    entries, starts
-        Of the next level. An entry is marked as new if any since the last of its segment was.
+    `branch` (codes) is what each instance takes at its node. The largest number of the type: it goes down all of
+    them, and its part in branch b is instance ``copies[i] + b`` (uint32; None if no instance does). Node k has
+    ``first[k + 1] - first[k]`` branches (int64), none if it is a leaf, whose entries are dropped. The next segment of
+    its branch b is ``slots[first[k] + b]`` (int32), or -1 if nothing follows there; those that are not -1 ascend.
+    There will be `n_next` segments, at most 2**31; one without entries is empty. Returns entries and starts of the
+    next level, where an entry is marked as new if any since the last of its segment was.
     """
     check_codes(branch, "branch")
     check_entries(entries, starts)
@@ -135,30 +130,14 @@ def partition_entries(
 def best_thresholds(
     entries: Array, starts: Array, codes: Array, weights: Floats | None, n_classes: int, criterion: str, least: float
 ) -> tuple[Array, Floats]:
-    """The place in each segment where parting the classes gains most.
+    """The place in each segment where parting the classes by "gini" or "entropy" gains most.
 
-    Entries of equal values are never parted, and each side keeps at least the weight `least` (less 1e-9 of it). Of
-    equally good places the first is taken: a later one must gain more by over 1e-12 of the segment's impurity and
-    4e-15 (entropy: times 1 + log2 of the segment's weight, if that is above 1).
-
-    Parameters
-    ----------
-    entries, starts
-        In ascending order of the column's values.
-    codes : codes
-        The class of each instance.
-    weights : float64 array or None
-        The weight of each instance, above 0; None is 1.
-    n_classes : int
-    criterion : {"gini", "entropy"}
-    least : float
-
-    Returns
-    -------
-    places : int64 array (nodes,)
-        The place in `entries` of the first entry of the right side, or -1 if there is none to choose.
-    gains : float64 array (nodes,)
-        0 where there is no place.
+    Entries are in ascending order of the column's values; `codes` and `weights` (above 0, None is 1) are of
+    instances. Entries of equal values are never parted, and each side keeps at least the weight `least` (less 1e-9 of
+    it). Of equally good places the first is taken: a later one must gain more by over 1e-12 of the segment's impurity
+    and 4e-15 (entropy: times 1 + log2 of the segment's weight, if that is above 1). Returns the place in `entries` of
+    the first entry of the right side (int64), or -1 if there is none to choose, and the gains, 0 where there is no
+    place.
     """
     _known(criterion, OF_CLASSES)
     check_count("n_classes", n_classes)
@@ -183,22 +162,9 @@ def best_thresholds_of_numbers(
 ) -> tuple[Array, Floats]:
     """The place in each segment where parting the instances brings like numbers together best.
 
-    As :func:`best_thresholds`, but of equally good places a later one must gain more by over 1e-10 of the segment's
-    impurity, of deviations 1e-7: roots of squares keep half of their digits.
-
-    Parameters
-    ----------
-    entries, starts
-        In ascending order of the column's values.
-    values : float64 array
-        The number of each instance that is to be told.
-    weights : float64 array or None
-    criterion : {"variance", "sd"}
-    least : float
-
-    Returns
-    -------
-    places, gains
+    As :func:`best_thresholds`, by "variance" or "sd" of the target, `values`; but of equally good places a later one
+    must gain more by over 1e-10 of the segment's impurity, of deviations 1e-7: roots of squares keep half of their
+    digits.
     """
     _known(criterion, OF_NUMBERS)
     if values.dtype != np.float64:
@@ -317,3 +283,120 @@ def _known(criterion: str, words: tuple[str, ...]) -> None:
 
 def _two_arrays(found: list[tuple[int, float]]) -> tuple[Array, Floats]:
     return np.array([p for p, _ in found], dtype=np.int64), np.array([g for _, g in found], dtype=np.float64)
+
+
+def route_entries(
+    columns: Sequence[Array], entries: Array, starts: Array, tests: Tests, rows: Array | None, branch: Array
+) -> int:
+    """Write down the branch that each instance takes at its node; returns how many gaps there were.
+
+    There is a test for each node; the instances of a leaf are left alone. A code without a group is a ValueError.
+    `rows` (uint32) is the row of each instance; None if instance i is row i. `branch` (codes) is written to: of each
+    instance its branch, or the largest number of the type at a gap.
+    """
+    check_codes(branch, "branch")
+    every = np.iinfo(branch.dtype).max
+    _check_starts(starts, "starts", len(entries))
+    _check_tests(columns, tests, len(starts) - 1)
+    for k in np.flatnonzero(tests[0] >= 0).tolist():
+        if _highest_branch(tests, k) >= every:
+            raise ValueError(f"branch {_highest_branch(tests, k)} of node {k} is too high for the type of branch")
+    gaps = 0
+    for k in range(len(starts) - 1):
+        if tests[0][k] < 0:
+            continue
+        ids = entries[starts[k] : starts[k + 1]] >> 1
+        if len(ids) and int(ids.max()) >= min(len(branch), len(branch if rows is None else rows)):
+            raise ValueError(f"entries of node {k} are beyond the rows or branches")
+        to = _branches(columns, ids if rows is None else rows[ids], tests, k)
+        gaps += int(np.count_nonzero(to < 0))
+        branch[ids] = np.where(to < 0, every, to)
+    return gaps
+
+
+def apply_tests(
+    columns: Sequence[Array], rows: Array | None, nodes: Array | None, n: int, tests: Tests, children: Array
+) -> Array:
+    """The leaf that each row comes to (int32), or ``-1 - k`` if it meets a gap at node k.
+
+    `rows` (uint32) are the n rows in question, None for row 0 to n - 1; `nodes` (int32) where each starts, None for
+    the root, node 0. The tests are those of all nodes of the tree. The child of node k in branch b is node
+    ``children[k] + b`` (int32), above k.
+    """
+    _check_tests(columns, tests, len(children))
+    for k in np.flatnonzero(tests[0] >= 0).tolist():
+        highest = _highest_branch(tests, k)
+        if highest >= 0 and not k < children[k] < len(children) - highest:
+            raise ValueError(f"the children of node {k} are not among the nodes after it")
+    rows = np.arange(n) if rows is None else rows
+    check_rows("rows", len(rows), n)
+    if n and columns and int(rows.max()) >= len(columns[0]):
+        raise ValueError(f"row {rows.max()} is beyond the {len(columns[0])} rows")
+    at = np.zeros(n, np.int32) if nodes is None else nodes.astype(np.int32)
+    check_rows("nodes", len(at), n)
+    if n and (at.min() < 0 or at.max() >= len(children)):
+        raise ValueError(f"rows start at nodes that are not among the {len(children)}")
+    moving = np.flatnonzero(tests[0][at] >= 0) if n else np.empty(0, np.intp)
+    while len(moving):
+        for k in np.unique(at[moving]):
+            here = moving[at[moving] == k]
+            to = _branches(columns, rows[here], tests, int(k))
+            at[here] = np.where(to < 0, -1 - k, children[k] + to)
+        moving = moving[at[moving] >= 0]
+        moving = moving[tests[0][at[moving]] >= 0]
+    return at
+
+
+def _branches(columns: Sequence[Array], rows: Array, tests: Tests, k: int) -> Array:
+    """The branch of some rows at one node; -1 at a gap."""
+    attribute, limits, limit_starts, groups, group_starts, missing = tests
+    if len(rows) and int(rows.max()) >= len(columns[attribute[k]]):
+        raise ValueError(f"entries of node {k} are beyond the rows or branches")
+    cells = columns[attribute[k]][rows]
+    mine = limits[limit_starts[k] : limit_starts[k + 1]]
+    if len(mine):
+        x = cells.astype(np.float64)
+        return np.where(np.isnan(x), missing[k], np.searchsorted(mine, x, side="left"))
+    table = groups[group_starts[k] : group_starts[k + 1]]
+    if len(cells) and int(cells.max()) >= len(table):
+        raise ValueError(f"column {attribute[k]} holds code {int(cells.max())}; node {k} has {len(table)} groups")
+    return table[cells]
+
+
+def _check_tests(columns: Sequence[Array], tests: Tests, nodes: int) -> None:
+    """Refuses tests that cannot be asked of these columns."""
+    check_columns(columns, len(columns[0]) if columns else 0)
+    if len(tests) != 6:
+        raise ValueError(f"tests are 6 arrays, not {len(tests)}")
+    attribute, limits, limit_starts, groups, group_starts, missing = tests
+    types = {"attribute": "int32", "limits": "float64", "limit_starts": "int64", "groups": "int32"}
+    types |= {"group_starts": "int64", "missing": "int32"}
+    for (name, dtype), array in zip(types.items(), tests, strict=True):
+        check_array(name, array, dtype, 1)
+    check_rows("attribute", len(attribute), nodes)
+    check_rows("missing", len(missing), nodes)
+    for name, starts, whole in (("limit_starts", limit_starts, limits), ("group_starts", group_starts, groups)):
+        check_rows(name, len(starts), nodes + 1)
+        _check_starts(starts, name, len(whole))
+    for k in np.flatnonzero(attribute >= 0).tolist():
+        if attribute[k] >= len(columns):
+            raise ValueError(f"node {k} asks column {attribute[k]} of {len(columns)}")
+        mine = limits[limit_starts[k] : limit_starts[k + 1]]
+        if len(mine) == 0:
+            check_codes(columns[attribute[k]], f"column {attribute[k]}")
+        elif np.isnan(mine).any() or (mine[1:] < mine[:-1]).any():
+            raise ValueError(f"the limits of node {k} do not ascend")
+
+
+def _check_starts(starts: Array, name: str, length: int) -> None:
+    if len(starts) == 0 or starts[0] < 0 or starts[-1] > length or (starts[1:] < starts[:-1]).any():
+        raise ValueError(f"{name} must ascend from 0 to at most {length}")
+
+
+def _highest_branch(tests: Tests, k: int) -> int:
+    """The highest branch of an inner node; below 0 if there is none."""
+    _, _, limit_starts, groups, group_starts, missing = tests
+    limits = int(limit_starts[k + 1] - limit_starts[k])
+    if limits:
+        return max(limits, int(missing[k]))
+    return int(groups[group_starts[k] : group_starts[k + 1]].max(initial=-1))

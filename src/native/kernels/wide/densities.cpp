@@ -5,7 +5,6 @@
 //
 // Every cell's term is computed by the same operations whether or not its neighbors are missing, so that
 // a row's result does not depend on the rows next to it.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -189,6 +188,8 @@ void add_factorials(ColumnTile& tile, double* clean, double* aux) {
     }
 }
 
+constexpr size_t least_ahead = 12;  // columns; for fewer of them it takes longer than it spares
+
 template <bool Aux, class Law>
 void add_columns(const Law& law, const Column* columns, size_t n_columns, size_t rows, size_t classes, double* out) {
     Scratch<double> cells(group_columns * tile_rows), aux(Aux ? group_columns * tile_rows : 0),
@@ -205,7 +206,7 @@ void add_columns(const Law& law, const Column* columns, size_t n_columns, size_t
             const size_t next = tile.first + tile.count;
             if (next < n_columns) {
                 ahead.add(columns + next, smaller(group_columns, n_columns - next), start, n);
-            } else {
+            } else if (n_columns > least_ahead) {
                 ahead.add(out + start * classes, n * classes);
                 if (start + n < rows)
                     ahead.add(columns, smaller(group_columns, n_columns), start + n,

@@ -1,5 +1,4 @@
 // Scores of laws by leaving rows out: densities made without the value they are for, and sums of log posteriors.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {

@@ -2,8 +2,7 @@
 //
 // Three steps a node: sums up to each bin, of which empty bins add none; the gain of every place, in vectors; and a
 // walk over the gains that lets a later place win only if it is better by more than rounding.
-#include "impurity.h"
-#include "support/levels.h"
+#include "kernels/impurity.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
@@ -131,14 +130,14 @@ private:
         if (small && width_ == 2) return look_up_entropies(n);
         if (small)
             return add_entropies(n, [&](vd x) {
-                for (size_t k = 0; k < lanes; ++k) x[k] = logs_.get()[static_cast<size_t>(static_cast<int64_t>(x[k]))];
+                for (size_t k = 0; k < lanes; ++k) x[k] = logs_.cells[static_cast<size_t>(static_cast<int64_t>(x[k]))];
                 return x;
             });
         add_entropies(n, [](vd x) { return x_log_x(x); });
     }
 
     void look_up_entropies(double n) {
-        const double *table = logs_.get(), *first = left_.get(), *second = first + stride_;
+        const double *table = logs_.cells, *first = left_.get(), *second = first + stride_;
         const uint32_t t0 = static_cast<uint32_t>(total_[0]), t1 = static_cast<uint32_t>(total_[1]);
         for (size_t i = 0; i < count_; ++i) {
             const uint32_t a = counts_[2 * i], b = counts_[2 * i + 1], c = t0 - a, d = t1 - b;
@@ -208,9 +207,8 @@ void best_of(Places& places, const T* table, size_t nodes, size_t cells, int64_t
 
 void best_bins(const void* table, Type type, size_t nodes, size_t n_cells, size_t width, size_t n_bins,
                Criterion criterion, double least, int64_t* places, double* gains) {
-    // A table of logarithms costs about as much as the places of a few nodes.
     const bool tabled = criterion == Criterion::entropy && type == Type::u32;
-    Places search(n_bins, width, criterion, least, tabled ? smaller(most_tabled, nodes * n_bins) : 0);
+    Places search(n_bins, width, criterion, least, tabled ? nodes * n_bins : 0);
     const size_t cells = n_cells * width;
     if (type == Type::u32) best_of(search, static_cast<const uint32_t*>(table), nodes, cells, places, gains);
     else if (type == Type::i64) best_of(search, static_cast<const int64_t*>(table), nodes, cells, places, gains);

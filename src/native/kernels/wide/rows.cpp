@@ -1,5 +1,4 @@
 // Posteriors and the best class of each row. Vectors run over rows, on a transposed tile.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {

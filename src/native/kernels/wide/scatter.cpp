@@ -7,7 +7,6 @@
 // Products: vectors run over rows, and 4 x 3 pairs of columns are summed at a time, in registers. Only pairs on or
 // above the diagonal are; the rest is copied from them in the end, which makes the matrix exactly symmetric.
 #include "complete.h"
-#include "support/levels.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 

@@ -1,4 +1,5 @@
-// Sums of Gaussian kernels by local expansions: the fast Gauss transform in one dimension.
+// Sums of Gaussian kernels in one dimension: exactly, over the points that matter, or by local expansions, the fast
+// Gauss transform. Distances are in units of sqrt(2) h, in which a kernel is exp(-z * z).
 //
 // The axis is cut into boxes about h/2 wide. With z = (q - x) / (sqrt(2) h) and g(z) = exp(-z z), a source at
 // v from the center of its box and a query at u from the center of another, D apart, the kernel is
@@ -21,12 +22,132 @@
 // most 1.13 f and the sum of exp(-D D / 2) over all boxes is about 7.1. In the tails exp(-D D / 2) outweighs
 // f = exp(-D D): an expansion is trusted only where f >= E / 1e-9, which bounds the error of log f by 1e-9.
 // That limit is the last number of a box's row.
-#include "gauss_transform.h"
-#include "support/levels.h"
+#include "support/simd.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
+
+constexpr double sqrt_half = 0.70710678118654752440;
+constexpr size_t nobody = SIZE_MAX;
+
+// The first of n ascending numbers for which `before` is false.
+template <class Before>
+COUNTWISE_INLINE size_t first_not(const double* x, size_t n, const Before& before) {
+    size_t low = 0;
+    while (n > 0) {
+        const size_t half = n / 2;
+        const bool right = before(x[low + half]);
+        low = right ? low + half + 1 : low;
+        n = right ? n - half - 1 : half;
+    }
+    return low;
+}
+
+inline size_t first_from(const double* x, size_t n, double q) {
+    return first_not(x, n, [q](double at) { return at < q; });
+}
+
+inline size_t first_above(const double* x, size_t n, double q) {
+    return first_not(x, n, [q](double at) { return at <= q; });
+}
+
+// Points without weight would make the nearest point a bad guide to the size of the sum: they are left out.
+size_t count_kept(const Points& points) {
+    if (!points.w) return points.n;
+    size_t kept = 0;
+    for (size_t i = 0; i < points.n; ++i) kept += points.w[i] > 0;
+    return kept;
+}
+
+// Points that weigh something, and what the exact sum needs to know of them all.
+class Sources {
+public:
+    explicit Sources(const Points& points)
+        : x(points.x), w(points.w), n(count_kept(points)), scale(sqrt_half / points.h), weight(static_cast<double>(n)),
+          kept_(n < points.n ? 2 * n : 0) {
+        if (n < points.n) {
+            size_t to = 0;
+            for (size_t i = 0; i < points.n; ++i)
+                if (points.w[i] > 0) kept_[to] = points.x[i], kept_[n + to++] = points.w[i];
+            x = kept_.get(), w = kept_.get() + n;
+        }
+        if (!w) return;
+        weight = 0.0;
+        for (size_t i = 0; i < n; ++i) weight += w[i];
+    }
+
+    const double* x;
+    const double* w;  // null if every weight is 1
+    size_t n;
+    double scale;   // 1 / (sqrt(2) h)
+    double weight;  // of all points
+
+    double weight_of(size_t i) const { return w ? w[i] : 1.0; }
+
+    // The log sum at q, of all points or of all but `self`, which then has the weight `rest` instead.
+    //
+    // The nearest point, at z0 with weight w0, alone gives w0 exp(-z0 z0). Points beyond z1 give together at most
+    // `weight` * exp(-z1 z1), which is below 1e-17 of that if z1 z1 >= z0 z0 + log(weight / w0) + log(1e17).
+    double log_sum(double q, size_t self = nobody, double rest = 0.0) const {
+        if (q != q) return q;
+        size_t near = self;
+        double d0 = 0.0, w0 = rest;
+        if (self == nobody || rest <= 0) {
+            if (!nearest(q, self, &near)) return -HUGE_VAL;
+            d0 = std::fabs(q - x[near]);
+            w0 = weight_of(near);
+        }
+        const double z0 = d0 * scale;
+        if (!(z0 * z0 < HUGE_VAL)) return -HUGE_VAL;
+        const double margin = larger(std::log(weight / w0), 0.0) + 39.2;
+        const double reach = std::sqrt(z0 * z0 + margin) / scale * (1 + 1e-12);  // more than its rounding
+        const size_t low = smaller(first_from(x, n, q - reach), near);
+        const size_t high = larger(first_above(x, n, q + reach), near + 1);
+        double sum = self == nobody
+                         ? part(q, d0, low, high)
+                         : part(q, d0, smaller(low, self), self) + part(q, d0, self + 1, larger(high, self + 1));
+        if (self != nobody && rest > 0) sum += rest;
+        return std::log(sum) - z0 * z0;
+    }
+
+private:
+    bool nearest(double q, size_t self, size_t* which) const {
+        size_t left, right;  // left - 1 and right are the neighbors
+        if (self == nobody) left = right = first_from(x, n, q);
+        else left = self, right = self + 1;
+        if (left == 0 && right >= n) return false;
+        if (left == 0) *which = right;
+        else if (right >= n) *which = left - 1;
+        else *which = q - x[left - 1] <= x[right] - q ? left - 1 : right;
+        return true;
+    }
+
+    // Sum of w exp(z0 * z0 - z * z) over some points, where z0, at the distance d0, is the smallest z.
+    double part(double q, double d0, size_t from, size_t to) const {
+        const vd center = splat(q), factor = splat(scale), least = splat(d0);
+        vd sum = splat(0.0);
+        const auto term = [&](vd at, vd weights) {
+            const vd d = abs_of(at - center);
+            // Not a difference of squares, which would cancel far out; and a difference before it is scaled, so
+            // that it is exactly 0 at equal distances even if products and sums are rounded together.
+            sum += exp_or_0(((least - d) * factor) * ((d + least) * factor)) * weights;
+        };
+        size_t i = from;
+        for (; i + lanes <= to; i += lanes) term(load(x + i), w ? load(w + i) : splat(1.0));
+        if (i < to) {
+            double last[lanes], weights[lanes];
+            for (size_t k = 0; k < lanes; ++k) {
+                last[k] = i + k < to ? x[i + k] : HUGE_VAL;  // the kernel is 0 there
+                weights[k] = i + k < to ? weight_of(i + k) : 0.0;
+            }
+            term(load(last), load(weights));
+        }
+        return sum_of(sum);
+    }
+
+    Scratch<double> kept_;
+};
 
 constexpr size_t order = gauss_order;
 constexpr double doubt = 1e-13;
@@ -316,39 +437,19 @@ size_t gauss_expand(const Points& points, double tolerance, int64_t* boxes, doub
 }
 
 void gauss_log_sums(const Points& points, const Boxes& boxes, const double* queries, size_t n, double* sums) {
-    const Sources sources(points);
-    if (boxes.count == 0) {
-        for (size_t i = 0; i < n; ++i) sums[i] = sources.log_sum(queries[i]);
-        return;
-    }
+    const bool left_out = queries == nullptr;
+    if (left_out) queries = points.x, n = points.n;
     const Grid grid(points);
     const Index index(boxes);
+    const Sources sources(points);
+    const auto weight_of = [&](size_t i) { return points.w ? points.w[i] : 1.0; };
+    size_t place = 0;  // of the point among those that weigh something
     for (size_t start = 0; start < n; start += part_size) {
         const size_t count = smaller(part_size, n - start);
-        size_t exact[part_size], n_exact = 0;
-        for (size_t i = start; i < start + count; ++i) {
-            const Estimate e = estimate(grid, index, boxes, queries[i]);
-            const bool trusted = e.sum >= e.limit;
-            sums[i] = trusted ? e.sum : 0.0;
-            exact[n_exact] = i;
-            n_exact += !trusted;
-        }
-        take_logs(sums + start, count);
-        for (size_t k = 0; k < n_exact; ++k) sums[exact[k]] = sources.log_sum(queries[exact[k]]);
-    }
-}
-
-void gauss_loo_log_sums(const Points& points, const Boxes& boxes, double* sums) {
-    const Grid grid(points);
-    const Index index(boxes);
-    const Sources sources(points);
-    size_t place = 0;  // of the point among those that weigh something
-    for (size_t start = 0; start < points.n; start += part_size) {
-        const size_t count = smaller(part_size, points.n - start);
         size_t exact[part_size], self[part_size], n_exact = 0;
         for (size_t i = start; i < start + count; ++i) {
-            const Estimate e = estimate(grid, index, boxes, points.x[i]);
-            const double w = points.w ? points.w[i] : 1.0, others = e.sum - smaller(w, 1.0);
+            const Estimate e = estimate(grid, index, boxes, queries[i]);
+            const double w = left_out ? weight_of(i) : 0.0, others = e.sum - smaller(w, 1.0);
             // Where the point itself is nearly all of the sum, the difference would be mostly rounding.
             const bool trusted = others >= e.limit && others >= 1e-3 * e.sum;
             sums[i] = trusted ? others : 0.0;
@@ -359,8 +460,7 @@ void gauss_loo_log_sums(const Points& points, const Boxes& boxes, double* sums) 
         take_logs(sums + start, count);
         for (size_t k = 0; k < n_exact; ++k) {
             const size_t i = exact[k];
-            const double w = points.w ? points.w[i] : 1.0;
-            sums[i] = sources.log_sum(points.x[i], self[k], larger(w - 1.0, 0.0));
+            sums[i] = sources.log_sum(queries[i], self[k], left_out ? larger(weight_of(i) - 1.0, 0.0) : 0.0);
         }
     }
 }

@@ -6,7 +6,6 @@
 //
 // Row-major tables: vectors run over columns, and a row adds to the sums of its class. Columns that lie apart,
 // with few classes: vectors run over rows, once for each class, under a mask.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -151,15 +150,33 @@ bool is_row_major(const Column* columns, size_t count) {
     return count >= lanes && is_float(columns->type) && neighbors(columns, count) == count;
 }
 
-// One group of columns, and where its rows come from.
-class ColumnGroup {
+// Rows without weight, or with a code out of range, go to the class that nobody reads.
+void tile_codes(Column codes, const double* w, size_t start, size_t n, size_t n_classes, uint32_t* to) {
+    convert_codes(codes, start, n, to);
+    const uint32_t nobody = static_cast<uint32_t>(n_classes);
+    for (size_t r = 0; r < n; ++r) to[r] = smaller(to[r], nobody);
+    if (w)
+        for (size_t r = 0; r < n; ++r) to[r] = w[start + r] == 0.0 ? nobody : to[r];
+}
+
+class RowMajor {
 public:
-    ColumnGroup(const Column* columns, size_t count, size_t n_classes)
+    RowMajor(const Column* columns, size_t count, size_t n_classes)
         : columns_(columns), direct_(is_row_major(columns, count)), sums_(count, n_classes, !direct_),
           by_columns_(direct_ ? 0 : group_columns * tile_rows), by_rows_(direct_ ? 0 : sums_.width * tile_rows) {}
 
-    BlockSums& sums() { return sums_; }
+    void add_block(Column codes, const double* w, size_t start, size_t stop, const Moments& moments) {
+        begin_block(sums_, moments);
+        uint32_t tile[tile_rows];
+        for (size_t r = start; r < stop; r += tile_rows) {
+            const size_t count = smaller(tile_rows, stop - r);
+            tile_codes(codes, w, r, count, sums_.n_classes, tile);
+            add_tile(r, count, tile, w ? w + r : nullptr);
+        }
+        end_block(sums_, w != nullptr, moments);
+    }
 
+private:
     void add_tile(size_t start, size_t n, const uint32_t* codes, const double* w) {
         if (direct_) {
             const ptrdiff_t stride = columns_->stride;
@@ -173,7 +190,6 @@ public:
         }
     }
 
-private:
     // Columns of any kind, brought into rows of whole vectors.
     void pack(size_t start, size_t n) {
         const double* x[group_columns];
@@ -197,35 +213,6 @@ private:
     Scratch<double> by_columns_, by_rows_;
 };
 
-// Rows without weight, or with a code out of range, go to the class that nobody reads.
-void tile_codes(Column codes, const double* w, size_t start, size_t n, size_t n_classes, uint32_t* to) {
-    convert_codes(codes, start, n, to);
-    const uint32_t nobody = static_cast<uint32_t>(n_classes);
-    for (size_t r = 0; r < n; ++r) to[r] = smaller(to[r], nobody);
-    if (w)
-        for (size_t r = 0; r < n; ++r) to[r] = w[start + r] == 0.0 ? nobody : to[r];
-}
-
-class RowMajor {
-public:
-    RowMajor(const Column* columns, size_t count, size_t n_classes) : group_(columns, count, n_classes) {}
-
-    void add_block(Column codes, const double* w, size_t start, size_t stop, const Moments& moments) {
-        BlockSums& sums = group_.sums();
-        begin_block(sums, moments);
-        uint32_t tile[tile_rows];
-        for (size_t r = start; r < stop; r += tile_rows) {
-            const size_t count = smaller(tile_rows, stop - r);
-            tile_codes(codes, w, r, count, sums.n_classes, tile);
-            group_.add_tile(r, count, tile, w ? w + r : nullptr);
-        }
-        end_block(sums, w != nullptr, moments);
-    }
-
-private:
-    ColumnGroup group_;
-};
-
 // By columns
 
 class ByColumns {
@@ -242,7 +229,7 @@ public:
             const double* x[group_columns];
             tile_by_columns(columns_, count_, r, rows, cells_.get(), x);
             Ahead ahead;
-            if (r + rows < stop) ahead.add(columns_, count_, r + rows, smaller(tile_rows, stop - r - rows));
+            ahead.add(columns_, count_, r + rows, smaller(tile_rows, stop - r - rows));
             ahead.spread(count_);
             set_masks(codes, w, r, rows);
             for (size_t j = 0; j < count_; ++j) {

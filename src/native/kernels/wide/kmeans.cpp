@@ -1,5 +1,4 @@
 // The best clusters on a line, by dynamic programming over where the last one starts.
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {

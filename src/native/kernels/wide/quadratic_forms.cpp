@@ -3,7 +3,6 @@
 // Vectors run over rows, which makes a row's result independent of the rows next to it. Sums stay in registers while
 // the columns pass.
 #include "complete.h"
-#include "support/levels.h"
 
 namespace countwise::COUNTWISE_LEVEL {
 
@@ -11,9 +10,10 @@ namespace {
 
 bool has_nan(const double* sums) { return any_nan(&sums, 1); }
 
-// Calls add(x, sums, ahead) for one tile of rows after another: x[j] are the cells of column j, sums
-// (classes x tile_rows) is to be set. They are added to the rows that have every cell. If NaN `Shows` in the sums of
-// the first class, whatever column it is in, the cells are looked at only where it does.
+// Calls add(x, sums, next) for one tile of rows after another: x[j] are the cells of column j, sums
+// (classes x tile_rows) is to be set, and the next tile begins at row `next`. They are added to the rows that have
+// every cell. If NaN `Shows` in the sums of the first class, whatever column it is in, the cells are looked at only
+// where it does.
 template <bool Shows, class Add>
 void add_tiles(const Column* columns, size_t count, size_t rows, size_t classes, double* out, uint8_t* incomplete,
                const Add& add) {
@@ -24,10 +24,7 @@ void add_tiles(const Column* columns, size_t count, size_t rows, size_t classes,
         // A group of columns at a time is transposed within the first-level cache.
         for (size_t j = 0; j < count; j += group_columns)
             tile_by_columns(columns + j, smaller(group_columns, count - j), start, n, &cells[j * tile_rows], &x[j]);
-        Ahead ahead;
-        ahead.add(out + start * classes, n * classes);
-        if (start + n < rows) ahead.add(columns, count, start + n, smaller(tile_rows, rows - start - n));
-        add(x.get(), sums.get(), ahead);
+        add(x.get(), sums.get(), start + n);
         uint8_t* const marks = incomplete + start;
         bool gaps = false;
         if (Shows && classes > 0 && !has_nan(sums.get())) std::memset(marks, 0, n);
@@ -124,11 +121,9 @@ private:
 // Linear
 
 template <size_t N>
-void add_products(const double* const* x, size_t count, const double* center, const double* slopes, double* sums,
-                  Ahead& ahead) {
+void add_products(const double* const* x, size_t count, const double* center, const double* slopes, double* sums) {
     constexpr size_t vectors = N <= 2 ? 4 : 2;  // more would not stay in registers
     for (size_t r = 0; r < tile_rows; r += vectors * lanes) {
-        ahead.some();
         vd sum[N][vectors];
         for (size_t k = 0; k < N; ++k)
             for (size_t v = 0; v < vectors; ++v) sum[k][v] = splat(0.0);
@@ -147,12 +142,12 @@ void add_products(const double* const* x, size_t count, const double* center, co
 }
 
 void add_products(size_t n, const double* const* x, size_t count, const double* center, const double* slopes,
-                  double* sums, Ahead& ahead) {
+                  double* sums) {
     switch (n) {
-        case 1: return add_products<1>(x, count, center, slopes, sums, ahead);
-        case 2: return add_products<2>(x, count, center, slopes, sums, ahead);
-        case 3: return add_products<3>(x, count, center, slopes, sums, ahead);
-        default: return add_products<4>(x, count, center, slopes, sums, ahead);
+        case 1: return add_products<1>(x, count, center, slopes, sums);
+        case 2: return add_products<2>(x, count, center, slopes, sums);
+        case 3: return add_products<3>(x, count, center, slopes, sums);
+        default: return add_products<4>(x, count, center, slopes, sums);
     }
 }
 
@@ -232,7 +227,9 @@ void add_quadratic(const Column* columns, size_t n_columns, const double* center
     Scratch<double> centered(n_columns * tile_rows);
     double* z = centered.get();
     add_tiles<false>(columns, n_columns, rows, classes, out, incomplete,
-                     [&](const double* const* x, double* sums, Ahead& ahead) {
+                     [&](const double* const* x, double* sums, size_t next) {
+                         Ahead ahead;
+                         ahead.add(columns, n_columns, next, smaller(tile_rows, rows - next));
                          ahead.spread(classes * packed.blocks());
                          for (size_t c = 0; c < classes; ++c, sums += tile_rows) {
                              for (size_t j = 0; j < n_columns; ++j) {
@@ -254,18 +251,17 @@ void add_quadratic(const Column* columns, size_t n_columns, const double* center
 void add_linear(const Column* columns, size_t n_columns, const double* center, const double* slopes, size_t rows,
                 size_t classes, double* out, uint8_t* incomplete) {
     // By rows, the sums of a vector's lanes are the last step for each class: many columns and few classes pay for it.
-    const bool long_rows = classes > 0 && n_columns >= larger<size_t>(12, 10 * classes);
+    const bool long_rows = classes > 0 && n_columns >= larger<size_t>(12, 16 * classes);
     if (long_rows && is_float(columns->type) && neighbors(columns, n_columns) == n_columns) {
         if (columns->type == Type::f64)
             return RowProducts<double>(columns, n_columns, center, slopes, classes).add(rows, out, incomplete);
         return RowProducts<float>(columns, n_columns, center, slopes, classes).add(rows, out, incomplete);
     }
     add_tiles<true>(columns, n_columns, rows, classes, out, incomplete,
-                    [&](const double* const* x, double* sums, Ahead& ahead) {
-                        ahead.spread((classes + 3) / 4 * (tile_rows / (4 * lanes)));
+                    [&](const double* const* x, double* sums, size_t) {
                         for (size_t c = 0; c < classes; c += 4)
                             add_products(smaller<size_t>(classes - c, 4), x, n_columns, center, slopes + c * n_columns,
-                                         sums + c * tile_rows, ahead);
+                                         sums + c * tile_rows);
                     });
 }
 

@@ -1,7 +1,6 @@
 // Counts of codes, and sums of table entries by codes.
 #include <type_traits>
 
-#include "support/levels.h"
 #include "support/tiles.h"
 
 namespace countwise::COUNTWISE_LEVEL {
@@ -98,21 +97,19 @@ void count_any(Column column, Column given, Weight& weight, size_t rows, size_t 
 
 }  // namespace
 
-void count_codes(Column column, Column given, size_t rows, size_t n_values, size_t n_given, int64_t* counts) {
-    One one;
-    count_any<uint32_t>(column, given, one, rows, n_values, n_given, counts);
-}
-
-void count_codes_integer(Column column, Column given, Column weights, size_t rows, size_t n_values, size_t n_given,
-                         int64_t* counts) {
-    Weights<int64_t> w{weights, {}};
-    count_any<int64_t>(column, given, w, rows, n_values, n_given, counts);
-}
-
-void count_codes_float(Column column, Column given, Column weights, size_t rows, size_t n_values, size_t n_given,
-                       double* counts) {
-    Weights<double> w{weights, {}};
-    count_any<double>(column, given, w, rows, n_values, n_given, counts);
+void count_codes(Column column, Column given, Column weights, size_t rows, size_t n_values, size_t n_given,
+                 void* counts) {
+    int64_t* const whole = static_cast<int64_t*>(counts);
+    if (!weights.data) {
+        One one;
+        count_any<uint32_t>(column, given, one, rows, n_values, n_given, whole);
+    } else if (is_float(weights.type)) {
+        Weights<double> w{weights, {}};
+        count_any<double>(column, given, w, rows, n_values, n_given, static_cast<double*>(counts));
+    } else {
+        Weights<int64_t> w{weights, {}};
+        count_any<int64_t>(column, given, w, rows, n_values, n_given, whole);
+    }
 }
 
 namespace {

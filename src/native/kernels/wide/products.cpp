@@ -11,8 +11,6 @@
 // points need not be known before their kernels are added.
 #include "products.h"
 
-#include "support/levels.h"
-
 namespace countwise::COUNTWISE_LEVEL {
 
 namespace {
