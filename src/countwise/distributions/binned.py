@@ -110,6 +110,10 @@ class RangesDensity(CategoricalDensity):
         _kernels.cut_codes(column, self.edges, codes)
         return codes
 
+    def add_log_prob(self, column: Any, out: Floats) -> None:
+        """Find the intervals, then look them up."""
+        super().add_log_prob(self.codes(column), out)
+
     @classmethod
     def add_many(cls, densities: Sequence[Any], columns: Sequence[Any], out: Floats) -> None:
         """Find the ranges, then look them up."""

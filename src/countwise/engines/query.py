@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+__all__ = ["flag", "total"]
+
 if TYPE_CHECKING:
-    from narwhals.stable.v2 import col, lit, when
 
-__all__ = ["col", "flag", "lit", "total", "when"]
+    def __getattr__(name: str) -> Any: ...
 
+else:
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):  # asked by Python about the module
-        raise AttributeError(name)
-    import narwhals.stable.v2 as nw
+    @cache
+    def __getattr__(name):
+        if name.startswith("__"):  # asked by Python about the module
+            raise AttributeError(name)
+        import narwhals.stable.v2 as nw
 
-    found = globals()[name] = getattr(nw, name)  # the next time it is here
-    return found
+        return getattr(nw, name)
 
 
 def flag(condition: Any) -> Any:
