@@ -13,10 +13,10 @@ from countwise.data.frames import Frame
 from countwise.data.schema import Schema
 from countwise.data.table import Table
 from countwise.data.text import Block, Text
+from countwise.engines import query as nw
 from countwise.engines.execute import rows_of_answer, sum_of
 from countwise.engines.gather import target_of
 from countwise.engines.prepared import Extent, Ready, Sizes, numbers_in
-from countwise.engines.query import col, lit, when
 from countwise.engines.relation import Relation
 from countwise.errors import RowsRefused, TableError
 from countwise.neighbors.fit_distances import MetricSource, learned_locals, needs_classes
@@ -100,15 +100,15 @@ class _MetricEngine(MetricSource):
     def _moments_about(self, means: dict[str, float]) -> dict[str, tuple[float, float, float]]:
         plan = self.ready.rows(list(means))
         if self.ready.relation.weights is None:
-            plan = plan.with_columns(cw_w=lit(1.0))
-        w = col("cw_w")
+            plan = plan.with_columns(cw_w=nw.lit(1.0))
+        w = nw.col("cw_w")
         units = {name: self._unit(name) for name in means}
-        away = {f"cw_d{j}": (col(name) - means[name]) / units[name] for j, name in enumerate(means)}
-        d = {j: col(f"cw_d{j}") for j in range(len(means))}
-        sums = {f"cw_n{j}": when(~x.is_null()).then(w).otherwise(0.0) for j, x in d.items()}
+        away = {f"cw_d{j}": (nw.col(name) - means[name]) / units[name] for j, name in enumerate(means)}
+        d = {j: nw.col(f"cw_d{j}") for j in range(len(means))}
+        sums = {f"cw_n{j}": nw.when(~x.is_null()).then(w).otherwise(0.0) for j, x in d.items()}
         sums |= {f"cw_s{j}": w * x for j, x in d.items()} | {f"cw_q{j}": w * x * x for j, x in d.items()}
         plan = plan.with_columns(**away).with_columns(**sums)
-        (row,) = rows_of_answer(plan.select(*(col(name).sum() for name in sums)))
+        (row,) = rows_of_answer(plan.select(*(nw.col(name).sum() for name in sums)))
         found = {}
         for j, name in enumerate(means):
             n, s, q = (sum_of(row[f"cw_{part}{j}"]) for part in "nsq")

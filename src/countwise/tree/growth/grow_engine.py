@@ -18,11 +18,11 @@ from countwise._typing import Floats, Indices
 from countwise.data.attributes import Nominal, Numeric
 from countwise.data.frames import Frame
 from countwise.data.schema import Schema
+from countwise.engines import query as nw
 from countwise.engines.bins import Bins, Decode, cut
 from countwise.engines.execute import rows_of_answer
 from countwise.engines.gather import EnginePart, refuse_identifiers, target_of
 from countwise.engines.prepared import Extent, Ready, fetched, numbers_in, switched
-from countwise.engines.query import col, lit, when
 from countwise.engines.relation import MOST_GROUPS, Relation
 from countwise.errors import RowsRefused, TableError
 from countwise.tree.features import Feature, features_of
@@ -179,7 +179,7 @@ class NodePaths:
     def shared_out(self, plan: Any, nodes: Indices) -> Any:
         """The plan with the part of each row's weight that reaches some nodes, `cw_p` and the node's number."""
         passed, depths = self.tree.passed(nodes.tolist()), self.tree.depths
-        plan = plan.with_columns(cw_p0=col("cw_w"))
+        plan = plan.with_columns(cw_p0=nw.col("cw_w"))
         for depth in range(1, self.depth + 1):
             plan = plan.with_columns(**{f"cw_p{k}": self._share(k) for k in sorted(passed) if depths[k] == depth})
         return plan
@@ -187,15 +187,15 @@ class NodePaths:
     def _at(self, k: int) -> Any:
         """Which of the nodes a row reaches that is at a node."""
         if k not in self.passed or self.tree.depths[k] == self.depth:
-            return lit(k if k in self.passed else NOWHERE)
+            return nw.lit(k if k in self.passed else NOWHERE)
         first, lost = int(self.tree.children[k]), int(self.tree.missing[k])
         x, limits = self._column(k), self.tree.limits_of(k)
         if len(limits):
             low, high = self._at(first), self._at(first + 1)
             if lost == 0:  # a comparison with a missing value does not hold
-                inside = when(x > float(limits[0])).then(high).otherwise(low)
+                inside = nw.when(x > float(limits[0])).then(high).otherwise(low)
             else:
-                inside = when(x <= float(limits[0])).then(low).otherwise(high)
+                inside = nw.when(x <= float(limits[0])).then(low).otherwise(high)
         else:
             branches = sorted(self._branches(k).items(), key=lambda branch: branch[0] == lost)
             inside = _chosen(x, [(values, self._at(first + b)) for b, values in branches])
@@ -203,22 +203,22 @@ class NodePaths:
         own = lost >= (2 if len(limits) else len(self._branches(k)))  # missing values have a branch of their own
         if placed is None or (lost >= 0 and not own):
             return inside
-        return when(placed).then(inside).otherwise(self._at(first + lost) if own else lit(DIVIDED))
+        return nw.when(placed).then(inside).otherwise(self._at(first + lost) if own else nw.lit(DIVIDED))
 
     def _share(self, k: int) -> Any:
         """The part of its parent's weight that reaches a node."""
         parent = int(self.tree.parent[k])
         branch = k - int(self.tree.children[parent])
-        above, x, limits = col(f"cw_p{parent}"), self._column(parent), self.tree.limits_of(parent)
+        above, x, limits = nw.col(f"cw_p{parent}"), self._column(parent), self.tree.limits_of(parent)
         if len(limits):
             inside = x <= float(limits[0]) if branch == 0 else x > float(limits[0])
         else:
             inside = x.is_in(self._branches(parent)[branch])
-        taken, placed = when(inside).then(above).otherwise(0.0), self._placed(parent)
-        return taken if placed is None else when(placed).then(taken).otherwise(above * float(self.shares[k]))
+        taken, placed = nw.when(inside).then(above).otherwise(0.0), self._placed(parent)
+        return taken if placed is None else nw.when(placed).then(taken).otherwise(above * float(self.shares[k]))
 
     def _column(self, k: int) -> Any:
-        return col(self.features[self.tree.attribute[k]].column)
+        return nw.col(self.features[self.tree.attribute[k]].column)
 
     def _branches(self, k: int) -> dict[int, list[Any]]:
         """The values of each branch of a node."""
@@ -248,7 +248,7 @@ def _chosen(x: Any, cases: Sequence[tuple[list[Any], Any]]) -> Any:
         return cases[0][1]
     middle = len(cases) // 2
     lower = [value for values, _ in cases[:middle] for value in values]
-    return when(x.is_in(lower)).then(_chosen(x, cases[:middle])).otherwise(_chosen(x, cases[middle:]))
+    return nw.when(x.is_in(lower)).then(_chosen(x, cases[:middle])).otherwise(_chosen(x, cases[middle:]))
 
 
 class _EngineGrowth(TableGrowth):
@@ -313,14 +313,14 @@ class _EngineGrowth(TableGrowth):
     ) -> None:
         """Add rows that are at one node."""
         nodes = paths.nodes[some]
-        at = col("cw_at")
+        at = nw.col("cw_at")
         if len(some) < len(paths.nodes):
             plan = plan.filter((at >= int(nodes[0])) & (at <= int(nodes[-1])))
         elif len(paths.tree) > 1:
             plan = plan.filter(at >= 0)
         plan, cell_keys, decode = self._celled(column, plan, len(some))
         if self.criterion.numeric:
-            shift = switched(at, nodes.tolist(), [lit(float(c)) for c in centers[some]])
+            shift = switched(at, nodes.tolist(), [nw.lit(float(c)) for c in centers[some]])
             keys = ["cw_at", *cell_keys]
             found = fetched(_sums(plan, self.data.ready, shift, self.data.target.name, keys), keys)
         else:
@@ -332,23 +332,23 @@ class _EngineGrowth(TableGrowth):
         self, table: Floats, some: Indices, column: CountedColumn, paths: NodePaths, plan: Any, centers: Any
     ) -> None:
         """Add rows that are at several nodes, with a share of their weight at each."""
-        plan = plan.filter(col("cw_at") == DIVIDED)
+        plan = plan.filter(nw.col("cw_at") == DIVIDED)
         if self.data.ready.relation.weights is None:
-            plan = plan.with_columns(cw_w=lit(1.0))
+            plan = plan.with_columns(cw_w=nw.lit(1.0))
         plan = paths.shared_out(plan, paths.nodes[some])
         plan, cell_keys, decode = self._celled(column, plan, len(some))
         names = {"cw_w": {i: f"cw_p{k}" for i, k in zip(some.tolist(), paths.nodes[some].tolist(), strict=True)}}
         keys = list(cell_keys)
         if self.criterion.numeric:
-            y = col(self.data.target.name)
+            y = nw.col(self.data.target.name)
             for word, before in (("cw_s", "cw_w"), ("cw_q", "cw_s")):
                 names[word] = {i: f"{word}{i}" for i in some.tolist()}
                 plan = plan.with_columns(
-                    **{names[word][i]: col(names[before][i]) * (y - float(centers[i])) for i in some.tolist()}
+                    **{names[word][i]: nw.col(names[before][i]) * (y - float(centers[i])) for i in some.tolist()}
                 )
         else:
             keys.append(self.data.target.name)
-        sums = [col(name).sum() for of_word in names.values() for name in of_word.values()]
+        sums = [nw.col(name).sum() for of_word in names.values() for name in of_word.values()]
         found = fetched(plan.group_by(*keys).agg(*sums), keys)
         cells = decode(found)
         for i in some.tolist():
@@ -379,11 +379,11 @@ class _EngineGrowth(TableGrowth):
 
 def _sums(plan: Any, ready: Ready, shift: Any, target: str, keys: Sequence[str] = ()) -> Any:
     """The weight, and the sums of the target less a shift and of its square, in each group."""
-    fresh = {"cw_d": col(target) - shift}
+    fresh = {"cw_d": nw.col(target) - shift}
     if ready.relation.weights is None:
-        fresh["cw_w"] = lit(1.0)
+        fresh["cw_w"] = nw.lit(1.0)
     plan = plan.with_columns(**fresh)
-    plan = plan.with_columns(cw_s=col("cw_w") * col("cw_d"))
-    plan = plan.with_columns(cw_q=col("cw_s") * col("cw_d"))
-    sums = [col(name).sum() for name in ("cw_w", "cw_s", "cw_q")]
+    plan = plan.with_columns(cw_s=nw.col("cw_w") * nw.col("cw_d"))
+    plan = plan.with_columns(cw_q=nw.col("cw_s") * nw.col("cw_d"))
+    sums = [nw.col(name).sum() for name in ("cw_w", "cw_s", "cw_q")]
     return plan.group_by(*keys).agg(*sums) if keys else plan.select(*sums)
