@@ -22,7 +22,6 @@ Each message says what is wrong and where; `hint` says what would be right.
 
 from __future__ import annotations
 
-import difflib
 import math
 import sys
 import warnings
@@ -157,6 +156,8 @@ def did_you_mean(word: object, known: Iterable[object]) -> str | None:
     >>> did_you_mean("gausian", ["gaussian", "poisson"])
     "did you mean 'gaussian'?"
     """
+    import difflib
+
     near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1)
     return f"did you mean {near[0]!r}?" if near else None
 

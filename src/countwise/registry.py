@@ -6,7 +6,6 @@ look a name up and import its module only when it is used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
@@ -116,7 +115,6 @@ def lazy_names(package: str) -> tuple[Any, Any]:
     return get, lambda: sorted(names)
 
 
-@dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of model.
 
@@ -130,10 +128,8 @@ class Kind:
         Settings that older model files call otherwise: old name to new name, or to "" if the setting is gone.
     """
 
-    module: str
-    name: str
-    word: str = ""
-    renamed: dict[str, str] = field(default_factory=dict)
+    def __init__(self, module: str, name: str, word: str = "", renamed: dict[str, str] | None = None) -> None:
+        self.module, self.name, self.word, self.renamed = module, name, word, renamed or {}
 
 
 _OF_NETWORKS = {"conditionals": "distributions", "ess": "equivalent_sample_size", "k": "max_dependence"}
@@ -161,7 +157,6 @@ KINDS: dict[str, Kind] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class Recipe:
     """A learner that `compare` tries: a kind of model and its settings.
 
@@ -176,10 +171,8 @@ class Recipe:
         rules it out unless the user names it.
     """
 
-    kind: str
-    settings: dict[str, Any] = field(default_factory=dict)
-    cannot: str = ""
-    slow: str = ""
+    def __init__(self, kind: str, settings: dict[str, Any] | None = None, cannot: str = "", slow: str = "") -> None:
+        self.kind, self.settings, self.cannot, self.slow = kind, settings or {}, cannot, slow
 
 
 _C45 = {"min_samples_leaf": 2, "threshold_cost": True, "pruning": "pessimistic"}

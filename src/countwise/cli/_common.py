@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from countwise.errors import OptionError, ReadError, SchemaError, did_you_mean, listed
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "chart_look",
@@ -173,6 +175,8 @@ def output_file(path: str, not_over: Iterable[str | Path] = ()) -> Iterator[Any]
     refuse_same(path, not_over)
     text = io.StringIO(newline="")
     yield text
+    from pathlib import Path
+
     from countwise.modelfile import write_whole
 
     write_whole(Path(path), text.getvalue().encode())
@@ -180,18 +184,22 @@ def output_file(path: str, not_over: Iterable[str | Path] = ()) -> Iterator[Any]
 
 def refuse_same(path: str, others: Iterable[str | Path]) -> None:
     """An output must not be one of the inputs."""
-    for other in others if Path(path).exists() else ():
-        if Path(other).exists() and Path(path).samefile(other):
+    for other in others if os.path.exists(path) else ():
+        if os.path.exists(other) and os.path.samefile(path, other):
             raise OptionError(f"{path} is read by this command; it cannot be written to.", hint="give another -o.")
 
 
 def terminal_width() -> int | None:
     """The width of the terminal; None if the output goes elsewhere."""
+    import shutil
+
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def existing(path: str) -> Path:
     """A file that must be there."""
+    from pathlib import Path
+
     if not Path(path).exists():
         raise ReadError(f"There is no file {path}.")
     return Path(path)
