@@ -1,7 +1,8 @@
-"""The documentation site: Markdown pages, the reference from docstrings and commands, pictures made by the code."""
+"""The documentation site: pages in Markdown, a reference made from docstrings and commands, pictures made by the code."""
 
 from __future__ import annotations
 
+import html
 import importlib
 import sys
 from pathlib import Path
@@ -10,31 +11,39 @@ from typing import Any
 from docutils import nodes
 from latex2mathml.converter import convert
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
 import pictures
 
 import countwise
 from countwise import registry
 
-HERE = Path(__file__).parent
-
 project = "Countwise"
 copyright = "The Countwise developers"
-version = release = "0.1.0"
+version = release = countwise.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "sphinx_copybutton"]
-myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
-nitpicky = False
+default_role = "py:obj"
+smartquotes = False
 
 autosummary_generate = True
 autodoc_typehints = "none"
+autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
-numpydoc_xref_param_type = False
 add_module_names = False
 python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = "Countwise"
@@ -42,64 +51,132 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_sphinx = False
+html_theme_options = {"navigation_with_keys": True}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+# The reference lists the names of the root by what they do; every other public package follows with the rest.
+GROUPS = {
+    "Classifiers": (
+        "NaiveBayesClassifier DiscriminantClassifier ParzenClassifier PrototypeClassifier NeighborsClassifier "
+        "PEBLSClassifier RoteClassifier TreeClassifier RuleClassifier BayesNetworkClassifier"
+    ),
+    "Regression, densities, networks and cases": "NeighborsRegressor TreeRegressor ParzenDensity BayesNetwork CaseBase",
+    "Preprocessing and selection": (
+        "Discretizer CategoricalEncoder FilterSelector WrapperSelector EmbeddedSelector InstanceSelector"
+    ),
+    "Attribute types": "Schema Nominal Ordinal Numeric Count Text",
+    "Distributions": "Auto Bernoulli Binned Categorical Gaussian Kernel Multinomial Poisson MEstimate",
+    "Evaluation": "cross_validate leave_one_out learning_curve validation_curve compare",
+    "Files": "read save load",
+}
 
-def _names(package: str) -> list[str]:
-    return sorted(importlib.import_module(f"countwise.{package}").__all__)
+
+def _section(title: str, package: str, names: list[str], text: str = "") -> list[str]:
+    lines = [f"## {title}", "", *([text, ""] if text else []), "```{eval-rst}", f".. currentmodule:: {package}", ""]
+    return [
+        *lines,
+        ".. autosummary::",
+        "   :toctree: api",
+        "   :nosignatures:",
+        "",
+        *(f"   {n}" for n in names),
+        "```",
+        "",
+    ]
 
 
 def write_reference() -> None:
-    """A page that lists every public name; autosummary makes a page for each."""
-    root = [name for name in countwise.__all__ if name not in registry.NAMESPACES]
-    groups = {"countwise": root}
+    """Write the page that lists every public name; autosummary makes a page for each."""
+    listed = [name for names in GROUPS.values() for name in names.split()]
+    missing = set(countwise.__all__) - set(listed) - set(registry.NAMESPACES) - {"__version__"}
+    if missing:
+        raise ValueError(f"docs/conf.py: add {sorted(missing)} to GROUPS.")
+    lines = [
+        "# Python",
+        "",
+        "Every public name. The names of the first tables are imported from `countwise` itself.",
+        "",
+    ]
+    for title, names in GROUPS.items():
+        lines += _section(title, "countwise", names.split())
     for package in registry.NAMESPACES:
-        groups[f"countwise.{package}"] = [name for name in _names(package) if name not in root]
-    lines = ["# Python", "", "Everything that is public. Import it from the package named above each table.", ""]
-    for package, names in groups.items():
-        public = [name for name in names if not name.startswith("__")]
-        if not public:
-            continue
-        lines += [f"## {package}", "", "```{eval-rst}", f".. currentmodule:: {package}", "", ".. autosummary::"]
-        lines += ["   :toctree: api", "   :nosignatures:", "", *(f"   {name}" for name in public), "```", ""]
+        module = importlib.import_module(f"countwise.{package}")
+        rest = sorted(name for name in module.__all__ if name not in listed)
+        if rest:
+            summary = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+            lines += _section(f"countwise.{package}", f"countwise.{package}", rest, summary)
     _write("python.md", lines)
 
 
 def write_commands() -> None:
-    """A page with the help of every command, as the terminal shows it at 100 columns."""
+    """Write the page with the help of every command, as a terminal of 80 columns shows it."""
     from click.testing import CliRunner
 
     from countwise.cli import group
 
     def shown(*words: str) -> list[str]:
-        text = CliRunner().invoke(group, [*words, "--help"], prog_name="countwise", terminal_width=100).output
-        return ["```console", f"$ {' '.join(('countwise', *words, '--help'))}", text.rstrip(), "```", ""]
+        text = CliRunner().invoke(group, [*words, "--help"], prog_name="countwise", terminal_width=80).output
+        return ["```text", text.rstrip(), "```", ""]
 
-    lines = ["# Command line", "", "What `--help` prints. Recipes are in [How to](../howto/index.md).", "", *shown()]
+    lines = ["# Command line", "", "The help of each command. Recipes are in [How to](../howto/index.md).", ""]
+    lines += [
+        "Exit status: 0 success, 1 a problem with the data or the settings, 2 wrong usage, 130 interrupted by Ctrl-C."
+    ]
+    lines += ["", *shown()]
     for name in group.list_commands(None):
         lines += [f"## countwise {name}", "", *shown(name)]
     _write("commands.md", lines)
 
 
 def _write(name: str, lines: list[str]) -> None:
-    """Write a page of the reference, unless it is as it was: pages that did not change are not read again."""
+    """Write a page of the reference unless it is unchanged: unchanged pages are not read again."""
     target, text = HERE / "reference" / name, "\n".join(lines)
     if not target.exists() or target.read_text(encoding="utf-8") != text:
         target.write_text(text, encoding="utf-8")
 
 
 def _mathml(self: Any, node: nodes.Element) -> None:
+    """Formulas as MathML: browsers draw it without a script."""
     block = isinstance(node, nodes.math_block)
-    self.body.append(convert(node.astext(), display="block" if block else "inline"))
+    formula = convert(node.astext(), display="block" if block else "inline")
+    self.body.append(f'<div class="formula">{formula}</div>' if block else formula)
     raise nodes.SkipNode
 
 
+def _add_picture(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Show the picture of a class or function below its docstring."""
+    for title, fragment in pictures.of(name):
+        lines += ["", f".. rubric:: {title}", "", ".. raw:: html", ""]
+        lines += [f"   {line}" for line in fragment.splitlines()]
+
+
+class _Picture:
+    """The `{picture} name` directive of pages: a picture made by `pictures.py`, with its caption."""
+
+    @staticmethod
+    def directive() -> Any:
+        from docutils.parsers.rst import Directive
+
+        class Picture(Directive):
+            required_arguments = 1
+            has_content = True
+
+            def run(self) -> list[nodes.Node]:
+                caption = html.escape(" ".join(self.content))
+                body = f"<figure class='picture'>{pictures.fragment(self.arguments[0])}<figcaption>{caption}</figcaption></figure>"
+                return [nodes.raw("", body, format="html")]
+
+        return Picture
+
+
 def setup(app: Any) -> None:
-    """Formulas as MathML, which browsers draw without a script; pictures and the reference before reading."""
+    """Register the formulas, the pictures and the directive that shows them."""
     app.add_node(nodes.math, override=True, html=(_mathml, None))
     app.add_node(nodes.math_block, override=True, html=(_mathml, None))
-    app.connect("builder-inited", lambda app: pictures.make(HERE / "_static" / "pictures"))
+    app.add_directive("picture", _Picture.directive())
+    app.connect("autodoc-process-docstring", _add_picture)
 
 
 write_reference()

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "countwise"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 _CHECK = doctest.OutputChecker()
@@ -70,10 +70,17 @@ class _Runner(doctest.DocTestRunner):
         pass
 
     def report_failure(self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str) -> None:
-        self.failed.append((example, got))
+        # the frames of a traceback name paths of this machine
+        self.failed.append((example, re.sub(r"(?m)^(Traceback .*\n)(?:[ ].*\n)+", r"\1    ...\n", got)))
 
-    def report_unexpected_exception(self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any) -> None:
-        name = exc_info[0].__name__ if exc_info[0].__module__ == "builtins" else f"{exc_info[0].__module__}.{exc_info[0].__name__}"
+    def report_unexpected_exception(
+        self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any
+    ) -> None:
+        name = (
+            exc_info[0].__name__
+            if exc_info[0].__module__ == "builtins"
+            else f"{exc_info[0].__module__}.{exc_info[0].__name__}"
+        )
         self.failed.append((example, f"Traceback (most recent call last):\n    ...\n{name}: {exc_info[1]}\n"))
 
 
@@ -87,7 +94,9 @@ def _run_python(text: str, names: dict[str, Any], start: int, label: str) -> lis
     for example, got in runner.failed:
         first = start + example.lineno + example.source.count("\n")
         last = first + example.want.count("\n")
-        failures.append(Failure(first, last, example.source.strip(), example.want, got, example.indent, "<BLANKLINE>"))
+        failures.append(
+            Failure(first, last, example.source.strip(), example.want, got, example.indent, "<BLANKLINE>")
+        )
     return failures
 
 
@@ -124,9 +133,18 @@ def _blocks(lines: list[str]) -> Iterator[tuple[str, int, int]]:
 
 def _shell(command: str) -> str:
     # as a terminal of 80 columns shows it; errors of commands are shown too
-    environment = {**os.environ, "COLUMNS": "80", "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "COLUMNS": "80",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
     done = subprocess.run(
-        ["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, check=False
+        ["bash", "-c", command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        check=False,
     )
     return done.stdout
 
@@ -161,7 +179,11 @@ def run_page(path: Path) -> list[Failure]:
             for language, first, end in _blocks(lines):
                 if language == "setup":
                     command = lines[first][len("<!-- setup: ") : -len(" -->")]
-                    subprocess.run(["bash", "-c", f"PATH={Path(sys.executable).parent}:$PATH; {command}"], check=True, stdout=subprocess.DEVNULL)
+                    subprocess.run(
+                        ["bash", "-c", f"PATH={Path(sys.executable).parent}:$PATH; {command}"],
+                        check=True,
+                        stdout=subprocess.DEVNULL,
+                    )
                 elif language == "pycon":
                     text = "\n".join(lines[first:end]) + "\n"
                     failures += _run_python(text, names, first, path.name)
@@ -176,7 +198,10 @@ def mend(path: Path, failures: list[Failure]) -> None:
     """Put what the examples printed in the place of what the file shows."""
     lines = path.read_text(encoding="utf-8").split("\n")
     for failure in sorted(failures, key=lambda f: -f.first):
-        new = [(" " * failure.indent + (line.rstrip() or failure.blank)).rstrip() for line in failure.got.rstrip("\n").split("\n")]
+        new = [
+            (" " * failure.indent + (line.rstrip() or failure.blank)).rstrip()
+            for line in failure.got.rstrip("\n").split("\n")
+        ]
         lines[failure.first : failure.last] = new if failure.got.strip() else []
     path.write_text("\n".join(lines), encoding="utf-8")
 
